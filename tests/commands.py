@@ -48,6 +48,17 @@ for name in names:
     with contextlib.suppress(ImportError):  # a command would import it itself, where it still is
         importlib.import_module(name)
 import assay.sql; assay.sql.warm_up()
+with contextlib.suppress(ImportError, AttributeError):  # to make a verb's options takes longer than many a command
+    from assay.cli.parsing import commands
+
+    verbs = {listed.name: listed.make() for listed in commands.Verbs.verbs}
+    plain = commands._Made.__init__
+
+    def made(self, listed):
+        plain(self, listed)
+        self._made = {name: verbs[name] for name in self.listed if name in verbs}
+
+    commands._Made.__init__ = made
 if workers_place:
     import workers
 gc.freeze()

@@ -18,6 +18,7 @@ import pytest
 
 _SERVERS = ("postgres", "mariadb", "chromium")
 """Fixtures that start a server. All tests of one run in the same process, so that it starts once."""
+_MANY_CASES = 20
 _FILE = pytest.StashKey[Path]()
 
 
@@ -26,10 +27,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     place = getattr(session.config, "workerinput", {}).get("groups")
     if place is not None:
         groups = {item.nodeid: group for item in session.items if (group := _group(item)) is not None}
-        long = [item.nodeid for item in session.items if (slow := item.get_closest_marker("slow")) and slow.kwargs]
+        long = [item.nodeid for item in session.items if _takes_long(item)]
         draft = Path(f"{place}.{os.getpid()}")
         draft.write_text(json.dumps([groups, long]), encoding="utf-8")
         draft.replace(place)  # each process writes the same
+
+
+def _takes_long(item: pytest.Item) -> bool:
+    """Whether it is to start before others of its kind: it is said to take long, or it tries many cases."""
+    slow = item.get_closest_marker("slow")
+    return bool(slow and slow.kwargs) or getattr(getattr(item, "obj", None), "cases", 1) >= _MANY_CASES
 
 
 def _group(item: pytest.Item) -> str | None:

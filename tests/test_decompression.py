@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.platform.decompression import Unreadable, iter_decompressed
+from many_cases import each
 
 
 def deflated(content: bytes) -> bytes:
@@ -37,8 +38,8 @@ def test_however_it_is_packed_and_cut_up_the_content_is_the_same(content: bytes,
     assert b"".join(iter_decompressed(pieces(PACKED[encoding](content), size), encoding)) == content
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-@pytest.mark.parametrize("size", [1, 7, 1000])
+@each("encoding", ["gzip", "deflate"])
+@each("size", [1, 7, 1000])
 def test_a_large_body_in_small_pieces_is_the_same(encoding: str, size: int) -> None:
     content = bytes(300_000) + b"x" * 65_536 * 3 + bytes(range(256)) * 500
     assert b"".join(iter_decompressed(pieces(PACKED[encoding](content), size), encoding)) == content
@@ -68,7 +69,7 @@ def test_what_inflates_without_end_comes_in_small_portions(encoding: str) -> Non
     assert taken == 1
 
 
-@pytest.mark.parametrize("encoding", ["br", "zstd", "compress", "gzip, gzip", "deflate,gzip", "x"])
+@each("encoding", ["br", "zstd", "compress", "gzip, gzip", "deflate,gzip", "x"])
 def test_what_was_not_asked_for_is_not_unpacked(encoding: str) -> None:
     with pytest.raises(Unreadable, match=r"is packed as .*gzip, deflate was asked for"):
         list(iter_decompressed([b"anything"], encoding))

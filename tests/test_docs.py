@@ -47,6 +47,7 @@ from assay.cli.app import app
 from assay.model import Limits
 from assay.testing import ChatEmulator, DenodoEmulator, judge_by, same_text
 from assay.testing import example as bank
+from many_cases import each
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -233,9 +234,7 @@ def _runs(document: Path) -> bool:
     return any(one.language in blocks.RUN and one.directive != "signature" for one in _examples(document))
 
 
-@pytest.mark.parametrize(
-    "document", [one for one in sorted({*DOCUMENTS, *OTHERS}) if any(_examples(one))], ids=_relative
-)
+@each("document", [one for one in sorted({*DOCUMENTS, *OTHERS}) if any(_examples(one))], ids=_relative)
 def test_blocks_that_do_not_run_are_what_they_say(document: Path, tmp_path: Path) -> None:
     for example in _examples(document):
         if example.language in blocks.RUN and example.directive != "signature":
@@ -335,7 +334,7 @@ def _help(*verb: str) -> subprocess.CompletedProcess[str]:
     return commands.run([*verb, "--help"], env={**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"})
 
 
-@pytest.mark.parametrize(("verb", "option"), _named_verbs_and_options())
+@each(("verb", "option"), _named_verbs_and_options())
 def test_verbs_and_options_named_in_documents_exist(verb: str, option: str) -> None:
     shown = _help(*verb.split())
     assert shown.returncode == 0, f"assay {verb} --help: {shown.stderr}"

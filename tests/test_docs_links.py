@@ -10,6 +10,8 @@ from types import ModuleType
 
 import pytest
 
+from many_cases import each
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted(
     {path for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "examples/**/*.md") for path in ROOT.glob(pattern)}
@@ -53,7 +55,7 @@ def _check(target: str, folder: Path, document: Path | None, named: str) -> None
     assert not anchor or anchor in _anchors(found), f"{named}: no such heading"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=_relative)
+@each("document", DOCUMENTS, ids=_relative)
 def test_links_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", _prose(document))):
         if not re.match(r"[a-z]+:", target):

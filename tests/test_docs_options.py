@@ -6,7 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
+from many_cases import each
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -41,7 +41,7 @@ def named_alone(text: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("document", [one for one in DOCUMENTS if _relative(one) not in RECORDS], ids=_relative)
+@each("document", [one for one in DOCUMENTS if _relative(one) not in RECORDS], ids=_relative)
 def test_options_named_alone_exist(document: Path) -> None:
     assert named_alone(document.read_text(encoding="utf-8")) <= _options() | THEIRS
 

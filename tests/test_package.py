@@ -16,6 +16,7 @@ import grimp
 import pytest
 
 import assay
+from many_cases import each
 
 HEAVY = (
     "anyio",
@@ -131,7 +132,7 @@ def test_an_unknown_verb_is_unusable_input() -> None:
     assert "rnu" in done.stderr
 
 
-@pytest.mark.parametrize("entry", _entry_points(), ids=lambda entry: f"{entry.group}:{entry.name}")
+@each("entry", _entry_points(), ids=lambda entry: f"{entry.group}:{entry.name}")
 def test_every_registered_plugin_loads_and_bears_its_name(entry: EntryPoint) -> None:
     loaded = entry.load()
     for member in GROUPS[entry.group]:

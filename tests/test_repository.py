@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from many_cases import each
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / ".github").rglob("*.md")])
@@ -20,7 +22,7 @@ def _text(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
@@ -47,7 +49,7 @@ def test_the_changes_of_this_version_are_told_in_sections() -> None:
         assert re.match(r"\s*- ", section)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.stem)
+@each("form", FORMS, ids=lambda form: form.stem)
 def test_forms_ask_for_something(form: Path) -> None:
     about = YAML(typ="safe").load(form.read_text(encoding="utf-8"))
     if form.stem == "config":

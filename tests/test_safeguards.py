@@ -20,6 +20,7 @@ from assay.errors import InputError
 from assay.model import DatabaseUrl
 from assay.platform.safeguards import protections, unsupported_safeguards
 from assay.systems.process.command import split_words
+from many_cases import each
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path(assay.__file__).parent
@@ -156,7 +157,7 @@ def test_files_are_opened_as_they_are_by_descriptor_and_with_an_encoding_as_text
     assert opened > 10
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "cp437", "cp1252", "utf-8"])
+@each("encoding", ["ascii", "cp437", "cp1252", "utf-8"])
 def test_what_an_encoding_lacks_is_written_as_an_escape(tmp_path: Path, encoding: str) -> None:
     text = "≥ 1 → ü 数"
     with (tmp_path / "out").open("w", encoding=encoding) as file:
@@ -169,7 +170,7 @@ def test_what_an_encoding_lacks_is_written_as_an_escape(tmp_path: Path, encoding
     assert written == text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-@pytest.mark.parametrize("line", ["ask --flag 'a b' c\\ d", "ask # no comment", 'ask "x\\"y"', "ask {question}", ""])
+@each("line", ["ask --flag 'a b' c\\ d", "ask # no comment", 'ask "x\\"y"', "ask {question}", ""])
 def test_a_command_line_is_split_as_a_shell_does(line: str) -> None:
     assert split_words(line, backslashes=False) == shlex.split(line)
 

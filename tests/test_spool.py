@@ -20,6 +20,7 @@ from assay.platform.spool import Spool, parts_of, spooled
 from assay.ports import LoadedCases, LoadedPredictions
 from assay.runs.store.codec import encode_value
 from assay.runs.store.writing import json_pieces
+from many_cases import each
 
 TEXTS = st.text(st.characters(codec=None), max_size=8) | st.just("\ud800")
 
@@ -98,7 +99,7 @@ def read(path: Path) -> LoadedCases | str:
         return str(error)
 
 
-@pytest.mark.parametrize("content", FILES.values(), ids=list(FILES))
+@each("content", FILES.values(), ids=list(FILES))
 def test_a_large_file_of_lines_is_read_as_a_small_one(
     content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ import assay
 import assay.model
 import assay.ports
 import assay.testing
+from many_cases import each
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = str(Path(assay.__file__).parent)
@@ -37,7 +38,7 @@ def _functions(value: Any) -> Iterator[Any]:
             yield function
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+@each("module", MODULES, ids=lambda module: module.__name__)
 def test_public_names_say_their_types(module: Any) -> None:
     looked_at = 0
     for function in (one for name in module.__all__ for one in _functions(getattr(module, name))):

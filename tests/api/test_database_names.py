@@ -13,6 +13,7 @@ from assay.api.schemas import schema_from_file
 from assay.errors import InputError
 from assay.model import Case, DatabaseUrl, Prediction
 from assay.runs.plan import plan_work
+from many_cases import each
 
 TEMPLATES = (
     "sqlite:////data/dbs/{db_id}/{db_id}.sqlite",
@@ -33,22 +34,22 @@ STEERING = ("x?host=evil", "x#y", "x@evil", "x&options=-c", "x;y", "host=evil")
 """Refused where they would go into a server's URL."""
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
-@pytest.mark.parametrize("name", LEADING_OUT)
+@each("template", TEMPLATES)
+@each("name", LEADING_OUT)
 def test_what_leads_out_is_refused(template: str, name: str) -> None:
     with pytest.raises(InputError, match="the db_id"):
         DatabaseUrl.parse(template).render(name)
 
 
-@pytest.mark.parametrize("template", TEMPLATES[3:])
-@pytest.mark.parametrize("name", STEERING)
+@each("template", TEMPLATES[3:])
+@each("name", STEERING)
 def test_what_steers_a_server_url_is_refused(template: str, name: str) -> None:
     with pytest.raises(InputError, match="the db_id"):
         DatabaseUrl.parse(template).render(name)
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
-@pytest.mark.parametrize("name", ["shop", "wta_1", "cre_Doc-2"])
+@each("template", TEMPLATES)
+@each("name", ["shop", "wta_1", "cre_Doc-2"])
 def test_a_name_is_filled_in(template: str, name: str) -> None:
     assert DatabaseUrl.parse(template).render(name).reveal() == template.replace("{db_id}", name)
 

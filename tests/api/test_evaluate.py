@@ -19,6 +19,7 @@ from assay import registry
 from assay.model import Case, Comparison, Prediction, Score
 from assay.ports import Executions, QueryRequest
 from assay.runs.store.results_table import RESULT_COLUMNS
+from many_cases import each
 
 CASES = [
     {"id": "right", "question": "?", "gold_sql": "SELECT a, b FROM t ORDER BY a", "difficulty": "easy", "tags": ["x"]},
@@ -278,7 +279,7 @@ def test_frames_compare_with_rows(library: str) -> None:
     assert not assay.compare(frame, [(2, None), (1, "b")]).equal
 
 
-@pytest.mark.parametrize("rows", ["text", 7, [1, 2], [(1,), (1, 2)], {"a": 1}])
+@each("rows", ["text", 7, [1, 2], [(1,), (1, 2)], {"a": 1}])
 def test_what_is_no_result_is_refused(rows: Any) -> None:
     with pytest.raises(assay.UsageError):
         assay.compare(rows, [(1,)])

@@ -15,6 +15,7 @@ from xlsxwriter import Workbook
 from assay.api.part_workbooks import read_parts
 from assay.errors import InputError
 from assay.reports.excel.merged import MergedParts, merged_workbook
+from many_cases import each
 
 F1 = ["Question ID", "Difficulty", "VQL Generated", "Ground Truth VQL", "Results Match", "Percent Overlap"]
 VES = ["Question ID", "Difficulty", "VQL Generated", "Ground Truth VQL", "Results Match", "VES Score", "llm_time"]
@@ -53,7 +54,7 @@ def test_rows_meet_by_question_whatever_their_order_and_whichever_part_is_first(
     assert first.values("Percent Overlap") == [0.5] * 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "says"),
     [
         (lambda folder: f1(folder, 1, 2, 3, 4), 'f1.xlsx has "3", "4"'),

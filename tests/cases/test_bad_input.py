@@ -13,6 +13,7 @@ from assay.cases.sdmx.format import SdmxFormat
 from assay.errors import CaseFileError, InputError
 from assay.model import FieldNames
 from assay.ports import CaseFormat
+from many_cases import each
 
 GOOD = '{"id": 1, "question": "a", "gold": "SELECT 1"}\n'
 
@@ -183,7 +184,7 @@ def test_yaml_anchors_that_stand_for_billions_of_values_are_an_error(
         load_predictions(path, formats=[SdmxFormat()])
 
 
-@pytest.mark.parametrize("name", ["idna", "punycode", "undefined", "rot13", "zlib", "hex", "utf-99", ""])
+@each("name", ["idna", "punycode", "undefined", "rot13", "zlib", "hex", "utf-99", ""])
 def test_an_encoding_that_no_file_has_is_an_error(tmp_path: Path, formats: list[CaseFormat], name: str) -> None:
     path = tmp_path / "p.jsonl"
     path.write_bytes('{"id": "a", "predicted_sql": "é"}'.encode("cp1252"))

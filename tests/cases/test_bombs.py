@@ -15,6 +15,7 @@ from assay.cases.text import decoding as text
 from assay.cases.text import yaml as yaml_text
 from assay.errors import CaseFileError
 from assay.settings import is_run_file
+from many_cases import each
 
 
 def load(path: Path) -> object:
@@ -26,7 +27,7 @@ def parquet(path: Path, query: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "said"),
     [
         ("SELECT 'a' id, 'q' question, 'SELECT 1' gold FROM range(1000001)", "has 1,000,001 rows"),
@@ -41,7 +42,7 @@ def test_a_parquet_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, quer
         load(parquet(tmp_path / "cases.parquet", query))
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".json", ".jsonl", ".yaml", ".sql", ".parquet", ".xlsx"])
+@each("suffix", [".csv", ".json", ".jsonl", ".yaml", ".sql", ".parquet", ".xlsx"])
 def test_what_has_no_end_is_not_opened(tmp_path: Path, suffix: str) -> None:
     pipe, device = tmp_path / f"pipe{suffix}", tmp_path / f"device{suffix}"
     os.mkfifo(pipe)
@@ -51,7 +52,7 @@ def test_what_has_no_end_is_not_opened(tmp_path: Path, suffix: str) -> None:
             load(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "said"),
     [
         (b"id,question,gold\na,q,SELECT 1\n" + b"\0" * 9, "line 3, column 1: ends in 9 zero bytes"),
@@ -60,7 +61,7 @@ def test_what_has_no_end_is_not_opened(tmp_path: Path, suffix: str) -> None:
         ("id,question,gold\na,q,SELECT 1\n".encode("utf-16-le"), "UTF-16 without a mark"),
     ],
 )
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".yaml"])
+@each("suffix", [".csv", ".jsonl", ".yaml"])
 def test_zero_bytes_are_no_part_of_a_text(tmp_path: Path, data: bytes, said: str, suffix: str) -> None:
     path = tmp_path / f"cases{suffix}"
     path.write_bytes(data)

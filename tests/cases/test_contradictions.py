@@ -11,6 +11,7 @@ import pytest
 
 from assay.api.inputs import FileOptions, Inputs, read_inputs
 from assay.errors import AssayError, InputError
+from many_cases import each
 
 COUNT = 6
 Row = dict[str, object]
@@ -55,8 +56,8 @@ def _orders() -> list[list[int]]:
     return [[1, 0, 2, 3, 4, 5], *(order for order in mixed if order != sorted(order))]
 
 
-@pytest.mark.parametrize("kind", ECHOES)
-@pytest.mark.parametrize("order", _orders())
+@each("kind", ECHOES)
+@each("order", _orders())
 def test_a_question_repeated_under_any_name_contradicts_rows_in_another_order(
     tmp_path: Path, kind: str, order: list[int]
 ) -> None:
@@ -67,7 +68,7 @@ def test_a_question_repeated_under_any_name_contradicts_rows_in_another_order(
     assert _joined(tmp_path, cases, sorted(answers, key=lambda row: str(row["predicted_sql"]))).joining is not None
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ECHOES if kind != "within a prompt"])
+@each("kind", [kind for kind in ECHOES if kind != "within a prompt"])
 def test_so_it_does_where_ids_say_otherwise(tmp_path: Path, kind: str) -> None:
     cases = [{"id": f"c{number}", **_case(number)} for number in range(COUNT)]
     answers = [

@@ -11,6 +11,7 @@ from assay.cases.from_records import read_cases, read_predictions
 from assay.cases.records import document_table
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, Prediction
+from many_cases import each
 
 
 def cases_of(*rows: dict[str, Any]) -> list[Case]:
@@ -23,7 +24,7 @@ def answers_of(*rows: dict[str, Any]) -> list[Prediction]:
     return list(read_predictions(document_table(Path("p.json"), given), FieldNames()).predictions)
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "expects"),
     [
         ({"sql": "SELECT 1"}, "answer"),
@@ -49,7 +50,7 @@ def test_what_is_right_to_do_with_a_question(row: dict[str, Any], expects: str) 
     assert "null" not in [gold.strip(" ;").lower() for gold in case.golds]
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "said"),
     [
         ({"sql": "null", "answerable": True}, "says"),
@@ -66,7 +67,7 @@ def test_what_cannot_be_read_is_named_with_its_place(row: dict[str, Any], said: 
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "given"),
     [
         ({"sql": "SELECT 1"}, "answer"),
@@ -95,7 +96,7 @@ def test_what_a_prediction_does_and_no_text_in_words_says_so(row: dict[str, Any]
     assert (answer.failure is not None) == (given == "nothing")
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "said"),
     [
         ({"decision": "anwser"}, 'did you mean "answer"?'),
@@ -115,7 +116,7 @@ def test_a_prediction_that_cannot_be_read_is_named_with_its_place(row: dict[str,
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "confidence"),
     [
         ({"confidence": 0.25}, 0.25),

@@ -17,13 +17,14 @@ from assay.cases.benchmarks.defog import DefogFormat, expand_golds
 from assay.cases.tables.formats import CsvFormat
 from assay.errors import CaseFileError
 from assay.model import Limits
+from many_cases import each
 
 HEADER = "question,query,db_name,query_category,instructions\n"
 FORMATS = [CsvFormat(), DefogFormat()]
 SETS = {"questions_gen_postgres": 210, "instruct_basic_postgres": 40, "instruct_advanced_postgres": 64}
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "golds"),
     [
         ("SELECT 1", ["SELECT 1"]),
@@ -59,7 +60,7 @@ def test_the_notation_stands_for_these_golds(text: str, golds: list[str]) -> Non
     assert list(expand_golds(text)) == golds
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "wrong"),
     [
         ("SELECT {a FROM t", "never closed"),
@@ -88,7 +89,7 @@ def test_its_files_are_known_by_their_header(tmp_path: Path) -> None:
     assert recognise(path, FORMATS).name == "csv"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "count", "golds", "with_several"),
     [
         ("questions_gen_postgres", 210, 364, 61),

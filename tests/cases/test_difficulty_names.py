@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assay.api.inputs import FileOptions, read_inputs
+from many_cases import each
 
 NAMES = (("1", "simple"), ("2", "moderate"), ("3", "challenging"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "named"),
     [
         ((1, 2, 3), ("simple", "moderate", "challenging")),

@@ -13,6 +13,7 @@ from assay.cases.load import load_predictions
 from assay.cases.tables.formats import CsvFormat, ExcelFormat
 from assay.errors import CaseFileError
 from assay.model import FieldNames
+from many_cases import each
 
 TABLE = [("difficulty", "Solution", "Question"), ("easy", "SELECT 1", "One?"), ("hard", "SELECT 2", "Two?")]
 Rows = Sequence[Sequence[str]]
@@ -38,8 +39,8 @@ def questions(path: Path, **fields: object) -> list[tuple[str, str | None, tuple
 FOUND = [("One?", "easy", ("SELECT 1",)), ("Two?", "hard", ("SELECT 2",))]
 
 
-@pytest.mark.parametrize("above", [0, 1, 2, 5])
-@pytest.mark.parametrize("filled", [True, False])
+@each("above", [0, 1, 2, 5])
+@each("filled", [True, False])
 def test_the_row_is_counted_from_0_whatever_stands_above(tmp_path: Path, above: int, filled: bool) -> None:
     title = [("A title", "of", "the sheet") if filled else ()] * above
     path = workbook(tmp_path, [*title, *TABLE])
@@ -93,11 +94,9 @@ def test_a_title_above_the_names_is_skipped(tmp_path: Path, above: int, others: 
     assert questions(path, sheet=f"S{others}", header_row=above) == FOUND
 
 
-@pytest.mark.parametrize(
-    "queries", [("SELECT 1", "with a as (select 1) select * from a"), ("-- one\n(SELECT 1)", "VALUES 1")]
-)
-@pytest.mark.parametrize("title", [(), (("Evaluation", "", "Reference"),)])
-@pytest.mark.parametrize(
+@each("queries", [("SELECT 1", "with a as (select 1) select * from a"), ("-- one\n(SELECT 1)", "VALUES 1")])
+@each("title", [(), (("Evaluation", "", "Reference"),)])
+@each(
     "description",
     ["The reference query", "SELECT statement that is right", "Select statement of the expert.", "Values we expect:"],
 )
@@ -110,7 +109,7 @@ def test_a_row_that_describes_the_columns_is_no_case(
         assert [case[0] for case in questions(workbook(tmp_path, rows))] == ["One?", "Two?"]
 
 
-@pytest.mark.parametrize(
+@each(
     "first",
     [
         ("One?", "SELECT broken"),

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from assay.api.inputs import FileOptions, Inputs, read_inputs
 from assay.errors import InputError
 from assay.model import Case, FieldNames
+from many_cases import each
 
 NAMES = (
     *("id", "case_id", "question_id", "index", "ID"),
@@ -196,9 +197,9 @@ def test_each_case_is_scored_against_its_own_answer_or_nothing_is_scored(
     assert_own(inputs)
 
 
-@pytest.mark.parametrize("name", ["id", "question_id", "case_id"])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv"])
+@each("name", ["id", "question_id", "case_id"])
+@each("kind", KINDS)
+@each("suffix", [".jsonl", ".json", ".csv"])
 def test_ids_under_a_known_name_join_in_any_order_and_writing(
     tmp_path: Path, name: str, kind: str, suffix: str
 ) -> None:
@@ -211,7 +212,7 @@ def test_ids_under_a_known_name_join_in_any_order_and_writing(
     assert [answer.query is None for answer in inputs.predictions].count(True) == 1
 
 
-@pytest.mark.parametrize("name", ["question_no", "key", "Nr", "test_id", "case", "label", "Frage"])
+@each("name", ["question_no", "key", "Nr", "test_id", "case", "label", "Frage"])
 def test_an_id_under_another_name_is_offered_and_serves_once_it_is_named(tmp_path: Path, name: str) -> None:
     cases, predictions, options = make(tmp_path, replace(BASE, prediction_id=name))
     with pytest.raises(InputError, match=f'Did you mean --prediction-id-column "{name}"'):
@@ -232,8 +233,8 @@ def test_the_name_of_the_questions_id_serves_both_files(tmp_path: Path, name: st
     assert all(answer.query is not None for answer in inputs.predictions)
 
 
-@pytest.mark.parametrize("case_id", [None, "id"])
-@pytest.mark.parametrize("dropped", [0, 1])
+@each("case_id", [None, "id"])
+@each("dropped", [0, 1])
 def test_answers_that_repeat_their_questions_join_by_them(tmp_path: Path, case_id: str | None, dropped: int) -> None:
     made = replace(BASE, case_id=case_id, prediction_id=None, echo="question", dropped=dropped)
     inputs = read_inputs(*make(tmp_path, made), allow_unmatched=False)
@@ -251,7 +252,7 @@ def test_an_object_from_questions_to_queries_joins_by_question(tmp_path: Path) -
     assert_own(inputs)
 
 
-@pytest.mark.parametrize(
+@each(
     ("echoed", "same"),
     [
         ("how many 0?", True),
@@ -286,9 +287,7 @@ def test_a_repeated_database_must_be_the_cases(tmp_path: Path) -> None:
         read_inputs(cases, tmp_path / "p.sql", FileOptions(), allow_unmatched=False)
 
 
-@pytest.mark.parametrize(
-    ("rows", "limit", "joined"), [(3, None, True), (2, None, False), (4, None, False), (2, 2, True)]
-)
+@each(("rows", "limit", "joined"), [(3, None, True), (2, None, False), (4, None, False), (2, 2, True)])
 def test_by_position_both_are_as_many(tmp_path: Path, rows: int, limit: int | None, joined: bool) -> None:
     made = replace(BASE, count=3, case_id=None, prediction_id=None, shuffled=False)
     cases, _, options = make(tmp_path, made)

@@ -13,6 +13,7 @@ import pytest
 from assay.api.inputs import FileOptions, read_inputs
 from assay.errors import InputError
 from assay.model import FieldNames
+from many_cases import each
 
 COUNT = 9
 
@@ -53,8 +54,8 @@ def _options(message: str) -> FileOptions:
     )
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("layout", ["bird", "question", "database"])
+@each("seed", range(5))
+@each("layout", ["bird", "question", "database"])
 def test_the_offered_way_joins_each_prediction_to_its_own_case(tmp_path: Path, layout: str, seed: int) -> None:
     shuffled = random.Random(seed).sample(range(COUNT), COUNT)
     echo = {"question": {"question": "How many {}?"}, "database": {"db_id": "db{}"}}

@@ -11,6 +11,7 @@ import pytest
 import assay
 from assay.errors import CaseFileError
 from assay.model import CaseOptions, Leniency
+from many_cases import each
 
 LINE = {"id": "a", "question": "q", "gold_sql": "SELECT 'Ab'"}
 
@@ -32,7 +33,7 @@ def _options(path: Path, text: str) -> CaseOptions:
     return item.case.options
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "wanted"),
     [
         (
@@ -61,7 +62,7 @@ def test_a_cell_of_a_csv_file_and_a_line_of_json_say_the_same(tmp_path: Path) ->
     assert _options(tmp_path / "a.jsonl", line + "\n") == _options(tmp_path / "a.csv", cells)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "said"),
     [
         ({"extra_colums": "allowed"}, "did you mean 'extra_columns'"),

@@ -13,6 +13,7 @@ from assay.api.inputs import FileOptions, read_inputs
 from assay.cases import load_cases, load_predictions
 from assay.errors import CaseFileError, InputError
 from assay.model import FieldNames
+from many_cases import each
 
 ROWS = [
     {
@@ -30,7 +31,7 @@ def rows_in(path: Path, rows: Any = ROWS) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "expected"),
     [
         ("predictions.pipeB", "B1"),
@@ -77,8 +78,8 @@ def test_gold_beside_nested_predictions_needs_the_path(tmp_path: Path) -> None:
             read_inputs(path, predictions, FileOptions(), allow_unmatched=True)
 
 
-@pytest.mark.parametrize("name", ["model_output", "ai_sql", "gpt-4.1", "outputs", "attempt"])
-@pytest.mark.parametrize("nested", [False, True])
+@each("name", ["model_output", "ai_sql", "gpt-4.1", "outputs", "attempt"])
+@each("nested", [False, True])
 def test_queries_in_any_other_column_are_not_passed_over_for_what_may_be_gold(
     tmp_path: Path, formats: Any, name: str, nested: bool
 ) -> None:
@@ -90,7 +91,7 @@ def test_queries_in_any_other_column_are_not_passed_over_for_what_may_be_gold(
     assert load_predictions(rows_in(tmp_path / "q.jsonl", asked), formats=formats, fields=FieldNames()).predictions
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "found"),
     [
         ({"gold_sql": "g", "predicted_sql": "p"}, True),
@@ -114,8 +115,8 @@ def test_one_file_for_both_sides_needs_a_column_that_is_plainly_the_prediction(
     assert (inputs.cases[0].golds, inputs.predictions[0].query) == (("g",), "p")
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1"])
-@pytest.mark.parametrize("marked", [True, False])
+@each("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1"])
+@each("marked", [True, False])
 def test_a_text_is_read_as_it_says_or_as_the_user_says_and_never_otherwise(
     tmp_path: Path, formats: Any, encoding: str, marked: bool
 ) -> None:

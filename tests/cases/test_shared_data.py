@@ -7,6 +7,7 @@ import json
 import pytest
 
 from assay.cases import join, load_cases, load_predictions, recognise
+from many_cases import each
 
 
 @pytest.mark.parametrize("system", ["din-sql-gpt4", "gpt4-few-shot", "graphix-t5"])
@@ -42,7 +43,7 @@ def test_bird_mini_dev_as_published(formats, shared_data):
         assert (prediction.case_id, prediction.query, database) == (case.id, query.rstrip(), case.database)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "count"),
     [
         ("instruct_advanced_postgres", 64),

@@ -19,6 +19,7 @@ from assay.cases import load_predictions, load_questions, recognise
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, Prediction
 from assay.sql.extraction import extracted
+from many_cases import each
 
 GOLD, ANSWER = "SELECT name FROM t", "SELECT T.name FROM t AS T"
 
@@ -156,7 +157,7 @@ def test_of_a_conversation_in_a_file_of_ragas_the_last_turn_is_read(tmp_path: Pa
         assert failure.kind == "unanswered"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "document", "names", "known"),
     [
         (
@@ -325,7 +326,7 @@ def test_deepeval_writes_csv_too(tmp_path: Path) -> None:
     assert recognise(path, registry.case_formats()).name == "csv"
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         {"question_id": 0, "db_id": "shop", "question": "Which names?", "SQL": GOLD, "evidence": ""},
@@ -373,7 +374,7 @@ def test_of_several_epochs_one_is_named(tmp_path: Path) -> None:
     assert (case.id, prediction.query) == ("1", "SELECT 2")
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "content", "said"),
     [
         ("log.eval", b"PK\x03\x04 cut off", "cannot be unpacked"),
@@ -408,7 +409,7 @@ def test_ours_and_benchmarks_files_are_nobody_elses(tmp_path: Path) -> None:
         assert recognise(_written(tmp_path, document), formats).name in {"json", "spider"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "path"),
     [
         ({"input": {"messages": [{"content": "Which names?", "role": "user"}]}}, "input.messages[0].content"),

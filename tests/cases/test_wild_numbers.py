@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 import xlsxwriter
 
 from assay.api.inputs import FileOptions, read_inputs
@@ -17,6 +16,7 @@ from assay.model import Prediction, UsageTotals
 from assay.model.usage import MOST
 from assay.runs.aggregate.totals import usage_of
 from assay.runs.store.codec import encode_value
+from many_cases import each
 
 WILD = (
     *("18446744073709551616", "1e30", "1e308", "1e400", "NaN", "Infinity", "-Infinity", "-3", "-1e30", '"many"'),
@@ -106,7 +106,7 @@ _FILES: dict[str, Callable[[Path, str, str], None]] = {
 }
 
 
-@pytest.mark.parametrize("suffix", _FILES)
+@each("suffix", _FILES)
 def test_a_number_in_a_file_is_read_or_refused_with_its_place(suffix: str, tmp_path: Path) -> None:
     read, refused = 0, []
     slow = suffix in ("xlsx", "parquet")  # each file costs a process, or a connection

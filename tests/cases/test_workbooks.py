@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import struct
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +17,7 @@ import xlsxwriter
 
 from assay.api.inputs import FileOptions, read_inputs
 from assay.cases import load_cases
+from assay.cases.tables import workbook
 from assay.errors import CaseFileError, UsageError
 from assay.model import FieldNames
 
@@ -27,10 +32,10 @@ README = [["About this file"], ["Ask us"]]
 
 def book(path: Path, sheets: Mapping[str, Sequence[Sequence[object]]], *, then: Callable[[Any], None] = len) -> Path:
     """A workbook; ``then`` gets its first sheet before it is closed."""
-    with xlsxwriter.Workbook(path) as workbook:
+    with xlsxwriter.Workbook(path) as written:
         made = []
         for name, rows in sheets.items():
-            made.append(workbook.add_worksheet(name))
+            made.append(written.add_worksheet(name))
             for number, row in enumerate(rows):
                 made[-1].write_row(number, 0, row)
         if then is not len:
@@ -46,6 +51,18 @@ def test_a_readme_before_the_questions_is_no_trap_and_what_is_not_read_is_named(
     assert inputs.cases[0].origin == 'b.xlsx, sheet "Questions", row 2'
     assert inputs.joining is not None
     assert (inputs.joining.by, inputs.joining.left_out) == ("id", ("Readme",))
+
+
+def test_the_process_that_reads_a_workbook_imports_no_room(tmp_path: Path) -> None:
+    path = book(tmp_path / "b.xlsx", {"Q": QUESTIONS})
+    done = subprocess.run(
+        [sys.executable, "-P", "-X", "importtime", workbook.__file__, path],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        check=True,
+    )
+    modules = set(re.findall(r"(assay\S*)", done.stderr.decode()))
+    assert {name for name in modules if not name.startswith("assay.platform")} <= {"assay", "assay._version"}
 
 
 def test_easy_and_easy_are_one_difficulty(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from assay.errors import InputError, RunError, UsageError
 from assay.model import Gates
 from assay.settings import GateSettings
 from assay.testing import DenodoEmulator
+from many_cases import each
 
 CASES = [
     {"id": f"q{n}", "question": f"number {n}?", "gold_sql": f"SELECT {n}", "difficulty": "hard" if n == 4 else "easy"}
@@ -263,9 +264,7 @@ def test_a_run_in_python_is_checked_by_itself_and_against_another(here: Path) ->
         now.check(Gates(max_drop=(("match", 0.1),)), baseline="main")
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("0.8", 0.8), ("80%", 0.8), ("7.1%", 0.071), ("28.9 %", 0.289), ("1", 1.0), (".5", 0.5)]
-)
+@each(("text", "value"), [("0.8", 0.8), ("80%", 0.8), ("7.1%", 0.071), ("28.9 %", 0.289), ("1", 1.0), (".5", 0.5)])
 def test_a_percentage_is_the_very_number_that_it_stands_for(text: str, value: float) -> None:
     assert GateFlags(minimum=[f"match={text}"]).gathered().minimum == (("match", value),)
 

@@ -25,6 +25,7 @@ from assay.errors import CaseFileError, InputError, UsageError
 from assay.testing import ChatAnswer, ChatEmulator, Fault, judge_by, same_text
 from assay.testing.chat import last_question
 from assay.testing.judge import fenced_queries
+from many_cases import each
 
 KEY = "key-0123456789"
 CASES = [
@@ -209,7 +210,7 @@ def test_calibration_against_labels(server: ChatEmulator, run: Path, name: str, 
     assert measured["calibration"]["kappa"]["value"] == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "message"),
     [
         (

@@ -19,6 +19,7 @@ import pytest
 import assay
 import commands
 from assay.cli.view.folder import FolderSite, holds_runs
+from many_cases import each
 
 RIGHT = {"one": {0, 1, 2, 3}, "two": {0, 1, 4}, "three": {0}}
 HOSTILE = "x_%&#<b>$\\^~{}"
@@ -132,7 +133,7 @@ def test_a_run_named_twice_counts_once(folder: Path) -> None:
     assert [one["run"]["label"].split()[0] for one in board["standings"]] == ["one", "two"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         (("nowhere",), "nowhere"),

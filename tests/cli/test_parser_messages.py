@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.cli.app import run_command_line
+from many_cases import each
 
 HIDDEN = ("\x1b]0;x\x07", "\x1b[31m", "\x9b1m", "\u202e", "\u2066", "\u200b", "\x08", "\u2028", "\ufeff")
 
@@ -42,7 +43,7 @@ def test_nothing_hidden_reaches_the_terminal(
     assert printed.err.strip()
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "status"),
     [(["--help"], 0), (["run", "-h"], 0), (["--version"], 0), ([], 2), (["run"], 2), (["run", "--limit", "0", "x"], 2)],
 )

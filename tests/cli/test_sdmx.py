@@ -16,6 +16,7 @@ from assay import demo, evaluate_selections
 from assay.sdmx.structures.known import Structures
 from assay.testing import ChatAnswer, ChatEmulator
 from assay.testing.chat import query_attachment
+from many_cases import each
 
 ROOT = Path(__file__).resolve().parents[2]
 IMF = Path(os.environ.get("ASSAY_SHARED_DATA", ROOT.parent / "shared" / "data")) / "imf-sdmx"
@@ -155,7 +156,7 @@ CASE = """\
 """
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "parts"),
     [
         (CASE.format(id="a", dimensions="dimension"), ["line 8", '"dimension"', "dimensions"]),

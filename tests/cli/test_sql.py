@@ -20,6 +20,7 @@ import commands
 from assay.reports.text.query_table import MOST_ROWS, aligned_rows
 from assay.runs.querying import answered, named_runs
 from assay.runs.store.run_tables import TABLES
+from many_cases import each
 
 NAMES = ("right", "wrong", "failing")
 
@@ -96,7 +97,7 @@ def test_every_table_says_what_the_evidence_says(folder: Path) -> None:
     assert {row[1]: row[3] for row in found["causes"]} == causes
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         (("a", "SELECT caus FROM cases"), "'cause'"),

@@ -12,6 +12,7 @@ from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.contained import find_contained_mapping
 from assay.comparison.permutation import Side, same_rows
 from assay.model import ComparisonOptions, Result, Row
+from many_cases import each
 
 QUICK = ComparisonOptions(near_misses=False)
 
@@ -54,8 +55,8 @@ def test_work_is_counted_and_the_clock_is_looked_at_while_it_is() -> None:
     assert spent.value.out_of_time
 
 
-@pytest.mark.parametrize("rows", [24, 50, 100, 300])
-@pytest.mark.parametrize("seed", range(3))
+@each("rows", [24, 50, 100, 300])
+@each("seed", range(3))
 def test_rows_outside_the_tie_are_refuted_among_symmetric_columns_with_little_work(rows: int, seed: int) -> None:
     gold = _bits(rows, seed)
     predicted = [
@@ -68,7 +69,7 @@ def test_rows_outside_the_tie_are_refuted_among_symmetric_columns_with_little_wo
     assert find_contained_mapping(sides[0], sides[1], budget=Budget()) is None
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_rows_of_the_tie_are_found_under_any_permutation_of_symmetric_columns(seed: int) -> None:
     gold, chance = _bits(400, seed), random.Random(seed)
     order = list(range(10))

@@ -22,6 +22,7 @@ from assay.comparison.codes.coder import DictionaryEncoder
 from assay.comparison.codes.layout import numbers_of
 from assay.comparison.tolerance import as_float, is_number
 from assay.model import Cell, Comparison, ComparisonOptions, Result, Row
+from many_cases import each
 
 _NUMBERS: list[Cell] = [
     0, 1, -1, 2, 2**53, 2**53 + 1, 2**61 - 1, 2**61, 2**61 + 1, -(2**61), -(2**61) + 1, 2**62, 2**63, -(2**63), 2**64,
@@ -127,8 +128,8 @@ def test_codes_are_equal_exactly_where_keys_are(cells: list[Cell], boolean_is_in
             assert math.isnan(number)
 
 
-@pytest.mark.parametrize("kind", ["same", "swapped", "noisy", "noisy and swapped", "one cell", "one row twice", "bits"])
-@pytest.mark.parametrize("seed", range(4))
+@each("kind", ["same", "swapped", "noisy", "noisy and swapped", "one cell", "one row twice", "bits"])
+@each("seed", range(4))
 def test_larger_tables_are_compared_alike(kind: str, seed: int) -> None:
     chance = random.Random(seed)
     gold: list[Row] = [

@@ -13,6 +13,7 @@ import pytest
 from assay.comparison import Answer, Segment, compare, compare_leniently
 from assay.errors import UsageError
 from assay.model import Cell, ComparisonOptions, Leniency, Result, Row
+from many_cases import each
 
 ALLOWED = Leniency(extra_columns="allowed")
 IGNORED = Leniency(duplicates="ignored")
@@ -152,8 +153,8 @@ def test_a_match_that_needed_it_says_so_and_one_that_did_not_does_not() -> None:
     assert (same.equal, same.lenient) == (True, False)
 
 
-@pytest.mark.parametrize("more", [(), ("x",)])
-@pytest.mark.parametrize(
+@each("more", [(), ("x",)])
+@each(
     ("gold", "predicted", "equal"),
     [
         ([0.1 + 0.2, 0.5], [Decimal("0.3"), Decimal("0.5")], True),
@@ -215,7 +216,7 @@ def test_a_case_comes_before_its_run() -> None:
     assert merged.said == "letter case ignored, tolerance 0.5"
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value"),
     [
         *((field, value) for field in ("extra_columns", "duplicates", "case", "shape") for value in ("x", "", True, 0)),

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from assay.comparison import Answer, compare, single_column
 from assay.model import ComparisonOptions, Result
+from many_cases import each
 
 CELLS: Sequence[object] = (
     *(0, 1, 1.0, True, False, 2**53, 2**53 + 1, Decimal("0.1"), Decimal("NaN"), 0.1, 0.1 + 1e-15, 0.1 + 1e-9),
@@ -48,7 +49,7 @@ def result(cells: Sequence[object]) -> Result:
     return Result(columns=("x",), rows=tuple((cell,) for cell in cells))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_the_short_way_says_what_the_long_one_says(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
     differing = 0

@@ -17,6 +17,7 @@ from tests.comparison.reference import is_finite, is_number, near_miss_holds
 
 from assay.comparison import Answer, Segment, compare
 from assay.model import Cell, ComparisonOptions, NearMissKind, Result, Row
+from many_cases import each
 
 CELLS: list[Cell] = [
     0, 1, 2, 3, -3, 7, 32, 100, 2020, 2021, 0.5, 1.005, 2.5, 2.6, 31.33, 0.1 + 0.2, 0.3, 66.667, -12.75, 1e-13, 1e17,
@@ -116,7 +117,7 @@ def test_every_near_miss_that_is_claimed_is_true(part: int) -> None:
     assert set(claimed) == set(get_args(NearMissKind)), "each kind must come up"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_a_row_of_totals_is_claimed_exactly_where_trying_everything_finds_one(seed: int) -> None:
     chance, found = random.Random(seed), Counter[bool]()
     for _ in range(100):
@@ -139,7 +140,7 @@ def test_a_row_of_totals_is_claimed_exactly_where_trying_everything_finds_one(se
     assert min(found[True], found[False]) > 10
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_a_pivot_is_claimed_exactly_where_trying_everything_finds_one(seed: int) -> None:
     """Keys that repeat, NULLs that the long table has or has not, and a cell or a row that is another one."""
     chance, found = random.Random(seed), Counter[bool]()
@@ -198,7 +199,7 @@ def test_integers_off_by_some_are_not_called_rounded_beside_a_float(
     assert "rounding_only" not in _kinds(gold, predicted)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted"),
     [
         ([(3, 2.5)], [(4, 2.5)]),

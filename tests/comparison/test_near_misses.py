@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import date, datetime
 from decimal import Decimal
 
-import pytest
-
 from assay.comparison import Answer, compare
 from assay.model import Cell, Result
+from many_cases import each
 
 Rows = list[tuple[Cell, ...]]
 GOLD: Rows = [(1, "a"), (2, "b"), (3, "c")]
@@ -36,7 +35,7 @@ EXAMPLES: list[tuple[str, Rows, Rows]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "gold", "predicted"), EXAMPLES, ids=lambda value: str(value)[:40])
+@each(("kind", "gold", "predicted"), EXAMPLES, ids=lambda value: str(value)[:40])
 def test_the_near_miss_is_named(kind: str, gold: Rows, predicted: Rows) -> None:
     comparison = compare(Result.of(predicted), Result.of(gold))
     assert not comparison.equal
@@ -44,7 +43,7 @@ def test_the_near_miss_is_named(kind: str, gold: Rows, predicted: Rows) -> None:
     assert comparison.near_misses[0].detail in comparison.reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "detail"),
     [
         ([(1,)], [(1, 2)], "gold's column is there, and 1 more"),
@@ -58,7 +57,7 @@ def test_a_near_miss_counts_in_plain_words(gold: Rows, predicted: Rows, detail: 
     assert [near.detail for near in compare(Result.of(predicted), Result.of(gold)).near_misses] == [detail]
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted"),
     [
         ([(1, "a"), (2, "b")], [(1, "b"), (2, "a")]),

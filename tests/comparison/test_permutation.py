@@ -14,6 +14,7 @@ from assay.comparison.permutation import Side, find_mapping, same_rows
 from assay.comparison.refinement import Refinement
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import ComparisonOptions, Result, Row
+from many_cases import each
 
 
 def _permuted(rows: list[Row], seed: int) -> tuple[list[Row], list[int]]:
@@ -25,7 +26,7 @@ def _permuted(rows: list[Row], seed: int) -> tuple[list[Row], list[int]]:
     return moved, order
 
 
-@pytest.mark.parametrize("width", [2, 9, 20, 60])
+@each("width", [2, 9, 20, 60])
 def test_bits_in_many_permuted_columns_are_matched_without_trying_each_order(width: int) -> None:
     chance = random.Random(width)
     rows: list[Row] = [tuple(chance.randrange(2) for _ in range(width)) for _ in range(2_000)]
@@ -127,7 +128,7 @@ _SYMMETRIC: dict[str, tuple[list[Row], list[Row]]] = {
 }
 
 
-@pytest.mark.parametrize("case", _SYMMETRIC)
+@each("case", _SYMMETRIC)
 def test_a_wrong_answer_of_symmetric_columns_is_refuted_and_a_right_one_found_with_little_work(case: str) -> None:
     gold, wrong = _SYMMETRIC[case]
     right, _ = _permuted(gold, 3)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from assay.comparison import Answer, compare
 from assay.model import ComparisonOptions, Result, Row
+from many_cases import each
 
 
 def _reason(gold: list[Row], predicted: list[Row], *, ordered: bool = False, names: tuple[str, ...] = ()) -> str:
@@ -19,7 +18,7 @@ def _reason(gold: list[Row], predicted: list[Row], *, ordered: bool = False, nam
     return found.reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "said"),
     [
         ([(13,)], [(0,)], "one cell differs: gold 13, predicted 0"),

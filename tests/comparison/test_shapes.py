@@ -8,12 +8,12 @@ from datetime import date
 from decimal import Decimal
 from itertools import permutations, product
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.comparison import Answer, compare, compare_leniently
 from assay.model import Cell, ComparisonOptions, Leniency, Result
+from many_cases import each
 
 SHAPES = {"pivoted", "unpivoted", "totals_row"}
 Table = tuple[Sequence[str], Sequence[Sequence[Cell]]]
@@ -53,7 +53,7 @@ def test_a_dimension_across_the_heads_is_told_both_ways_round() -> None:
     assert not declared(LONG, WIDE, ordered=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted"),
     [
         # names that hold the values, or say nothing of them
@@ -90,7 +90,7 @@ def test_the_same_cells_in_another_shape_are_found(gold: Table, predicted: Table
     assert declared(gold, predicted)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted"),
     [
         (LONG, (("city", "2023", "2024"), [("Faro", 2, 1), ("Porto", 7.5, 5)])),  # under each other's heads
@@ -112,9 +112,7 @@ def test_cells_that_do_not_agree_are_no_other_shape(gold: Table, predicted: Tabl
 PLAIN: Table = (("city", "sales", "mean"), [("Porto", 5, 2.5), ("Faro", 7, 3.5)])
 
 
-@pytest.mark.parametrize(
-    "row", [(None, 12, None), ("Total", 12, 3.0), ("GRAND TOTAL", 12, 6.0), ("", 12, 3), ("All", 12, 6)]
-)
+@each("row", [(None, 12, None), ("Total", 12, 3.0), ("GRAND TOTAL", 12, 6.0), ("", 12, 3), ("All", 12, 6)])
 def test_a_row_that_adds_up_the_others_is_a_row_of_totals(row: Sequence[Cell]) -> None:
     more = (PLAIN[0], [*PLAIN[1], row])
     turned = (("s", "m", "c"), [(row[1], row[2], row[0]), (7, 3.5, "Faro"), (5, 2.5, "Porto")])
@@ -123,16 +121,14 @@ def test_a_row_that_adds_up_the_others_is_a_row_of_totals(row: Sequence[Cell]) -
     assert declared(more, PLAIN)
 
 
-@pytest.mark.parametrize(
-    "row", [("Braga", 12, 3.0), (None, 13, None), ("Total", 0, 0), ("Braga", 12, None), (None, None, None)]
-)
+@each("row", [("Braga", 12, 3.0), (None, 13, None), ("Total", 0, 0), ("Braga", 12, None), (None, None, None)])
 def test_a_row_that_is_something_else_is_none(row: Sequence[Cell]) -> None:
     assert not declared(PLAIN, (PLAIN[0], [*PLAIN[1], row]))
     years: Table = (("year", "sales"), [(2023, 5), (2024, 7)])
     assert not declared(years, (years[0], [*years[1], (2025, 12)]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("less", "row"),
     [
         # a total that is wrong beside one that is right
@@ -169,7 +165,7 @@ def test_a_largest_value_is_no_total_unless_its_head_says_so() -> None:
         assert declared((names, rows), (names, [*rows, ("Total", 2, 30)])) == fits
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "names"),
     [
         ((2021, 2022), ("sales_2023", "sales_2024")),
@@ -201,7 +197,7 @@ def test_heads_that_name_other_values_of_the_kind_are_no_other_shape(
     assert not declared(wide, long)
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "names"),
     [
         ((2021, 2022), ("sales_2021", "FY2022")),
@@ -224,7 +220,7 @@ def test_heads_that_spell_the_values_or_say_nothing_of_them_are_another_shape(
     assert declared((("k", *names), [("c", 4, 3)]), long)
 
 
-@pytest.mark.parametrize(
+@each(
     "odd",
     [math.inf, math.nan, Decimal("1e999999"), Decimal("1e-999999"), 10**5000, b"\xff", [1, "a"], "y" * 10**5, "", -0.0],
     ids=lambda cell: str(type(cell).__name__),

@@ -15,6 +15,7 @@ from assay.comparison.cells import key_of
 from assay.comparison.compare import _equal_as_they_are
 from assay.comparison.tolerance import _few_in_line, _many_in_line, numbers_equal
 from assay.model import Cell, ComparisonOptions, Result, Row
+from many_cases import each
 
 OPTIONS = ComparisonOptions()
 EXACT = ComparisonOptions(relative_tolerance=0.0)
@@ -70,7 +71,7 @@ def test_lists_and_structs_are_equal_where_their_members_are(
     assert numbers_equal(keys[0], keys[1], options) == same_cell(first, second, options)
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "same"),
     [
         ({"a": 0.1 + 0.2}, {"a": 0.3}, True),
@@ -100,8 +101,8 @@ def test_numbers_within_lists_and_structs_are_paired_as_those_that_stand_alone(
         assert compare(sides[0], sides[1]).equal == alone
 
 
-@pytest.mark.parametrize("boolean_is_integer", [True, False])
-@pytest.mark.parametrize(
+@each("boolean_is_integer", [True, False])
+@each(
     "rows",
     [
         [(1, "a"), (2, None), (3, "c")],

@@ -7,10 +7,9 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from uuid import UUID
 
-import pytest
-
 from assay.comparison import Answer, compare
 from assay.model import Cell, Comparison, ComparisonOptions, Result
+from many_cases import each
 
 SAME = [
     (1, 1.0),
@@ -78,14 +77,14 @@ def _cells(gold: Cell, predicted: Cell, **options: object) -> Comparison:
     return compare(Result.of(rows[1]), Result.of(rows[0]), ComparisonOptions(**options))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("gold", "predicted"), SAME, ids=repr)
+@each(("gold", "predicted"), SAME, ids=repr)
 def test_same_values_match_both_ways_alone_and_among_rows(gold: Cell, predicted: Cell) -> None:
     assert _cells(gold, predicted).equal
     assert _cells(predicted, gold).equal
     assert compare(Result.of([(predicted,)]), Result.of([(gold,)])).equal
 
 
-@pytest.mark.parametrize(("gold", "predicted"), DIFFERENT, ids=repr)
+@each(("gold", "predicted"), DIFFERENT, ids=repr)
 def test_different_values_differ_both_ways_alone_and_among_rows(gold: Cell, predicted: Cell) -> None:
     assert not _cells(gold, predicted).equal
     assert not _cells(predicted, gold).equal

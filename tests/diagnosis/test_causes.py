@@ -16,6 +16,7 @@ from assay.engines.sqlite.engine import SqliteEngine
 from assay.model import Case, CaseOptions, DatabaseUrl, Diagnosis, Evidence, Limits, Prediction
 from assay.reports.text.explanation import explanation_of
 from assay.runs.store.codec import decode_evidence, encode_evidence
+from many_cases import each
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -163,14 +164,14 @@ NAMED = [
 ]
 
 
-@pytest.mark.parametrize(("gold", "predicted", "said"), NAMED)
+@each(("gold", "predicted", "said"), NAMED)
 def test_a_cause_names_tables_and_no_aliases(database: str, gold: str, predicted: str, said: str) -> None:
     messages = [cause.message for cause in diagnosed(database, gold, predicted).causes]
     assert any(said in message for message in messages), messages
     assert not any(re.search(r"\b[Tt][12]\b|\bx\.", message) for message in messages), messages
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "said"),
     [
         ("SELECT name, age, name FROM singer", "SELECT name, age FROM singer", "gold selects singer.name more often"),
@@ -233,7 +234,7 @@ def test_counting_a_column_with_null_is_named(database: str) -> None:
     assert found.causes[0].symptom == "null_handling"
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "kind", "said"),
     [
         (None, "unanswered", ""),
@@ -267,7 +268,7 @@ def test_what_execution_alone_tells(database: str, query: str | None, kind: str,
     assert item.diagnosis.repair is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "reason"),
     [
         ("SELECT name FROM singer WHERE " + " OR ".join(f"age = {n}" for n in range(100, 1_000)), "2,000 parts"),
@@ -299,8 +300,8 @@ _CASES = (
 )
 
 
-@pytest.mark.parametrize("case", _CASES)
-@pytest.mark.parametrize(
+@each("case", _CASES)
+@each(
     ("gold", "predicted"),
     [
         (("age > 40", "1", "0"), ("age < 40", "1", "0")),
@@ -317,7 +318,7 @@ def test_another_condition_in_a_case_is_one_of_conditional_functions(
     assert cause.kind == "conditional_functions"
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "kind"),
     [
         ("CASE WHEN age > 40 THEN 1 ELSE 0 END", "CASE WHEN age > 50 THEN 1 ELSE 0 END", "value_mismatch"),
@@ -331,7 +332,7 @@ def test_what_is_not_about_a_case_has_its_own_cause(database: str, gold: str, pr
     assert diagnosed(database, frame.format(gold), frame.format(predicted)).causes[0].kind == kind
 
 
-@pytest.mark.parametrize(
+@each(
     ("frame", "gold", "predicted", "kind"),
     [
         ("SELECT age FROM singer WHERE name = {}", "'Ada'", "'Bo'", "value_mismatch"),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from itertools import combinations
 
-import pytest
-
 from assay.diagnosis import CAUSES
 from assay.diagnosis.naming import ALWAYS, MOST_NAMED, READINGS, cause_model, default_cause, name_causes
 from assay.diagnosis.signs import Sign
 from assay.diagnosis.traits import seen_traits
 from assay.sql.differences import Difference, QueryParts, SchemaNames
+from many_cases import each
 
 SIGNS = sorted(READINGS)
 TRAITS = sorted(seen_traits([], QueryParts(selects=()), QueryParts(selects=()), SchemaNames()))
@@ -20,7 +19,7 @@ def sign(name: str) -> Sign:
     return Sign(name=name, difference=Difference(kind="output_changed", clause="SELECT", gold_text=name))
 
 
-@pytest.mark.parametrize("name", SIGNS)
+@each("name", SIGNS)
 def test_a_difference_that_stands_alone_is_named_by_what_it_is(name: str) -> None:
     for held in ((), TRAITS, TRAITS[::2]):
         assert name_causes([sign(name)], held)[0].kind == default_cause(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 import assay
@@ -30,6 +29,7 @@ from assay.model import (
 from assay.reports.text.explanation import explanation_of
 from assay.scoring.selections.scorer import SelectionScorer
 from assay.sdmx.scoring import score_selection
+from many_cases import each
 
 SCORER = SelectionScorer(diagnoser=SelectionCauses())
 CODES = [f"C{number}" for number in range(12)]
@@ -96,7 +96,7 @@ def exact(answer: Selection, target: Selection) -> SelectionScore:
     return score_selection(answer, [target])
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", range(30))
 def test_the_part_that_was_changed_is_the_cause_and_its_repair_one_step(seed: int) -> None:
     draw = random.Random(seed)
     right = drawn(draw)
@@ -108,7 +108,7 @@ def test_the_part_that_was_changed_is_the_cause_and_its_repair_one_step(seed: in
         assert [step.clause for step in found.repair.steps] == [name]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_several_changed_parts_are_all_needed_and_all_named(seed: int) -> None:
     draw = random.Random(seed)
     right = drawn(draw)

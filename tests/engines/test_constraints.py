@@ -19,6 +19,7 @@ from assay.engines.pool.executor import Executor
 from assay.model import DatabaseSchema, DatabaseUrl, ForeignKey, Limits, TableSchema
 from assay.ports import DescribesSchema
 from assay.sql import check_conditions
+from many_cases import each
 
 SCRIPT = (
     "CREATE TABLE town (id INTEGER NOT NULL PRIMARY KEY, code VARCHAR(9) UNIQUE, area DOUBLE PRECISION)",
@@ -152,7 +153,7 @@ def test_no_engine_takes_an_index_of_expressions_for_a_key(read: Read) -> None:
     assert _table(schema, "t").unique == (("b", "a"),)
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "not_null", "takes_null"),
     [
         ("(id INTEGER PRIMARY KEY, x)", True, True),  # NULL stands for the next number
@@ -204,7 +205,7 @@ def test_of_sqlites_unique_indexes_only_those_of_all_rows_and_whole_values_count
     assert table.checks == ('"CHECK" <> 7', "d IN ('x''(', \"c\")")
 
 
-@pytest.mark.parametrize("statement", ["", "CHECK", "CHECK (", "CHECK ((a)", "x 'CHECK (", 'a "CHECK" (b)', "CHECK)("])
+@each("statement", ["", "CHECK", "CHECK (", "CHECK ((a)", "x 'CHECK (", 'a "CHECK" (b)', "CHECK)("])
 def test_a_statement_that_is_none_has_no_conditions(statement: str) -> None:
     assert check_conditions(statement, "sqlite") == ()
 

@@ -26,6 +26,7 @@ from assay.engines.denodo.url import read_endpoint
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import DatabaseUrl, Execution, Limits, Verdict
 from assay.model.blame import is_final
+from many_cases import each
 
 sys.path.insert(0, str(Path(__file__).parent))
 from denodo_catalog import PATH, Catalog, seconds_of, start
@@ -262,7 +263,7 @@ def test_the_fingerprint_knows_server_and_user_but_not_the_password(catalog: Cat
     assert len({of(), of(options="?serverId=2"), of(credentials="bob:x@")}) == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "says"),
     [
         ("denodo+http://ada:p@ss@host/x", "%40"),
@@ -290,7 +291,7 @@ def test_a_url_is_read_with_its_defaults() -> None:
     assert "c:d" not in repr(endpoint)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ("12345678901234567890123456789", 12345678901234567890123456789),
@@ -337,9 +338,9 @@ FAILED_EXECUTIONS: list[tuple[object, str]] = [
 ROWS = [{"values": [{"column": "a", "value": 1}]}]
 
 
-@pytest.mark.parametrize("rows", [{}, {"rows": None}, {"rows": []}, {"rows": ROWS}, {"rows": [1]}], ids=str)
-@pytest.mark.parametrize("name", ["executionErrors", "execution_errors", "errors", "error"])
-@pytest.mark.parametrize(("errors", "message"), FAILED_EXECUTIONS, ids=str)
+@each("rows", [{}, {"rows": None}, {"rows": []}, {"rows": ROWS}, {"rows": [1]}], ids=str)
+@each("name", ["executionErrors", "execution_errors", "errors", "error"])
+@each(("errors", "message"), FAILED_EXECUTIONS, ids=str)
 def test_an_error_reported_with_status_200_is_a_failure_whatever_is_beside_it(
     name: str, rows: dict[str, object], errors: object, message: str
 ) -> None:
@@ -354,8 +355,8 @@ def test_rows_that_cannot_be_read_do_not_hide_an_error() -> None:
     assert parse_rows(json.dumps({"rows": rows, "executionErrors": ["gone"]}).encode()).error == "gone"
 
 
-@pytest.mark.parametrize("masked", [{}, {"masked": False}, {"masked": None}, {"masked": "false"}])
-@pytest.mark.parametrize("none", [None, [], "", {}, False])
+@each("masked", [{}, {"masked": False}, {"masked": None}, {"masked": "false"}])
+@each("none", [None, [], "", {}, False])
 def test_no_error_and_no_rows_is_an_empty_result(none: object, masked: dict[str, object]) -> None:
     read = parse_rows(json.dumps({"executionErrors": none, **masked}).encode())
     assert (read.error, read.rows, read.masked) == (None, [], False)
@@ -400,7 +401,7 @@ def test_cells_are_read_in_every_form(columns: list[str], data: st.DataObject) -
     assert (read.columns, read.rows) == (tuple(columns), rows)
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         "[]",

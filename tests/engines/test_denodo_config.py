@@ -14,6 +14,7 @@ from assay.engines.denodo.engine import DenodoHttpEngine
 from assay.engines.denodo.url import read_endpoint
 from assay.errors import InputError
 from assay.model import Limits, Secret
+from many_cases import each
 from text_server import serving
 
 BASE = "http://host:9090/denodo-data-catalog"
@@ -50,7 +51,7 @@ def test_comments_quotes_export_spaces_and_other_settings_are_understood(tmp_pat
     assert read_project_config(write(tmp_path, text)) == DenodoConfig(url=BASE, server_id=3, verify_ssl=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "says"),
     [
         ("DATA_CATALOG_SERVER_ID=one", "'one'"),
@@ -101,7 +102,7 @@ def test_another_server_does_not_keep_the_first_ones_execution_url() -> None:
     assert str(url) == "denodo+http://other/denodo-data-catalog"
 
 
-@pytest.mark.parametrize(
+@each(
     ("config", "executes_at"),
     [
         (DenodoConfig(url=BASE), EXECUTE),
@@ -140,8 +141,8 @@ VALUES = {"URL": BASE, "EXECUTION_URL": "http://host:9090/special", "SERVER_ID":
 EXPECTED = DenodoConfig(url=BASE, execution_url="http://host:9090/special", server_id=4, verify_ssl=False)
 
 
-@pytest.mark.parametrize("prefix", ["DATA_CATALOG_", "DATA_MARKETPLACE_"])
-@pytest.mark.parametrize("order", [1, -1])
+@each("prefix", ["DATA_CATALOG_", "DATA_MARKETPLACE_"])
+@each("order", [1, -1])
 def test_either_name_says_the_same(tmp_path: Path, prefix: str, order: int) -> None:
     settings = {prefix + name: value for name, value in VALUES.items()}
     text = "".join(f"{name}={value}\n" for name, value in list(settings.items())[::order])
@@ -168,7 +169,7 @@ def test_the_execution_url_of_the_older_name_goes_with_its_server(tmp_path: Path
     assert read_endpoint(found.database_url()).execution_url == "http://new:9090/m/public/api/askaquestion/execute"
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "meant"),
     [
         ("DATA_CATALOG_ULR", "DATA_CATALOG_URL"),
@@ -211,7 +212,7 @@ def test_other_settings_of_the_file_and_the_environment_may_be_named_in_a_value(
         read_project_config(path)
 
 
-@pytest.mark.parametrize("rows", ["0", "-1", "many", "", "1e3", "9999999999"])
+@each("rows", ["0", "-1", "many", "", "1e3", "9999999999"])
 def test_how_many_rows_to_ask_for_is_a_number_from_1_up(rows: str) -> None:
     from assay.errors import DatabaseError
     from assay.model import DatabaseUrl
@@ -221,8 +222,8 @@ def test_how_many_rows_to_ask_for_is_a_number_from_1_up(rows: str) -> None:
     assert read_endpoint(DatabaseUrl.parse("denodo+http://host/x?rows=100")).rows == 100
 
 
-@pytest.mark.parametrize("prefix", ["DATA_CATALOG_", "DATA_MARKETPLACE_", "AI_SDK_DATA_MARKETPLACE_"])
-@pytest.mark.parametrize(
+@each("prefix", ["DATA_CATALOG_", "DATA_MARKETPLACE_", "AI_SDK_DATA_MARKETPLACE_"])
+@each(
     ("given", "url"),
     [
         ({"HOST": "denodo"}, "http://denodo:9090/denodo-data-catalog"),
@@ -241,7 +242,7 @@ def test_host_and_port_name_a_catalog_without_a_url(prefix: str, given: dict[str
     assert from_environment({prefix + name: value for name, value in given.items()}).url == url
 
 
-@pytest.mark.parametrize("port", ["x", "0", "65536", "-1", "tcp://10.0.0.1:9090", "1" * 50])
+@each("port", ["x", "0", "65536", "-1", "tcp://10.0.0.1:9090", "1" * 50])
 def test_a_port_beside_a_host_must_be_one(port: str) -> None:
     with pytest.raises(InputError, match="DATA_CATALOG_PORT is"):
         from_environment({"DATA_CATALOG_HOST": "denodo", "DATA_CATALOG_PORT": port})
@@ -260,7 +261,7 @@ def test_the_newest_name_takes_precedence_among_all_of_them() -> None:
         from_environment(environ)
 
 
-@pytest.mark.parametrize(
+@each(
     ("host", "port", "url"),
     [
         ("http://denodo", "18180", "http://denodo:18180/denodo-data-catalog"),

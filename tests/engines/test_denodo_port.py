@@ -9,6 +9,7 @@ import pytest
 
 from assay.engines.denodo.port import read_database_port
 from assay.errors import InputError
+from many_cases import each
 
 GIVEN = {"user": "u", "password": "hidden-one", "host": "h", "port": 9996, "databaseName": "bank"}
 
@@ -26,9 +27,7 @@ def test_a_port_is_a_number_or_the_text_of_one(tmp_path: Path, port: object) -> 
     assert url == "denodo+psycopg2://u:hidden-one@h:9996/bank"
 
 
-@pytest.mark.parametrize(
-    "port", ["x", "", "-1", "9996.0", "²", "9" * 5000, 0, -1, 65536, "65536", 9996.5, True, [9996]]
-)
+@each("port", ["x", "", "-1", "9996.0", "²", "9" * 5000, 0, -1, 65536, "65536", 9996.5, True, [9996]])
 def test_what_is_no_port_is_told_without_the_password(tmp_path: Path, port: object) -> None:
     with pytest.raises(InputError, match=r"db\.json: port is") as raised:
         read_database_port(write(tmp_path, port=port))

@@ -30,6 +30,7 @@ from assay.engines.pool.cache import size_of
 from assay.engines.pool.executor import Executor
 from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Result
 from assay.model.columns import ColumnCells, ColumnRows, DecimalCells, TimestampCells
+from many_cases import each
 
 LIMITS = Limits(timeout_s=30.0, max_memory_bytes=256 * 1024 * 1024, max_rows=200_000)
 FEW = columnar._FEW_CELLS
@@ -112,7 +113,7 @@ def same(one: Execution, two: Execution) -> None:
     assert repr(one.result) == repr(two.result)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_columns_of_each_kind_show_what_rows_show(path: Path, kind: str) -> None:
     columns, rows = both(path, f'SELECT "{kind}", place FROM kinds ORDER BY place')
     assert columns.result is not None
@@ -122,7 +123,7 @@ def test_columns_of_each_kind_show_what_rows_show(path: Path, kind: str) -> None
     assert columns.result.fingerprint() == Result(columns=rows.columns, rows=rows_of(rows)).fingerprint()
 
 
-@pytest.mark.parametrize("query", [
+@each("query", [
     "SELECT * FROM kinds ORDER BY place", "SELECT * FROM kinds WHERE false", "SELECT * FROM kinds LIMIT 1",
     'SELECT "BIGINT", "BIGINT", "DOUBLE" AS "" FROM kinds', "SELECT sum(place), count(*), avg(place) FROM kinds",
     "SELECT NULL::INTEGER FROM kinds", "SELECT DISTINCT \"VARCHAR\" FROM kinds ORDER BY 1 NULLS FIRST -- a remark",
@@ -134,8 +135,8 @@ def test_queries_give_the_same_both_ways(path: Path, query: str) -> None:
     same(*both(path, query))
 
 
-@pytest.mark.parametrize("value", AS_ROWS)
-@pytest.mark.parametrize("place", [0, 9_999])
+@each("value", AS_ROWS)
+@each("place", [0, 9_999])
 def test_what_columns_cannot_hold_comes_as_rows(path: Path, value: str, place: int) -> None:
     query = f"SELECT id, CASE WHEN id = {place} THEN {value} END FROM many WHERE id < 10000 ORDER BY id"
     columns, rows = both(path, query)
@@ -144,7 +145,7 @@ def test_what_columns_cannot_hold_comes_as_rows(path: Path, value: str, place: i
     same(columns, rows)
 
 
-@pytest.mark.parametrize("query", [
+@each("query", [
     "SELECT CASE WHEN id = 29000 THEN 'x' ELSE '1' END::INTEGER FROM many", "SELECT nothing FROM many", "SELECT FROM",
     "SELECT error('told') FROM many", "SELECT ? FROM many", "SELECT $1, $2 FROM many", "SELECT * FROM absent",
     "SELECT getenv('HOME')", "SELECT * FROM read_csv('/etc/passwd')", "SELECT nextval('s')", "DELETE FROM many",
@@ -187,7 +188,7 @@ def test_after_each_way_to_end_the_next_query_runs(path: Path) -> None:
             assert rows_of(engine.execute("SELECT 42 AS answer")) == ((42,),)
 
 
-@pytest.mark.parametrize("rows", [2_047, 2_048, 2_049, 10_000])
+@each("rows", [2_047, 2_048, 2_049, 10_000])
 def test_the_cap_on_rows_keeps_as_many_as_it_says(path: Path, rows: int) -> None:
     same(*both(path, "SELECT * FROM many ORDER BY id", replace(LIMITS, max_rows=rows)))
     same(*both(path, f"SELECT * FROM many ORDER BY id LIMIT {rows}", replace(LIMITS, max_rows=rows)))
@@ -313,7 +314,7 @@ def one_is_number(column: object, coder: DictionaryEncoder) -> np.ndarray[tuple[
     return found
 
 
-@pytest.mark.parametrize("scale", [0, 1, 2, 3, 5, 8, 15, 18, 25, 38])
+@each("scale", [0, 1, 2, 3, 5, 8, 15, 18, 25, 38])
 def test_decimals_of_any_scale_have_the_codes_of_their_values(scale: int) -> None:
     chance = random.Random(scale)
     edges = [0, 1, -1, 5, -5, 10, 25, 2**53 - 1, 2**53, 2**53 + 1, -(2**53), 2**61, 2**62, 2**63 - 1, -(2**63)]

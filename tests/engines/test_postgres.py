@@ -25,6 +25,7 @@ from assay.engines.postgres.guard import LONGEST_QUERY, refusal
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits
 from assay.sql.lexing import pieces
+from many_cases import each
 
 MIB = 1024 * 1024
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
@@ -260,7 +261,7 @@ def test_what_is_not_one_query_that_ends_harms_nothing(
     assert boss.execute("SELECT last_value, is_called FROM numbers").fetchall() == [(1, False)]
 
 
-@pytest.mark.parametrize(
+@each(
     "call",
     [
         "pg_read_file('/etc/passwd')",
@@ -295,7 +296,7 @@ def test_a_call_that_no_rollback_takes_back_never_leaves(call: str) -> None:
     assert refused.status == "refused"
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "SELECT 'pg_read_file(1)', lo_revenue, crosstab FROM (SELECT 1 AS lo_revenue, 2 AS crosstab) dblink",
@@ -543,7 +544,7 @@ def test_a_run_judges_on_it(url: str) -> None:
     assert url.split(":")[2].split("@", maxsplit=1)[0] not in repr(run)
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "SELECT * FROM crosstab('SELECT set_config(''role'', ''none'', false), 1, 1') AS x(a text, b int)",

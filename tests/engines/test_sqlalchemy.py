@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
+from many_cases import each
+
 pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed (pip install 'assay[sqlalchemy]')")
 
 import assay
@@ -125,7 +127,7 @@ def nothing_unraisable() -> Iterator[None]:
     gc.collect()
 
 
-@pytest.mark.parametrize("scheme", [*FAMILIES, "mysql+mysqlconnector", "mariadb+mariadbconnector", "oracle+oracledb"])
+@each("scheme", [*FAMILIES, "mysql+mysqlconnector", "mariadb+mariadbconnector", "oracle+oracledb"])
 def test_whoever_loads_the_engine_of_a_scheme_by_its_reference_finds_it(scheme: str) -> None:
     reference = engine_for_scheme(scheme)
     assert reference is not None
@@ -226,9 +228,7 @@ def test_what_one_query_leaves_in_its_session_the_next_does_not_find(
     assert as_admin(mariadb, "SELECT IS_FREE_LOCK('held')") == ((1,),)
 
 
-@pytest.mark.parametrize(
-    "mode", ["ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES,NO_BACKSLASH_ESCAPES", "ORACLE", ""]
-)
+@each("mode", ["ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES,NO_BACKSLASH_ESCAPES", "ORACLE", ""])
 def test_the_text_is_read_by_the_sessions_own_rules_for_quotes(
     database: str, mariadb: MariadbServer, mode: str
 ) -> None:

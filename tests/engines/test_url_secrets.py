@@ -9,6 +9,7 @@ from sqlalchemy.engine import make_url
 
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl
+from many_cases import each
 
 
 @given(password=st.text(min_size=1).filter(lambda text: "\0" not in text and text.isprintable()))
@@ -29,7 +30,7 @@ def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) ->
         DatabaseUrl(text="postgresql://shop:${SHOP_PASSWORD}@host/one").reveal()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "holds"),
     [
         ("postgresql://shop:secret@host/one", True),

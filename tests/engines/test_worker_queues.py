@@ -5,11 +5,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines.pool.worker_queues import Source, WorkerQueue, fill
+from many_cases import each
 
 Task = tuple[int, float]
 """A number, and the seconds that it takes."""
@@ -81,7 +81,7 @@ def test_no_worker_is_idle_for_long_where_tasks_cost_the_same(cost: float, sizes
     assert simulated.now <= ideal + 4 * cost + slice_s, "at the end a worker may have a tenth of a second or 2 % to do"
 
 
-@pytest.mark.parametrize(
+@each(
     ("batches", "most"),
     [
         ([[0.05] * 20] * 16, 1.05),

@@ -20,6 +20,7 @@ from assay.cases.given.files import ResultFiles, of_gold
 from assay.cases.records import Record, Table
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, GivenResult
+from many_cases import each
 
 ROWS = [(1, "Ana", 2.5), (2, "Ivo", None)]
 METRICS = ["match", "bird_ex", "spider2_lite", "ves", "spider_ex"]
@@ -183,7 +184,7 @@ def test_columns_that_count_and_order_are_a_cases_own(database: str) -> None:
     assert "lenient" not in run.evidence[0].verdict.flags
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "words"),
     [
         ([[1, 2], [3]], "row 2"),
@@ -206,7 +207,7 @@ def test_what_is_no_result_names_its_place(said: object, words: str) -> None:
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "words"),
     [
         (["nam"], 'did you mean "name"'),
@@ -234,7 +235,7 @@ def test_cells_of_a_table_may_hold_json_or_the_name_of_a_file_or_a_value() -> No
     assert found[3][0].result().rows == (("plain words",),)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "rows"),
     [
         ("a,b\n,\n", [("", "")]),

@@ -8,7 +8,6 @@ from decimal import Decimal
 from math import inf, nan
 from uuid import UUID
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from assay.comparison import Answer
 from assay.model import Cell, CellTypes, ComparisonOptions, Result, Row
 from assay.scoring.queries.given_rows import in_readings
 from assay.scoring.queries.gold_answers import GoldAnswer
+from many_cases import each
 
 KINDS: dict[str, st.SearchStrategy[Cell]] = {
     "integer": st.integers(-(10**20), 10**20),
@@ -98,7 +98,7 @@ def test_a_table_written_as_csv_does_not_equal_one_with_another_value(
     assert not equal(Result.of([list(map(written, row)) for row in table]), Result.of(changed))
 
 
-@pytest.mark.parametrize(
+@each(
     ("cell", "typed"),
     [
         ("007", 7),
@@ -126,7 +126,7 @@ def test_a_cell_is_no_value_that_it_does_not_spell(cell: str, typed: Cell) -> No
     assert not equal(Result.of([(cell,)]), Result.of([(typed,)]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("cell", "typed"),
     [
         ("7", 7),
@@ -193,7 +193,7 @@ def test_json_has_numbers_and_writes_dates_as_text() -> None:
 DAY = date(2024, 1, 31)
 
 
-@pytest.mark.parametrize(
+@each(
     ("cell", "typed"),
     [
         ("1 year 2 mons 3 days 04:05:06.5", timedelta(days=423, hours=4, minutes=5, seconds=6.5)),
@@ -230,7 +230,7 @@ def test_a_cell_is_each_compound_value_that_it_spells(cell: str, typed: Cell) ->
     assert equal(Result.of([(cell,)]), Result.of([(cell,)]), cells=("text", "engine"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("cell", "typed"),
     [
         ("3", timedelta(days=3)),
@@ -257,7 +257,7 @@ def test_a_cell_is_no_compound_value_that_it_does_not_spell(cell: str, typed: Ce
     assert not equal(Result.of([(cell,)]), Result.of([(typed,)]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("ours", "theirs", "cells", "same"),
     [
         ('{"a": [1]}', {"a": [1]}, ("engine", "engine"), True),

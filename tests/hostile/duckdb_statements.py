@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from families import duckdb, duckdb_memory
 from statements import ANYWHERE, once, row
+
+from families import duckdb, duckdb_memory
 
 DUCKDB = [
     *ANYWHERE,

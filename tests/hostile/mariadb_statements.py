@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from families import mariadb
 from statements import Hostile, once
+
+from families import mariadb
 
 SCHEMA = (
     "CREATE TABLE t (a int PRIMARY KEY, b varchar(20))",

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from families import postgres
 from statements import ANYWHERE, ENDLESS, Gap, once, row
+
+from families import postgres
 
 SCRIPT = """
 CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from families import sqlite
 from statements import ANYWHERE, ENDLESS, once, row
+
+from families import sqlite
 
 SQLITE = [
     *ANYWHERE,

@@ -19,6 +19,7 @@ from assay.systems.chat.model import HttpChatModel
 from assay.systems.options import SystemOptions
 from assay.testing import ChatAnswer, ChatEmulator
 from assay.testing.judge import verdict
+from many_cases import each
 
 Asking = Callable[..., QueryJudge]
 PAIRS = [QueryPair(first=f"SELECT {number}", second=f"SELECT {number} + 0") for number in range(30)]
@@ -62,8 +63,8 @@ def test_a_model_that_rejects_every_question_ends_the_asking(concurrency: int) -
     assert model.asked <= 3 + 4 * concurrency
 
 
-@pytest.mark.parametrize("concurrency", [1, 4])
-@pytest.mark.parametrize("good", [1, 8, 58])
+@each("concurrency", [1, 4])
+@each("good", [1, 8, 58])
 def test_a_model_that_breaks_for_good_is_lost_and_its_answers_are_kept(
     concurrency: int, good: int, tmp_path: Path
 ) -> None:
@@ -121,7 +122,7 @@ def test_failures_that_may_pass_are_asked_again() -> None:
     assert not any(vote.abstained for opinion in opinions for vote in opinion.votes)
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+@each("status", [400, 401, 403, 404, 413, 422])
 def test_a_server_that_rejects_every_question_ends_the_asking(status: int) -> None:
     body = b'{"error": {"message": "bad"}}'
     reply = f"HTTP/1.1 {status} No\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body

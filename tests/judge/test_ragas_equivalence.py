@@ -18,6 +18,7 @@ from assay.ragas import EquivalenceScore, LLMSQLEquivalence
 from assay.testing import ChatAnswer, ChatEmulator, judge_by, same_text
 from assay.testing.chat import last_question
 from assay.testing.judge import fenced_queries, verdict
+from many_cases import each
 
 Asking = Callable[..., QueryJudge]
 
@@ -91,7 +92,7 @@ LLMS = {
 }
 
 
-@pytest.mark.parametrize("llm", LLMS.values(), ids=LLMS)
+@each("llm", LLMS.values(), ids=LLMS)
 def test_any_kind_of_model_gives_the_seeds_scores(llm: Any) -> None:
     scorer = LLMSQLEquivalence(model="gpt-x")
     scorer.llm = llm
@@ -154,7 +155,7 @@ def test_a_timeout_ends_the_wait() -> None:
         asyncio.run(impatient())
 
 
-@pytest.mark.parametrize(
+@each(
     ("llm", "sample", "message"),
     [
         (None, SAME, "no llm is set"),

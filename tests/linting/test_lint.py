@@ -17,6 +17,7 @@ from assay.linting import catalogue
 from assay.linting.apply import MOST_FOUND, ignored_rules
 from assay.model import Limits
 from assay.reports.lint import lint_html, lint_json, lint_sarif, lint_text
+from many_cases import each
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_rules_are_chosen_by_name(folder: Path) -> None:
         _lint(folder, ignore="empty-result")
 
 
-@pytest.mark.parametrize(
+@each(
     ("comment", "off"),
     [
         ("-- assay: ignore", frozenset()),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
 from golds import found_by
+
+from many_cases import each
 
 FORMS: list[tuple[str, str, str | None]] = [
     # parts of a time, a date, a version
@@ -78,12 +79,12 @@ WRONG: list[tuple[str, str, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("question", "gold", "evidence"), FORMS)
+@each(("question", "gold", "evidence"), FORMS)
 def test_a_number_in_another_form_is_used(question: str, gold: str, evidence: str | None) -> None:
     assert [one.evidence for one in found_by("question-number", gold, None, question=question, evidence=evidence)] == []
 
 
-@pytest.mark.parametrize(("question", "gold", "evidence"), WRONG)
+@each(("question", "gold", "evidence"), WRONG)
 def test_another_number_is_found(question: str, gold: str, evidence: str | None) -> None:
     assert found_by("question-number", gold, None, question=question, evidence=evidence)
 
@@ -101,7 +102,7 @@ def test_what_is_used_in_one_form_does_not_hide_another_number() -> None:
 OWN = "CAST(a AS REAL) / b"
 
 
-@pytest.mark.parametrize(
+@each(
     "gold",
     [
         f"SELECT n FROM t JOIN (SELECT MAX({OWN}) AS best FROM t) AS m ON {OWN} = m.best",
@@ -116,7 +117,7 @@ def test_a_fraction_may_equal_its_own_extreme(gold: str) -> None:
     assert [one.evidence for one in found_by("float-equality", gold, None)] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "gold",
     [
         f"SELECT n FROM t WHERE {OWN} = 0.1",
@@ -129,7 +130,7 @@ def test_a_fraction_that_equals_another_is_found(gold: str) -> None:
     assert found_by("float-equality", gold, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "question", "gold"),
     [
         ("superlative", "the race in which he ranked highest", "SELECT n FROM t WHERE rank = 1"),
@@ -151,7 +152,7 @@ def test_sound_golds_that_were_flagged(rule: str, question: str, gold: str) -> N
     assert [one.evidence for one in found_by(rule, gold, None, question=question, dialect=dialect)] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "question", "gold"),
     [
         ("superlative", "the highest rank", "SELECT n FROM t WHERE id = 1"),

@@ -16,6 +16,7 @@ from assay.linting.gold import GoldDatabase
 from assay.model.lint import LintOptions
 from assay.sql.schema import SchemaNames
 from assay.sql.schema.ddl import read_ddl
+from many_cases import each
 
 # rule: (question, evidence, gold); evidence may be left out
 Given = tuple[str, str] | tuple[str, str, str]
@@ -501,7 +502,7 @@ def _identity(value: object) -> str:
     return value if isinstance(value, str) else str(value)[:80]
 
 
-@pytest.mark.parametrize(("rule", "given"), _pairs(FLAGGED), ids=_identity)
+@each(("rule", "given"), _pairs(FLAGGED), ids=_identity)
 def test_it_is_found(rule: str, given: Given, songs: GoldDatabase) -> None:
     found = found_by(rule, given[1], songs, question=given[0], evidence=given[2] if len(given) > 2 else None)
     assert found, f"{rule} says nothing about {given}"
@@ -513,7 +514,7 @@ def test_it_is_found(rule: str, given: Given, songs: GoldDatabase) -> None:
             assert one.excerpt
 
 
-@pytest.mark.parametrize(("rule", "given"), _pairs(LEFT_ALONE), ids=_identity)
+@each(("rule", "given"), _pairs(LEFT_ALONE), ids=_identity)
 def test_what_looks_like_it_is_left_alone(rule: str, given: Given, songs: GoldDatabase) -> None:
     found = found_by(rule, given[1], songs, question=given[0], evidence=given[2] if len(given) > 2 else None)
     assert not found, [one.evidence for one in found]

@@ -9,6 +9,7 @@ import pytest
 from golds import database, found_by
 
 from assay.linting import GoldDatabase
+from many_cases import each
 
 FLAGGED = [
     ("question-number", "Singers older than 35", "SELECT name FROM singer WHERE age > 30"),
@@ -393,7 +394,7 @@ def songs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GoldDatabase]:
         yield opened
 
 
-@pytest.mark.parametrize(("rule", "question", "gold"), FLAGGED)
+@each(("rule", "question", "gold"), FLAGGED)
 def test_a_rule_flags_what_it_means(songs: GoldDatabase, rule: str, question: str, gold: str) -> None:
     [first, *_] = found_by(rule, gold, songs, question=question)
     assert first.rule == rule
@@ -401,7 +402,7 @@ def test_a_rule_flags_what_it_means(songs: GoldDatabase, rule: str, question: st
     assert first.remedy
 
 
-@pytest.mark.parametrize(("rule", "question", "gold"), SOUND)
+@each(("rule", "question", "gold"), SOUND)
 def test_a_rule_leaves_the_near_twin_alone(songs: GoldDatabase, rule: str, question: str, gold: str) -> None:
     assert [one.evidence for one in found_by(rule, gold, songs, question=question)] == []
 
@@ -411,7 +412,7 @@ def test_an_explicit_cross_join_is_only_a_note(songs: GoldDatabase) -> None:
     assert found.severity == "note"
 
 
-@pytest.mark.parametrize(
+@each(
     ("dialect", "rule", "gold", "flagged"),
     [
         ("duckdb", "bare-column", "SELECT a, SUM(b) FROM t GROUP BY ALL", False),

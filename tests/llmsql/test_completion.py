@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.sql.extraction.completions import MOST_QUERIES, queries_in, with_table
+from many_cases import each
 
 
 def specified(text: str) -> list[str]:
@@ -23,7 +23,7 @@ def specified(text: str) -> list[str]:
     return found[:MOST_QUERIES]
 
 
-@pytest.mark.parametrize(
+@each(
     ("completion", "queries"),
     [
         ("", []),
@@ -74,14 +74,14 @@ def test_any_text_gives_what_the_rule_says(completion: str) -> None:
     assert queries_in(completion) == specified(completion)
 
 
-@pytest.mark.parametrize("piece", ["SELECT ", "SELECTED ", "SELECT 1; ", "select;", "SELECT\n\n\n", "``"])
+@each("piece", ["SELECT ", "SELECTED ", "SELECT 1; ", "select;", "SELECT\n\n\n", "``"])
 def test_a_long_completion_takes_no_long_time(piece: str) -> None:
     started = time.process_time()
     assert len(queries_in(piece * (1_000_000 // len(piece)))) <= MOST_QUERIES
     assert time.process_time() - started < 20
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "expected"),
     [
         ("SELECT a FROM Table", 'SELECT a FROM "1-2-3"'),

@@ -17,6 +17,7 @@ from assay.comparison.codes import shared
 from assay.metrics import bird, denodo, llmsql, spider, spider2
 from assay.model import Case, CaseOptions, Cell, Execution, Prediction, Result, Row
 from assay.ports import Executions, Metric
+from many_cases import each
 
 _CELL = EVERY_CELL.filter(lambda cell: not isinstance(cell, bytearray))
 """No engine gives a bytearray, which does not hash."""
@@ -110,7 +111,7 @@ def _rows(chance: random.Random, width: int, count: int) -> list[Row]:
     return [tuple(cell(column) for column in range(width)) for _ in range(count)]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_shares_of_larger_tables_are_alike_to_the_last_bit(seed: int) -> None:
     """Widths that are no powers of two, so that sums are rounded; repeated rows; sides of other sizes."""
     chance = random.Random(seed)

@@ -13,6 +13,7 @@ from assay.metrics.bird import BirdSoftF1
 from assay.metrics.denodo import DenodoPercentOverlap, DenodoPercentSubset, PercentOverlap, SameColumnCount
 from assay.model import Case, Execution, Failure, MetricInfo, Prediction, Result, Score
 from assay.ports import Executions
+from many_cases import each
 
 Rows = list[tuple[Any, ...]]
 CASE = Case(id="1", question="?", golds=("G",))
@@ -40,7 +41,7 @@ def score(metric: Any, gold: Rows | None, predicted: Rows | None, /, **columns: 
 GUIDE: tuple[Rows, Rows] = ([(1, 2, 3), (4, 5, 6)], [(1, 2, 7), (4, 8, 6)])
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "overlap", "subset"),
     [
         (*GUIDE, 2 / 3, 2 / 3),
@@ -110,7 +111,7 @@ def test_an_answer_that_is_gold_is_precise(gold: Rows) -> None:
     assert score(DenodoPercentOverlap, gold, gold).value == score(DenodoPercentSubset, gold, gold).value == 1.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "columns", "value"),
     [
         ([(1, 2)], [(3, 4)], {}, 1.0),

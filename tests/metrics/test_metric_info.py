@@ -11,6 +11,7 @@ from assay.metrics.match import Match
 from assay.model import Limits, MetricInfo, RunSettings
 from assay.runs.metric_infos import VERDICT, common_metric, info_of, leading_metric
 from assay.runs.store.codec import decode_value, encode_value
+from many_cases import each
 
 OURS = [name for name, entry in registry.registered("assay.metrics").items() if entry.module.startswith("assay.")]
 
@@ -49,7 +50,7 @@ def test_what_is_said_is_taken_over_and_survives_the_file_of_a_run(info: MetricI
     assert info_of(info.name, decode_value(encode_value(settings), RunSettings)) == info
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         {"name": None},

@@ -17,6 +17,7 @@ from assay.metrics.pandas_cells import pandas_result, written_by_pandas
 from assay.metrics.spider2 import Spider2Lite
 from assay.model import Case, CaseOptions, Cell, GivenResult, Prediction, Result
 from assay.ports import Executions
+from many_cases import each
 
 pandas = pytest.importorskip("pandas")
 
@@ -58,7 +59,7 @@ def test_every_table_is_read_as_pandas_reads_it(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.parametrize("text", ["c\n\n1\n1\n", "c\n1\n1\n\n", "\nc\n1\n\n\n1", "c\n1\n \n1", 'c\r\n1\r\n\r\n""\r\n'])
+@each("text", ["c\n\n1\n1\n", "c\n1\n1\n\n", "\nc\n1\n\n\n1", "c\n1\n \n1", 'c\r\n1\r\n\r\n""\r\n'])
 def test_blank_lines_are_no_rows_and_blank_texts_are(tmp_path: Path, text: str) -> None:
     (tmp_path / "r.csv").write_bytes(text.encode())
     ours = pandas_result(ResultFiles(tmp_path, of_answer).read("r.csv").result())
@@ -73,8 +74,8 @@ def _score(gold: list[Cell], predicted: list[Cell], *, ignore_order: bool) -> fl
     return Spider2Lite().score(case, prediction, executions, None).value
 
 
-@pytest.mark.parametrize("ignore_order", [True, False])
-@pytest.mark.parametrize(
+@each("ignore_order", [True, False])
+@each(
     ("gold", "predicted", "value"),
     [
         (["False", "True"], ["", "True"], 1.0),
@@ -152,7 +153,7 @@ def test_what_a_query_returns_is_scored_as_the_script_does_that_writes_it_to_a_f
 DAY, NIGHT = datetime(2024, 1, 31), datetime(2024, 1, 31, 3)  # noqa: DTZ001 - as engines give them
 
 
-@pytest.mark.parametrize(
+@each(
     "column",
     [
         [DAY, DAY],

@@ -17,6 +17,7 @@ from assay.metrics.bird import soft_f1
 from assay.metrics.spider import _without_distinct, results_equal
 from assay.model import Case, CaseOptions, Cell, Execution, Failure, Prediction, Result, Score
 from assay.ports import Executions
+from many_cases import each
 
 GUIDE_GOLD, GUIDE_PREDICTED = [(1, 2, 3), (4, 5, 6)], [(1, 2, 7), (4, 8, 6)]
 Rows = Sequence[tuple[Cell, ...]]
@@ -48,7 +49,7 @@ def test_the_guides_worked_examples() -> None:
     assert _value("bird_soft_f1", GUIDE_GOLD, GUIDE_PREDICTED) == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "share"),
     [
         ([], [], 1.0),
@@ -65,7 +66,7 @@ def test_percent_subset_by_row_index(gold: Rows, predicted: Rows, share: float) 
     assert _value("percent_subset", gold, predicted) == pytest.approx(share)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "share"),
     [
         ([], [], 1.0),
@@ -80,7 +81,7 @@ def test_percent_overlap_of_bags_of_cells(gold: Rows, predicted: Rows, share: fl
     assert _value("percent_overlap", gold, predicted) == pytest.approx(share)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "same"),
     [
         ([(1,), (1,)], [(1,)], 1.0),
@@ -96,7 +97,7 @@ def test_bird_ex_compares_sets_of_rows(gold: Rows, predicted: Rows, same: float)
     assert _value("bird_ex", gold, predicted) == same
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "f1"),
     [
         ([], [], 1.0),
@@ -118,7 +119,7 @@ def test_soft_f1_of_equal_results_is_one(rows: list[tuple[int, int]]) -> None:
     assert soft_f1(rows, rows) == 1.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "ordered", "same"),
     [
         ([(1, 2)], [(2, 1)], False, True),
@@ -188,7 +189,7 @@ def test_distinct_is_dropped_as_sqlparse_drops_it_from_any_text(ending: str, que
     assert _without_distinct(query + ending) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "SELECT count(DISTINCT a) FROM t",
@@ -209,7 +210,7 @@ def test_distinct_is_dropped_as_sqlparse_drops_it(query: str) -> None:
     assert _without_distinct(query) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "same"),
     [
         ([(1, "a")], [("a", 1, "more")], 1.0),
@@ -239,7 +240,7 @@ def test_spider2_looks_at_condition_columns_alone_and_at_order_where_told() -> N
     assert _value("spider2_lite", [(1,), (2,)], [(2,), (1,)], ignore_order=False) == 0.0
 
 
-@pytest.mark.parametrize("metric", [name for name in registry.default_metrics() if name != "spider_ex"])
+@each("metric", [name for name in registry.default_metrics() if name != "spider_ex"])
 def test_a_failing_answer_scores_zero_and_an_absent_one_too(metric: str) -> None:
     assert _value(metric, [(1,)], _failed()) == 0.0
     assert _value(metric, [(1,)], None) == 0.0
@@ -262,7 +263,7 @@ def test_spider_scores_what_its_own_queries_return_and_an_absent_answer_zero() -
     assert metric.score(case, Prediction(case_id="1"), absent, None).value == 0.0
 
 
-@pytest.mark.parametrize("metric", registry.default_metrics())
+@each("metric", registry.default_metrics())
 def test_a_failing_gold_gives_no_score_but_a_reason(metric: str) -> None:
     executions = Executions(golds=(_failed(),), predicted=_execution([(1,)]))
     score = registry.metric(metric).score(
@@ -282,7 +283,7 @@ def _ran(query: str, rows: Rows) -> Execution:
     return replace(_execution(rows), query=query)
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "value"),
     [
         ("SELECT 1;", 1.0),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assay import registry
 from assay.model import Case, ColumnSchema, DatabaseSchema, Execution, Failure, Prediction, Result, Score, TableSchema
 from assay.ports import Executions
+from many_cases import each
 
 
 def _table(name: str, *columns: str) -> TableSchema:
@@ -38,7 +37,7 @@ def _values(gold: str | tuple[str, ...], predicted: str | None) -> list[float | 
     return [None if value is None else round(value, 3) for value in found]
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "values"),
     [
         ("SELECT name FROM singer", "SELECT s.NAME FROM Singer AS s", [1, 1, 1, 1, 1, 1]),
@@ -72,7 +71,7 @@ def test_the_detail_names_what_is_missing_and_what_is_extra() -> None:
     assert told.endswith("c09 and 2 more")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_no_value_without_a_gold_query_that_can_be_read(name: str) -> None:
     unread = _score(name, "SELECT FROM WHERE", "SELECT name FROM singer")
     assert unread.value is None
@@ -85,7 +84,7 @@ def test_no_value_without_a_gold_query_that_can_be_read(name: str) -> None:
     assert broken.failure == FAILED
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_no_value_without_a_schema(name: str) -> None:
     score = _score(name, "SELECT name FROM singer", "SELECT name FROM singer", schema=None)
     assert score.value is None

@@ -6,8 +6,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from assay import evaluate, registry
 from assay.metrics.spider_em.reading import words_of
 from assay.model import (
@@ -22,6 +20,7 @@ from assay.model import (
     TableSchema,
 )
 from assay.ports import Executions
+from many_cases import each
 
 
 def _table(name: str, *columns: str, references: tuple[ForeignKey, ...] = ()) -> TableSchema:
@@ -50,7 +49,7 @@ def _score(gold: str | tuple[str, ...], predicted: str | None, metric: str = "sp
     return registry.metric(metric).score(case, Prediction(case_id="1", query=predicted), executions, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted"),
     [
         ("SELECT Name, Age FROM Singer", "select age , name from singer"),
@@ -83,7 +82,7 @@ def test_what_the_script_takes_for_the_same(gold: str, predicted: str) -> None:
     assert _score(gold, predicted).value == 1.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "said"),
     [
         ("SELECT Name FROM Singer", "SELECT Age FROM Singer", "select"),
@@ -131,7 +130,7 @@ def test_what_the_script_takes_for_different(gold: str, predicted: str | None, s
     assert said in (score.detail or "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("component", "gold", "predicted", "value"),
     [
         ("select", "SELECT max(Age) FROM Singer", "SELECT min(Age) FROM Singer", 0.0),
@@ -180,7 +179,7 @@ def test_without_a_schema_there_is_no_score() -> None:
     assert score.failure.blame == "setup"
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "words"),
     [
         ("SELECT a.b , c>=1 FROM t", "select a.b , c > =1 from t"),

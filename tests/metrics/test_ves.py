@@ -11,6 +11,7 @@ import pytest
 from assay import Run, evaluate, registry
 from assay.metrics.ves import BirdRves, Ves, reward, without_outliers
 from assay.model import PairTiming
+from many_cases import each
 
 
 def _timings(*pairs: tuple[float, float]) -> list[PairTiming]:
@@ -24,7 +25,7 @@ def test_the_guides_worked_example() -> None:
     assert result.score.detail.startswith("gold's time is 0.81 [")
 
 
-@pytest.mark.parametrize(
+@each(
     ("ratio", "value"),
     [
         (9.0, 1.25),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.pytest_plugin.sources import item_names, marker_name
+from many_cases import each
 
 Write = Callable[..., Path]
 
@@ -54,7 +55,7 @@ def test_odd_ids_and_tags_run_under_strict_markers(project: pytest.Pytester, wri
         project.runpytest(f"odd.assay.yaml::{name}", "--collect-only", "-q").stdout.fnmatch_lines(["1 test collected*"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("ids", "names"),
     [
         (["a", "b"], ["a", "b"]),

@@ -21,6 +21,7 @@ from assay.ragas import (
 )
 from assay.testing import same_text
 from assay.testing.judge import fenced_queries, verdict
+from many_cases import each
 
 PAIR = {"reference": "id,v\n1,a\n2,b\n", "response": "id,v\n1,a\n2,c\n3,d\n"}
 BROKEN = {"reference": PAIR["reference"], "response": 'id\n"1'}
@@ -88,7 +89,7 @@ def test_an_absent_answer_is_nan_with_a_reason(absent: Any) -> None:
     assert (math.isnan(result), result.reason) == (True, "the sample has no response")
 
 
-@pytest.mark.parametrize("table", [5, b"a\n1", [1, 2], object()])
+@each("table", [5, b"a\n1", [1, 2], object()])
 def test_what_is_no_table_is_one_samples_trouble(table: Any) -> None:
     good, bad = DataCompyScore().batch_score([{"reference": "a\n1", "response": answer} for answer in ("a\n1", table)])
     assert good == 1

@@ -24,6 +24,7 @@ from assay.reports.blocks.run import RunReport
 from assay.reports.excel.page import CELL_LIMIT, cell_text, lines_of
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.text.plain import percent
+from many_cases import each
 
 GUIDE = [
     "Question ID",
@@ -315,7 +316,7 @@ def test_what_nobody_could_see_is_marked(hostile_run: Run, hostile_text: str) ->
     assert hostile_text not in str(row)
 
 
-@pytest.mark.parametrize("character", ["x", "é", "😀", "\x00"])
+@each("character", ["x", "é", "😀", "\x00"])
 def test_a_text_too_long_for_a_cell_is_cut_and_says_so(character: str) -> None:
     whole = cell_text(character * 40_000)
     assert len(whole.encode("utf-16-le")) // 2 <= CELL_LIMIT

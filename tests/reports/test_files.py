@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from assay.reports.files import replace_file
+from many_cases import each
 
 
 def until_full() -> Iterator[bytes]:
@@ -40,8 +41,8 @@ def test_what_was_there_is_replaced_with_its_mode_and_a_link_stays_one(tmp_path:
     assert sorted(one.name for one in tmp_path.iterdir()) == ["link.html", "out.html"]
 
 
-@pytest.mark.parametrize("pieces", [b"whole report", [b"whole ", b"", b"report"], [b"", b"whole report"]])
-@pytest.mark.parametrize("there", [b"", b"a much longer report that was there before"])
+@each("pieces", [b"whole report", [b"whole ", b"", b"report"], [b"", b"whole report"]])
+@each("there", [b"", b"a much longer report that was there before"])
 def test_a_report_is_the_same_whole_and_in_pieces(tmp_path: Path, pieces: bytes | list[bytes], there: bytes) -> None:
     path = tmp_path / "out.json"
     if there:

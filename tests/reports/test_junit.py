@@ -37,6 +37,7 @@ from assay.model import (
     Verdict,
 )
 from assay.reports.junit import JunitReporter
+from many_cases import each
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
@@ -143,7 +144,7 @@ def test_the_shape_is_the_schema_s(request: pytest.FixtureRequest, name: str) ->
     assert suite[0].tag == "properties"
 
 
-@pytest.mark.parametrize(
+@each(
     ("broken", "said"),
     [
         ("<testsuite/>", "the root is testsuite"),

@@ -19,6 +19,7 @@ from assay.reports.blocks.leaderboard import LeaderboardReport, possible
 from assay.reports.blocks.values import Number, Table
 from assay.reports.console.printing import plain_leaderboard, print_leaderboard
 from assay.reports.diff_formats import render_leaderboard
+from many_cases import each
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
@@ -148,7 +149,7 @@ def test_only_single_yes_or_no_answers_are_counted() -> None:
     assert [report.figure(one).tally for one in report.board.standings] == ["mean of 1,000", "780 of 1,000"]
 
 
-@pytest.mark.parametrize("format", ["html", "md", "json", "tex", "xlsx"])
+@each("format", ["html", "md", "json", "tex", "xlsx"])
 def test_every_format_has_the_notes(format: str) -> None:
     told = "With 8 databases and 10 pairs no two runs can be told apart"
     record = board(notes=(told,))

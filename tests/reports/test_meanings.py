@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-import pytest
-
 from assay.model import FailureKind, Flag, NearMissKind
 from assay.reports.text import meanings
+from many_cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "vocabulary"),
     [
         (meanings.NEAR_MISSES, NearMissKind),

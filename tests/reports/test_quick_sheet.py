@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from xlsxwriter.worksheet import Worksheet
 
 from assay.reports.excel.quick_sheet import QuickSheet
+from many_cases import each
 
 HARD = ["", " ", " a", "a\n", "a\nb\t", "<r>x</r>", "<r>x", "<b>&amp;\"'", "_x0041_", "_x", "\x00\x0b", "\ufffe", "=1"]
 HARD += ["\xa0a", "é😀", "a\u2028", "\x1f"]
@@ -47,7 +48,7 @@ def test_every_cell_is_written_as_by_the_library(
     assert ours == written(cells, Worksheet, constant_memory=constant_memory)
 
 
-@pytest.mark.parametrize("text", HARD)
+@each("text", HARD)
 def test_text_that_is_hard_to_write_is_written_as_by_the_library(text: str) -> None:
     cells = [(0, column, text + "x" * (column > 26), True) for column in range(60)]
     assert written(cells, QuickSheet, constant_memory=True) == written(cells, Worksheet, constant_memory=True)

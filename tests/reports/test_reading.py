@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from assay.runs.summarize import summaries_of
+from many_cases import each
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
@@ -74,7 +75,7 @@ def test_a_page_of_two_runs_decodes_each_case_once(large_run: Run, decoded: list
     assert page == render_diff(found, "html", runs=lambda: (whole, whole))
 
 
-@pytest.mark.parametrize("name", ["json", "html", "md", "junit"])
+@each("name", ["json", "html", "md", "junit"])
 def test_a_report_in_pieces_is_the_whole_report(large_run: Run, name: str) -> None:
     pieces = list(registry.pieces(name, large_run))
     assert (len(pieces) > 1) == (name in ("json", "html"))

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from python_calamine import CalamineWorkbook
 from rich.console import Console
+
+from many_cases import each
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
@@ -118,7 +119,7 @@ def book() -> str:
     return "\n".join(str(cell) for row in written for cell in row)
 
 
-@pytest.mark.parametrize("draw", [plain, terminal, markdown, html, book])
+@each("draw", [plain, terminal, markdown, html, book])
 def test_a_new_section_stands_in_every_format(draw: Callable[[], str]) -> None:
     text = draw()
     for part in (
@@ -166,7 +167,7 @@ def test_a_page_folds_long_tables_and_leaves_no_row_out(look: str) -> None:
     assert "<details" in drawn
 
 
-@pytest.mark.parametrize("limit", [0, 1, 3, 10])
+@each("limit", [0, 1, 3, 10])
 def test_of_many_rows_those_of_most_weight_stay_in_their_order(limit: int) -> None:
     weights = (3, 9, 1, 9, 5)
     made = tuple(Row(cells=(str(place),), weight=weight) for place, weight in enumerate(weights))

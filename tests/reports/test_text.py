@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.reports.text.plain import cell_text, clipped, one_line, percent, seconds, visible
+from many_cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("cell", "kind", "shown"),
     [
         (None, "null", "NULL"),

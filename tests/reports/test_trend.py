@@ -21,6 +21,7 @@ from assay.reports.html.run import HtmlReporter
 from assay.reports.json.comparisons import runs_json
 from assay.runs.history import point_of
 from drawing import drawn_by
+from many_cases import each
 
 SVG = "{http://www.w3.org/2000/svg}"
 START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -64,8 +65,8 @@ def meets(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=lambda size: size.name)
-@pytest.mark.parametrize("seed", range(12))
+@each("size", [WIDE, NARROW], ids=lambda size: size.name)
+@each("seed", range(12))
 def test_no_text_covers_another_or_leaves_the_drawing(size: TrendSize, seed: int) -> None:
     chance = random.Random(seed)
     every = [
@@ -143,9 +144,7 @@ def test_no_runs_are_no_chart() -> None:
     assert trend_svg([], WIDE, title="x") == ""
 
 
-@pytest.mark.parametrize(
-    ("low", "high"), [(0.0, 0.0), (1.0, 1.0), (0.5, 0.5), (0.43, 0.91), (0.8, 0.82), (0.0, 1.0), (3.0, 140.0)]
-)
+@each(("low", "high"), [(0.0, 0.0), (1.0, 1.0), (0.5, 0.5), (0.43, 0.91), (0.8, 0.82), (0.0, 1.0), (3.0, 140.0)])
 def test_the_axis_holds_the_values_and_nothing_absurd(low: float, high: float) -> None:
     step, bottom, top = value_axis(low, high)
     assert bottom <= low <= high <= top

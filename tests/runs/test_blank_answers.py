@@ -17,6 +17,7 @@ from assay.cases import load_predictions
 from assay.model import Case, Prediction
 from assay.model.decision import holds_nothing
 from assay.registry import case_formats
+from many_cases import each
 
 BLANK = (
     *(
@@ -51,7 +52,7 @@ SAYS_SOMETHING = (
 )
 
 
-@pytest.mark.parametrize("text", BLANK)
+@each("text", BLANK)
 def test_blank_texts_hold_nothing(text: str) -> None:
     assert holds_nothing(text)
     assert holds_nothing(f" {text}\n")
@@ -63,13 +64,13 @@ def test_blank_texts_hold_nothing(text: str) -> None:
     assert (declined.given, declined.failure) == ("decline", None)
 
 
-@pytest.mark.parametrize("text", SAYS_SOMETHING)
+@each("text", SAYS_SOMETHING)
 def test_other_texts_hold_something(text: str) -> None:
     assert not holds_nothing(text)
     assert Prediction(case_id="1", query=text).failure is None
 
 
-@pytest.mark.parametrize("piece", ["/*", "/* *", "--", "``` ", "```", "`", "~~~\n", " ", ";", "/* */", "--\n"])
+@each("piece", ["/*", "/* *", "--", "``` ", "```", "`", "~~~\n", " ", ";", "/* */", "--\n"])
 def test_the_rule_takes_no_longer_than_the_text_is_long(piece: str) -> None:
     # With backtracking these would not end within hours.
     assert not holds_nothing(piece * 20_000 + "\nx */ x")
@@ -178,8 +179,8 @@ def in_inspect(blank: str, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("write", [in_json, in_csv, in_bird, in_inspect])
-@pytest.mark.parametrize("blank", ["", "   ", "```sql\n```", "-- hm"])
+@each("write", [in_json, in_csv, in_bird, in_inspect])
+@each("blank", ["", "   ", "```sql\n```", "-- hm"])
 def test_every_file_gives_the_same_for_a_blank_answer(
     write: Callable[[str, Path], Path], blank: str, tmp_path: Path
 ) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from assay.model import Case, Cause, Diagnosis, Evidence, Prediction, Verdict
 from assay.runs.aggregate.causes import cause_groups
 from assay.runs.sql_features import features_of
 from assay.runs.store.codec import decode_evidence, encode_evidence
 from assay.runs.summarize import summaries_of
+from many_cases import each
 
 GOLDS = ("SELECT a FROM t", "SELECT COUNT(*) FROM t JOIN u ON t.i = u.i", "SELECT a FROM t ORDER BY b LIMIT 1")
 _SET = "set operation"
@@ -39,7 +38,7 @@ def item(draw: random.Random, number: int) -> Evidence:
     )
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_groups_count_each_wrong_case_once_by_its_cause(seed: int) -> None:
     draw = random.Random(seed)
     evidence = [item(draw, number) for number in range(40)]
@@ -61,7 +60,7 @@ def test_evidence_that_was_stored_gives_the_same_groups() -> None:
     assert cause_groups(summaries_of(stored)) == cause_groups(summaries_of(evidence))
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "features"),
     [
         ("SELECT 'join group by' AS \"having\" FROM t -- order by", ("none of these",)),

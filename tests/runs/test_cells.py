@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from assay.errors import RunError
 from assay.model.cell_json import cell_from_json, cell_to_json
+from many_cases import each
 
 SCALARS = st.one_of(
     st.none(),
@@ -49,7 +50,7 @@ def test_a_cell_comes_back_as_it_was(cell: object) -> None:
     assert repr(back) == repr(cell)
 
 
-@pytest.mark.parametrize(
+@each(
     ("cell", "form"),
     [
         (2**53, {"type": "integer", "text": "9007199254740992"}),
@@ -70,7 +71,7 @@ def test_what_no_json_can_hold_comes_back_as_its_text() -> None:
     assert cell_from_json(cell_to_json(1 + 2j)) == "(1+2j)"
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "value", "cell"),
     [
         ("int", "9223372036854775808", 2**63),
@@ -95,7 +96,7 @@ def test_a_run_that_was_stored_in_the_earlier_form_is_read(kind: str, value: obj
     assert read == cell
 
 
-@pytest.mark.parametrize(
+@each(
     "damaged",
     [
         {},

@@ -39,6 +39,7 @@ from assay.runs.compare.leaderboard import rank
 from assay.runs.store.compared_cases import read_records
 from assay.runs.store.folder import load_run, save_run
 from assay.runs.summarize import summaries_of
+from many_cases import each
 
 
 class Named:
@@ -419,7 +420,7 @@ def test_one_case_alone_bounds_nothing_where_nothing_bounds_the_metric() -> None
     assert "-50.0" in plain_diff(found)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_which_way_is_better_mirrors_what_is_gained_and_who_is_first_and_moves_no_number(seed: int) -> None:
     chance = random.Random(seed)
     values = [[chance.choice([0.0, 0.5, 3.0, 7.0]) for _ in range(30)] for _ in range(2)]

@@ -14,6 +14,7 @@ from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
 from assay.runs.summarize import summaries_of
 from assay.stats import clusters_needed
+from many_cases import each
 
 
 class Match:
@@ -115,9 +116,9 @@ def test_what_cannot_be_ranked_is_said() -> None:
 NOTHING_CAN_BE = "no two runs can be told apart"
 
 
-@pytest.mark.parametrize("databases", [None, 5, 8])
-@pytest.mark.parametrize("count", [2, 3, 5])
-@pytest.mark.parametrize("alpha", [0.05, 0.01])
+@each("databases", [None, 5, 8])
+@each("count", [2, 3, 5])
+@each("alpha", [0.05, 0.01])
 def test_a_board_says_so_exactly_where_not_even_all_against_nothing_can_be_told_apart(
     count: int, databases: int | None, alpha: float
 ) -> None:

@@ -12,7 +12,6 @@ from hashlib import blake2b
 from pathlib import Path
 
 import duckdb
-import pytest
 
 import assay
 from assay import registry
@@ -22,6 +21,7 @@ from assay.runs.aggregate.totals import aggregate
 from assay.runs.metric_infos import info_of
 from assay.runs.querying import answered, named_runs
 from assay.runs.store.codec import decode_evidence, encode_evidence, identity_without_origin
+from many_cases import each
 
 FOLDER = Path(__file__).parent / "written_by_0_1_0"
 RUNS = sorted(path.name for path in FOLDER.iterdir())
@@ -31,7 +31,7 @@ def test_there_is_a_run_of_every_kind() -> None:
     assert RUNS == ["llmsql", "queries", "repeats", "selections", "turns"]
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each("name", RUNS)
 def test_the_numbers_of_an_earlier_run_follow_from_its_cases(name: str) -> None:
     record = assay.load_run(FOLDER / name).record
     settings = record.settings
@@ -52,7 +52,7 @@ def test_the_numbers_of_an_earlier_run_follow_from_its_cases(name: str) -> None:
         assert selection_totals(record.evidence) == stored.selection
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each("name", RUNS)
 def test_the_evidence_of_an_earlier_run_is_written_and_read_again(name: str) -> None:
     for evidence in assay.load_run(FOLDER / name).evidence:
         assert decode_evidence(encode_evidence(evidence)) == evidence
@@ -68,7 +68,7 @@ IDENTITIES = {
 """A hash of what identifies the cases and answers of each run, as the version computed it that wrote the run."""
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each("name", RUNS)
 def test_a_case_and_its_answer_are_identified_as_before(name: str) -> None:
     """Otherwise the same command would judge every case of an earlier run once more."""
     found = blake2b(digest_size=12)
@@ -81,7 +81,7 @@ ADDED = ["schema_use"]
 """The columns of results.parquet that the version which wrote the runs did not have."""
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each("name", RUNS)
 def test_the_table_of_an_earlier_run_is_made_again(name: str, tmp_path: Path) -> None:
     assay.load_run(FOLDER / name).save(tmp_path / "again")
     before, again = (
@@ -96,8 +96,8 @@ def test_the_table_of_an_earlier_run_is_made_again(name: str, tmp_path: Path) ->
     assert before.fetchall() == again.fetchall()
 
 
-@pytest.mark.parametrize("name", RUNS)
-@pytest.mark.parametrize("report", ["json", "html", "md", "junit", "xlsx"])
+@each("name", RUNS)
+@each("report", ["json", "html", "md", "junit", "xlsx"])
 def test_every_report_draws_an_earlier_run(name: str, report: str) -> None:
     assert registry.render(report, assay.load_run(FOLDER / name).record)
 

@@ -16,6 +16,7 @@ from assay.api.single import gather_evidence
 from assay.model import Case, Evidence, Extraction, Prediction
 from assay.reports.json.run import case_document
 from assay.reports.text.explanation import explanation_of
+from many_cases import each
 
 GOLD, OTHER = "SELECT a FROM t WHERE b = 1", "SELECT a FROM t"
 AMBIGUOUS = f"```sql\n{GOLD}\n```\nor\n```sql\n{OTHER}\n```"
@@ -79,7 +80,7 @@ def _by_id(run: Run) -> dict[str, Evidence]:
     return {item.case.id: item for item in run.evidence}
 
 
-@pytest.mark.parametrize("source", ["file", "mapping", "callable", "system"])
+@each("source", ["file", "mapping", "callable", "system"])
 def test_every_source_is_read_alike(source: str, tmp_path: Path, database: str) -> None:
     found = _by_id(_run(source, tmp_path, database))
     wrong = NOT_RIGHT
@@ -146,7 +147,7 @@ def test_the_summary_counts_them_in_one_note_and_explain_shows_the_text(tmp_path
     assert "SELECT z FROM y" in json.dumps(document)
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each("name", TEXTS)
 def test_a_single_pair_is_read_like_a_run(name: str, tmp_path: Path, database: str) -> None:
     evidence = gather_evidence(TEXTS[name], GOLD, database=database)
     assert (evidence.outcome == "correct") is (name not in NOT_RIGHT)

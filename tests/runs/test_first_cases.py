@@ -16,6 +16,7 @@ import assay
 from assay.model import Case, Failure, Prediction
 from assay.reports.blocks.unscored import causes
 from assay.scoring.queries.verdicts import unfinished
+from many_cases import each
 
 GOOD, BAD = "SELECT a FROM t", "SELECT a FROM nowhere"
 
@@ -94,7 +95,7 @@ def failure(message: str, code: str | None = None) -> Failure:
     return Failure(stage="ask", kind="ask_failed", blame="system", message=message, code=code)
 
 
-@pytest.mark.parametrize(
+@each(
     ("failures", "said"),
     [
         ({failure("no answer: 7"): 3}, "no answer: 7"),

@@ -39,6 +39,7 @@ from assay.runs.gates.results import evaluate_gates
 from assay.runs.metric_infos import info_of
 from assay.runs.summarize import summaries_of
 from assay.scoring.selections.metrics import selection_metrics
+from many_cases import each
 
 PROVENANCE = Provenance(assay_version="0", python_version="3", platform="x")
 
@@ -132,7 +133,7 @@ def only(results: Sequence[GateResult]) -> GateResult:
     return results[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("right", "wrong", "least"),
     [(4, 1, 0.8), (1, 2, 1 / 3), (7, 3, 0.7), (29, 71, 0.29), (57, 43, 0.57), (5, 0, 1.0), (0, 5, 0.0)],
 )
@@ -267,12 +268,12 @@ def test_a_case_that_must_pass_and_is_unscored_does_not_pass_and_says_why() -> N
     assert (result.missed_by, result.case_ids) == ("1 of 2 cases", ("b",))
 
 
-@pytest.mark.parametrize("selector", ["tag:smoke", "difficulty:easy", "database:shop", "id:a", "tag: smoke"])
+@each("selector", ["tag:smoke", "difficulty:easy", "database:shop", "id:a", "tag: smoke"])
 def test_each_selector_picks_by_its_own_field(selector: str) -> None:
     assert only(evaluate_gates(Gates(must_pass=(selector,)), run_of(answer("a", 1.0, tags=["smoke"])))).passed
 
 
-@pytest.mark.parametrize(("difference", "passed"), [(-0.01, True), (-0.0100001, False), (0.05, True), (0.0, True)])
+@each(("difference", "passed"), [(-0.01, True), (-0.0100001, False), (0.05, True), (0.0, True)])
 def test_a_drop_may_be_just_as_large_as_allowed(difference: float, passed: bool) -> None:
     run = right_and_wrong(8, 2)
     diff = diff_of(run, compared(difference))
@@ -300,7 +301,7 @@ def test_with_the_baseline_itself_a_drop_of_any_metric_names_its_cases_even_rena
     assert only(evaluate_gates(gates, run, diff=diff)).case_ids == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("difference", "p_value", "passed"),
     [(-0.1, 0.05, False), (-0.1, 0.051, True), (0.1, 0.001, True), (-0.1, None, True), (0.0, 1.0, True)],
 )
@@ -348,7 +349,7 @@ def test_what_compares_needs_a_comparison() -> None:
         evaluate_gates(Gates(max_drop=(("match", 0.1),)), right_and_wrong(1, 1))
 
 
-@pytest.mark.parametrize(
+@each(
     ("gates", "said"),
     [
         (Gates(minimum=(("match", 80.0),)), "80 percent is 0.8, or 80%"),

@@ -29,6 +29,7 @@ from assay.runs.history import (
 )
 from assay.runs.store.folder import save_run
 from assay.runs.summarize import summaries_of
+from many_cases import each
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def _without_numbers(content: dict[str, object]) -> str:
     return json.dumps({**content, "aggregates": None})
 
 
-@pytest.mark.parametrize(
+@each(
     ("damage", "said"),
     [
         (lambda content: json.dumps(content)[:200], "damaged"),

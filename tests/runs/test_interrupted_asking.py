@@ -17,6 +17,7 @@ from assay.model import Case, Prediction
 from assay.runs.asking import ask
 from assay.runs.progress import Progress
 from assay.runs.store.journal import ANSWERS
+from many_cases import each
 
 CASES = [Case(id=str(n), question=f"q{n}", golds=("SELECT 1",)) for n in range(60)]
 
@@ -69,8 +70,8 @@ def _by_evaluate(system: Interrupted, folder: Path, concurrency: int, on_progres
     )
 
 
-@pytest.mark.parametrize("run", [_by_ask, _by_evaluate])
-@pytest.mark.parametrize(("quick", "concurrency"), [(0, 1), (0, 4), (5, 4), (17, 20)])
+@each("run", [_by_ask, _by_evaluate])
+@each(("quick", "concurrency"), [(0, 1), (0, 4), (5, 4), (17, 20)])
 def test_every_question_in_flight_is_finished(
     run: Callable[[Interrupted, Path, int, Callable[[Progress], None]], None],
     quick: int,

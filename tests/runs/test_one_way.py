@@ -15,6 +15,7 @@ from assay.model import Case, CaseOptions, DatabaseUrl, Execution, Prediction
 from assay.runs.asking import _digests
 from assay.runs.plan import Work, digest_of, plan_work
 from assay.sql.extraction.completions import candidates, completed
+from many_cases import each
 
 CASE = Case(
     id="1",
@@ -49,7 +50,7 @@ def test_a_folder_from_before_completions_still_holds_its_cases() -> None:
     assert digest_of(replace(work, case=other), {URL.text: "basis"}) != digest_of(work, {URL.text: "basis"})
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "query", "further"),
     [
         ("SELECT a FROM Table", 'SELECT a FROM "t""1"', []),

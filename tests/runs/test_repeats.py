@@ -25,6 +25,7 @@ from assay.runs.aggregate.totals import aggregate
 from assay.runs.asking import ask
 from assay.runs.summarize import summaries_of
 from assay.stats import bounded_mean_interval, wilson_interval
+from many_cases import each
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,7 @@ def test_all_are_asked_once_before_any_again_and_answers_are_numbered_as_they_co
     assert system.asked.total() == 12
 
 
-@pytest.mark.parametrize("kept", [0, 1, 5, 11])
+@each("kept", [0, 1, 5, 11])
 def test_only_what_has_no_answer_yet_is_asked_for(kept: int, tmp_path: Path) -> None:
     cases = tuple(Case(id=str(number), question="?", golds=("SELECT 1",)) for number in range(4))
     ask(Flaky(cases), cases, concurrency=3, repeats=3, folder=tmp_path)

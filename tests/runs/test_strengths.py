@@ -28,6 +28,7 @@ from assay.runs.strengths import SAME_TEXT, Search, awaits_search, strength_of
 from assay.runs.summarize import summaries_of
 from assay.runs.worker_tasks import MatchTask
 from assay.settings import WitnessFileSettings, read_run_file
+from many_cases import each
 
 SCRIPT = """
 CREATE TABLE pet (id INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, age INTEGER, photo BLOB);
@@ -408,7 +409,7 @@ def test_what_cannot_be_tried_is_unknown_with_the_reason(url: str, matches: Call
 # What a user writes
 
 
-@pytest.mark.parametrize("text", ["2x", "-1s", "", "0", "nan", "1e400s", "1 2s", "٣s", "s"])
+@each("text", ["2x", "-1s", "", "0", "nan", "1e400s", "1 2s", "٣s", "s"])
 def test_a_time_that_is_none_is_refused_by_its_name(text: str) -> None:
     with pytest.raises(UsageError, match="--witness-time"):
         WitnessFlags(witness=True, witness_time=text).gathered(None)
@@ -416,9 +417,7 @@ def test_a_time_that_is_none_is_refused_by_its_name(text: str) -> None:
         WitnessFlags().gathered(WitnessFileSettings(time=text))
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("2s", 2.0), ("500ms", 0.5), ("1.5", 1.5), ("2 m", 120.0), ("1h", 3600.0), (".5s", 0.5)]
-)
+@each(("text", "seconds"), [("2s", 2.0), ("500ms", 0.5), ("1.5", 1.5), ("2 m", 120.0), ("1h", 3600.0), (".5s", 0.5)])
 def test_times_are_read_in_the_usual_units(text: str, seconds: float) -> None:
     flags = WitnessFlags(witness=True, witness_time=text, witness_total="0")
     assert flags.gathered(None) == WitnessSettings(seconds=seconds, total_s=0.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from assay.model import Case, Evidence, Prediction, Score, Verdict
 from assay.runs.store.codec import decode_evidence, encode_evidence, encode_value, identity_of
 from assay.runs.store.journal import read_lines
 from assay.runs.summarize import Summarizer, with_summary
+from many_cases import each
 
 FOLDER = Path(__file__).parent / "written_by_0_1_0"
 RUNS = sorted(path.name for path in FOLDER.iterdir())
@@ -35,7 +35,7 @@ TEXTS = st.text(st.sampled_from('",:\\\\resultn[]{}x\ud800é '), max_size=12) | 
 )
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each("name", RUNS)
 def test_what_a_worker_sends_is_the_line_and_its_summary(name: str) -> None:
     sent, read = Summarizer(), Summarizer()
     for line in read_lines(FOLDER / name / "journal.jsonl"):

@@ -32,6 +32,7 @@ from assay.runs.progress import Progress
 from assay.runs.scoring_worker import time_pair
 from assay.runs.timing import BUDGET_SPENT, MOST_TIMINGS, ONE_QUERY, awaits_timing, one_query, time_pairs
 from assay.runs.worker_tasks import Timed, TimingTask
+from many_cases import each
 
 URL = DatabaseUrl(text="sqlite:///x.sqlite")
 GOLD = "SELECT a FROM t"
@@ -153,7 +154,7 @@ def about(mean: float, spread: float) -> Ratios:
     return lambda chance: max(0.01, chance.gauss(mean, spread))
 
 
-@pytest.mark.parametrize(
+@each(
     "same",
     [
         GOLD,
@@ -172,7 +173,7 @@ def test_one_query_needs_no_timing_and_is_as_fast_as_itself(same: str) -> None:
     assert trial.found[0].pair_timings == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         ("SELECT 'a b'", "SELECT 'a  b'"),
@@ -192,8 +193,8 @@ def test_what_differs_in_more_than_looks_is_timed(one: str, other: str) -> None:
     assert not one_query(other, one)
 
 
-@pytest.mark.parametrize(("mean", "value"), [(0.1, 0.25), (0.35, 0.5), (0.8, 0.75), (1.3, 1.0), (3.0, 1.25)])
-@pytest.mark.parametrize("spread", [0.02, 0.3])
+@each(("mean", "value"), [(0.1, 0.25), (0.35, 0.5), (0.8, 0.75), (1.3, 1.0), (3.0, 1.25)])
+@each("spread", [0.02, 0.3])
 def test_pairs_are_repeated_until_their_interval_fits_into_one_reward(mean: float, value: float, spread: float) -> None:
     trial = Trial(about(mean, spread * mean), timing_extra_s=10_000.0)
     assert (trial.ves().value, trial.noisy()) == (value, False)
@@ -246,7 +247,7 @@ def test_a_slow_pair_does_not_take_the_budget_from_those_after_it() -> None:
     assert trial.given == [1, 3, 2, 0]
 
 
-@pytest.mark.parametrize("budget_s", [0.0, 1.0, 7.0, 20.0, 55.0, 1000.0])
+@each("budget_s", [0.0, 1.0, 7.0, 20.0, 55.0, 1000.0])
 def test_a_budget_is_kept_and_what_it_does_not_reach_waits_for_the_next_time(budget_s: float) -> None:
     trial = Trial(about(1.0, 0.5), pairs=5, timing_budget_s=budget_s)
     assert trial.clock.now - 1000.0 <= budget_s + 1.0
@@ -318,7 +319,7 @@ def test_nothing_is_executed_once_the_time_is_up() -> None:
     assert engine.queries == []
 
 
-@pytest.mark.parametrize("at", range(1, 9))
+@each("at", range(1, 9))
 def test_a_time_out_in_mid_timing_ends_it_with_the_side_that_is_to_blame(at: int) -> None:
     engine = Engine(fails_at=at)
     done = time_pair(engine, TimingTask(gold="G", predicted="P", url=URL, iterations=3))  # type: ignore[arg-type]

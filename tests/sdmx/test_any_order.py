@@ -6,7 +6,6 @@ from collections import Counter
 from random import Random
 from typing import Literal, TypeVar
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -28,6 +27,7 @@ from assay.sdmx.answers.draft import SelectionDraft
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.identifiers import ArtefactId
 from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
+from many_cases import each
 
 AREAS = {"AM": "Americas", "NAM": "North America", "MEX": "Mexico", "USA": "United States", "CAN": "Canada"}
 ITEMS = {"LP": "Population", "GDP": "gross domestic product", "OLD": None}
@@ -198,8 +198,8 @@ def _terms(*pairs: tuple[str, str | None]) -> Selection:
     )
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize(
+@each("reverse", [False, True])
+@each(
     ("selected", "counts", "right"),
     [
         ([("LP", "Wrong"), ("LP", "Population")], (1, 1, 0), [("LP", "Population")]),

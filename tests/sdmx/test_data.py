@@ -21,6 +21,7 @@ from assay.sdmx.data.files import load_data
 from assay.sdmx.data.observations import DataQuery, DataTables, UnknownDataset
 from assay.sdmx.structures.identifiers import ArtefactId
 from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
+from many_cases import each
 
 AREAS, ITEMS, YEARS = ("NO", "SE"), ("CPI", "PPI"), ("2019", "2020", "2021")
 EVERY = [(area, item, year) for area in AREAS for item in ITEMS for year in YEARS if (area, item) != ("SE", "PPI")]
@@ -147,7 +148,7 @@ def observed_of(data: DataTables) -> set[tuple[object, ...]]:
     return found
 
 
-@pytest.mark.parametrize("name", FORMS)
+@each("name", FORMS)
 def test_every_form_gives_the_same_observations(name: str, tmp_path: Path) -> None:
     assert observed_of(loaded(tmp_path, name)) == {(*one, float(value(*one))) for one in EVERY}
 
@@ -194,9 +195,9 @@ def packings() -> dict[str, Callable[[bytes], bytes]]:
     }
 
 
-@pytest.mark.parametrize("in_folder", [True, False])
-@pytest.mark.parametrize("packing", packings())
-@pytest.mark.parametrize("name", FORMS)
+@each("in_folder", [True, False])
+@each("packing", packings())
+@each("name", FORMS)
 def test_every_form_is_read_as_it_is_packed(name: str, packing: str, in_folder: bool, tmp_path: Path) -> None:
     ending = {"gzip": ".gz", "zip": ".zip"}.get(packing, "")
     file = tmp_path / f"{name}{ending}"
@@ -205,8 +206,8 @@ def test_every_form_is_read_as_it_is_packed(name: str, packing: str, in_folder: 
     assert observed_of(data) == {(*one, float(value(*one))) for one in EVERY}
 
 
-@pytest.mark.parametrize("packing", ["gzip", "zip"])
-@pytest.mark.parametrize("name", ["one.csv", "generic.xml"])
+@each("packing", ["gzip", "zip"])
+@each("name", ["one.csv", "generic.xml"])
 def test_what_cannot_be_unpacked_is_named(
     name: str, packing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,7 +223,7 @@ def test_what_cannot_be_unpacked_is_named(
         load_data(str(file), structures=None)
 
 
-@pytest.mark.parametrize("before", ["", "\n", "\r\n\r\n", "sep=;\n", '"sep=;"\r\n', "\n \nSEP=;\n\n"])
+@each("before", ["", "\n", "\r\n\r\n", "sep=;\n", '"sep=;"\r\n', "\n \nSEP=;\n\n"])
 def test_what_stands_before_the_columns_is_passed_over(before: str, tmp_path: Path) -> None:
     data = loaded(tmp_path, "d.csv", before + csv_1().replace(",", ";"))
     assert observed_of(data) == {(*one, float(value(*one))) for one in EVERY}
@@ -254,8 +255,8 @@ ERROR = (
 )
 
 
-@pytest.mark.parametrize("form", [generic_series, generic_flat, specific_series, specific_flat])
-@pytest.mark.parametrize(
+@each("form", [generic_series, generic_flat, specific_series, specific_flat])
+@each(
     ("said", "is_whole"),
     [
         ('code="413" severity="Information"', False),
@@ -281,8 +282,8 @@ def test_data_that_a_service_cut_are_not_taken_for_whole(
         loaded(tmp_path, "d.xml", text)
 
 
-@pytest.mark.parametrize("form", [generic_series, generic_flat, specific_series, specific_flat])
-@pytest.mark.parametrize("action", ['action="Delete"', 's:action="Delete"'])
+@each("form", [generic_series, generic_flat, specific_series, specific_flat])
+@each("action", ['action="Delete"', 's:action="Delete"'])
 def test_deletions_are_no_data(action: str, form: Callable[[], str], tmp_path: Path) -> None:
     text = form()
     begin, end = text.index("<m:DataSet"), text.index("</m:DataSet>") + len("</m:DataSet>")
@@ -292,7 +293,7 @@ def test_deletions_are_no_data(action: str, form: Callable[[], str], tmp_path: P
         assert observed_of(loaded(tmp_path, "d.xml", both)) == {(*one, float(value(*one))) for one in EVERY}
 
 
-@pytest.mark.parametrize("versions", [["9.0", "10.0"], ["1.0.0", "1.0.1"], ["2.0.0-draft", "1.1.0"], ["1.9", "1.10"]])
+@each("versions", [["9.0", "10.0"], ["1.0.0", "1.0.1"], ["2.0.0-draft", "1.1.0"], ["1.9", "1.10"]])
 def test_without_a_version_the_newest_data_are_taken(versions: list[str], tmp_path: Path) -> None:
     old, new = versions
     for order in (versions, versions[::-1]):
@@ -313,7 +314,7 @@ def test_columns_within_columns_are_no_columns_twice(tmp_path: Path) -> None:
 TITLED = specific_series().replace('ITEM="CPI"', 'ITEM="CPI" TITLE="Prices"')
 
 
-@pytest.mark.parametrize("text", [csv_1(), csv_2(), generic_series(), specific_flat(), TITLED])
+@each("text", [csv_1(), csv_2(), generic_series(), specific_flat(), TITLED])
 def test_data_that_name_the_data_structure_are_of_its_one_dataflow(text: str, tmp_path: Path) -> None:
     """Many services write the data structure definition where the dataflow could stand."""
     named = text.replace("X:DATA(1.0)", "X:DSD(2.0)").replace('id="DATA" version="1.0"', 'id="DSD" version="2.0"')
@@ -339,7 +340,7 @@ GROWING = "".join(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "words"),
     [
         ("d.xml", BOMB.format(GROWING), ["d.xml", "document type|amplification"]),

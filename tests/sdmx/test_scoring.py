@@ -19,6 +19,7 @@ from assay.model import (
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.identifiers import ArtefactId
 from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
+from many_cases import each
 
 WEO = "IMF.RES:WEO"
 COUNTRIES = {"MEX": "Mexico", "USA": "United States", "CAN": "Canada", "NAM": "North America", "NO": "Norway"}
@@ -144,7 +145,7 @@ def test_the_right_code_in_the_wrong_dataset_is_wrong_and_said_to_be_right_elsew
     assert (result.missing_datasets, result.extra_datasets) == ((WEO,), ("IMF.STA:CPI",))
 
 
-@pytest.mark.parametrize(
+@each(
     "written",
     [
         "IMF.RES:WEO",
@@ -156,12 +157,12 @@ def test_the_right_code_in_the_wrong_dataset_is_wrong_and_said_to_be_right_elsew
         "urn:sdmx:org.sdmx.infomodel.datastructure.Dataflow=IMF.RES:WEO(1.0)",
     ],
 )
-@pytest.mark.parametrize("target", ["IMF.RES:WEO", "IMF.RES:WEO(1.0.0)", "WEO(1.0)"])
+@each("target", ["IMF.RES:WEO", "IMF.RES:WEO(1.0.0)", "WEO(1.0)"])
 def test_a_dataset_is_the_same_however_its_id_is_written(written: str, target: str) -> None:
     assert score(selection(written, COUNTRY=["MEX"]), selection(target, COUNTRY=["MEX"])).exact
 
 
-@pytest.mark.parametrize("written", ["IMF.RES:WEO(2.0.0)", "IMF.RES:WEO(1.0.1)", "IMF.STA:WEO(1.0.0)", "IMF.RES:weo"])
+@each("written", ["IMF.RES:WEO(2.0.0)", "IMF.RES:WEO(1.0.1)", "IMF.STA:WEO(1.0.0)", "IMF.RES:weo"])
 def test_another_version_agency_or_spelling_is_another_dataset(written: str) -> None:
     result = score(selection(written, COUNTRY=["MEX"]), selection("IMF.RES:WEO(1.0.0)", COUNTRY=["MEX"]))
     assert not result.exact

@@ -21,6 +21,7 @@ from assay.sdmx.structures.catalogue import Catalogue
 from assay.sdmx.structures.documents import add_document
 from assay.sdmx.structures.known import DatasetStructure
 from assay.sdmx.structures.load import load_structures
+from many_cases import each
 
 EXAMPLE = Path(__file__).parents[2] / "src" / "assay" / "demo" / "sdmx" / "structures.xml"
 URN = "urn:sdmx:org.sdmx.infomodel."
@@ -207,7 +208,7 @@ def check(dataset: DatasetStructure, suffix: str = "") -> None:
     assert (area.codes.whole, area.missing, unit.missing) == (True, None, None)
 
 
-@pytest.mark.parametrize("edition", WRITTEN)
+@each("edition", WRITTEN)
 def test_every_edition_reads_the_same(edition: str, tmp_path: Path) -> None:
     check(read(WRITTEN[edition], tmp_path))
     check(read(WRITTEN[edition], tmp_path, language="de-AT"), " (deutsch)")
@@ -232,8 +233,8 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("way", PACKED)
-@pytest.mark.parametrize("edition", ["SDMX-ML 3.0", "SDMX-JSON 2.0"])
+@each("way", PACKED)
+@each("edition", ["SDMX-ML 3.0", "SDMX-JSON 2.0"])
 def test_every_way_of_packing_reads_the_same(way: str, edition: str, tmp_path: Path) -> None:
     check(read(PACKED[way](WRITTEN[edition]), tmp_path))
 
@@ -257,7 +258,7 @@ def test_other_ways_to_send_the_same_message(tmp_path: Path) -> None:
     check(load_structures([parts]).datasets[0])
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "says"),
     [
         (b"PK\x03\x04 and no more", "ZIP archive that cannot be unpacked"),
@@ -331,8 +332,8 @@ def test_artefacts_of_json_that_cannot_be_read_are_named_and_the_others_are_read
     assert dataset.dimensions[0].all_codes == AVAILABLE
 
 
-@pytest.mark.parametrize("partial", [True, False])
-@pytest.mark.parametrize("edition", ["SDMX-ML 3.0", "SDMX-JSON 2.0"])
+@each("partial", [True, False])
+@each("edition", ["SDMX-ML 3.0", "SDMX-JSON 2.0"])
 def test_a_part_of_a_list_says_nothing_of_codes_that_it_lacks(edition: str, partial: bool, tmp_path: Path) -> None:
     content = WRITTEN[edition].decode()
     if partial:
@@ -421,7 +422,7 @@ def test_lists_that_take_from_one_another_end(tmp_path: Path, monkeypatch: pytes
     assert tuple(around.codes.names) == ("aaaEND", "aaX", "aX", "X")
 
 
-@pytest.mark.parametrize("version", ["²", "9" * 5000, "1.٣", "", "1..0", "+", "1.0.0-draft", "*.*"])
+@each("version", ["²", "9" * 5000, "1.٣", "", "1..0", "+", "1.0.0-draft", "*.*"])
 def test_odd_versions_harm_nothing(version: str, tmp_path: Path) -> None:
     whole = xml("2_1").replace('version="1.0"', f'version="{version}"')
     check_lists = load_structures([_written(tmp_path, whole)]).datasets
@@ -444,7 +445,7 @@ def test_a_measure_dimension_has_the_concepts_of_its_scheme(tmp_path: Path) -> N
     assert (dimension.id, dimension.all_codes) == ("M", ("AREA", "UNIT", "TIME"))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_damaged_messages_are_read_or_named(seed: int) -> None:
     chance = random.Random(seed)
     originals = [*WRITTEN.values(), EXAMPLE.read_bytes(), zipped(WRITTEN["SDMX-ML 3.1"])]
@@ -487,7 +488,7 @@ def test_the_messages_of_publishers_are_read(shared_data: Path) -> None:
     assert named.dimensions[0].missing == "code list IMF.RES:CL_WEO_COUNTRY(1.0.1)"
 
 
-@pytest.mark.parametrize("edition", ["SDMX-ML 2.1", "SDMX-ML 3.0", "SDMX-ML 3.1", "SDMX-JSON 1.0", "SDMX-JSON 2.0"])
+@each("edition", ["SDMX-ML 2.1", "SDMX-ML 3.0", "SDMX-ML 3.1", "SDMX-JSON 1.0", "SDMX-JSON 2.0"])
 def test_a_list_with_a_code_that_cannot_be_read_does_not_say_that_it_is_whole(edition: str, tmp_path: Path) -> None:
     content = WRITTEN[edition].decode()
     without = content.replace('<s:Code id="DK">', "<s:Code>", 1).replace('{"id": "DK", ', "{", 1)
@@ -572,7 +573,7 @@ def test_codes_that_a_list_takes_from_another_keep_their_parents(
     assert {parent: below for parent, below in area.codes.children.items() if parent.startswith("P_")} == kept
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "found"),
     [("*", "1.1.0"), ("1.0+", "1.1.0"), ("2.0.0-draft", "2.0.0-draft"), ("1.0.0", "1.0"), ("0.9", None)],
 )

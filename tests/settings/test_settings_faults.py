@@ -14,6 +14,7 @@ from typer.main import get_command
 from assay.cli.app import app, run_command_line
 from assay.errors import CaseFileError, UsageError
 from assay.settings import Settings, declarations, is_run_file, read_run_file
+from many_cases import each
 
 HEAD = "# settings\ncases: dev.jsonl\ndb: sqlite:///shop.sqlite\n"
 FAULTS = [
@@ -84,7 +85,7 @@ def _written(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("line", "row", "column", "said"), FAULTS, ids=[fault[0] for fault in FAULTS])
+@each(("line", "row", "column", "said"), FAULTS, ids=[fault[0] for fault in FAULTS])
 def test_a_fault_is_told_with_its_place(line: str, row: int, column: int, said: str, tmp_path: Path) -> None:
     path = _written(tmp_path, f"{HEAD}{line}\n")
     assert is_run_file(path)
@@ -94,7 +95,7 @@ def test_a_fault_is_told_with_its_place(line: str, row: int, column: int, said: 
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("cases", ["", "cases: 5\n", "cases:\n", "cass: dev.jsonl\n", "cases: true\n"])
+@each("cases", ["", "cases: 5\n", "cases:\n", "cass: dev.jsonl\n", "cases: true\n"])
 def test_a_file_without_its_cases_is_still_one_of_settings(
     cases: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -142,7 +143,7 @@ def test_every_example_can_be_read(tmp_path: Path) -> None:
     assert shown > 60
 
 
-@pytest.mark.parametrize("name", sorted(set(Settings.__struct_fields__) - {"cases"}))
+@each("name", sorted(set(Settings.__struct_fields__) - {"cases"}))
 def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Path) -> None:
     wrong = "[[1]]"  # a list in a list is right nowhere
     text = (
@@ -159,7 +160,7 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         read_run_file(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "place", "said"),
     [
         ("metrics: [match, brid_ex]", "line 4, column 18", "no metric is called 'brid_ex' (did you mean 'bird_ex'?)"),
@@ -270,7 +271,7 @@ def test_without_a_database_the_file_is_named(
     assert capsys.readouterr().err.startswith(f"assay: error: {path}: {said}")
 
 
-@pytest.mark.parametrize(
+@each(
     "given",
     [
         {"timeout_s": math.inf},
@@ -313,7 +314,7 @@ def test_no_two_settings_share_a_name() -> None:
     assert len(options) == len(set(options))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "name", "value"),
     [
         ("ask_timeout: 5", "system_timeout_s", 5),
@@ -326,14 +327,14 @@ def test_an_earlier_name_works(text: str, name: str, value: Any, tmp_path: Path)
     assert getattr(read_run_file(_written(tmp_path, f"{HEAD}{text}\n")), name) == value
 
 
-@pytest.mark.parametrize("value", ["false", "true", "5", "2.5", "null", "a text", "[1, x]", "{a: {b: [false]}}"])
-@pytest.mark.parametrize("name", ["param", "request_template"])
+@each("value", ["false", "true", "5", "2.5", "null", "a text", "[1, x]", "{a: {b: [false]}}"])
+@each("name", ["param", "request_template"])
 def test_a_request_holds_any_value(name: str, value: str, tmp_path: Path) -> None:
     content = read_run_file(_written(tmp_path, f"{HEAD}{name}: {{x: {value}}}\n"))
     assert getattr(content, name) == YAML(typ="safe").load(f"{{x: {value}}}")
 
 
-@pytest.mark.parametrize("name", ["price_in", "system_timeout_s", "tolerance", "retries", "limit"])
+@each("name", ["price_in", "system_timeout_s", "tolerance", "retries", "limit"])
 def test_a_bound_speaks_of_the_numbers_that_the_setting_takes(name: str, tmp_path: Path) -> None:
     kind = "a whole number" if name in ("retries", "limit") else "a number"
     with pytest.raises(CaseFileError, match=f"and {kind} from"):

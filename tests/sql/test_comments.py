@@ -5,14 +5,14 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.sql import without_comments
+from many_cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "left"),
     [
         ("SELECT 1 -- one\n, 2", "SELECT 1  \n, 2"),
@@ -28,7 +28,7 @@ def test_comments_go_and_all_else_stays(query: str, left: str) -> None:
     assert without_comments(query, "sqlite") == left
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "dialect"),
     [
         ("SELECT 1 /* /* */ WHERE 0 -- */", "sqlite"),  # nested comments: one dialect's comment is another's query

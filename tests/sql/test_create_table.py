@@ -5,13 +5,12 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-import pytest
-
 from assay.sql.schema.create_table import table_clauses
 from assay.sql.schema.ddl import read_ddl
+from many_cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("definition", "column", "text"),
     [
         ("s INT GENERATED ALWAYS AS (a + (b)) VIRTUAL", "s", "GENERATED ALWAYS AS (a + (b)) VIRTUAL"),
@@ -57,7 +56,7 @@ def test_clauses_of_duckdb_and_of_whole_tables() -> None:
     assert table_clauses("", "sqlite").columns == {}
 
 
-@pytest.mark.parametrize("options", ["STRICT", "WITHOUT ROWID", "strict, Without rowid", "WITHOUT ROWID, STRICT"])
+@each("options", ["STRICT", "WITHOUT ROWID", "strict, Without rowid", "WITHOUT ROWID, STRICT"])
 def test_tables_with_options_are_read(options: str) -> None:
     """Their types as written, their keys, and what their own options say of NULL."""
     found = read_ddl(f"CREATE TABLE t (k TEXT PRIMARY KEY, v BLOB, CHECK (v <> k)) {options};", "sqlite")

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from assay.sql.schema.ddl import read_ddl
+from many_cases import each
 
 TEXTS = {
     "column constraints": """
@@ -95,7 +96,7 @@ def _by_assay(text: str) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each("name", TEXTS)
 def test_reads_what_sqlite_reads(name: str) -> None:
     """Columns with their types as declared, keys, unique sets, foreign keys."""
     assert _by_assay(TEXTS[name]) == _by_sqlite(TEXTS[name])
@@ -123,7 +124,7 @@ DUCKDB = [
 ]
 
 
-@pytest.mark.parametrize("text", DUCKDB)
+@each("text", DUCKDB)
 def test_reads_what_duckdbs_catalogue_says(text: str) -> None:
     """Keys, unique sets, references, the number of conditions, and which columns hold no NULL."""
     with duckdb.connect() as connection:
@@ -163,7 +164,7 @@ def test_a_key_by_another_collation_is_left_out(keys: str) -> None:
     assert "left out" in read.unread[0]
 
 
-@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
+@each("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
 def test_conditions_stay_as_they_are_written(dialect: str) -> None:
     """The names of functions, too; comments round them are no part of them."""
     text = "CREATE TABLE t (a text CHECK ( substr(a,1) <> 'x' -- the first\n), CHECK (/* b */ ifnull(a, '')<>')'))"
@@ -224,7 +225,7 @@ def test_other_servers() -> None:
     assert table.primary_key == ("a",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         ("create table (", "cannot be read"),

@@ -20,6 +20,7 @@ from assay.sql.differences import (
 )
 from assay.sql.differences.canonical import plain_text
 from assay.sql.query import Query, read_query
+from many_cases import each
 
 
 def table(name: str, *columns: str, key: str = "id") -> TableSchema:
@@ -107,13 +108,13 @@ SAME_IN_DUCKDB = [
 ]
 
 
-@pytest.mark.parametrize(("gold", "predicted"), SAME_IN_DUCKDB)
+@each(("gold", "predicted"), SAME_IN_DUCKDB)
 def test_what_says_the_same_in_duckdbs_own_words_is_no_difference(gold: str, predicted: str) -> None:
     assert kinds(gold, predicted, "duckdb") == []
     assert kinds(predicted, gold, "duckdb") == []
 
 
-@pytest.mark.parametrize(("gold", "predicted"), SAME)
+@each(("gold", "predicted"), SAME)
 def test_what_says_the_same_is_no_difference(gold: str, predicted: str) -> None:
     assert kinds(gold, predicted) == []
     assert kinds(predicted, gold) == []
@@ -157,12 +158,12 @@ ONE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("gold", "predicted", "kind"), ONE)
+@each(("gold", "predicted", "kind"), ONE)
 def test_one_change_is_one_difference(gold: str, predicted: str, kind: str) -> None:
     assert kinds(gold, predicted) == [kind]
 
 
-@pytest.mark.parametrize(("gold", "predicted", "kind"), ONE)
+@each(("gold", "predicted", "kind"), ONE)
 def test_gold_s_clause_in_the_place_of_the_changed_one_gives_gold_again(gold: str, predicted: str, kind: str) -> None:
     first = next(iter(repairs(gold, predicted)), None)
     assert first is not None, kind
@@ -221,8 +222,8 @@ UNREADABLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("query", UNREADABLE, ids=lambda query: query[:20])
-@pytest.mark.parametrize("dialect", ["sqlite", "no such dialect"])
+@each("query", UNREADABLE, ids=lambda query: query[:20])
+@each("dialect", ["sqlite", "no such dialect"])
 def test_a_query_that_cannot_be_compared_is_none_and_raises_nothing(query: str, dialect: str) -> None:
     assert read_pair(BASE, query, dialect, NAMES) is None
     assert read_pair(query, BASE, dialect, NAMES) is None
@@ -247,7 +248,7 @@ def test_writing_a_tree_as_text_gives_what_sqlglot_gives_and_changes_nothing() -
     assert plain_text(resolved) == resolved.sql()
 
 
-@pytest.mark.parametrize(
+@each(
     ("column", "place"),
     [
         ("singer.name", ("singer", "name")),
@@ -277,7 +278,7 @@ def test_columns_of_further_uses_and_of_outer_queries_are_their_tables() -> None
     assert {place_of(column)[0] for column in columns} == {"singer", "song"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.sql.display import LONGEST, differing, tokens_of
+from many_cases import each
 
 _WORDS = [
     "SELECT",
@@ -56,7 +56,7 @@ def test_what_differs_are_places_of_tokens_that_count(gold: str, predicted: str)
         assert all(side[place].is_meaningful for place in places)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gold", "predicted", "marked"),
     [
         ("SELECT a FROM t", "select A  from T; -- the same", " / "),

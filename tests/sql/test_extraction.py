@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from assay.model import Prediction
 from assay.sql.extraction import clean_query, extracted, read_text, written
+from many_cases import each
 
 QUERIES = (
     "SELECT a FROM t",
@@ -101,8 +102,8 @@ WRAPPINGS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("wrapping", WRAPPINGS)
-@pytest.mark.parametrize("query", QUERIES)
+@each("wrapping", WRAPPINGS)
+@each("query", QUERIES)
 def test_the_one_statement_is_found_however_it_is_wrapped(wrapping: str, query: str) -> None:
     text = WRAPPINGS[wrapping](query)
     found = extracted(Prediction(case_id="1", query=text))
@@ -112,7 +113,7 @@ def test_the_one_statement_is_found_however_it_is_wrapped(wrapping: str, query: 
     assert written(found) == Prediction(case_id="1", query=text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         *QUERIES,
@@ -175,9 +176,9 @@ UNKNOWN = ("{}", "CAST(b AS BIG INT) = 1 AND c <> {}", "x AND NOT ARRAY[{}] @> A
 """Conditions, some of which no parser knows."""
 
 
-@pytest.mark.parametrize("text", NASTY)
-@pytest.mark.parametrize("condition", UNKNOWN)
-@pytest.mark.parametrize("around", ["SELECT a FROM t WHERE {}", 'SELECT a -- {{"sql": "SELECT 1"}};\nFROM t WHERE {}'])
+@each("text", NASTY)
+@each("condition", UNKNOWN)
+@each("around", ["SELECT a FROM t WHERE {}", 'SELECT a -- {{"sql": "SELECT 1"}};\nFROM t WHERE {}'])
 def test_what_stands_in_texts_names_and_comments_of_a_statement_changes_nothing(
     text: str, condition: str, around: str
 ) -> None:
@@ -233,7 +234,7 @@ def test_comments_beside_a_statement_change_nothing(query: str, before: str, wit
     assert query in (clean_query(text) or "")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "title FROM u UNION SELECT a FROM t",
@@ -258,7 +259,7 @@ def test_no_query_is_made_of_a_part_of_another_statement_a_refusal_or_a_question
     assert found.place is None
 
 
-@pytest.mark.parametrize(
+@each(
     "before",
     [
         "Do not run {}.",
@@ -275,7 +276,7 @@ def test_a_statement_that_is_advised_against_is_not_the_answer(before: str) -> N
     assert read_text(followed).query == "SELECT b FROM t"
 
 
-@pytest.mark.parametrize(
+@each(
     "after",
     [
         "If that is wrong, try:",
@@ -291,14 +292,14 @@ def test_a_final_statement_that_is_not_taken_back_counts(after: str) -> None:
     assert read_text(text).query == "SELECT a FROM t"
 
 
-@pytest.mark.parametrize(
+@each(
     "text", ["Do not forget the join: {}", "Do not use SELECT *: {}", "It is not wrong to run this: {}", "Why not: {}"]
 )
 def test_advice_about_something_else_keeps_the_statement(text: str) -> None:
     assert read_text(text.format("SELECT a FROM t")).query == "SELECT a FROM t"
 
 
-@pytest.mark.parametrize("text", ["Here: {}", "The rows are:\n{}", "`{}`", "Answer:\n\n{};\n\nThey are two."])
+@each("text", ["Here: {}", "The rows are:\n{}", "`{}`", "Answer:\n\n{};\n\nThey are two."])
 def test_values_in_words_are_a_query(text: str) -> None:
     assert read_text(text.format("VALUES (1), (2)")).query == "VALUES (1), (2)"
 
@@ -311,7 +312,7 @@ def test_values_of_another_statement_are_not_a_query(text: str) -> None:
     assert read_text(text).query in (None, text)
 
 
-@pytest.mark.parametrize(
+@each(
     "label",
     [
         "Neither of these is the final query:",
@@ -337,7 +338,7 @@ def test_what_stands_beside_a_refusal_is_not_made_a_query(decision: str) -> None
     assert extracted(prediction) is prediction
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "```sql\nSELECT a FROM t\n```\nor\n```sql\nSELECT b FROM t\n```",
@@ -385,8 +386,8 @@ IN_A_SENTENCE = {
 }
 
 
-@pytest.mark.parametrize("sentence", IN_A_SENTENCE)
-@pytest.mark.parametrize(
+@each("sentence", IN_A_SENTENCE)
+@each(
     "query",
     [
         "SELECT a FROM t",

@@ -11,6 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from assay.sql.differences.flattening import flattened
+from many_cases import each
 
 _WRAPPED = {
     "SELECT * FROM (SELECT name FROM emp WHERE age > 3)": "SELECT name FROM emp WHERE age > 3",
@@ -88,7 +89,7 @@ def _flat(query: str) -> str:
     return flattened(tree).sql("sqlite")
 
 
-@pytest.mark.parametrize("query", [*_WRAPPED, *_TRAPS])
+@each("query", [*_WRAPPED, *_TRAPS])
 def test_the_flat_query_gives_the_same_rows(connection: sqlite3.Connection, query: str) -> None:
     rows, flat = (connection.execute(one).fetchall() for one in (query, _flat(query)))
     if "SELECT name AS age" in query or "name, age AS a" in query or "SELECT age AS name" in query:
@@ -96,7 +97,7 @@ def test_the_flat_query_gives_the_same_rows(connection: sqlite3.Connection, quer
     assert Counter(rows) == Counter(flat)
 
 
-@pytest.mark.parametrize(("query", "bare"), _WRAPPED.items())
+@each(("query", "bare"), _WRAPPED.items())
 def test_empty_wrappers_are_taken_away(query: str, bare: str) -> None:
     assert "(SELECT" not in _flat(query)
     assert "WITH" not in _flat(query)

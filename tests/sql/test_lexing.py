@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.sql.lexing import Piece, pieces
+from many_cases import each
 
 PIECES = {
     "word": ["a", "SELECT", "_x$1", "größe", "1", "1.5", ".5", "5.", "1e5", "1.e-3", "0x4F", "0b01", "1_000", "\u2028"],
@@ -54,7 +54,7 @@ def test_a_text_is_cut_into_what_it_was_made_of(made: list[tuple[tuple[str, str]
     assert _cut(text + last) == parts
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("1a", ["1", "a"]),
@@ -75,7 +75,7 @@ def test_what_runs_into_each_other_is_told_apart(text: str, expected: list[str])
     assert [piece.text for piece in pieces(text)] == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "name", "escaped"),
     [
         ("AZaz_[", "azaz_", False),

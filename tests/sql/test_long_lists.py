@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
-import pytest
-
 from assay.sql.differences import SchemaNames, differences, read_pair, repaired_queries
+from many_cases import each
 
 NAMES = SchemaNames()
 
@@ -54,8 +53,8 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("written", ["{}", "'{}'", "-{}", "{}.50"])
-@pytest.mark.parametrize("place", LISTS)
+@each("written", ["{}", "'{}'", "-{}", "{}.50"])
+@each("place", LISTS)
 def test_the_work_grows_as_the_list(place: str, written: str) -> None:
     work = []
     for length in (200, 800):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 
-import pytest
-
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.query import Query, read_query
 from assay.sql.schema import SchemaNames
+from many_cases import each
 
 _TABLES = {"t": ("a", "b"), "u": ("a", "c")}
 NAMES = SchemaNames(
@@ -24,7 +23,7 @@ NAMES = SchemaNames(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "stands_for"),
     [
         ("WITH t AS (SELECT c AS x FROM u) SELECT x FROM t", "u.c"),

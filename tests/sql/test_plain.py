@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.sql import empty_input_probe, is_plain
 from assay.sql.probes.empty_input import traced_probe
+from many_cases import each
 
 ROWS = [("a", 1, None), ("it's", 0, 2.5), ('say "x"', -3, 0.0), ("select (1); --", 7, None)]
 LITERALS = st.sampled_from(["1", "-3", "2.5", "0", "'a'", "'it''s'", "'select (1); --'", "'order by limit'", "NULL"])
@@ -44,7 +44,7 @@ def test_the_probe_of_a_plain_query_is_the_parsers(query: str) -> None:
     assert rows_of(probe) == rows_of(traced)
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         'SELECT "a" FROM "t" WHERE "b" IN (1, 2)',

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from sqlglot import parse_one
 
 from assay.sql.plain_writing import DIALECTS, plainly_written
 from assay.sql.trees import nodes_of, written
+from many_cases import each
 
 _PLAIN = (
     "SELECT DISTINCT T1.a, b AS c, COUNT(*), COUNT(DISTINCT T2.x) FROM t AS T1 JOIN u AS T2 ON T1.id = T2.id",
@@ -34,8 +34,8 @@ _LEFT_TO_THE_GENERATOR = (
 )
 
 
-@pytest.mark.parametrize("text", _PLAIN)
-@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+@each("text", _PLAIN)
+@each("dialect", sorted(DIALECTS))
 def test_plain_nodes_are_written_as_the_generator_writes_them(dialect: str, text: str) -> None:
     tree = parse_one(text, dialect="sqlite")
     assert plainly_written(tree) == tree.sql(dialect)
@@ -43,8 +43,8 @@ def test_plain_nodes_are_written_as_the_generator_writes_them(dialect: str, text
         assert plainly_written(node) in (None, node.sql(dialect))
 
 
-@pytest.mark.parametrize("text", _LEFT_TO_THE_GENERATOR)
-@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+@each("text", _LEFT_TO_THE_GENERATOR)
+@each("dialect", sorted(DIALECTS))
 def test_what_is_not_plain_is_left_to_the_generator(dialect: str, text: str) -> None:
     tree = parse_one(text, dialect="sqlite")
     before = tree.sql("sqlite")

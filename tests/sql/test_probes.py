@@ -15,6 +15,7 @@ from assay.sql.probes.edits import Edit, alone, read_for_probes
 from assay.sql.probes.inner_limit import inner_limits
 from assay.sql.probes.row_number import row_numbers, tie_breaks
 from assay.sql.trees import written
+from many_cases import each
 
 SETUP = "CREATE TABLE t(id INTEGER, g INTEGER, v INTEGER); INSERT INTO t VALUES (1, 1, 10), (2, 1, 20), (3, 2, 30)"
 
@@ -26,8 +27,8 @@ def database() -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-@pytest.mark.parametrize("key", ["+1", "+(1)", "+a", "-a", "a + +1"])
-@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
+@each("key", ["+1", "+(1)", "+a", "-a", "a + +1"])
+@each("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
 def test_signs_that_the_parser_drops_are_kept(dialect: str, key: str) -> None:
     query = read_for_probes(f"SELECT a FROM t ORDER BY {key}", dialect)
     assert query is not None
@@ -70,7 +71,7 @@ def test_an_inner_query_runs_by_itself_with_the_ctes_that_it_reads(
     assert database.execute(written(alone(inner), "sqlite")).fetchall() == rows
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "limited"),
     [
         ("SELECT id FROM t ORDER BY v LIMIT 1", []),
@@ -104,7 +105,7 @@ def test_the_place_of_a_key_is_its_output_through_parentheses_and_not_through_a_
     assert visible_keys("SELECT a FROM t LIMIT 2", "sqlite") is None
 
 
-@pytest.mark.parametrize("text", ["", "SELECT FROM WHERE", "DELETE FROM t", "SELECT 1; SELECT 2", "ROW_NUMBER() LIMIT"])
+@each("text", ["", "SELECT FROM WHERE", "DELETE FROM t", "SELECT 1; SELECT 2", "ROW_NUMBER() LIMIT"])
 def test_what_cannot_be_read_has_no_probes(text: str) -> None:
     assert list(tie_probes(text, "sqlite", 1)) == []
     assert inner_limits(text, "sqlite") == []
@@ -117,7 +118,7 @@ def test_what_cannot_be_read_has_no_probes(text: str) -> None:
 CHAINS = {"- ": "a", "NOT ": "a", "~ ": "a", "a + ": "a", "a AND ": "a", "a - b + ": "a", "+ ": "a"}
 
 
-@pytest.mark.parametrize("link", CHAINS)
+@each("link", CHAINS)
 def test_no_depth_of_an_expression_breaks_a_probe(link: str) -> None:
     chain = link * 400 + CHAINS[link]
     inner = f"SELECT b FROM (SELECT b, ROW_NUMBER() OVER (ORDER BY {chain}) AS n FROM u LIMIT 3) AS q"

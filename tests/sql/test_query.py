@@ -28,6 +28,7 @@ from assay.engines.sqlite.engine import SqliteEngine
 from assay.model import DatabaseUrl, Limits
 from assay.sql.query import Query, read_query
 from assay.sql.schema import SchemaNames
+from many_cases import each
 
 NAMES = names_in(TABLES, "sqlite")
 NOT_REPORTED = {
@@ -43,7 +44,7 @@ def sqlite() -> Iterator[SqliteOracle]:
         yield oracle
 
 
-@pytest.mark.parametrize("text", ODD + ODD_OF["sqlite"])
+@each("text", ODD + ODD_OF["sqlite"])
 def test_the_columns_read_are_those_that_sqlite_reads(sqlite: SqliteOracle, text: str) -> None:
     query = read_query(text, "sqlite", NAMES)
     assert isinstance(query, Query), query

@@ -19,6 +19,7 @@ from assay.sql.query import Unreadable
 from assay.sql.schema import SchemaNames
 from assay.sql.schema.ddl import read_ddl
 from assay.sql.schema_items import SchemaItems, nearest_use, schema_items
+from many_cases import each
 
 
 def _items(query: str) -> SchemaItems:
@@ -38,7 +39,7 @@ UNREAD_CTE = "WITH q AS (SELECT id FROM a) SELECT x FROM b WHERE id IN (WITH q A
 """SQLite reads nothing of a CTE that nothing reads."""
 
 
-@pytest.mark.parametrize("text", [text for text in ODD if text not in {UNREAD_CTE, *NOT_REPORTED}])
+@each("text", [text for text in ODD if text not in {UNREAD_CTE, *NOT_REPORTED}])
 def test_the_columns_are_those_that_sqlite_reads(sqlite: SqliteOracle, text: str) -> None:
     theirs = {".".join(pair) for pair in sqlite.columns_named(text)}
     ours = _items(text).columns
@@ -48,7 +49,7 @@ def test_the_columns_are_those_that_sqlite_reads(sqlite: SqliteOracle, text: str
         assert ours == theirs
 
 
-@pytest.mark.parametrize("text", ODD)
+@each("text", ODD)
 def test_a_cte_around_a_query_uses_nothing_more(text: str) -> None:
     assert _items(f"WITH wrapped AS ({text}) SELECT * FROM wrapped") == _items(text)
 
@@ -78,7 +79,7 @@ def test_order_aliases_and_subqueries_do_not_matter(made: tuple[str, SchemaItems
     assert nearest_use([query], query, "sqlite", NAMES) == "same"
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "columns"),
     [
         ("SELECT COUNT(*) FROM a", ""),
@@ -96,7 +97,7 @@ def test_columns_used(query: str, columns: str) -> None:
     assert sorted(_items(query).columns) == columns.split()
 
 
-@pytest.mark.parametrize(
+@each(
     ("golds", "predicted", "use"),
     [
         (["SELECT id FROM a"], "SELECT x FROM a", "other_columns"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.query import Query, read_query
 from assay.sql.schema import SchemaNames
 from assay.sql.select import Select
+from many_cases import each
 
 
 def _table(name: str, **columns: str) -> TableSchema:
@@ -56,7 +56,7 @@ def test_columns_are_those_of_the_schema_whatever_the_alias() -> None:
     assert not top.unlinked_sources
 
 
-@pytest.mark.parametrize(
+@each(
     ("condition", "value"),
     [('name = "Ann"', "Ann"), ("name = 'Ann'", "Ann"), ("'Ann' = name", "Ann"), ("(name) = ('Ann')", "Ann")],
 )
@@ -77,7 +77,7 @@ def test_double_quotes_around_a_column_are_the_column() -> None:
     assert query.name_of(column) == "Singer.pay"
 
 
-@pytest.mark.parametrize(
+@each(
     ("expression", "kind"),
     [
         ("age / id", "integer"),
@@ -98,7 +98,7 @@ def test_types_come_from_the_schema(expression: str, kind: str | None) -> None:
     assert top.query.type_of(top.outputs[0]) == kind
 
 
-@pytest.mark.parametrize(
+@each(
     ("dialect", "expression", "kind"),
     [
         ("tsql", "AVG(age)", "integer"),
@@ -137,7 +137,7 @@ def test_conditions_hold_together_where_only_and_joins_them() -> None:
     assert [predicate.disjunction is None for predicate in (one, two, three, four)] == [True, True, False, True]
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "unlinked"),
     [
         ("singer s, concert c", ["c"]),
@@ -159,7 +159,7 @@ def test_a_source_is_unlinked_if_no_condition_ties_it_to_the_first(entries: str,
     assert [source.alias for source in _top(f"SELECT 1 FROM {entries}").unlinked_sources] == unlinked
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "pairs"),
     [
         ("singer JOIN concert USING (id)", [("Singer.id", "Concert.id")]),
@@ -173,7 +173,7 @@ def test_columns_of_two_sources_that_must_be_equal_are_a_pair(entries: str, pair
     assert _pairs(_top(f"SELECT 1 FROM {entries}")) == pairs
 
 
-@pytest.mark.parametrize(
+@each(
     ("dialect", "query", "meant"),
     [
         # ORDER BY an alias is the output, whatever column has that name; within an expression, dialects differ.
@@ -192,7 +192,7 @@ def test_a_key_of_order_by_means_what_the_dialect_says(dialect: str, query: str,
     assert top.meant(top.order[0]).sql(dialect) == meant
 
 
-@pytest.mark.parametrize(
+@each(
     ("dialect", "query", "meant"),
     [
         # GROUP BY takes a column before an alias.
@@ -208,7 +208,7 @@ def test_a_key_of_group_by_means_what_the_dialect_says(dialect: str, query: str,
     assert [key.sql(dialect) for key in _top(query, dialect).group] == [meant]
 
 
-@pytest.mark.parametrize(
+@each(
     ("clause", "stored"),
     [
         ("WHERE x > 1", "Singer.id"),
@@ -225,7 +225,7 @@ def test_an_alias_in_a_condition_is_the_output_unless_a_column_has_the_name(clau
     assert query.name_of(column) == stored
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "shown"),
     [
         ("SELECT S.NAME FROM singer AS s", "Singer.Name"),
@@ -265,7 +265,7 @@ def test_no_text_raises_and_places_lie_in_it(words: list[str]) -> None:
             query.shown(node)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "SELECT " + "/".join("2" for _ in range(1400)),
@@ -286,7 +286,7 @@ def test_what_repeats_in_itself_is_read(text: str) -> None:
     assert len(list(query.predicates)) in (0, 1399, 1400)
 
 
-@pytest.mark.parametrize(
+@each(
     ("outputs", "position", "meant"),
     [
         ("name, age", 2, "age"),
@@ -298,7 +298,7 @@ def test_what_repeats_in_itself_is_read(text: str) -> None:
         ("name, age", 3, "3"),
     ],
 )
-@pytest.mark.parametrize("clause", ["GROUP BY", "ORDER BY"])
+@each("clause", ["GROUP BY", "ORDER BY"])
 def test_a_position_counts_what_a_star_stands_for(outputs: str, position: int, meant: str, clause: str) -> None:
     top = _top(f"SELECT {outputs} FROM singer {clause} {position}")
     (key,) = top.group if clause == "GROUP BY" else [top.meant(key) for key in top.order]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assay.sql import is_nondeterministic, read_shape, same_text
 from assay.sql.statement import statement_kind
+from many_cases import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "ordered", "limited"),
     [
         ("SELECT a FROM t", False, False),
@@ -39,7 +38,7 @@ def test_what_cannot_be_parsed_says_so_and_which_words_it_holds() -> None:
     assert (shape.parsed, shape.ordered, shape.limited) == (False, True, False)
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "SELECT random()",
@@ -56,7 +55,7 @@ def test_luck_and_clock_are_seen(query: str) -> None:
     assert is_nondeterministic(query, "sqlite")
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "SELECT date FROM t",
@@ -75,7 +74,7 @@ def test_now_is_luck_on_servers_too() -> None:
     assert is_nondeterministic("SELECT now()", "duckdb")
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "kind"),
     [
         ("SELECT 1", "query"),
@@ -97,7 +96,7 @@ def test_a_text_is_one_read_only_query_or_it_is_said_what_it_is(query: str, kind
     assert statement_kind(query, "postgres") == kind
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "same"),
     [
         ("SELECT count(*) FROM t", "select  COUNT( * )\nfrom T ;", True),

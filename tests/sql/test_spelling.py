@@ -6,7 +6,6 @@ import random
 from contextlib import closing
 from typing import Any
 
-import pytest
 from name_oracles import (
     NameOracle,
     Refused,
@@ -22,6 +21,7 @@ from odd_names import TABLES
 from assay.sql.query import Query, Unreadable, read_query
 from assay.sql.schema_items import nearest_use
 from assay.sql.shape import parse_query
+from many_cases import each
 
 INVISIBLE = "\ufeff\u200b\u2060\xa0\u2007\u202f\u3000\u2028\x85\u200d\xad\x1f"
 WORDS = ["SELECT", "x", "FROM", "b", "WHERE", "id", "=", "1", "AND", "x", "<>", "'p'", "ORDER", "BY", "y"]
@@ -84,7 +84,7 @@ def test_characters_that_look_like_blanks_are_read_as_mariadb_reads_them(mariadb
         _hold(oracle, "mysql", count=200)
 
 
-@pytest.mark.parametrize("character", INVISIBLE)
+@each("character", INVISIBLE)
 def test_characters_in_quotes_and_comments_stay(character: str) -> None:
     text = f"SELECT '{character}', \"a{character}\" /* {character} */ FROM t -- {character}"
     for dialect in ("sqlite", "duckdb", "postgres", "denodo"):
@@ -103,10 +103,8 @@ def test_a_name_with_such_a_character_is_the_columns_own() -> None:
     assert query.text[span.start : span.end] == "a\xa0b"
 
 
-@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "mysql", "denodo", "snowflake"])
-@pytest.mark.parametrize(
-    "text", ["SELECT", "SELECT DISTINCT", "SELECT FROM a", "SELECT x FROM (SELECT) q", "SELECT 1 UNION SELECT"]
-)
+@each("dialect", ["sqlite", "duckdb", "mysql", "denodo", "snowflake"])
+@each("text", ["SELECT", "SELECT DISTINCT", "SELECT FROM a", "SELECT x FROM (SELECT) q", "SELECT 1 UNION SELECT"])
 def test_a_select_of_nothing_is_not_read(text: str, dialect: str) -> None:
     assert parse_query(text, dialect) is None
     assert nearest_use(["SELECT x FROM a"], text, dialect, names_in(TABLES, dialect)) is None

@@ -17,6 +17,7 @@ from odd_names import TABLES
 from assay.sql.differences import Difference, differences, read_pair
 from assay.sql.schema import SchemaNames
 from assay.sql.schema.ddl import read_ddl
+from many_cases import each
 
 SCRIPT = """
 CREATE TABLE t (id INTEGER PRIMARY KEY, k INTEGER, v INTEGER, s TEXT);
@@ -63,7 +64,7 @@ _WITH_CONDITIONS = (
 )
 
 
-@pytest.mark.parametrize("frame", _WITH_CONDITIONS)
+@each("frame", _WITH_CONDITIONS)
 def test_the_order_of_conditions_is_no_difference(frame: str) -> None:
     for seed in range(60):
         first = frame.format(_condition(random.Random(seed), 3, shuffled=None))
@@ -99,9 +100,9 @@ def _windows(seed: int) -> tuple[str, str]:
 _ONE_ROW = ["COUNT(*)", "MAX(uid)", "DISTINCT SUM(w)"]
 
 
-@pytest.mark.parametrize("word", ["EXISTS", "NOT EXISTS"])
-@pytest.mark.parametrize("rest", ["", " AND u.w > 4", " GROUP BY u.t_id HAVING COUNT(*) > 1", " ORDER BY u.w"])
-@pytest.mark.parametrize("cut", ["", " LIMIT 1", " LIMIT 20"])
+@each("word", ["EXISTS", "NOT EXISTS"])
+@each("rest", ["", " AND u.w > 4", " GROUP BY u.t_id HAVING COUNT(*) > 1", " ORDER BY u.w"])
+@each("cut", ["", " LIMIT 1", " LIMIT 20"])
 def test_what_exists_selects_is_no_difference(word: str, rest: str, cut: str) -> None:
     frame = f"SELECT s FROM t WHERE {word} (SELECT {{}} FROM u WHERE u.t_id = t.id{rest}{cut})"
     grouped = "GROUP" in rest
@@ -127,8 +128,8 @@ def test_what_cuts_the_rows_of_exists_is_a_difference(cut: str) -> None:
     assert _found(whole.format(""), whole.format(cut))
 
 
-@pytest.mark.parametrize("word", ["IN", "NOT IN"])
-@pytest.mark.parametrize("rest", ["", " ORDER BY u.w", " AND u.w > 3"])
+@each("word", ["IN", "NOT IN"])
+@each("rest", ["", " ORDER BY u.w", " AND u.w > 3"])
 def test_distinct_in_a_list_of_values_is_no_difference(word: str, rest: str) -> None:
     plain = f"SELECT s FROM t WHERE id {word} (SELECT {{}}u.t_id FROM u WHERE u.t_id IS NOT NULL{rest})"
     gold, predicted = plain.format(""), plain.format("DISTINCT ")
@@ -136,7 +137,7 @@ def test_distinct_in_a_list_of_values_is_no_difference(word: str, rest: str) -> 
     assert sorted(_rows(gold), key=repr) == sorted(_rows(predicted), key=repr)
 
 
-@pytest.mark.parametrize(
+@each(
     "frame",
     [
         "SELECT s FROM t WHERE id IN (SELECT {}t_id FROM u ORDER BY t_id DESC LIMIT 2)",
@@ -150,8 +151,8 @@ def test_distinct_of_rows_that_are_cut_or_counted_is_a_difference(frame: str) ->
     assert _found(frame.format(""), frame.format("DISTINCT "))
 
 
-@pytest.mark.parametrize("word", ["id IN", "id NOT IN", "EXISTS", "NOT EXISTS"])
-@pytest.mark.parametrize("operation", ["UNION", "UNION ALL", "INTERSECT", "EXCEPT"])
+@each("word", ["id IN", "id NOT IN", "EXISTS", "NOT EXISTS"])
+@each("operation", ["UNION", "UNION ALL", "INTERSECT", "EXCEPT"])
 def test_set_operations_under_exists_and_in_are_compared(word: str, operation: str) -> None:
     frame = f"SELECT s FROM t WHERE {word} (SELECT t_id FROM u WHERE w = {{}} {operation} SELECT uid FROM u)"
     assert _found(frame.format(5), frame.format(5).replace("u WHERE", "u AS x WHERE")) == ()
@@ -180,8 +181,8 @@ def test_a_named_window_is_what_it_stands_for() -> None:
         assert _found(said[one], said[other]), (said[one], said[other])
 
 
-@pytest.mark.parametrize("name", ["rowid", "oid", "_ROWID_"])
-@pytest.mark.parametrize(
+@each("name", ["rowid", "oid", "_ROWID_"])
+@each(
     "query",
     [
         "SELECT {0} FROM t WHERE {0} > 1 ORDER BY {0}",
@@ -197,7 +198,7 @@ def test_the_number_of_a_row_is_the_key_that_it_stands_for(query: str, name: str
     assert not _found(query, other)
 
 
-@pytest.mark.parametrize(
+@each(
     "expression",
     [
         "(SELECT COUNT(*) FROM u WHERE u.t_id = t.id)",
@@ -205,7 +206,7 @@ def test_the_number_of_a_row_is_the_key_that_it_stands_for(query: str, name: str
         "COALESCE((SELECT MIN(w) FROM u), 1) + v",
     ],
 )
-@pytest.mark.parametrize("keys", ["{}", "{} DESC, id", "s, {}"])
+@each("keys", ["{}", "{} DESC, id", "s, {}"])
 def test_a_subquery_behind_an_alias_is_not_read_in_more_places(expression: str, keys: str) -> None:
     named = f"SELECT id, {expression} AS n FROM t ORDER BY {keys.format('n')}"
     spelled = f"SELECT id, {expression} AS n FROM t ORDER BY {keys.format(expression)}"
@@ -216,10 +217,8 @@ def test_a_subquery_behind_an_alias_is_not_read_in_more_places(expression: str, 
         assert [one.kind for one in _found(gold, predicted)] == ["order_changed"]
 
 
-@pytest.mark.parametrize("word", ["JOIN", "LEFT JOIN"])
-@pytest.mark.parametrize(
-    "source", ["t AS other", "(SELECT id, v + 1 AS v, s FROM t) AS other", "(SELECT id, v, s FROM t) AS other"]
-)
+@each("word", ["JOIN", "LEFT JOIN"])
+@each("source", ["t AS other", "(SELECT id, v + 1 AS v, s FROM t) AS other", "(SELECT id, v, s FROM t) AS other"])
 def test_using_is_what_it_stands_for(source: str, word: str) -> None:
     using = f"SELECT t.k FROM t {word} {source} USING (id, v)"
     spelled = f"SELECT t.k FROM t {word} {source} ON other.v = t.v AND t.id = other.id"
@@ -227,7 +226,7 @@ def test_using_is_what_it_stands_for(source: str, word: str) -> None:
     assert not _found(using, spelled)
 
 
-@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
+@each("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
 def test_no_difference_tells_of_an_alias(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generated_names, "_ALIASES", tuple(f"alias_{number}" for number in range(8)))
     names, told = names_in(TABLES, dialect), 0

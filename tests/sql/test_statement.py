@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from assay.engines.mysql.guard import read_mysql
 from assay.sql import read_statement
+from many_cases import each
 
 DIALECTS = ("", "sqlite", "postgres", "oracle", "tsql", "snowflake", "bigquery", "trino")
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize(
+@each("dialect", DIALECTS)
+@each(
     ("query", "does"),
     [
         ("SELECT 1", "query"),
@@ -45,7 +46,7 @@ def test_a_text_is_read_as_what_it_would_do(query: str, does: str, dialect: str)
     assert read_statement(query, dialect).does == does
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "SELECT 1 DROP TABLE t",
@@ -71,7 +72,7 @@ def test_no_text_makes_the_readers_raise(text: str) -> None:
         read_mysql(text, backslash_escapes=backslash_escapes, ansi_quotes=not backslash_escapes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "does"),
     [
         ("SELECT 1 -- ; DELETE FROM t", "query"),

@@ -17,6 +17,7 @@ from assay.sql.schema import SchemaNames
 from assay.sql.schema.ddl import read_ddl
 from assay.sql.schema_items import SchemaItems, schema_items
 from assay.sql.unknown_names import UnknownNames, unknown_names
+from many_cases import each
 
 SCRIPT = """
 CREATE TABLE numbered (id INTEGER PRIMARY KEY, v);
@@ -39,8 +40,8 @@ def sqlite() -> Iterator[SqliteOracle]:
         yield SqliteOracle(connection)
 
 
-@pytest.mark.parametrize("name", ["rowid", "OID", "_rowid_"])
-@pytest.mark.parametrize("table", TABLES)
+@each("name", ["rowid", "OID", "_rowid_"])
+@each("table", TABLES)
 def test_the_number_of_a_row_is_the_column_that_sqlite_reads(sqlite: SqliteOracle, table: str, name: str) -> None:
     names = SchemaNames(read_ddl(SCRIPT, "sqlite").schema)
     for text in (f"SELECT {name} FROM {table}", f"SELECT v FROM {table} AS q WHERE q.{name} > 1 ORDER BY q.{name}"):
@@ -76,7 +77,7 @@ ONE = (None, "a", "xy")
 TWO = (ONE, ("foo", "a", "pq"), ("foo", "c", "rs"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("dialect", "tables", "text", "used"),
     [
         ("sqlite", (ONE,), "SELECT x FROM main.a", "a a.x"),

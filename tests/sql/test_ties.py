@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from assay.sql import TieProbe, tie_probes
+from many_cases import each
 
 SETUP = (
     "CREATE TABLE t(id INTEGER, n TEXT, v DOUBLE, g TEXT)",
@@ -110,7 +111,7 @@ def test_a_key_over_a_window_is_read_from_the_output() -> None:
     assert (probe.ranked, probe.key_columns) == (False, (1,))
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "SELECT DISTINCT t.* FROM t JOIN t AS u ON u.g = t.g ORDER BY u.v",

@@ -6,6 +6,7 @@ import pytest
 from sqlglot import exp, parse_one
 
 from assay.sql.trees import copied, nodes_of, nodes_of_kind, put_in_place, written
+from many_cases import each
 
 _QUERIES = (
     "SELECT 1",
@@ -78,7 +79,7 @@ def test_a_part_of_a_tree_is_copied_as_a_root() -> None:
             assert repr(made) == repr(part)
 
 
-@pytest.mark.parametrize("dialect", _WRITTEN_IN)
+@each("dialect", _WRITTEN_IN)
 def test_a_tree_and_its_parts_are_written_as_sqlglot_does_and_stay_as_they_were(dialect: str) -> None:
     for tree in _trees():
         before = _account(tree), repr(tree)

@@ -13,6 +13,7 @@ from sqlglot import exp
 from assay.sql.schema.ddl import read_ddl
 from assay.sql.shape import parse_query
 from assay.sql.unknown_names import UnknownNames, unknown_names
+from many_cases import each
 
 SINGERS = read_ddl(
     "CREATE TABLE singer(id INTEGER, name TEXT, age INT, Country TEXT); CREATE TABLE song(id INTEGER, title TEXT);",
@@ -21,7 +22,7 @@ SINGERS = read_ddl(
 ODD_TABLES = read_ddl(";".join(SCRIPT.split(";")[:4]), "sqlite").schema
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "tables", "columns"),
     [
         ("SELECT nme FROM singer", (), ("nme",)),
@@ -40,7 +41,7 @@ def test_names_that_the_database_lacks_are_found(query: str, tables: tuple[str, 
     assert (found.tables, tuple(column.name for column in found.columns)) == (tables, columns)
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "qualifier", "sources", "is_out_of_scope"),
     [
         ("SELECT T3.name FROM singer T1", "T3", ("singer AS T1",), False),
@@ -89,7 +90,7 @@ def _with_one_name_changed(text: str) -> Iterator[str]:
             yield changed.sql(dialect="sqlite")
 
 
-@pytest.mark.parametrize("text", [text for text in ODD if "(WITH q" not in text])  # SQLite skips what nothing reads
+@each("text", [text for text in ODD if "(WITH q" not in text])  # SQLite skips what nothing reads
 def test_a_column_is_unknown_when_sqlite_says_so(text: str) -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(SCRIPT)

@@ -15,6 +15,7 @@ import duckdb
 import pytest
 
 from assay.sql import empty_input_probe
+from many_cases import each
 
 Row = tuple[int, str, float | None, int]
 ROWS: list[Row] = [(1, "a", 0.0, 0), (2, "a", 2.0, 0), (3, "b", -2.0, 0), (4, "b", None, 0), (5, "c", None, 0)]
@@ -215,8 +216,8 @@ def test_a_row_is_over_nothing_exactly_where_every_relation_under_it_is_empty(en
     assert min(seen.values()) > 150
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
-@pytest.mark.parametrize(
+@each("engine", ["sqlite", "duckdb"])
+@each(
     ("query", "over_nothing"),
     [
         ("SELECT COUNT(*) FROM t WHERE id > 9 EXCEPT SELECT COUNT(*) FROM t", True),
@@ -253,7 +254,7 @@ def test_each_shape_has_its_own_meaning_of_nothing(engine: str, query: str, *, o
     connection.close()
 
 
-@pytest.mark.parametrize("query", ["SELECT FROM WHERE", "DELETE FROM t", "VALUES (0)", "SELECT id FROM t", ""])
+@each("query", ["SELECT FROM WHERE", "DELETE FROM t", "VALUES (0)", "SELECT id FROM t", ""])
 def test_where_nothing_can_be_found_out_there_is_no_probe(query: str) -> None:
     assert empty_input_probe(query, "sqlite") is None
 

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 
-import pytest
 import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from sqlglot import exp
 from assay.sql import is_nondeterministic, read_shape, tie_probes
 from assay.sql.statement import statement_kind
 from assay.sql.vql import read_vql
+from many_cases import each
 
 QUERIES = [
     ('SELECT "c"."id" AS "i" FROM "bank"."customer" "c"', False, False, ("customer",)),
@@ -49,7 +49,7 @@ def tables_of(query: str) -> set[str]:
     return {table.name for table in tree.find_all(exp.Table) if table.name} - defined
 
 
-@pytest.mark.parametrize(("query", "ordered", "limited", "tables"), QUERIES)
+@each(("query", "ordered", "limited", "tables"), QUERIES)
 def test_vql_is_read(query: str, ordered: bool, limited: bool, tables: tuple[str, ...]) -> None:
     shape = read_shape(query, "denodo")
     assert (shape.parsed, shape.ordered, shape.limited) == (True, ordered, limited)
@@ -58,7 +58,7 @@ def test_vql_is_read(query: str, ordered: bool, limited: bool, tables: tuple[str
     assert read_vql(query).does == "query"
 
 
-@pytest.mark.parametrize("query", [query for query, *_ in QUERIES])
+@each("query", [query for query, *_ in QUERIES])
 def test_a_text_that_ends_anywhere_is_read(query: str) -> None:
     ends = [found.end() for found in re.finditer(r"\w+|'[^']*'|\S", query)]
     for end in ends:
@@ -69,8 +69,8 @@ def test_a_text_that_ends_anywhere_is_read(query: str) -> None:
         list(tie_probes(text, "denodo"))
 
 
-@pytest.mark.parametrize("name", ["flatten", "FLATTEN", "hash", "nested", "merge", "context", "trace", "parallel"])
-@pytest.mark.parametrize("ending", ["", ";", " ORDER BY 1", " WHERE a = 1", ", s", " LIMIT 3"])
+@each("name", ["flatten", "FLATTEN", "hash", "nested", "merge", "context", "trace", "parallel"])
+@each("ending", ["", ";", " ORDER BY 1", " WHERE a = 1", ", s", " LIMIT 3"])
 def test_a_view_may_have_the_name_of_a_hint(name: str, ending: str) -> None:
     tables = {name.lower(), "s"} if "s" in ending.split() else {name.lower()}
     for query in (f"SELECT a FROM {name}{ending}", f"SELECT a FROM u JOIN {name}{ending}"):
@@ -79,8 +79,8 @@ def test_a_view_may_have_the_name_of_a_hint(name: str, ending: str) -> None:
         assert {table.lower() for table in tables_of(query)} - {"u"} == tables, query
 
 
-@pytest.mark.parametrize("name", ["trace", "TRACE"])
-@pytest.mark.parametrize("before", ["ORDER BY", "GROUP BY", "WHERE", "WHERE a AND", "WHERE NOT", "GROUP BY a HAVING"])
+@each("name", ["trace", "TRACE"])
+@each("before", ["ORDER BY", "GROUP BY", "WHERE", "WHERE a AND", "WHERE NOT", "GROUP BY a HAVING"])
 def test_a_column_may_have_the_name_of_a_clause(name: str, before: str) -> None:
     query = f"SELECT a FROM t {before} {name}"
     assert statement_kind(query, "denodo") == "query"
@@ -109,7 +109,7 @@ def test_hints_stay_in_the_probe() -> None:
     assert "t AS x HASH JOIN s AS y" in probe.query
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "SELECT x.a FROM t AS x NESTED PARALLEL 4 REVERSEORDER INNER JOIN s AS y ON x.i = y.i",
@@ -167,13 +167,13 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "does"), TEXTS)
+@each(("text", "does"), TEXTS)
 def test_a_text_is_one_query_or_it_is_said_what_it_would_do(text: str, does: str) -> None:
     assert read_vql(text).does == does
 
 
-@pytest.mark.parametrize(("text", "does"), TEXTS)
-@pytest.mark.parametrize(("before", "after"), [(";", ""), (" ; ;\n", ""), ("", "\n;"), ("", ";; ;"), ("; ", " ;")])
+@each(("text", "does"), TEXTS)
+@each(("before", "after"), [(";", ""), (" ; ;\n", ""), ("", "\n;"), ("", ";; ;"), ("; ", " ;")])
 def test_empty_statements_around_a_text_change_nothing_of_what_it_would_do(
     text: str, does: str, before: str, after: str
 ) -> None:

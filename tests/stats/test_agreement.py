@@ -6,13 +6,14 @@ import pytest
 
 from assay.llm_judge import calibrate
 from assay.stats.agreement import YesNoTable, cohen_kappa
+from many_cases import each
 
 
 def _table(yes_yes: int, yes_no: int, no_yes: int, no_no: int) -> YesNoTable:
     return YesNoTable(true_positives=yes_yes, false_positives=yes_no, false_negatives=no_yes, true_negatives=no_no)
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "kappa"),
     [
         (_table(20, 5, 10, 15), 0.4),  # 35 of 50 agree where chance would give half

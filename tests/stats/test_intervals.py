@@ -19,6 +19,7 @@ from assay.stats import (
     student_t_quantile,
     wilson_interval,
 )
+from many_cases import each
 
 UNIT_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
 
@@ -40,13 +41,13 @@ def test_no_cases_have_no_interval() -> None:
     assert mean_interval([0.5]) is None
 
 
-@pytest.mark.parametrize(("successes", "n"), [(2, 1), (-1, 5), (math.nan, 5), (0, -1)])
+@each(("successes", "n"), [(2, 1), (-1, 5), (math.nan, 5), (0, -1)])
 def test_wilson_refuses_counts_that_cannot_be(successes: float, n: int) -> None:
     with pytest.raises(UsageError, match="successes"):
         wilson_interval(successes, n)
 
 
-@pytest.mark.parametrize("confidence", [0.0, 1.0, 95, -0.5])
+@each("confidence", [0.0, 1.0, 95, -0.5])
 def test_a_confidence_that_is_no_probability_is_refused(confidence: float) -> None:
     with pytest.raises(UsageError, match="confidence"):
         wilson_interval(1, 2, confidence=confidence)

@@ -22,6 +22,7 @@ from assay.stats import (
     score_interval,
 )
 from assay.stats.clusters import ClusterSums
+from many_cases import each
 
 numpy = pytest.importorskip("numpy")
 
@@ -54,7 +55,7 @@ def test_the_score_interval_ends_where_a_score_test_refuses(gained: int, lost: i
     assert statistic(bounds[1]) == pytest.approx(-quantile, abs=1e-4)
 
 
-@pytest.mark.parametrize("n", [1, 5, 20, 1000])
+@each("n", [1, 5, 20, 1000])
 def test_no_differing_case_is_no_certainty(n: int) -> None:
     square = 1.959963984540054**2
     width = square / (n + square)
@@ -142,8 +143,8 @@ def test_scores_of_one_run_against_a_certain_one_are_bounded_about_as_that_run_i
     assert found.high - found.low == pytest.approx(alone[1] - alone[0], rel=0.25)
 
 
-@pytest.mark.parametrize("size", [5e-324, 1e-200, 1e-158, 1e-120, 1e-80])
-@pytest.mark.parametrize("n", [2, 40, 300])
+@each("size", [5e-324, 1e-200, 1e-158, 1e-120, 1e-80])
+@each("n", [2, 40, 300])
 def test_the_least_differences_are_bounded_no_wider_than_none_at_all(n: int, size: float) -> None:
     found = paired_interval([place * size for place in range(n)])
     nothing = paired_interval([0.0] * n)
@@ -226,8 +227,8 @@ def test_many_graded_cases_need_no_draws_and_are_bounded_as_if_drawn() -> None:
     assert found.high == pytest.approx(high, abs=0.005)
 
 
-@pytest.mark.parametrize("side", [1, -1])
-@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+@each("side", [1, -1])
+@each("confidence", [0.8, 0.95, 0.99])
 def test_many_graded_cases_are_bounded_as_by_all_resamples_there_are(confidence: float, side: int) -> None:
     # Whole numbers, few of them large: how all resamples add up is then known by convolution.
     values = numpy.repeat(numpy.arange(40), numpy.ceil(100 * numpy.exp(-numpy.arange(40) / 4)).astype(int))
@@ -281,7 +282,7 @@ def test_a_hundred_thousand_cases_take_no_time() -> None:
     assert time.process_time() - started < 10
 
 
-@pytest.mark.parametrize(
+@each(
     ("differences", "options"),
     [
         ([math.nan], {}),
@@ -296,7 +297,7 @@ def test_what_is_no_sample_is_refused(differences: list[float], options: dict[st
         paired_interval(differences, **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("counts", [(3, 3, 5), (-1, 0, 5), (math.nan, 0, 5), (0, 0, -1)])
+@each("counts", [(3, 3, 5), (-1, 0, 5), (math.nan, 0, 5), (0, 0, -1)])
 def test_the_score_interval_refuses_counts_that_cannot_be(counts: tuple[float, float, float]) -> None:
     with pytest.raises(UsageError, match="gained"):
         score_interval(*counts)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from assay.errors import UsageError
 from assay.stats import clusters_needed, least_p_value, mcnemar_exact, sign_flip_test
+from many_cases import each
 
 numpy = pytest.importorskip("numpy")
 
@@ -130,7 +131,7 @@ def test_a_hundred_thousand_cases_take_no_time() -> None:
     assert time.process_time() - started < 10
 
 
-@pytest.mark.parametrize(
+@each(
     ("differences", "options"),
     [([math.nan], {}), ([math.inf, 1.0], {}), ([1.0, 0.0], {"clusters": ["a"]}), ([1.0], {"permutations": 0})],
 )
@@ -153,7 +154,7 @@ def test_flipping_whole_databases_rarely_rejects_where_there_is_no_difference() 
     assert by_case > 3 * by_database, "the runs differ by database, which cases one by one take for a difference"
 
 
-@pytest.mark.parametrize("clusters", range(1, 9))
+@each("clusters", range(1, 9))
 def test_so_many_clusters_give_no_smaller_p(clusters: int) -> None:
     p = sign_flip_test([1.0] * clusters, clusters=list(range(clusters)))
     assert p == pytest.approx(least_p_value(clusters))

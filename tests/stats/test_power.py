@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from assay.errors import UsageError
 from assay.stats import cases_needed, detectable_difference, mcnemar_exact, wilson_interval
+from many_cases import each
 
 numpy = pytest.importorskip("numpy")
 
@@ -87,7 +88,7 @@ def test_where_nothing_can_be_said_nothing_is() -> None:
     assert cases_needed(0.1, variance=0.0) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         {"variance": -1.0},

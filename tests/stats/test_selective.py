@@ -19,6 +19,7 @@ from assay.stats import (
     least_area_under_risk,
     reliability,
 )
+from many_cases import each
 
 PAIRS = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.55, 0.9, 1.0]), st.booleans()), max_size=6)
 
@@ -101,7 +102,7 @@ def test_the_reliability_score_is_the_mean_of_what_each_question_earns(worth: li
     assert found == (pytest.approx(sum(earned) / len(earned)) if earned else None)
 
 
-@pytest.mark.parametrize(
+@each(
     "action",
     [
         lambda: reliability(good=3, bad=0, n=2, penalty=1),

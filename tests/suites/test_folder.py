@@ -20,6 +20,7 @@ from assay.runs.store.suite_folder import FILE, MOST_BYTES, check_place, read_su
 from assay.runs.suite_checking import SuiteChecker
 from assay.sql.schema.create_table import only_makes
 from assay.sql.schema.ddl import read_ddl
+from many_cases import each
 
 ROWS = ((1, "a\nb", None), (2**70, "é", b"\x00\xff"), (0.5, "", Decimal("1.10")))
 LAYOUT = SuiteLayout(
@@ -74,7 +75,7 @@ def _other(data: bytes) -> bytes:
     return data.replace(b'"assay-suite"', b'"something"', 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "said"),
     [
         (_without_end, "not whole"),
@@ -108,7 +109,7 @@ def test_every_cut_is_noticed(tmp_path: Path) -> None:
             read_suite(tmp_path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("ddl", "kind"),
     [
         ("ATTACH 'x' AS y", "table"),
@@ -142,7 +143,7 @@ def test_what_tables_are_made_of_stays_inside_their_statements(tmp_path: Path) -
             read_suite(tmp_path)
 
 
-@pytest.mark.parametrize(
+@each(
     "ddl",
     [
         'CREATE TABLE "from" ("as" INT, "select" DECIMAL(10, 2)) WITHOUT ROWID;',

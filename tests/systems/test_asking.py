@@ -23,6 +23,7 @@ from assay.systems.denodo import DenodoSystem
 from assay.systems.options import SystemOptions
 from assay.systems.python import PythonSystem
 from assay.testing import DenodoEmulator, Fault
+from many_cases import each
 
 Quick = Callable[..., SystemOptions]
 
@@ -154,7 +155,7 @@ def _raise(error: BaseException) -> Callable[[Case], object]:
     return answer
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "message"),
     [
         (lambda case: 1 / 0, "asking raised ZeroDivisionError: division by zero"),

@@ -19,6 +19,7 @@ from assay.systems.options import SystemOptions
 from assay.testing import ChatAnswer, ChatEmulator, Fault
 from assay.testing.__main__ import main
 from assay.testing.chat import read_answers
+from many_cases import each
 
 Quick = Callable[..., SystemOptions]
 
@@ -191,7 +192,7 @@ def test_files_of_the_same_server_are_fetched_with_the_same_key(quick: Quick) ->
     assert "'files/bucket/q%201.json' cannot be fetched: the server answers 404: No such file" in failed.failure.message
 
 
-@pytest.mark.parametrize("url", ["{other}/f.json", "//{place}/f.json", "{ours}/f.json", "file:///f.json", "http://["])
+@each("url", ["{other}/f.json", "//{place}/f.json", "{ours}/f.json", "file:///f.json", "http://["])
 def test_no_key_goes_to_another_server(quick: Quick, url: str) -> None:
     answers: dict[str, ChatAnswer | str] = {}
     with ChatEmulator() as other, ChatEmulator(answers=answers, token="key-12345") as server:
@@ -276,7 +277,7 @@ def test_the_older_form_is_a_fence_in_a_markdown_attachment() -> None:
     assert _found("See attached.", {"type": "text/html", "data": _fenced(older)}) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "query"),
     [
         (_fenced(WEO), json.dumps(WEO)),
@@ -325,7 +326,7 @@ def test_the_emulator_reads_its_answers_from_a_file(quick: Quick, tmp_path: Path
     assert canada.failure.kind == "unanswered"
 
 
-@pytest.mark.parametrize("line", ["[", "5", '{"content": "a"}', '{"question": "a", "contents": "b"}'])
+@each("line", ["[", "5", '{"content": "a"}', '{"question": "a", "contents": "b"}'])
 def test_answers_that_cannot_be_read_name_their_line(tmp_path: Path, line: str) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_text(f'{{"question": "a"}}\n{line}\n', encoding="utf-8")

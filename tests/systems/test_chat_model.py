@@ -19,6 +19,7 @@ from assay.ports import ChatMessage, ChatModel, Completion
 from assay.systems.chat.model import HttpChatModel, chat_address
 from assay.systems.options import SystemOptions
 from assay.testing import ChatAnswer, ChatEmulator, Fault
+from many_cases import each
 
 Quick = Callable[..., SystemOptions]
 QUESTION = "How many clients are there?"
@@ -113,7 +114,7 @@ STREAM = {"Content-Type": "text/event-stream"}
 # What is sent, and where
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "asked_at", "deployment"),
     [
         ("http://h/v1", "http://h/v1/chat/completions", None),
@@ -128,7 +129,7 @@ STREAM = {"Content-Type": "text/event-stream"}
         ("http://h/openai/deployments/big", "http://h/openai/deployments/big/chat/completions", "big"),
     ],
 )
-@pytest.mark.parametrize("scheme", ["chat:", ""])
+@each("scheme", ["chat:", ""])
 def test_an_address_in_any_of_its_forms_is_that_of_the_completions(
     scheme: str, url: str, asked_at: str, deployment: str | None
 ) -> None:
@@ -151,7 +152,7 @@ def test_a_host_is_not_taken_for_a_model_of_openai(url: str) -> None:
         assert chat_address(f"chat:{model}", {}).model == model
 
 
-@pytest.mark.parametrize("url", ["chat:", "chat:two words", "chat:ftp://h/v1", "chat:http://", "chat:http://[::1/v1"])
+@each("url", ["chat:", "chat:two words", "chat:ftp://h/v1", "chat:http://", "chat:http://[::1/v1"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(InputError, match=r"names (no|a host that cannot be read)"):
         chat_address(url, {})
@@ -365,8 +366,8 @@ def test_content_comes_in_parts_or_not_at_all(quick: Quick) -> None:
         assert _completion(url, options).refusal == "I will not."
 
 
-@pytest.mark.parametrize("streams", [False, True])
-@pytest.mark.parametrize(
+@each("streams", [False, True])
+@each(
     "given",
     [
         ChatAnswer(content=None, refusal="I cannot help with that."),
@@ -435,7 +436,7 @@ def test_streams_of_other_habits_are_read(quick: Quick) -> None:
     assert (answer.message, answer.tokens) == (ChatMessage(role="assistant", content="Seven"), TokenUsage(total=3))
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "tries", "message"),
     [
         (_events(_delta(content="Se"), done=False), 3, "cut off: it ended without [DONE] (3 tries)"),
@@ -486,8 +487,8 @@ def test_what_cannot_be_sent_is_a_failure(quick: Quick) -> None:
 # Trouble
 
 
-@pytest.mark.parametrize("streams", [False, True])
-@pytest.mark.parametrize(
+@each("streams", [False, True])
+@each(
     ("fault", "asked"),
     [
         (Fault(kind="busy", retry_after="0", times=2), 3),
@@ -515,7 +516,7 @@ def test_retry_after_is_waited_for_and_not_part_of_the_latency(quick: Quick) -> 
     assert answer.latency_s <= took - 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("fault", "message"),
     [
         (Fault(kind="busy"), "answers 429: Rate limit reached (3 tries)"),
@@ -534,7 +535,7 @@ def test_trouble_that_stays_is_a_failure(quick: Quick, fault: Fault, message: st
         assert message in _failure(server.openai_url, options, kind=kind, blame=blame)
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "message"),
     [
         ({"choices": []}, "no choice with a message: its fields are 'choices'"),

@@ -14,6 +14,7 @@ from assay.systems.chat.prompt import MOST_CHARACTERS, PLACEHOLDERS, TEMPLATES, 
 from assay.systems.chat.system import ChatSystem
 from assay.systems.options import SystemOptions
 from assay.testing import ChatAnswer, ChatEmulator
+from many_cases import each
 
 Quick = Callable[..., SystemOptions]
 
@@ -152,7 +153,7 @@ def test_an_answer_carries_its_words_tokens_time_and_cost(case: Case, quick: Qui
     assert prediction.cost_usd is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "kind", "said"),
     [
         (ChatAnswer(content=None, refusal="I must not."), "clarification", 'refused to answer: "I must not."'),

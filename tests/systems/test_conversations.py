@@ -23,6 +23,7 @@ from assay.systems.predictions import QuestionFailed
 from assay.systems.process.command import CommandSystem
 from assay.systems.python import PythonSystem
 from assay.testing import ChatAnswer, ChatEmulator, DenodoEmulator
+from many_cases import each
 
 Quick = Callable[..., SystemOptions]
 HISTORY = (Exchange(question="all", answer="SELECT 1"), Exchange(question="fewer"))
@@ -126,7 +127,7 @@ def test_a_chat_gets_the_earlier_turns_as_messages(quick: Quick, tmp_path: Path)
     ]
 
 
-@pytest.mark.parametrize("text", ["null", "NULL;", "```sql\nnull\n```", "`null`", "<think>SELECT 1?</think>\nnull"])
+@each("text", ["null", "NULL;", "```sql\nnull\n```", "`null`", "<think>SELECT 1?</think>\nnull"])
 def test_a_chat_declines_by_the_word_null_alone(text: str) -> None:
     found = read_answer(text)
     assert found.query is not None
@@ -165,7 +166,7 @@ def test_http_gets_the_earlier_turns_in_its_body(
     assert sent == [body]
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "given", "confidence"),
     [
         ({"sql": "SELECT 1", "meta": {"did": "answer", "sure": 0.9}}, "answer", 0.9),
@@ -199,7 +200,7 @@ def test_http_refuses_a_decision_that_it_cannot_read(quick: Quick) -> None:
             system._read(TURN, said, 0.0)
 
 
-@pytest.mark.parametrize("sure", [87, 1.01, -0.1, "high", "87%", True, {"v": 1}, float("nan")])
+@each("sure", [87, 1.01, -0.1, "high", "87%", True, {"v": 1}, float("nan")])
 def test_an_answer_is_not_lost_for_a_confidence_that_cannot_be_read(quick: Quick, sure: object) -> None:
     """It is told, once, and the answer counts as one without."""
     system = HttpSystem.open("http:http://127.0.0.1:9/ask", quick(confidence_path="sure"))

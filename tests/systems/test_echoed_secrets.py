@@ -20,6 +20,7 @@ import assay
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case
 from assay.model.secret import MASK, masked, secret_forms, shown_location
+from many_cases import each
 
 USER, PASSWORD = "auditor", "pä/ss wörd&\"ten'<x>"
 PAIR = b64encode(f"{USER}:{PASSWORD}".encode()).decode()
@@ -180,7 +181,7 @@ def _assert_masked(folder: Path, texts: list[str]) -> None:
             assert form not in text, text[max(0, text.index(form) - 300) :][:500]
 
 
-@pytest.mark.parametrize(
+@each(
     ("location", "shown"),
     [
         ("http://u:secret@host:9090/a/b?token=secret#secret", "http://host:9090/a/b?…"),
@@ -196,7 +197,7 @@ def test_a_redirect_shows_where_it_leads_and_no_session(location: str, shown: st
     assert shown_location(location) == shown
 
 
-@pytest.mark.parametrize("length", range(len(PASSWORD) + 1))
+@each("length", range(len(PASSWORD) + 1))
 def test_a_secret_that_a_cut_divides_is_masked(length: int) -> None:
     cut = masked(f"said: {PASSWORD[:length]}…", secret_forms(PASSWORD))
     assert PASSWORD[:4] not in cut

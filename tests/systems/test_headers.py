@@ -21,6 +21,7 @@ from assay.model import Case, DatabaseUrl, Secret
 from assay.model.secret import read_headers
 from assay.systems.options import SystemOptions
 from assay.testing import example
+from many_cases import each
 
 KEY = "gate way-4711&x=y:z"
 
@@ -126,7 +127,7 @@ def _environment(**given: str) -> dict[str, str]:
     return {**os.environ, **given}
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "says"),
     [
         (["X-Key"], "write NAME=VALUE"),
@@ -172,13 +173,13 @@ def test_headers_survive_the_way_through_a_database_url() -> None:
     assert str(plain).count("secret") == 0
 
 
-@pytest.mark.parametrize("sign", ["=", ":", ": ", " = ", " : "])
-@pytest.mark.parametrize("value", ["abc", "a=b", "a:b", "Bearer x=="])
+@each("sign", ["=", ":", ": ", " = ", " : "])
+@each("value", ["abc", "a=b", "a:b", "Bearer x=="])
 def test_a_header_is_read_in_its_own_spelling_and_in_that_of_curl(sign: str, value: str) -> None:
     assert read_headers([f"X-Key{sign}{value}"], {}) == (("X-Key", Secret(value)),)
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         ["--header", "X-Api-Key supersecret-1"],

@@ -18,6 +18,7 @@ from assay.model import Case, Prediction, Secret, TokenUsage
 from assay.systems.http.system import HttpsSystem, HttpSystem
 from assay.systems.options import SystemOptions
 from assay.testing import ChatEmulator
+from many_cases import each
 
 Quick = Callable[..., SystemOptions]
 
@@ -94,7 +95,7 @@ def test_one_number_serves_as_tokens_and_time(case: Case, quick: Quick) -> None:
     assert dict(prediction.timings_s)["s"] == 1.5
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "path", "kind", "message"),
     [
         ({"sql": None, "message": "I do not know"}, None, "clarification", 'it said: "I do not know"'),
@@ -118,7 +119,7 @@ def test_an_answer_without_a_query_says_what_it_has(
     assert message in failure.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("template", "message"),
     [
         ('{"q": {question}}', "is not JSON"),
@@ -194,7 +195,7 @@ def test_closing_ends_the_connections_of_questions_in_flight(
     assert made
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "path"),
     [
         ({"rows": [[1, "a"]], "columns": ["n", "name"]}, None),

@@ -12,13 +12,14 @@ import assay
 from assay.errors import InputError
 from assay.model import Case, Prediction, TokenUsage, Turn
 from assay.runs.aggregate.totals import usage_of
+from many_cases import each
 from text_server import serving
 
 _PRICES = {"price_in": 2.0, "price_out": 8.0}
 
 
-@pytest.mark.parametrize("usage", ['{"input": 1000, "output": 500}', '{"prompt_tokens": 1000, "total_tokens": 1500}'])
-@pytest.mark.parametrize(
+@each("usage", ['{"input": 1000, "output": 500}', '{"prompt_tokens": 1000, "total_tokens": 1500}'])
+@each(
     ("url", "options"),
     [
         ("http:{}/ask", {"tokens_path": "tokens", "query_path": "sql_query"}),
@@ -90,8 +91,8 @@ def _closed(url: str, questions: int = 2, **options: object) -> list[str]:
     return [str(one.message) for one in caught]
 
 
-@pytest.mark.parametrize("usage", [*_NO_TOKENS.values(), *_TOTALS.values()])
-@pytest.mark.parametrize("kind", ["http", "another path", "denodo", "chat"])
+@each("usage", [*_NO_TOKENS.values(), *_TOTALS.values()])
+@each("kind", ["http", "another path", "denodo", "chat"])
 def test_prices_of_no_use_are_told_once(kind: str, usage: str) -> None:
     wanted = "input and output" if usage in _TOTALS.values() and kind != "another path" else "token counts"
     body = f'{{"sql_query": "SELECT 1 FROM t", "tokens": {usage}}}'

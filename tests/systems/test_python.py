@@ -16,6 +16,7 @@ from assay.errors import InputError, SystemUnusable
 from assay.model import Case, GivenResult, Prediction
 from assay.systems.options import SystemOptions
 from assay.systems.python import PythonSystem
+from many_cases import each
 
 Quick = Callable[..., SystemOptions]
 
@@ -102,7 +103,7 @@ class _Own(BaseException):
     """What is not an Exception."""
 
 
-@pytest.mark.parametrize("error", [asyncio.CancelledError("x"), KeyboardInterrupt("x"), SystemExit("x"), _Own("x")])
+@each("error", [asyncio.CancelledError("x"), KeyboardInterrupt("x"), SystemExit("x"), _Own("x")])
 def test_what_is_raised_and_is_not_an_exception_is_the_failure_of_that_question(
     error: BaseException, case: Case, quick: Quick
 ) -> None:

@@ -23,6 +23,7 @@ from assay.model import Case, Failure, Prediction
 from assay.ports import System
 from assay.registry import open_system
 from assay.systems.options import SystemOptions
+from many_cases import each
 
 Quick = Callable[..., SystemOptions]
 
@@ -314,8 +315,8 @@ SETUP += [
 ]
 
 
-@pytest.mark.parametrize(("kind", "status", "body", "advice"), SETUP, ids=lambda value: str(value)[:40])
-@pytest.mark.parametrize("count", [1, 20])
+@each(("kind", "status", "body", "advice"), SETUP, ids=lambda value: str(value)[:40])
+@each("count", [1, 20])
 def test_what_can_never_succeed_ends_the_run_and_names_the_option(
     quick: Quick, kind: str, status: int, body: object, advice: str, count: int
 ) -> None:
@@ -348,8 +349,8 @@ LATER: list[tuple[int, object]] = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("status", "body"), LATER, ids=lambda value: str(value)[:30])
+@each("kind", KINDS)
+@each(("status", "body"), LATER, ids=lambda value: str(value)[:30])
 def test_a_server_that_breaks_for_good_after_its_first_answers_ends_the_run(
     quick: Quick, kind: str, status: int, body: object
 ) -> None:
@@ -399,7 +400,7 @@ def test_code_that_cannot_answer_any_question_ends_the_run(
     system.close()
 
 
-@pytest.mark.parametrize("status", [64, 77, 78, 126, 127])
+@each("status", [64, 77, 78, 126, 127])
 def test_a_command_that_cannot_be_run_ends_the_run(quick: Quick, status: int) -> None:
     system: System = open_system(f"command:{sys.executable} -c 'import sys; sys.exit({status})'", quick())
     with pytest.raises(SystemUnusable, match=f"ended with status {status}"):

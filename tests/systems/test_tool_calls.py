@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-import pytest
 from msgspec.structs import replace
 
 from assay.model import Case, Prediction
@@ -17,6 +16,7 @@ from assay.systems.chat.tool_calls import tool_calls_of
 from assay.systems.options import SystemOptions
 from assay.testing.chat.answers import ChatAnswer
 from assay.testing.chat.emulator import ChatEmulator
+from many_cases import each
 
 QUERY = "SELECT a FROM t"
 CASE = Case(id="1", question="Which a?")
@@ -46,10 +46,8 @@ def _ask(
     return found[0]
 
 
-@pytest.mark.parametrize(
-    "name", ["run_sql", "query", "execute_query", "executeQuery", "sql", "sql_db_query", "runSQL", "query_database"]
-)
-@pytest.mark.parametrize(
+@each("name", ["run_sql", "query", "execute_query", "executeQuery", "sql", "sql_db_query", "runSQL", "query_database"])
+@each(
     "arguments",
     [
         {"sql": QUERY},
@@ -71,7 +69,7 @@ def test_the_sql_argument_is_the_query(name: str, arguments: Mapping[str, object
     assert name in (prediction.raw or "")
 
 
-@pytest.mark.parametrize("name", ["get_schema", "sql_db_schema", "list_tables", "check_query", "search", "calculator"])
+@each("name", ["get_schema", "sql_db_schema", "list_tables", "check_query", "search", "calculator"])
 def test_another_tool_is_named(name: str) -> None:
     prediction = _ask((name, {"table": "t"}))
     assert prediction.query is None
@@ -109,7 +107,7 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize("arguments", WRITTEN)
+@each("arguments", WRITTEN)
 def test_a_call_that_was_cut_off_is_never_a_query(arguments: str) -> None:
     """Wherever the arguments end, and whether or not the server says that they were cut off."""
     for length in range(arguments.index(QUERY[0]), len(arguments)):
@@ -145,7 +143,7 @@ def test_a_cut_call_is_told_from_a_complete_one() -> None:
     assert _ask(("get_schema", '{"table": "'), ("run_sql", {"sql": QUERY}), finish_reason="length").query == QUERY
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         {"tool_calls": [{"type": "custom", "custom": {"name": "TOOL", "input": QUERY}}]},

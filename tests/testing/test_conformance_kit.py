@@ -29,6 +29,7 @@ from assay.testing.conformance import (
     SystemAdapter,
     conform,
 )
+from many_cases import each
 
 FAILED = Failure(stage="score", kind="unscorable", blame="gold", message="there is nothing to score")
 LINES = (
@@ -57,7 +58,7 @@ def held(checks: tuple[Check[Any], ...], adapter: Any, check: str, said: str) ->
 # Metrics
 
 
-@pytest.mark.parametrize("check", METRIC_CHECKS, ids=str)
+@each("check", METRIC_CHECKS, ids=str)
 def test_assays_own_metrics_pass(check: Check[MetricAdapter]) -> None:
     for name in registry.registered("assay.metrics"):
         conform(MetricAdapter(metric=registry.load("assay.metrics", name)), check)
@@ -191,7 +192,7 @@ def test_a_plain_metric_passes() -> None:
     assert fails(METRIC_CHECKS, MetricAdapter(metric=Good)) == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "check", "said"),
     [
         (NoName, "it_says_what_it_is", "'two words' cannot be typed"),
@@ -325,7 +326,7 @@ class Sheet(Ids):
         return "".join(f'{id_},"{asked}"\n' for id_, asked in lines).encode("utf-8", "replace")
 
 
-@pytest.mark.parametrize(
+@each(
     ("reporter", "check", "said"),
     [
         (NoSuffix, "it_says_what_it_is", "its suffix is 'txt'"),
@@ -439,7 +440,7 @@ def test_assays_own_way_of_reading_passes(tmp_path: Path) -> None:
     assert fails(FORMAT_CHECKS, of_files(tmp_path, Own)) == {}
 
 
-@pytest.mark.parametrize("name", ["jsonl", "json", "csv", "yaml"])
+@each("name", ["jsonl", "json", "csv", "yaml"])
 def test_assays_own_formats_of_tables_pass_but_for_one_check(tmp_path: Path, name: str) -> None:
     texts = {
         "jsonl": LINES,
@@ -458,7 +459,7 @@ def test_assays_own_formats_of_tables_pass_but_for_one_check(tmp_path: Path, nam
     assert found.keys() == {"it_leaves_other_files_alone"}  # it takes any file with its suffix
 
 
-@pytest.mark.parametrize(
+@each(
     ("format", "check", "said"),
     [
         (Blind, "it_knows_its_files", "does not recognise it"),
@@ -593,7 +594,7 @@ def test_systems_of_assays_own_pass() -> None:
     assert fails(SYSTEM_CHECKS, adapter) == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("system", "check", "said"),
     [
         (Secretive, "it_says_what_it_is", "shows a secret"),

@@ -15,6 +15,7 @@ from assay.engines import outcomes
 from assay.engines.sqlite import SqliteEngine
 from assay.model import DatabaseUrl, Execution, Limits, Result
 from assay.testing.conformance import CHECKS, Adapter, conform, prepare
+from many_cases import each
 
 CHECK = {check.name: check for check in CHECKS}
 
@@ -267,7 +268,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("engine", "check", "said"), FAULTS, ids=lambda value: getattr(value, "__name__", value))
+@each(("engine", "check", "said"), FAULTS, ids=lambda value: getattr(value, "__name__", value))
 def test_a_wrong_engine_is_found(tmp_path: Path, engine: Any, check: str, said: str) -> None:
     with pytest.raises(AssertionError, match=re.escape(said)):
         conform(adapter(tmp_path, engine), CHECK[check])

@@ -15,6 +15,7 @@ from assay.engines.duckdb.engine import DuckdbEngine
 from assay.model import DatabaseUrl, Execution, Limits, Result
 from assay.testing.conformance import CHECKS, Adapter, conform
 from assay.testing.conformance.outside import REACHES, trespasses
+from many_cases import each
 
 OUTSIDE = {
     "no_query_reads_files": "reading",
@@ -78,7 +79,7 @@ def test_a_plug_in_that_lets_queries_out_is_found(name: str, tmp_path: Path) -> 
         conform(_adapter(Leaky, tmp_path), check)
 
 
-@pytest.mark.parametrize(
+@each(
     ("refused", "still"),
     [
         # What the author of a plug-in searches queries for, and the spelling that gets through.
@@ -152,7 +153,7 @@ def test_a_connection_to_a_port_is_seen() -> None:
     assert [one.reach for one in trespasses(Calling())] == ["network"]
 
 
-@pytest.mark.parametrize("name", sorted(OUTSIDE))
+@each("name", sorted(OUTSIDE))
 def test_an_engine_that_holds_queries_passes(name: str, tmp_path: Path) -> None:
     check = next(check for check in CHECKS if check.name == name)
     assert conform(_adapter(DuckdbEngine, tmp_path), check) is None

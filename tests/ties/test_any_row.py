@@ -14,14 +14,16 @@ import pytest
 
 from assay import check
 from assay.comparison import Answer, compare
-from assay.model import ComparisonOptions, Result
+from assay.model import ComparisonOptions, Result, Verdict
 from assay.scoring.queries import chance_match as luck
 from assay.scoring.queries.chance_match import ChanceMatchDetector
 from assay.scoring.queries.gold_answers import GoldAnswer
 from assay.sql.probes.any_row import AnyRow, any_rows
 from assay.sql.probes.row_choices import RowChoice, reading, readings
+from many_cases import each
 
 Rows = list[tuple[object, ...]]
+Verdicts = Callable[[Path, str, str], Verdict]
 
 CHOOSING = [
     "SELECT g, a, COUNT(*) FROM t GROUP BY g",
@@ -149,25 +151,22 @@ def _written(rows: Rows, columns: int) -> str:
     )
 
 
-@pytest.mark.parametrize("query", [*CHOOSING, *ORDERED, *AROUND, *SURE])
-def test_whatever_the_order_of_stored_rows_changes_is_flagged(
-    query: str, make_sqlite: Callable[..., Path], tmp_path: Path
-) -> None:
+@each("query", [*CHOOSING, *ORDERED, *AROUND, *SURE])
+def test_whatever_the_order_of_stored_rows_changes_is_flagged(query: str, verdict: Verdicts, tmp_path: Path) -> None:
     chance = random.Random(query)
     changing = 0
     for number in range(6):
         rows = _tables(chance)
-        values = ", ".join(map(repr, rows))
-        path = make_sqlite(
-            f"CREATE TABLE t(g INTEGER, a TEXT, x INTEGER); INSERT INTO t VALUES {values}", f"{number}.db"
-        )
-        url = f"sqlite:///{path.as_posix()}"
+        path = tmp_path / f"{number}.db"
         with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE t(g INTEGER, a TEXT, x INTEGER)")
+            connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+            connection.commit()
             cursor = connection.execute(query)
             own = _written(cursor.fetchall(), len(cursor.description))
         changes = len(_results(rows, query)) > 1
         changing += changes
-        as_gold, as_prediction = check(own, query, database=url), check(query, own, database=url)
+        as_gold, as_prediction = verdict(path, query, own), verdict(path, own, query)
         assert (as_gold.outcome, as_prediction.outcome) == ("correct", "correct")
         if changes:
             assert "ambiguous_gold" in as_gold.flags, rows
@@ -255,20 +254,22 @@ COMBINING = [
 ]
 
 
-@pytest.mark.parametrize("query", COMBINING)
-def test_every_combination_of_rows_is_right(query: str, make_sqlite: Callable[..., Path]) -> None:
+@each("query", COMBINING)
+def test_every_combination_of_rows_is_right(query: str, verdict: Verdicts, tmp_path: Path) -> None:
     chance = random.Random(query)
     for number in range(4):
         rows = [(g, chance.choice("pqr"), chance.choice([5, 7])) for g in (1, 1, 2, 2, 2)]
-        values = ", ".join(map(repr, rows))
-        path = make_sqlite(f"CREATE TABLE t(g, a, x); INSERT INTO t VALUES {values}", f"{number}.db")
-        url = f"sqlite:///{path.as_posix()}"
+        path = tmp_path / f"{number}.db"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE t(g, a, x)")
+            connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+            connection.commit()
         results = list(_results(rows, query).values())
         width = max((len(row) for result in results for row in result), default=1)
         for result in results:
-            verdict = check(_written(result, width), query, database=url)
-            assert verdict.outcome == "correct", (rows, result)
-            assert ("ambiguous_gold" in verdict.flags) >= (len(results) > 1)
+            told = verdict(path, query, _written(result, width))
+            assert told.outcome == "correct", (rows, result)
+            assert ("ambiguous_gold" in told.flags) >= (len(results) > 1)
 
 
 @pytest.mark.parametrize(
@@ -334,7 +335,7 @@ def test_a_right_result_of_another_row_is_found_and_not_compared_with_each_right
     assert compared == predicted[256:]
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "SELECT g, a FROM t GROUP BY g",
@@ -356,7 +357,7 @@ def test_queries_that_read_chosen_rows_are_written_alike_one_by_one_and_together
     assert list(readings(combinations)) == [reading(choices) for choices in combinations]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_results_put_together_are_those_of_executing_every_combination(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from assay.model import DatabaseUrl, Execution, Result
 from assay.scoring.queries.context import ExecutionContext, FailureLog
 from assay.scoring.time_limit import TimeLimit
 from assay.sql import tie_probes
+from many_cases import each
 
 Rows = list[tuple[Any, ...]]
 
@@ -142,7 +143,7 @@ class _Slow:
     dialect = Executor.dialect
 
 
-@pytest.mark.parametrize(("took", "executed"), [(0.0, 3), (None, 3), (1.0, 4), (5.0, 20)])
+@each(("took", "executed"), [(0.0, 3), (None, 3), (1.0, 4), (5.0, 20)])
 def test_what_looks_for_ties_takes_a_few_times_as_long_as_gold(
     took: float | None, executed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ import duckdb
 import pytest
 
 from assay import Case, Evidence, evaluate
+from many_cases import each
 
 HERE = Path(__file__).parent
 OUTCOMES = {"match": "correct", "mismatch": "incorrect", "unscored": "unscored"}
@@ -66,7 +67,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Ev
     return found
 
 
-@pytest.mark.parametrize(
+@each(
     ("engine", "row"),
     [pytest.param(engine, row, id=f"{engine} {row['id']}") for engine, rows in TABLES.items() for row in rows],
 )

@@ -10,6 +10,7 @@ from looking import look
 
 from assay.sql.query import Query, read_query
 from assay.witness.query_reading import doubts_of
+from many_cases import each
 
 DDL = """CREATE TABLE t(k INT, a TEXT, x INT); CREATE TABLE s(v INT, w INT);
 CREATE TABLE p(id INTEGER PRIMARY KEY, x INT, y INT);"""
@@ -68,14 +69,14 @@ WINDOWS_THAT_CHOOSE = [
 ]
 
 
-@pytest.mark.parametrize(("first", "second"), [*ONE_OF_THE_CHOICES, *WINDOWS_THAT_CHOOSE])
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@each(("first", "second"), [*ONE_OF_THE_CHOICES, *WINDOWS_THAT_CHOOSE])
+@each("seed", [0, 1, 2])
 def test_a_choice_of_the_engine_is_no_counterexample(first: str, second: str, seed: int) -> None:
     found = look(first, second, DDL, seed=seed)
     assert found.kind in ("tie", "unknown"), found.reason
 
 
-@pytest.mark.parametrize(("first", "second"), DIFFERENT)
+@each(("first", "second"), DIFFERENT)
 def test_what_no_choice_explains_is_a_counterexample(first: str, second: str) -> None:
     assert look(first, second, DDL).kind == "refuted"
 
@@ -92,7 +93,7 @@ def test_an_order_in_a_subquery_for_one_value_is_not_proved_away(first: str, sec
     assert look(first, second, DDL, proves=True).kind not in ("proved", "bounded")
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "doubts"),
     [
         ("SELECT SUM(x) OVER (ORDER BY x) FROM p", set()),
@@ -116,7 +117,7 @@ def test_what_may_choose_is_read_from_the_text(query: str, doubts: set[str]) -> 
     assert doubts_of(read) == doubts
 
 
-@pytest.mark.parametrize(
+@each(
     ("ddl", "first", "second"),
     [
         (

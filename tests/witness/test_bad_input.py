@@ -14,11 +14,12 @@ from assay.errors import DatabaseError, InputError, UsageError
 from assay.model import DatabaseUrl, Limits
 from assay.witness import query_facts
 from assay.witness.query_facts import PairFacts, read_pair
+from many_cases import each
 
 DDL = "CREATE TABLE t (id INTEGER PRIMARY KEY, a INT, b TEXT)"
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "two", "why", "said"),
     [
         ("SELECT a FROM t", "SELEC", "unreadable", "one query"),
@@ -226,7 +227,7 @@ def test_which_query_cannot_be_read_is_told(first: str, second: str, told: str) 
     assert said.reason.endswith("of the dialect sqlite")
 
 
-@pytest.mark.parametrize(
+@each(
     ("index", "where", "differ"),
     [
         ("(n COLLATE NOCASE)", "1 = 1", False),

@@ -7,16 +7,16 @@ from pathlib import Path
 from sqlite3 import connect
 
 import duckdb
-import pytest
 from looking import look, made_by_sqlite
 
 import assay
+from many_cases import each
 
 GENERATED = "CREATE TABLE g (id INTEGER PRIMARY KEY, a INT NOT NULL, b INT NOT NULL, s INT GENERATED ALWAYS AS (a + b))"
 COLLATED = "CREATE TABLE c (id INTEGER PRIMARY KEY, n TEXT COLLATE NOCASE, r TEXT)"
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "ddl"),
     [
         ("SELECT id FROM g WHERE s > 6", "SELECT id FROM g WHERE s > 7", GENERATED),
@@ -33,7 +33,7 @@ def test_differences_of_computed_and_collated_columns_are_no_ties(first: str, se
     assert sorted(map(repr, one)) != sorted(map(repr, two))
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "ddl"),
     [
         ("SELECT id FROM g WHERE s > 6", "SELECT id FROM g WHERE a + b > 6", GENERATED),
@@ -41,7 +41,7 @@ def test_differences_of_computed_and_collated_columns_are_no_ties(first: str, se
         ("SELECT max(s) FROM g", "SELECT max(a + b) FROM g", GENERATED),
     ],
 )
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@each("engine", ["sqlite", "duckdb"])
 def test_what_the_definition_makes_equal_is_never_told_apart(first: str, second: str, ddl: str, engine: str) -> None:
     """No database gives a computed column another value than its formula's."""
     ddl = ddl.replace("TEXT", "VARCHAR") if engine == "duckdb" else ddl

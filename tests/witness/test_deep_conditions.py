@@ -9,6 +9,7 @@ from looking import look
 
 from assay.model import Proof, Unproved
 from assay.witness.proof import prove
+from many_cases import each
 
 DDL = """CREATE TABLE emp(empno INT NOT NULL PRIMARY KEY, job VARCHAR(20), deptno INT, sal INT, comm INT);
 CREATE TABLE dept(deptno INT NOT NULL PRIMARY KEY, name VARCHAR(20));"""
@@ -37,8 +38,8 @@ WRAPPED: dict[str, Callable[[str, int], str]] = {
 }
 
 
-@pytest.mark.parametrize("condition", WRITTEN)
-@pytest.mark.parametrize("turned", [False, True])
+@each("condition", WRITTEN)
+@each("turned", [False, True])
 def test_not_in_against_left_joins_of_counts_is_decided(condition: str, turned: bool) -> None:
     pair = (JOINED + condition, NOT_IN) if turned else (NOT_IN, JOINED + condition)
     found = look(*pair, DDL, trials=200, proves=True)
@@ -46,8 +47,8 @@ def test_not_in_against_left_joins_of_counts_is_decided(condition: str, turned: 
     assert found.reason
 
 
-@pytest.mark.parametrize("name", sorted(WRAPPED))
-@pytest.mark.parametrize("depth", [3, 27, 200])
+@each("name", sorted(WRAPPED))
+@each("depth", [3, 27, 200])
 def test_conditions_of_any_depth_are_decided_or_said_to_be_too_deep(name: str, depth: int) -> None:
     inner = "(sal > 1)"
     for number in range(depth):
@@ -88,8 +89,8 @@ NESTED: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(NESTED))
-@pytest.mark.parametrize("depth", [5, 60, 90])
+@each("name", sorted(NESTED))
+@each("depth", [5, 60, 90])
 def test_a_query_too_deep_to_be_read_is_not_said_to_be_another_statement(name: str, depth: int) -> None:
     query = NESTED[name](depth)
     found = look(query, "SELECT sal + 1 FROM emp WHERE sal > 2", DDL, trials=50)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from looking import look
 
+from many_cases import each
+
 DDL = """CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT NOT NULL, country TEXT, age INT);
 CREATE TABLE song (id INTEGER PRIMARY KEY, singer_id INT NOT NULL REFERENCES singer(id), title TEXT, plays INT);
 CREATE TABLE gig (singer_id INT REFERENCES singer(id), year INT, PRIMARY KEY (singer_id, year))"""
@@ -94,8 +96,8 @@ LEFT_OPEN = {
 }
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("name", SAME)
+@each("seed", [0, 1])
+@each("name", SAME)
 def test_equivalent_pairs_are_not_refuted(name: str, seed: int) -> None:
     """In both directions: neither is told from the other."""
     one, two = SAME[name]
@@ -105,7 +107,7 @@ def test_equivalent_pairs_are_not_refuted(name: str, seed: int) -> None:
         assert outcome.trials > 400
 
 
-@pytest.mark.parametrize("name", LEFT_OPEN)
+@each("name", LEFT_OPEN)
 def test_what_only_a_choice_explains_is_no_refutation(name: str) -> None:
     """The engine chooses: a tie, or no difference at all."""
     one, two = LEFT_OPEN[name]
@@ -195,7 +197,7 @@ DIFFERENT = {
 }
 
 
-@pytest.mark.parametrize("name", DIFFERENT)
+@each("name", DIFFERENT)
 def test_pairs_that_differ_are_refuted(name: str) -> None:
     """Constructs of every kind, and conditions that few rows meet."""
     one, two = DIFFERENT[name]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 import assay
+from many_cases import each
 
 DDL = (
     "CREATE TABLE a (id INTEGER PRIMARY KEY, x INTEGER, y REAL);"
@@ -13,8 +12,8 @@ DDL = (
 )
 
 
-@pytest.mark.parametrize("number", ["rowid", "oid", "_rowid_", "ROWID"])
-@pytest.mark.parametrize(
+@each("number", ["rowid", "oid", "_rowid_", "ROWID"])
+@each(
     ("first", "second"),
     [
         ("SELECT id FROM a ORDER BY {}", "SELECT id FROM a ORDER BY id DESC"),
@@ -40,8 +39,8 @@ def test_a_row_number_that_is_no_key_stays_a_choice() -> None:
     assert found.kind not in ("refuted", "proved")
 
 
-@pytest.mark.parametrize("number", ["1e400", "-1e400", "9e999", "1.5e309"])
-@pytest.mark.parametrize(
+@each("number", ["1e400", "-1e400", "9e999", "1.5e309"])
+@each(
     "pair",
     [
         ("SELECT id FROM a WHERE y < {}", "SELECT id FROM a WHERE y IS NOT NULL"),

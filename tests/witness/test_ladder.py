@@ -10,6 +10,7 @@ import pytest
 from looking import look, made_by_sqlite
 
 import assay
+from many_cases import each
 
 DDL = """CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT, country TEXT, age INT);
 CREATE TABLE song (id INTEGER PRIMARY KEY, singer_id INT REFERENCES singer(id), title TEXT)"""
@@ -69,7 +70,7 @@ CONDITIONAL = {
 }
 
 
-@pytest.mark.parametrize("name", AT_THE_TOP)
+@each("name", AT_THE_TOP)
 def test_what_differs_on_plausible_data_is_refuted(name: str) -> None:
     """The witness keeps all that was observed."""
     one, two = AT_THE_TOP[name]
@@ -79,7 +80,7 @@ def test_what_differs_on_plausible_data_is_refuted(name: str) -> None:
     assert sorted(map(repr, first)) != sorted(map(repr, second))
 
 
-@pytest.mark.parametrize("name", CONDITIONAL)
+@each("name", CONDITIONAL)
 def test_what_needs_implausible_data_is_conditional(name: str) -> None:
     """It names a single regularity, which its own sentence repeats."""
     one, two, kinds = CONDITIONAL[name]
@@ -180,7 +181,7 @@ def test_one_seed_gives_one_outcome(rows: str | None) -> None:
     assert told[2].kind == "refuted"
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "two", "tag"),
     [
         ("SELECT country FROM singer", "SELECT DISTINCT country FROM singer", "multiplicity_only"),
@@ -213,7 +214,7 @@ TRIGGERS = {
 }
 
 
-@pytest.mark.parametrize("name", TRIGGERS)
+@each("name", TRIGGERS)
 def test_rows_that_triggers_do_not_let_in_are_an_assumption(name: str, tmp_path: Path) -> None:
     """The real database's triggers see the witness; what they refuse or change is no data like the real."""
     trigger, kind = TRIGGERS[name]
@@ -226,7 +227,7 @@ def test_rows_that_triggers_do_not_let_in_are_an_assumption(name: str, tmp_path:
     assert ("triggers" in outcome.reason) == (kind == "conditional")
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "rows", "kind", "broken"),
     [
         ("SELECT name FROM a", "SELECT DISTINCT name FROM a", "", "conditional", {("empty", "a")}),

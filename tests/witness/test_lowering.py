@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assay.model import DatabaseSchema, Proof, Unproved
 from assay.witness.proof import prove
+from many_cases import each
 
 from .random_databases import schema_of
 
@@ -24,7 +23,7 @@ def proof(one: str, other: str, dialect: str = "sqlite", schema: DatabaseSchema 
     return prove(one, other, schema, dialect=dialect, ordered="ORDER BY" in one)
 
 
-@pytest.mark.parametrize(
+@each(
     ("dialect", "one", "other"),
     [
         ("sqlite", "SELECT * FROM a JOIN b USING (id)", "SELECT a.id, a.x, n, b.x, y FROM a JOIN b ON a.id = b.id"),
@@ -68,7 +67,7 @@ def test_names_are_read_as_the_engine_reads_them(dialect: str, one: str, other: 
     assert isinstance(found, Proof), found
 
 
-@pytest.mark.parametrize(
+@each(
     ("dialect", "query", "reason"),
     [
         ("sqlite", "SELECT x FROM a, b", "the ambiguous column x"),
@@ -99,7 +98,7 @@ def test_a_name_that_an_engine_may_read_otherwise_stops_the_proof(dialect: str, 
     assert reason in found.reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("dialect", "query", "reason"),
     [
         ("duckdb", "SELECT MAX(u, 2) FROM g", "MAX with COUNT"),
@@ -178,7 +177,7 @@ def test_an_alias_comes_before_a_column_of_the_query_around() -> None:
     assert isinstance(proof(inner, "SELECT (SELECT g.u FROM g WHERE a.x > 1 AND g.u = 2) FROM a"), Unproved)
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "folded"),
     [
         ("s TEXT DEFAULT ('x, y') COLLATE NOCASE", True),

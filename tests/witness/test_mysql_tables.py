@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 import assay
+from many_cases import each
 
 TABLES = {
     "an enumeration": "CREATE TABLE t (id INT PRIMARY KEY, s ENUM('a', 'b') NOT NULL)",
@@ -17,7 +16,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("name", TABLES)
+@each("name", TABLES)
 def test_the_tables_are_made_and_their_constraints_kept(name: str) -> None:
     """A difference is found, and none that an enumeration rules out."""
     differ = assay.refute("SELECT s FROM t", "SELECT DISTINCT s FROM t", schema=TABLES[name], seconds=0.2)

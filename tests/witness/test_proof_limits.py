@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assay.model import ColumnSchema, DatabaseSchema, Proof, TableSchema, Unproved
 from assay.witness.proof import prove
+from many_cases import each
 
 from .proof_pairs import SCHEMA
 from .random_databases import schema_of
@@ -38,7 +37,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_a_hostile_query_is_unproved_in_bounded_time(name: str) -> None:
     for pair in ((HOSTILE[name], "SELECT name FROM player"), (HOSTILE[name] + " ", HOSTILE[name].replace("1", "2"))):
         found = proof(*pair)
@@ -48,7 +47,7 @@ def test_a_hostile_query_is_unproved_in_bounded_time(name: str) -> None:
     assert found.reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "said"),
     [
         ("SELECT GROUP_CONCAT(name) FROM player", "SELECT GROUP_CONCAT(name) AS n FROM player", "group_concat"),
@@ -115,7 +114,7 @@ def nested(levels: int, age: int) -> str:
     return "SELECT id FROM player WHERE id IN (" * levels + inner + ")" * levels
 
 
-@pytest.mark.parametrize("levels", range(1, 9))
+@each("levels", range(1, 9))
 def test_queries_within_queries_are_compared_at_every_level(levels: int) -> None:
     found = proof(nested(levels, 1), nested(levels, 1).replace("age = 1", "1 = age"))
     assert isinstance(found, Proof)

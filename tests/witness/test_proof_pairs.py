@@ -10,6 +10,7 @@ import pytest
 
 from assay.model import Proof
 from assay.witness.proof import prove
+from many_cases import each
 
 from .proof_pairs import SCHEMA, TRIPLES
 from .random_databases import differences, filled, schema_of
@@ -36,7 +37,7 @@ def dialects(*queries: str) -> list[str]:
     return [dialect for dialect in SCHEMAS if all(runs(dialect, query) for query in queries)]
 
 
-@pytest.mark.parametrize(("kind", "one", "other", "twin"), TRIPLES, ids=IDS)
+@each(("kind", "one", "other", "twin"), TRIPLES, ids=IDS)
 def test_an_equal_pair_is_proved_and_its_twin_is_not(kind: str, one: str, other: str, twin: str) -> None:
     assert dialects(one, other)
     for dialect in dialects(one, other):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from assay.model import Proof
 from assay.witness.proof import prove
+from many_cases import each
 
 from .proof_pairs import SCHEMA
 from .random_databases import differences, schema_of
@@ -230,7 +229,7 @@ def condition(draw: random.Random) -> str:
     ])  # fmt: skip
 
 
-@pytest.mark.parametrize("name", RULES)
+@each("name", RULES)
 def test_a_rule_proves_what_it_makes_and_no_near_miss(name: str) -> None:
     one, other, misses = RULES[name]
     draw = random.Random(name)
@@ -245,7 +244,7 @@ def test_a_rule_proves_what_it_makes_and_no_near_miss(name: str) -> None:
                 assert not isinstance(found, Proof), (query, miss.format(c=chosen))
 
 
-@pytest.mark.parametrize("name", RULES)
+@each("name", RULES)
 def test_a_near_miss_differs_on_some_small_database(name: str) -> None:
     one, _, misses = RULES[name]
     always = "p.goals >= 0"

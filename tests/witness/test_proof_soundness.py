@@ -7,6 +7,7 @@ import pytest
 import assay
 from assay.model import Proof
 from assay.witness.proof import prove
+from many_cases import each
 
 from .random_databases import schema_of
 
@@ -226,7 +227,7 @@ def proved(queries: list[str], schema: str, dialect: str) -> list[tuple[str, str
     ]
 
 
-@pytest.mark.parametrize("queries", DIFFERENT.values(), ids=DIFFERENT)
+@each("queries", DIFFERENT.values(), ids=DIFFERENT)
 def test_what_differs_is_not_proved(queries: list[str]) -> None:
     known = schema_of(SCHEMA)
     first = queries[0]
@@ -246,7 +247,7 @@ def test_a_foreign_key_that_a_comparison_does_not_find_is_no_join_to_one_row(sch
     assert proved(queries, schema, "sqlite") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("dialect", "one", "other"),
     [
         ("duckdb", "SELECT n FROM p WHERE n = '1.5'", "SELECT n FROM p WHERE n = 1.5"),
@@ -277,7 +278,7 @@ def test_what_differs_in_another_engine_is_not_proved(dialect: str, one: str, ot
     assert proved([one, other], SCHEMA.replace("COLLATE NOCASE", ""), dialect) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("declared", "equal"), [("interval", "interval"), ("numeric", "numeric"), ("citext", "citext"), ("jsonb", "jsonb")]
 )
 def test_equal_values_that_are_written_differently_do_not_stand_for_one_another(declared: str, equal: str) -> None:
@@ -309,7 +310,7 @@ def test_what_is_equal_beside_such_traps_is_still_proved(one: str, other: str) -
     assert isinstance(prove(one, other, schema_of(SCHEMA), dialect="sqlite", ordered=False), Proof)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         (

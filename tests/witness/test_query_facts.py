@@ -8,6 +8,7 @@ from assay.sql.query import Unreadable
 from assay.sql.schema.ddl import read_ddl
 from assay.witness import query_facts
 from assay.witness.query_facts import PairFacts, read_pair
+from many_cases import each
 
 SCHEMA = read_ddl(
     """CREATE TABLE a (id INTEGER PRIMARY KEY, name TEXT, size INT);
@@ -24,7 +25,7 @@ def _read(query: str, other: str = "SELECT 1") -> PairFacts:
     return found
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "together"),
     [
         ("SELECT 1 FROM a JOIN b ON a.name = b.label", {("a", "name"), ("b", "label")}),
@@ -47,7 +48,7 @@ def test_columns_that_are_compared_share_a_class(query: str, together: set[tuple
     assert not together or any(together <= group for group in _read(query).classes)
 
 
-@pytest.mark.parametrize(
+@each(
     "joined",
     ["size + {}", "size - {}", "size + ({})", "coalesce(size, {})", "CASE WHEN size > 1 THEN size ELSE {} END"],
 )
@@ -80,7 +81,7 @@ def test_foreign_keys_tie_columns() -> None:
     assert "far" not in found.tables
 
 
-@pytest.mark.parametrize(
+@each(
     ("condition", "column", "value", "use"),
     [
         ("size = 3", "size", 3, "equal"),
@@ -122,7 +123,7 @@ def test_checks_and_views_give_constants() -> None:
     assert [one.value for one in _read("SELECT n FROM v").constants["a", "size"]] == [7]
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "doubts"),
     [
         ("SELECT name FROM a ORDER BY size", set()),

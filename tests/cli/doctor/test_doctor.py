@@ -16,6 +16,7 @@ from assay.cli.verbs.doctor import installed
 from assay.cli.verbs.doctor.drawing import findings_text
 from assay.cli.verbs.doctor.installed import fits, requirements
 from assay.cli.verbs.doctor.machine import protections
+from many_cases import each
 
 TOLD = [
     "sqlglot>=30,<31",
@@ -45,7 +46,7 @@ def test_requirements_are_read_in_every_spelling() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("there", "wanted", "right"),
     [
         ("30.30.0", ">=30,<31", True),
@@ -117,7 +118,7 @@ def test_a_duckdb_file_is_looked_at(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert sorted(one["tables"]) == ["s.t", "v"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "said"),
     [
         ("sqlite:///nowhere.sqlite", "there is no SQLite database"),

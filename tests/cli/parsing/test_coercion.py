@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import pytest
 import typer
 from typer.testing import CliRunner
 
 from assay.cli.parsing.coercion import SparingCommand, SparingGroup
+from many_cases import each
 
 GIVEN = [
     ["."],
@@ -74,7 +74,7 @@ def _told(arguments: list[str], *, spared: bool) -> tuple[int, str, list[Any]]:
     return done.exit_code, done.output, got
 
 
-@pytest.mark.parametrize("arguments", GIVEN, ids=lambda given: " ".join(given).replace("\0", "0")[-30:] or "none")
+@each("arguments", GIVEN, ids=lambda given: " ".join(given).replace("\0", "0")[-30:] or "none")
 def test_what_is_given_arrives_as_typer_gives_it(arguments: list[str]) -> None:
     assert _told(arguments, spared=True) == _told(arguments, spared=False)
 

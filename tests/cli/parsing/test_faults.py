@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.cli.app import run_command_line
+from many_cases import each
 
 FAULTS = [
     (["run"], "CASES must be given (the question set, or a YAML file with all settings of a run)"),
@@ -33,7 +34,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "said"), FAULTS, ids=[" ".join(arguments) for arguments, _ in FAULTS])
+@each(("arguments", "said"), FAULTS, ids=[" ".join(arguments) for arguments, _ in FAULTS])
 def test_a_fault_is_one_line_with_its_remedy(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,7 @@ from typer.main import get_command
 from assay.cli.app import app, run_command_line
 from assay.cli.parsing.commands import command_lines
 from assay.cli.parsing.panels import OTHER, PANELS, panel_of
+from many_cases import each
 
 ROOT = Path(__file__).parents[3]
 
@@ -40,8 +41,8 @@ def _shown(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> st
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("verb", [*VERBS, *GROUPS], ids=" ".join)
-@pytest.mark.parametrize("columns", ["80", "120"])
+@each("verb", [*VERBS, *GROUPS], ids=" ".join)
+@each("columns", ["80", "120"])
 def test_help_fits_and_says_where_to_read_on(
     verb: tuple[str, ...], columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,7 +55,7 @@ def test_help_fits_and_says_where_to_read_on(
     assert (ROOT / page).is_file()
 
 
-@pytest.mark.parametrize("verb", PANELLED, ids=" ".join)
+@each("verb", PANELLED, ids=" ".join)
 def test_every_option_has_a_group_of_its_verb(verb: tuple[str, ...]) -> None:
     command = VERBS[verb]
     for option in (one for one in command.params if one.param_type_name == "option"):
@@ -77,7 +78,7 @@ def test_verbs_stand_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(re.findall(r"^  ([a-z]+)  ", shown, re.M)) == set(get_command(app).commands)
 
 
-@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+@each("verb", VERBS, ids=" ".join)
 def test_an_example_can_be_copied_from_the_help(
     verb: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

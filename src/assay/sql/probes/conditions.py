@@ -45,7 +45,8 @@ def _combined(conditions: Iterable[Condition], *, deciding: bool) -> Condition:
         return deciding if found else None
     open_ones = [condition for condition in found if not isinstance(condition, bool)]
     combine = exp.or_ if deciding else exp.and_
-    return combine(*open_ones) if open_ones else not deciding
+    # Each condition was made for this one: to copy them at each level takes quadratic time in a deep expression.
+    return combine(*open_ones, copy=False) if open_ones else not deciding
 
 
 def as_number(condition: Condition) -> exp.Expr:
