@@ -16,8 +16,7 @@ from assay.errors import DatabaseError, UsageError
 from assay.model import Case, DatabaseUrl, Execution, Limits, Prediction
 from assay.platform import spool as kept
 from assay.reports.blocks.collector import SlowGolds
-from assay.runs.plan import Locate, plan_work
-from assay.runs.work_lists import Works
+from assay.runs.plan import Locate, Works, plan_work
 
 SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT MAX(i) FROM n"
 ENDLESS = SLOW.format(10**12)

@@ -23,7 +23,7 @@ from assay.runs.backends.bundle import Bundle, bundle_of, chunks_of
 from assay.runs.backends.node import Node, NodeSettings, pack_batch
 from assay.runs.backends.node_databases import NodeDatabases
 from assay.runs.backends.ray_connection import first_line
-from assay.runs.backends.versions import check_versions, versions_here
+from assay.runs.backends.ray_node import check_versions, versions_here
 from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
 from assay.runs.summarize import Summarizer

@@ -68,9 +68,7 @@ from assay.model.witness import ScratchServer, WitnessSettings
 from assay.platform.safeguards import unsupported_safeguards
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
-from assay.runs.job import Job, OnProgress
-from assay.runs.plan import TextReading, databases_of, works_of
-from assay.runs.work_lists import Works
+from assay.runs.plan import Job, OnProgress, TextReading, Works, databases_of, works_of
 from assay.sdmx.gc_pause import collector_paused
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from assay.cases.load import recognise
 from assay.cases.records import Table, record_of
 from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
 from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, GivenResult, Joining, Prediction, Result
-from assay.model.inline_rows import InvalidRows, answered_rows, result_from_rows
+from assay.model.given import InvalidRows, answered_rows, result_from_rows
 from assay.model.measures import with_read_measures
 from assay.platform.spool import parts_of, spooled
 from assay.ports import LoadedCases, LoadedPredictions, System

@@ -24,9 +24,8 @@ from assay.linting.apply import OtherAnswer, applied
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintAccuracy, LintFinding, LintGap, LintOptions, LintReport
 from assay.ports import Task, TaskDone
-from assay.runs.job import Job
 from assay.runs.lint_worker import LINT_SETUP, LintTask, LintWorkerSettings
-from assay.runs.plan import Work
+from assay.runs.plan import Job, Work
 from assay.runs.progress import Progress
 from assay.runs.store.codec import encode_value, identity_of
 

@@ -14,7 +14,7 @@ from assay.errors import MissingDependency, UsageError
 from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
-from assay.runs.aggregate.run_rates import RUN_RATES, run_rate
+from assay.runs.aggregate.rates import RUN_RATES, run_rate
 from assay.runs.store.folder import load_run as load_record
 from assay.runs.store.folder import save_run
 from assay.scoring.selections.metrics import selection_metrics
@@ -110,7 +110,7 @@ class Run:
         Raises UsageError for one below 0, and where the run has no such score.
         """
         from assay.api.arguments import checked_penalties
-        from assay.runs.aggregate.run_rates import with_penalties
+        from assay.runs.aggregate.rates import with_penalties
 
         return Run(with_penalties(self.record, checked_penalties(penalties)))
 

@@ -16,7 +16,7 @@ from assay.model.lint import LintReport
 from assay.ports import Backend, System
 from assay.runs.asking import WAITING_PER_WORKER, ResponseStream, answers_held, ask
 from assay.runs.execute import execute
-from assay.runs.job import Job, OnProgress
+from assay.runs.plan import Job, OnProgress
 from assay.runs.store.claim import claim_folder, run_lock
 from assay.runs.store.folder import read_lint
 

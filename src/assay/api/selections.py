@@ -34,9 +34,7 @@ from assay.model import (
 )
 from assay.ports import System
 from assay.runs.aggregate.repeats import check_repeats, repeated
-from assay.runs.job import Job, OnProgress
-from assay.runs.plan import plan_work
-from assay.runs.work_lists import Works
+from assay.runs.plan import Job, OnProgress, Works, plan_work
 from assay.scoring.selections.metrics import selection_metrics
 from assay.scoring.selections.scorer import SELECTED, SelectionScorer
 from assay.sdmx.answers.any_form import datasets_named, read_answer

@@ -24,8 +24,8 @@ from assay.errors import DatabaseError, InputError, UsageError
 from assay.llmsql.benchmark_files import DEFAULT_VERSION, DEFAULT_WORKDIR, locate_files
 from assay.model import Case, ComparisonOptions, Evidence, Execution, Limits, Rate
 from assay.runs.aggregate.rates import rate_of
-from assay.runs.job import OnProgress
-from assay.runs.store.kept_lines import LazyEvidence
+from assay.runs.plan import OnProgress
+from assay.runs.store.journal import LazyEvidence
 
 METRIC = "llmsql_ex"
 METRICS = ("match", METRIC)

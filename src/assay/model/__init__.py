@@ -29,14 +29,11 @@ from assay.model.diff import (
 )
 from assay.model.evidence import Evidence, PairTiming
 from assay.model.failure import Blame, Failure, FailureKind, Stage
-from assay.model.field_names import FieldNames
 from assay.model.gate import GateResult, Gates
 from assay.model.given import GivenResult
-from assay.model.joining import ColumnUse, JoinedBy, Joining
+from assay.model.joining import ColumnUse, FieldNames, JoinedBy, Joining
 from assay.model.leniency import STRICT, Leniency
-from assay.model.metric import MetricInfo
-from assay.model.proof import Proof, Unproved
-from assay.model.rate import Rate
+from assay.model.metric import MetricInfo, Rate
 from assay.model.reliability import (
     CalibrationBin,
     ConfidenceTotals,
@@ -96,6 +93,7 @@ from assay.model.selection import (
 from assay.model.summary import CaseSummary, ExecutionSummary, SearchSummary
 from assay.model.usage import TokenUsage, UsageTotals
 from assay.model.verdict import Ambiguity, Flag, Outcome, Score, Strength, Verdict
+from assay.model.witness import Proof, Unproved
 
 __all__ = [
     "STRICT",

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from assay.model.gate import GateResult
-from assay.model.rate import Rate
+from assay.model.metric import Rate
 from assay.model.run import Provenance, RunSettings, TimeSpread
 from assay.model.usage import UsageTotals
 from assay.model.verdict import Strength

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assay.model.decision import Decision, Given
-from assay.model.rate import Rate
+from assay.model.metric import Rate
 
 USUAL_PENALTIES = (0.0, 10.0)
 """Where nobody asks for others; the number of questions, EHRSQL's N, is always added."""

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -147,3 +147,35 @@ class Limits(Struct, frozen=True, kw_only=True):
         if self.gold_timeout_s is None:
             return self
         return replace(self, timeout_s=self.gold_timeout_s, gold_timeout_s=None)
+
+
+class FrozenMap(dict[Any, Any]):
+    """A structure or a map as a key. Nobody changes it."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a dictionary has none
+        return hash(tuple(self.items()))
+
+
+def frozen_rows(rows: Iterable[Row]) -> list[Row]:
+    """The rows with cells that have a hash; most have, and these rows stay as they are."""
+    return list(map(_frozen_row, rows))
+
+
+def _frozen_row(row: Row) -> Row:
+    try:
+        hash(row)
+    except TypeError:
+        return tuple(map(_frozen, row))
+    return row
+
+
+def _frozen(cell: Cell) -> Cell:
+    match cell:
+        case list() | tuple():
+            return tuple(map(_frozen, cell))
+        case dict():
+            return FrozenMap({_frozen(key): _frozen(value) for key, value in cell.items()})
+        case _:
+            return cell

@@ -12,8 +12,7 @@ from assay.model.gate import GateResult
 from assay.model.joining import Joining
 from assay.model.leniency import STRICT, Leniency
 from assay.model.lint import LintReport
-from assay.model.metric import MetricInfo
-from assay.model.rate import Rate
+from assay.model.metric import MetricInfo, Rate
 from assay.model.reliability import ConversationTotals, ReliabilityTotals
 from assay.model.result import Limits
 from assay.model.selection import DimensionTotal, SelectionSettings, TermCounts
@@ -355,7 +354,7 @@ class Run(Struct, frozen=True, kw_only=True):
     """Every Evidence of one evaluation, with its settings, provenance and aggregates.
 
     ``evidence`` is in the question set's order; repeated answers to a question follow one another. A run that was just
-    made, or read from its folder, decodes each evidence when it is read (`assay.runs.store.kept_lines`).
+    made, or read from its folder, decodes each evidence when it is read (`assay.runs.store.journal`).
     """
 
     settings: RunSettings

@@ -8,13 +8,12 @@ from hashlib import blake2b
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.model.blame import has_no_answer
 from assay.model.case import Prediction
 from assay.model.comparison import NearMissKind
 from assay.model.decision import Decision, Given
 from assay.model.diagnosis import SchemaUse
 from assay.model.evidence import Evidence
-from assay.model.failure import NO_ANSWER, Failure
+from assay.model.failure import NO_ANSWER, Failure, has_no_answer
 from assay.model.result import Execution, ExecutionStatus
 from assay.model.usage import TokenUsage
 from assay.model.verdict import Flag, Outcome, Score, Strength

@@ -15,13 +15,12 @@ from msgspec.structs import replace
 
 from assay.errors import RunError
 from assay.model import Case, Failure, Prediction
-from assay.model.blame import has_no_answer
+from assay.model.failure import has_no_answer
 from assay.ports import System
 from assay.runs.interruption import is_stopping
 from assay.runs.progress import Progress, counted
-from assay.runs.store.codec import decode_value, encode_value, identity_of
+from assay.runs.store.codec import decode_value, encode_value, identity_of, within_size
 from assay.runs.store.journal import ANSWERS, Journal, damaged
-from assay.runs.store.size import within_size
 from assay.systems.concurrency import Asker, Talk
 
 OnProgress: TypeAlias = Callable[[Progress], None]

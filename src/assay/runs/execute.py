@@ -18,8 +18,8 @@ from assay.ports import Backend
 from assay.runs.aggregate.spread import cache_use
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.asking import ResponseStream
-from assay.runs.job import Job, OnProgress
 from assay.runs.metric_infos import info_of
+from assay.runs.plan import Job, OnProgress
 from assay.runs.runner import CaseRunner
 from assay.runs.store.folder import (
     RunFile,

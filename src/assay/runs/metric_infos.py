@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from assay.errors import InputError
 from assay.model import MetricInfo, RunSettings
-from assay.runs.aggregate.run_rates import RUN_RATES
+from assay.runs.aggregate.rates import RUN_RATES
 
 InfoOf: TypeAlias = Callable[[str], MetricInfo]
 """Gives a metric's info by its name."""

@@ -16,15 +16,12 @@ from assay.ports import Backend, QueryRequest, Task, TaskLost
 from assay.runs.asking import ResponseStream
 from assay.runs.first_cases import FirstCases
 from assay.runs.interruption import is_stopping
-from assay.runs.job import Job, OnProgress
-from assay.runs.plan import TextReading, Waiting, Work, plan_places, to_judge
-from assay.runs.progress import Progress, counted
+from assay.runs.plan import Job, OnProgress, TextReading, Waiting, Work, plan_places, to_judge
+from assay.runs.progress import Progress, TimeLeft, counted
 from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_task
-from assay.runs.store.journal import Journal, damaged
-from assay.runs.store.kept_lines import LazyEvidence
+from assay.runs.store.journal import Journal, LazyEvidence, damaged
 from assay.runs.strengths import Search, awaits_search, has_untried_repair, lacks_score, with_score
 from assay.runs.summarize import Summarizer, with_summary
-from assay.runs.time_left import TimeLeft
 from assay.runs.timing import time_pairs
 from assay.runs.worker_tasks import CaseOutcome
 from assay.scoring.queries.metric_scores import Scorer

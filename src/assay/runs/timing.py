@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.model import Evidence, Failure, Flag, PairTiming, RunSettings, Score
-from assay.model.blame import ruling
+from assay.model.failure import ruling
 from assay.model.summary import CaseSummary
 from assay.ports import AWAITS_TIMING, Backend, Task, TaskLost, TimedMetric
 from assay.runs.plan import Work

@@ -42,7 +42,7 @@ def sql(
     Without a query, it lists every table and its columns. The query is DuckDB's SQL, or @FILE, or - for standard input;
     it only reads, and reaches no file.
     """
-    from assay.runs.querying import answered, named_runs
+    from assay.runs.store.run_tables import answered, named_runs
 
     if as_csv and as_json:
         raise UsageError("--csv and --json would be mixed on standard output: give one of them")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib
 import os
 import pickle
+import platform
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Any, Protocol
 
+from assay._version import __version__
 from assay.errors import AssayError, InputError
 from assay.model import DatabaseUrl
 from assay.ports import NeededDatabase, TaskDone, TaskLost
@@ -19,7 +21,6 @@ from assay.runs.backends.batches import MOST_TASKS, Batch, Costs
 from assay.runs.backends.bundle import Bundle, chunks_of
 from assay.runs.backends.node import Delivery, NodeSettings, pack_batch
 from assay.runs.backends.ray_connection import first_line
-from assay.runs.backends.versions import check_versions, versions_here
 
 START_S = 120.0
 """How long an actor may take until its workers are ready. It waits for the node's CPUs."""
@@ -265,3 +266,21 @@ def _actor_class(ray: Any) -> Any:
                 return pickle.dumps((False, error), 5)
 
     return ray.remote(AssayNode)
+
+
+def versions_here() -> dict[str, str | None]:
+    """What is installed on this machine."""
+    return {"Assay": __version__, "Python": ".".join(platform.python_version_tuple()[:2])}
+
+
+def check_versions(here: Mapping[str, str | None], there: Mapping[str, str | None], node: str) -> None:
+    """Raise InputError where a node has other versions, naming both."""
+    for name, wanted in here.items():
+        found = there.get(name)
+        if found is None:
+            raise InputError(f"{name} is not installed on {node}: install {name} {wanted} there, as in the run's image")
+        if found != wanted:
+            raise InputError(
+                f"{node} has {name} {found}, and {name} {wanted} started the run: their verdicts could differ, so use "
+                "one image, or one environment, for all"
+            )

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from assay.errors import InputError, UsageError
 from assay.model import Case, CaseSummary, Gates, MetricInfo
 from assay.model.gate import HEADLINE
-from assay.runs.aggregate.run_rates import RUN_RATES
+from assay.runs.aggregate.rates import RUN_RATES
 from assay.runs.difficulties import difficulty_key, named
 from assay.runs.metric_infos import InfoOf, info_of, leading_metric
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Hashable
 
 from assay.model import DatabaseUrl, Execution, Failure
-from assay.model.blame import blamed, is_final
+from assay.model.failure import blamed, is_final
 from assay.ports import CachingExecutor, QueryExecutor
 from assay.scoring.time_limit import TimeLimit
 

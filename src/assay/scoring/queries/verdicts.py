@@ -24,7 +24,7 @@ from assay.model import (
     Strength,
     Verdict,
 )
-from assay.model.blame import Side, befalls, blamed, has_no_answer, is_final, ruling
+from assay.model.failure import Side, befalls, blamed, has_no_answer, is_final, ruling
 from assay.model.summary import CaseSummary
 
 # Atomic, so that a text of many comments is matched in linear time, without backtracking.
