@@ -130,7 +130,7 @@ def test_gold_has_its_own_time_and_an_answer_in_its_words_needs_none(databases: 
 
 def test_golds_near_their_limit_are_noted() -> None:
     from assay.model import CaseSummary, Evidence, Prediction, Verdict
-    from assay.model.summary import summarized
+    from assay.model.verdicts.summary import summarized
 
     def item(name: str, execution: Execution) -> CaseSummary:
         return summarized(

@@ -20,7 +20,7 @@ from assay.reports.html.history import over_time, runs_html
 from assay.reports.html.run import HtmlReporter
 from assay.reports.html.trend import NARROW, WIDE, TrendSize, trend_svg, value_axis
 from assay.reports.json.history import runs_json
-from assay.runs.history import point_of
+from assay.runs.store.history import point_of
 from drawing import drawn_by
 
 SVG = "{http://www.w3.org/2000/svg}"

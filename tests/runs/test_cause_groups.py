@@ -7,9 +7,9 @@ import random
 import pytest
 
 from assay.model import Case, Cause, Diagnosis, Evidence, Prediction, Verdict
+from assay.runs.aggregate.summarize import features_of, summaries_of
 from assay.runs.aggregate.totals import cause_groups
 from assay.runs.store.codec import decode_evidence, encode_evidence
-from assay.runs.summarize import features_of, summaries_of
 
 GOLDS = ("SELECT a FROM t", "SELECT COUNT(*) FROM t JOIN u ON t.i = u.i", "SELECT a FROM t ORDER BY b LIMIT 1")
 _SET = "set operation"

@@ -17,9 +17,9 @@ import pytest
 import assay
 from assay import registry
 from assay.model import MetricInfo
+from assay.runs.aggregate.metric_infos import info_of
 from assay.runs.aggregate.selections import selection_totals
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.metric_infos import info_of
 from assay.runs.store.codec import decode_evidence, encode_evidence, identity_without_origin
 from assay.runs.store.run_tables import answered, named_runs
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.runs.interruption import is_stopping
+from assay.runs.execution.interruption import is_stopping
 from assay.runs.progress import TimeLeft
 
 

@@ -12,7 +12,7 @@ from assay import demo, evaluate, evaluate_selections, load_run
 from assay.api.inputs import FileOptions
 from assay.errors import RunError
 from assay.model import Case, CaseOptions, DatabaseUrl, Execution, Prediction
-from assay.runs.asking import _digests
+from assay.runs.execution.asking import _digests
 from assay.runs.plan import Work, digest_of, plan_work
 from assay.sql.extraction.completions import candidates, completed
 

@@ -14,7 +14,7 @@ from python_calamine import CalamineWorkbook
 import assay
 from assay import registry
 from assay.model import Case, Prediction
-from assay.model.evidence import Evidence
+from assay.model.verdicts.evidence import Evidence
 from assay.reports.blocks.run import RunReport
 from assay.reports.console.run import plain_summary
 from assay.reports.text.explanation import explanation_of

@@ -16,17 +16,17 @@ from assay import Run, evaluate, load_run
 from assay.cli.options.evidence import WitnessFlags
 from assay.errors import InputError, UsageError
 from assay.model import Case, CaseOptions, DatabaseUrl, Evidence, Leniency, Prediction, Result, Verdict
-from assay.model.summary import summarized
-from assay.model.witness import AFTER_WITNESSES, Refutation, Witness, WitnessSettings
+from assay.model.verdicts.summary import summarized
+from assay.model.verdicts.witness import AFTER_WITNESSES, Refutation, Witness, WitnessSettings
 from assay.platform import spool
 from assay.ports import Task, TaskDone, TaskLost
 from assay.reports.text.explanation import explanation_of
-from assay.runs.match_worker import MatchWorker
+from assay.runs.aggregate.summarize import summaries_of
+from assay.runs.execution.strengths import SAME_TEXT, Search, awaits_search, strength_of
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
-from assay.runs.strengths import SAME_TEXT, Search, awaits_search, strength_of
-from assay.runs.summarize import summaries_of
-from assay.runs.worker_tasks import MatchTask
+from assay.runs.workers.match_worker import MatchWorker
+from assay.runs.workers.worker_tasks import MatchTask
 from assay.settings import WitnessFileSettings, read_run_file
 
 SCRIPT = """
@@ -295,7 +295,7 @@ def test_every_outcome_of_a_search_is_a_strength() -> None:
 def matches(database: str) -> Iterator[Callable[..., Refutation]]:
     from assay import registry
     from assay.model import ComparisonOptions, Limits
-    from assay.runs.worker_tasks import WorkerSettings
+    from assay.runs.workers.worker_tasks import WorkerSettings
 
     settings = WorkerSettings(
         engines=registry.engine_references(), metrics=(), options=ComparisonOptions(), limits=Limits()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from assay.cases.sdmx.target import selection_of as target_of
 from assay.cases.sdmx.values import Misread
 from assay.model import Failure
-from assay.model.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
+from assay.model.cases.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
 from assay.sdmx.answers.any_form import read_answer
 from assay.sdmx.answers.plain import read_fast, selection_of
 from assay.sdmx.structures.identifiers import parse_artefact

@@ -13,8 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay import registry
-from assay.api.inputs import CasesInput, DatabasesInput, FileOptions, locator, read_cases_only
+from assay.api.inputs import CasesInput, FileOptions, read_cases_only
 from assay.api.run import Run, load_run
+from assay.api.workers import DatabasesInput, locator
 from assay.engines.database_files import DatabaseFile
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers
@@ -24,10 +25,10 @@ from assay.linting.apply import OtherAnswer, applied
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintAccuracy, LintFinding, LintGap, LintOptions, LintReport
 from assay.ports import Task, TaskDone
-from assay.runs.lint_worker import LINT_SETUP, LintTask, LintWorkerSettings
 from assay.runs.plan import Job, Work
 from assay.runs.progress import Progress
 from assay.runs.store.codec import encode_value, identity_of
+from assay.runs.workers.lint_worker import LINT_SETUP, LintTask, LintWorkerSettings
 
 RunsInput: TypeAlias = "Sequence[Run | str | PathLike[str]]"
 _TIMEOUT_S = 10.0

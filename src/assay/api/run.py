@@ -14,7 +14,7 @@ from assay.errors import MissingDependency, UsageError
 from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
-from assay.runs.aggregate.rates import RUN_RATES, run_rate
+from assay.runs.aggregate.reliability import RUN_RATES, run_rate
 from assay.runs.store.folder import load_run as load_record
 from assay.runs.store.folder import save_run
 from assay.scoring.selections.metrics import selection_metrics
@@ -98,7 +98,7 @@ class Run:
         Raises UsageError, InputError or RunError for gates or a baseline that do not fit the run.
         """
         from assay.api.gates import keeper_of
-        from assay.runs.metric_infos import knowing
+        from assay.runs.aggregate.metric_infos import knowing
 
         other = baseline.record if isinstance(baseline, Run) else baseline
         keeper = keeper_of(gates, self.settings.metrics, baseline=other, infos=knowing(self.settings))
@@ -110,7 +110,7 @@ class Run:
         Raises UsageError for one below 0, and where the run has no such score.
         """
         from assay.api.arguments import checked_penalties
-        from assay.runs.aggregate.rates import with_penalties
+        from assay.runs.aggregate.reliability import with_penalties
 
         return Run(with_penalties(self.record, checked_penalties(penalties)))
 

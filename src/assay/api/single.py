@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from assay.api.arguments import check_options
 from assay.api.frames import as_result
-from assay.api.inputs import check_databases
-from assay.api.workers import local_pool, make_pool, worker_settings
+from assay.api.workers import check_databases, local_pool, make_pool, worker_settings
 from assay.comparison import Answer
 from assay.comparison import compare_leniently as compare_results
 from assay.engines.pool.pool import WorkerPool
@@ -36,10 +35,10 @@ from assay.model import (
 )
 from assay.ports import Executions, Task, TaskDone, TaskLost
 from assay.reports.text.pair import HEAD_ROWS, pair_text
+from assay.runs.aggregate.summarize import Summarizer
 from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
-from assay.runs.summarize import Summarizer
-from assay.runs.worker_tasks import CaseOutcome
+from assay.runs.workers.worker_tasks import CaseOutcome
 from assay.sql.extraction import extracted
 
 _KEPT_POOLS = 2

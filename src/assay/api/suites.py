@@ -12,18 +12,19 @@ from msgspec.structs import replace
 
 from assay import registry
 from assay._version import __version__
-from assay.api.inputs import CasesInput, DatabasesInput, FileOptions, check_databases, locator, read_cases_only
+from assay.api.inputs import CasesInput, FileOptions, read_cases_only
 from assay.api.run import Run, load_run
+from assay.api.workers import DatabasesInput, check_databases, locator
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers
 from assay.errors import InputError, UsageError
 from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Limits, quoted
-from assay.model.suite import Suite, SuiteAssumption, SuiteCase
+from assay.model.databases.suite import Suite, SuiteAssumption, SuiteCase
 from assay.ports import Task, TaskDone
 from assay.runs.progress import Progress
 from assay.runs.store.suite_folder import check_place, read_suite, write_suite
-from assay.runs.suite_worker import SUITE_SETUP, SuiteMade, SuiteTask, SuiteWorkerSettings
-from assay.runs.trials import memory_scratch_maker
+from assay.runs.workers.suite_worker import SUITE_SETUP, SuiteMade, SuiteTask, SuiteWorkerSettings
+from assay.runs.workers.trials import memory_scratch_maker
 from assay.witness.showing import sql_literal
 
 _MOST_DATABASES = 50

@@ -78,7 +78,7 @@ def show(
 
 def _earlier(folder: Path, run: Run) -> str | None:
     """Where an earlier run over the same questions lies beside this one, as the folder itself was named."""
-    from assay.runs.history import run_beside
+    from assay.runs.store.history import run_beside
 
     beside = run_beside(folder, run.record)
     if beside is None:

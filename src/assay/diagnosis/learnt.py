@@ -10,7 +10,7 @@ from math import exp
 
 from msgspec import Struct
 
-from assay.model.diagnosis import CauseKind
+from assay.model.verdicts.diagnosis import CauseKind
 
 ALWAYS = "always"
 """The name under which what holds for every pair stands."""

@@ -17,7 +17,7 @@ from assay.diagnosis.readings import (
     READINGS,
 )
 from assay.diagnosis.signs import Sign, has_same_columns
-from assay.model.diagnosis import CauseKind
+from assay.model.verdicts.diagnosis import CauseKind
 
 
 class Named(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.model.diagnosis import CauseKind
+from assay.model.verdicts.diagnosis import CauseKind
 
 NAMED_FROM = 0.22
 """A cause besides the primary one is named from this probability, where those before it are most likely wrong."""

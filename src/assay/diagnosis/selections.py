@@ -21,7 +21,7 @@ from assay.model import (
     TimeRange,
     TimeScore,
 )
-from assay.model.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep
+from assay.model.verdicts.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures
 

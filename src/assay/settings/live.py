@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from assay.errors import UsageError
-from assay.model.secret import MASK
+from assay.model.databases.secret import MASK
 from assay.settings.setting import LIVE, Setting
 
 

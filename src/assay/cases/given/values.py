@@ -25,7 +25,7 @@ from assay.cases.given.files import SUFFIXES, ResultFiles, UnusableFile
 from assay.cases.records import kind_of
 from assay.cases.values import UnusableValue, answer_of, golds_of, is_absent
 from assay.model import CellTypes, GivenResult
-from assay.model.given import InvalidRows, result_from_rows
+from assay.model.results.given import InvalidRows, result_from_rows
 
 NAMES = ("value", "rows", "columns", "file", "sheet", "range", "any_of")
 _MAIN = frozenset({"value", "rows", "file", "any_of"})

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.errors import UsageError
 from assay.model import DatabaseUrl, Secret
-from assay.model.secret import read_headers
+from assay.model.databases.secret import read_headers
 from assay.settings import Settings
 from assay.systems.options import SystemOptions
 

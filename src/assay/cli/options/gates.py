@@ -15,7 +15,7 @@ from msgspec import Struct
 from assay.cli.options.declared import typed
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import GateResult, Gates, RunSettings
-from assay.model.gate import HEADLINE
+from assay.model.runs.gate import HEADLINE
 from assay.settings import GateSettings, Settings, place_of
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _value(where: str, metric: str, given: float | str, run: RunSettings | None)
     """Read ``0.8`` or ``80%``: both become the float nearest to 0.8, so that 4 of 5 reach it."""
     text = str(given).strip()
     number = text.removesuffix("%").strip()
-    from assay.runs.metric_infos import info_of
+    from assay.runs.aggregate.metric_infos import info_of
 
     if number != text and not (info := info_of(metric, run)).is_share:
         ends = "" if info.highest is None else f" goes up to {info.highest:.4g} and"

@@ -96,7 +96,7 @@ def _check(path: Path, own: Settings, flags: Settings) -> None:
 
 def _check_run(path: Path, own: Settings, both: Settings, left: set[str]) -> None:
     """Check what only a run uses, as it would, before it begins."""
-    from assay.model.secret import check_headers, read_headers
+    from assay.model.databases.secret import check_headers, read_headers
     from assay.runs.aggregate.repeats import check_repeats
     from assay.runs.store.suite_folder import check_suite
 

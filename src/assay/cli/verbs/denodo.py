@@ -28,7 +28,7 @@ from assay.cli.options.gates import GateFlags
 from assay.cli.verbs.denodo_steps import DIFFICULTIES, WHOLE, check_step, merge_parts, metrics_of, targets_of, whole_of
 from assay.errors import UsageError
 from assay.model import Secret
-from assay.model.secret import masked_address
+from assay.model.databases.secret import masked_address
 from assay.settings import Settings
 
 if TYPE_CHECKING:

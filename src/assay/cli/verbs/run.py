@@ -17,8 +17,8 @@ from assay.cli.options.gates import GateFlags
 from assay.cli.options.settings_file import at, with_file
 from assay.errors import InputError, UsageError
 from assay.model import Case, Gates
-from assay.model.suite import SUITE_MATCH
-from assay.model.witness import AFTER_WITNESSES, WitnessSettings
+from assay.model.databases.suite import SUITE_MATCH
+from assay.model.verdicts.witness import AFTER_WITNESSES, WitnessSettings
 from assay.settings import GateSettings, Settings
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def run_settings(
 
 def _tell_untimed(done: Run) -> None:
     """Say on standard error how many pairs the timing budget did not reach."""
-    from assay.runs.timing import BUDGET_SPENT
+    from assay.runs.execution.timing import BUDGET_SPENT
 
     cases = done.record.summaries if any(info.timed for info in done.record.settings.metric_infos) else ()
     untimed = sum(any(score.failure == BUDGET_SPENT for score in case.scores) for case in cases)

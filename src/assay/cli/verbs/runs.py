@@ -71,7 +71,7 @@ def _selected(
 ) -> tuple[HistoryPoint, ...]:
     """The selected runs. Raises InputError where there are none, with the names that exist."""
     from assay.api.history import list_runs
-    from assay.runs.history import question_set, run_name, select_runs
+    from assay.runs.store.history import question_set, run_name, select_runs
 
     points = list_runs(folder, metric=metric)
     if metric is not None and not any(point.headline is not None for point in points):

@@ -12,7 +12,7 @@ from assay.errors import InputError, UsageError
 from assay.settings import Settings
 
 if TYPE_CHECKING:
-    from assay.model.suite import Suite
+    from assay.model.databases.suite import Suite
 
 
 def build(  # one parameter an option
@@ -179,7 +179,7 @@ def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
             f"database {one.name}: {one.row_count} rows, {kept}; tells {one.answers} answers "
             f"and {one.neighbours} neighbours from gold"
         )
-        from assay.runs.suite_checking import shown_rows
+        from assay.runs.workers.suite_checking import shown_rows
 
         lines += [f"    {line}" for line in shown_rows(suite.layouts[case.database], one)]
     if case.why:

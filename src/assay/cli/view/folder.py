@@ -15,8 +15,8 @@ from urllib.parse import parse_qs, urlencode
 from assay.cli.view.server import LivePage, ServedPage, served
 from assay.errors import InputError
 from assay.model import HistoryPoint
-from assay.runs.history import QuestionSet, question_set, run_name, scan_runs
 from assay.runs.store.folder import RUN_FILE
+from assay.runs.store.history import QuestionSet, question_set, run_name, scan_runs
 
 _ASKED = {"/run": ("at",), "/diff": ("a", "b"), "/leaderboard": ("of",)}
 """The names by which the pages are asked for their runs."""

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from assay.model import Execution, Result, Row
-from assay.model.columns import ColumnRows
+from assay.model.results.columns import ColumnRows
 
 _MOST_COLUMN_BYTES = 512 * 1024 * 1024
 _PLAIN = frozenset({NoneType, bool, int, float, str, bytes})

@@ -39,7 +39,7 @@ from assay.reports.blocks.values import (
 )
 from assay.reports.text.differences import p_text, points, points_interval
 from assay.reports.text.plain import clipped, interval, one_line, percent, plural, words
-from assay.runs.metric_infos import info_of
+from assay.runs.aggregate.metric_infos import info_of
 
 CASES = 5
 """How many cases of each kind are shown in full by default."""

@@ -29,7 +29,7 @@ from assay.reports.blocks.values import (
 )
 from assay.reports.text.differences import p_text, points, points_interval
 from assay.reports.text.plain import interval, number, one_line, percent, plural, seconds
-from assay.runs.metric_infos import info_of
+from assay.runs.aggregate.metric_infos import info_of
 from assay.stats import is_significant
 
 SAME = "="

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from assay.model import Case, Evidence, Execution, Failure, Outcome, Prediction, Score
-from assay.model.comparison import RowState
+from assay.model.verdicts.comparison import RowState
 from assay.reports.blocks.values import CaseLink
 from assay.reports.cases.alignment import Alignment, alignment
 from assay.reports.cases.causes import repair, why

@@ -13,7 +13,7 @@ from assay.reports.blocks.values import sections_for
 from assay.reports.html.page import asset, content_security_policy, template
 from assay.reports.html.trend import NARROW, WIDE, trend_svg, value_axis
 from assay.reports.text.plain import plural
-from assay.runs.history import point_of
+from assay.runs.store.history import point_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from assay.model import HistoryPoint
 from assay.reports.blocks.history import history_report
-from assay.runs.history import QuestionSet, question_set, run_name
 from assay.runs.store.codec import encode_value
+from assay.runs.store.history import QuestionSet, question_set, run_name
 
 FORMAT_VERSION = 1
 

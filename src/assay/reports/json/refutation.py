@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from assay.model import Cause, Repair, Result
-from assay.model.cell_json import cell_to_json
-from assay.model.witness import Refutation, WitnessTable
+from assay.model.results.cell_json import cell_to_json
+from assay.model.verdicts.witness import Refutation, WitnessTable
 
 _WRITTEN: dict[type[Struct], tuple[str, ...]] = {
     Refutation: (
@@ -21,7 +21,7 @@ _WRITTEN: dict[type[Struct], tuple[str, ...]] = {
 
 
 def refutation_fields(outcome: Refutation) -> dict[str, object]:
-    """The fields of `Refutation`, cells as `assay.model.cell_json` writes them."""
+    """The fields of `Refutation`, cells as `assay.model.results.cell_json` writes them."""
     return {name: _plain(getattr(outcome, name)) for name in _WRITTEN[Refutation]}
 
 

@@ -10,8 +10,8 @@ those of `assay.model`; an absent value is null. A case has ``case``, ``predicti
 that parts a match from gold, with the witness; null where nobody looked); for SDMX selections ``turns`` instead, with
 every judged term (docs/reference/json-report.md).
 
-Cells of the aligned rows keep their value and type, as `assay.model.cell_json` writes them. Elsewhere a lone surrogate
-is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse
+Cells of the aligned rows keep their value and type, as `assay.model.results.cell_json` writes them. Elsewhere a lone
+surrogate is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse
 surrogates.
 """
 
@@ -23,8 +23,8 @@ from operator import attrgetter
 from typing import Any
 
 from assay.model import AlignedRow, Evidence, Execution, Run
-from assay.model.cell_json import cell_to_json
 from assay.model.lint import LintReport
+from assay.model.results.cell_json import cell_to_json
 from assay.reports.blocks.run import RunReport
 from assay.reports.json.refutation import refutation_fields
 

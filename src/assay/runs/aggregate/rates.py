@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby, pairwise
 from statistics import fmean
-from typing import Final, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from assay.errors import UsageError
-from assay.model import MetricInfo, Rate, Run
-from assay.model.summary import CaseSummary
-from assay.runs.aggregate.reliability import reliability_totals
+from assay.model import Rate
+from assay.model.verdicts.summary import CaseSummary
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
 Values: TypeAlias = Sequence[float | None]
@@ -88,44 +85,3 @@ def rate_of(values: Values, *, binary: bool, confidence: float = 0.95) -> Rate:
         high=high,
         confidence=confidence,
     )
-
-
-RUN_RATES: Final[Mapping[str, MetricInfo]] = {
-    one.name: one
-    for one in (
-        MetricInfo(name="reliability", label="Reliability score", lowest=-1e9, highest=1.0),
-        MetricInfo(name="coverage", label="Questions answered", binary=True, lowest=0.0, highest=1.0),
-        MetricInfo(name="selective_accuracy", label="Accuracy when answered", binary=True, lowest=0.0, highest=1.0),
-        MetricInfo(name="interaction_match", label="Conversations right", binary=True, lowest=0.0, highest=1.0),
-    )
-}
-"""By name, what a metric's class would say of each. A penalty may be any number, so that a score may be, too."""
-
-
-def run_rate(run: Run, name: str) -> Rate | None:
-    """The rate of that name; None where the run has no such numbers."""
-    found, talks = run.aggregates.reliability, run.aggregates.conversations
-    if name == "interaction_match":
-        return None if talks is None else talks.whole
-    if found is None:
-        return None
-    if name == "reliability":
-        return found.leading(run.settings.penalties).rate
-    return {"coverage": found.coverage, "selective_accuracy": found.accuracy}.get(name)
-
-
-def why_none(name: str) -> str:
-    """Why a run has no such rate."""
-    if name == "interaction_match":
-        return "no question is part of a conversation"
-    return "every question has an answer, and nothing was declined or said with a confidence"
-
-
-def with_penalties(run: Run, penalties: Sequence[float]) -> Run:
-    """The run with its reliability score at other penalties. Raises UsageError where it has no such score."""
-    if run.aggregates.reliability is None:
-        raise UsageError(f"the run has no reliability score that a penalty would change: {why_none('reliability')}")
-    answers = Answers.of(run.summaries, repeats=run.settings.repeats)
-    found = reliability_totals(run.summaries, answers, penalties=penalties)
-    settings = replace(run.settings, penalties=tuple(penalties))
-    return replace(run, settings=settings, aggregates=replace(run.aggregates, reliability=found))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from assay.errors import UsageError
 from assay.model import Case, ConversationTotals, Outcome, PassRate, Rate, RepeatTotals
-from assay.model.summary import CaseSummary
+from assay.model.verdicts.summary import CaseSummary
 from assay.runs.aggregate.rates import Answers, Values, mean_of_each, rate_of
 from assay.stats import pass_all_k, pass_at_k
 

@@ -28,14 +28,14 @@ from assay.model import (
     UsageTotals,
     WitnessTotals,
 )
-from assay.model.summary import CaseSummary
-from assay.model.verdict import MATCH_STRENGTHS
+from assay.model.verdicts.summary import CaseSummary
+from assay.model.verdicts.verdict import MATCH_STRENGTHS
+from assay.runs.aggregate.difficulties import named, partition
+from assay.runs.aggregate.metric_infos import VERDICT
 from assay.runs.aggregate.rates import Answers, rate_of
 from assay.runs.aggregate.reliability import reliability_totals
 from assay.runs.aggregate.repeats import conversation_totals, repeat_totals
 from assay.runs.aggregate.spread import spreads_of
-from assay.runs.difficulties import named, partition
-from assay.runs.metric_infos import VERDICT
 
 
 def aggregate(

@@ -25,7 +25,7 @@ from assay.runs.backends.bundle import Bundle
 from assay.runs.backends.node_databases import NodeDatabases
 from assay.runs.plan import Work
 from assay.runs.store.codec import pack_task, unpack_task
-from assay.runs.worker_tasks import MatchTask, TimingTask, WorkerSettings
+from assay.runs.workers.worker_tasks import MatchTask, TimingTask, WorkerSettings
 
 _MOST_WAITING_BYTES = 32 * 1024 * 1024
 """Outcomes of this size wait at most for the driver: then the workers wait, too."""

@@ -28,7 +28,7 @@ from assay.runs.backends.bundle import Bundle, bundle_of, is_file
 from assay.runs.backends.node import NodeSettings
 from assay.runs.backends.ray_connection import connected
 from assay.runs.backends.ray_node import START_S, NodeThread
-from assay.runs.worker_tasks import WorkerSettings
+from assay.runs.workers.worker_tasks import WorkerSettings
 
 _TICK_S = 0.5
 _SHORT_TICK_S = 0.05

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from assay.errors import InputError, UsageError
 from assay.model import Case, CaseSummary, Gates, MetricInfo
-from assay.model.gate import HEADLINE
-from assay.runs.aggregate.rates import RUN_RATES
-from assay.runs.difficulties import difficulty_key, named
-from assay.runs.metric_infos import InfoOf, info_of, leading_metric
+from assay.model.runs.gate import HEADLINE
+from assay.runs.aggregate.difficulties import difficulty_key, named
+from assay.runs.aggregate.metric_infos import InfoOf, info_of, leading_metric
+from assay.runs.aggregate.reliability import RUN_RATES
 
 SELECTORS: Final = ("tag", "difficulty", "database", "id")
 _SHOWN = 8

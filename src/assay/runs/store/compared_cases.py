@@ -27,8 +27,8 @@ from assay.model import (
     RunSettings,
     TurnAnswer,
 )
-from assay.model.summary import given_of
-from assay.runs.metric_infos import common_metric, infos_of
+from assay.model.verdicts.summary import given_of
+from assay.runs.aggregate.metric_infos import common_metric, infos_of
 from assay.runs.store.codec import decode_evidence, encode_value
 from assay.runs.store.folder import FinishedRunFile, read_cases, read_finished
 

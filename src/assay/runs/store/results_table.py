@@ -21,7 +21,7 @@ import msgspec
 from assay.errors import RunError
 from assay.model import Run, RunSettings
 from assay.model.lint import LintReport
-from assay.model.summary import ANSWER_TIMES, NO_HEARTBEAT
+from assay.model.verdicts.summary import ANSWER_TIMES, NO_HEARTBEAT
 from assay.platform.duckdb_progress import without_progress_bar
 from assay.platform.spool import read_at
 from assay.runs.store import journal

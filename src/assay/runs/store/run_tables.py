@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from assay.model import HistoryPoint
-from assay.runs.history import question_set, run_name, started_at
 from assay.runs.store import journal
 from assay.runs.store.folder import read_lint, read_run_file
+from assay.runs.store.history import question_set, run_name, started_at
 from assay.runs.store.results_table import (
     NEAR_MISSES,
     REPEAT,
@@ -35,8 +35,8 @@ from assay.engines.watchdog import Watchdog
 from assay.errors import InputError, UsageError
 from assay.model import Limits, quoted
 from assay.platform.duckdb_progress import without_progress_bar
-from assay.runs.history import read_point, scan_runs
 from assay.runs.store.folder import RUN_FILE
+from assay.runs.store.history import read_point, scan_runs
 
 if TYPE_CHECKING:
     import duckdb

@@ -21,8 +21,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.errors import InputError, RunError
-from assay.model.cell_json import cell_from_json, cell_to_json
-from assay.model.suite import Suite, SuiteAssumption, SuiteCase, SuiteLayout
+from assay.model.databases.suite import Suite, SuiteAssumption, SuiteCase, SuiteLayout
+from assay.model.results.cell_json import cell_from_json, cell_to_json
 from assay.runs.store.codec import decode_value, encode_value
 from assay.sql.schema.create_table import only_makes, only_makes_index, stays_inside
 

@@ -25,7 +25,7 @@ from assay.model import (
     Verdict,
 )
 from assay.model.failure import Side, befalls, blamed, has_no_answer, is_final, ruling
-from assay.model.summary import CaseSummary
+from assay.model.verdicts.summary import CaseSummary
 
 # Atomic, so that a text of many comments is matched in linear time, without backtracking.
 _BLANK = r"(?>\s|\(|--[^\n]*\n|/\*.*?\*/)*+"

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from assay.model.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
+from assay.model.cases.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
 from assay.sdmx.answers.draft import WILDCARD, DatasetDraft, SelectionDraft
 from assay.sdmx.trouble import Path, SelectionError, described, suggestion
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.model.selection import Selection
+from assay.model.cases.selection import Selection
 from assay.sdmx.answers.draft import SelectionDraft
 from assay.sdmx.answers.keys import Codes, cubes_of, position_codes, read_key, structure_for
 from assay.sdmx.answers.plain import DATASET_KEYS, selection_of

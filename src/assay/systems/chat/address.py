@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model import Secret
-from assay.model.secret import masked_address
+from assay.model.databases.secret import masked_address
 from assay.systems.address import Address, http_address, without_scheme
 
 SCHEME = "chat"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Extraction, Failure, Prediction
-from assay.model.decision import holds_nothing
+from assay.model.cases.decision import holds_nothing
 from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.sql.extraction import without_thinking
 from assay.systems.chat.model import HttpChatModel
