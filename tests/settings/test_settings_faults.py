@@ -198,6 +198,23 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
             "line 5, column 11",
             "the header A takes its value from the environment variable ASSAY_UNSET_NAME, which is not set",
         ),
+        ("system: command:x\nheaders: {A: 1, a: x}", "line 5, column 20", "the header a is given twice"),
+        ("system: command:x\nheaders: {Host: x}", "line 5, column 17", "the header Host is set by Assay itself"),
+        (
+            "system: command:x\nheaders: {A: [1]}",
+            "line 5, column 14",
+            "a list, and a text or a whole number is expected",
+        ),
+        (
+            "system: command:x\nheaders: {'A:B': x}",
+            "line 5, column 10",
+            "a header's name has a colon or an equals sign",
+        ),
+        (
+            'system: command:x\nheaders: {A: "${ASSAY_UNSET_NAME}"}',
+            "line 5, column 14",
+            "the header A takes its value from the environment variable ASSAY_UNSET_NAME, which is not set",
+        ),
         ("system: command:x\nparam: [NOEQ]", "line 5, column 8", "--param *** is not a pair"),
         ("limit: 5\nlimit: 6", "line 5, column 1", 'one mapping has the key "limit" more than once'),
         ("  limit: 5", "line 4, column 8", "is not valid YAML: no name with a value can stand here"),

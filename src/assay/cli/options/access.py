@@ -58,7 +58,7 @@ class Access(Struct, frozen=True, kw_only=True):
             "user": self.user,
             "password": self.password,
             "token": self.token,
-            "headers": read_headers(settings.headers or (), os.environ),
+            "headers": read_headers(settings.header_texts().values(), os.environ),
             "parameters": settings.parameters(),
             "body_template": settings.body_template(),
         }

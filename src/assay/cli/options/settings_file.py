@@ -113,7 +113,9 @@ def _check_run(path: Path, own: Settings, both: Settings, left: set[str]) -> Non
             own.parameters()
     if "headers" in left:
         headers: list[tuple[str, Secret]] = []
-        for place, header in enumerate(own.headers or ()):
+        with at(path, "headers"):
+            given = own.header_texts()
+        for place, header in given.items():
             with at(path, "headers", place):
                 headers += read_headers([header], os.environ)
                 check_headers(headers)  # also for one that is given twice

@@ -30,7 +30,7 @@ def _with_secrets(settings: Settings) -> Iterator[str]:
     system = settings.system or ""
     if _is_secret_url(system.partition(":")[2]) or _is_secret_url(system) or _names_secret(system):
         yield "system"
-    if any(map(_is_secret_header, settings.headers or ())):
+    if any(map(_is_secret_header, settings.header_texts().values())):
         yield "headers"
     pairs = settings.param.items() if isinstance(settings.param, dict) else _pairs(settings.param or ())
     if any(_is_name_of_secret(name) and value for name, value in pairs):

@@ -59,9 +59,8 @@ def init(  # one parameter an option
     found = look_at(cases, replace(settings, output=None if run is None else str(run)))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(output, settings_text(found, output.parent).encode())
-        if found.secrets:
-            output.chmod(0o600)
+        text = settings_text(found, output.parent)
+        replace_file(output, text.encode(), mode=0o600 if found.secrets else None)
     except OSError as error:
         raise InputError(f"{output}: the settings cannot be written there ({error.strerror})") from error
     for line in (f"wrote {output}", *(f"  {line}" for line in found.lines), "", f"next:  {_next(output, found)}"):
