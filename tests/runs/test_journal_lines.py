@@ -34,7 +34,7 @@ from assay.model import (
 from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.store import folder as run_folder
-from assay.runs.store import kept_lines
+from assay.runs.store import journal as kept_lines
 from assay.runs.store.folder import load_run, save_run
 from assay.runs.store.journal import LazyEvidence
 

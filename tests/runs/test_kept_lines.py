@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay.model import Case, Evidence, Prediction, Verdict
 from assay.platform.spool import Spool
-from assay.runs.store import kept_lines
+from assay.runs.store import journal as kept_lines
 from assay.runs.store.journal import LazyEvidence
 
 

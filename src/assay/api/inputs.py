@@ -381,25 +381,21 @@ def as_prediction(answer: object, case: Case) -> Prediction:
     if answer is None:
         return Prediction(case_id=case.id, failure=unanswered("the system gave no answer to this case"))
     if not isinstance(answer, str):
-        return _with_rows(answer, case)
+        # Rows in place of a query: lists, an object with ``rows``, a Result, an Arrow table or a data frame.
+        try:
+            given = answered_rows(answer)
+            if given is None:
+                found = as_result(answer)
+                given = result_from_rows(list(found.rows), found.columns, cells="typed")
+            elif not isinstance(answer, (Mapping, GivenResult)):
+                given = replace(given, cells="typed")
+        except InvalidRows as error:
+            message = f"the result that the system answered {error}"
+            failure = Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
+            return Prediction(case_id=case.id, failure=failure)
+        except UsageError:
+            raise UsageError(
+                f"the system answered case {case.id!r} with {type(answer).__name__}: give text, rows, or None"
+            ) from None
+        return Prediction(case_id=case.id, result=given)
     return answered(case, answer)
-
-
-def _with_rows(answer: object, case: Case) -> Prediction:
-    """Rows in place of a query: lists, an object with ``rows``, a Result, an Arrow table or a data frame."""
-    try:
-        given = answered_rows(answer)
-        if given is None:
-            found = as_result(answer)
-            given = result_from_rows(list(found.rows), found.columns, cells="typed")
-        elif not isinstance(answer, (Mapping, GivenResult)):
-            given = replace(given, cells="typed")
-    except InvalidRows as error:
-        message = f"the result that the system answered {error}"
-        failure = Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
-        return Prediction(case_id=case.id, failure=failure)
-    except UsageError:
-        raise UsageError(
-            f"the system answered case {case.id!r} with {type(answer).__name__}: give text, rows, or None"
-        ) from None
-    return Prediction(case_id=case.id, result=given)

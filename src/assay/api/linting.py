@@ -107,9 +107,20 @@ def lint_located(
         for index, case in enumerate(kept)
     ]
     done = _run(tasks, settings, workers, on_progress)
+    # All findings in the order of the cases, of their golds, and of the places in the query.
+    found = [finding for one in done if isinstance(one, GoldLint) for finding in one.findings]
+    golds = [
+        one.golds if isinstance(one, GoldLint) else CaseGolds(case=case) for case, one in zip(kept, done, strict=True)
+    ]
+    found += lint_across(golds, options, runs=runs)
+    order = {case.id: place for place, case in enumerate(kept)}
     return LintReport(
         name=name,
-        findings=_findings(kept, done, options, runs=runs),
+        findings=tuple(
+            sorted(
+                shared(found), key=lambda one: (order[one.case_id], one.gold, one.line or 0, one.column or 0, one.rule)
+            )
+        ),
         cases=len(cases),
         golds=sum(case.gold_count for case in kept),
         rules=applied(options, database=database is not None, runs=runs),
@@ -234,7 +245,17 @@ def _run(
     """Every task's outcome, or why there is none."""
     if not tasks:
         return []
-    batches = _batches(tasks)
+    # Cases of one database together, since a worker reads each column once; the largest batches first.
+    by_database: dict[str, list[Task]] = defaultdict(list)
+    for task in tasks:
+        assert isinstance(task.payload, LintTask)
+        by_database[task.payload.url.text if task.payload.url else ""].append(task)
+    cut = [
+        group[start : start + _MOST_CASES_PER_BATCH]
+        for group in by_database.values()
+        for start in range(0, len(group), _MOST_CASES_PER_BATCH)
+    ]
+    batches = sorted(cut, key=len, reverse=True)
     count = max(1, min(workers if workers is not None else default_workers(), len(batches)))
     memory = settings.limits.max_memory_bytes + 2 * settings.limits.max_result_bytes + settings.cache_bytes
     done: list[GoldLint | str] = [""] * len(tasks)
@@ -252,35 +273,6 @@ def _run(
     finally:
         pool.close()
     return done
-
-
-def _batches(tasks: Sequence[Task]) -> list[list[Task]]:
-    """Cases of one database together, since a worker reads each column once; the largest batches first."""
-    by_database: dict[str, list[Task]] = defaultdict(list)
-    for task in tasks:
-        assert isinstance(task.payload, LintTask)
-        by_database[task.payload.url.text if task.payload.url else ""].append(task)
-    cut = [
-        group[start : start + _MOST_CASES_PER_BATCH]
-        for group in by_database.values()
-        for start in range(0, len(group), _MOST_CASES_PER_BATCH)
-    ]
-    return sorted(cut, key=len, reverse=True)
-
-
-def _findings(
-    cases: Sequence[Case], done: Sequence[GoldLint | str], options: LintOptions, *, runs: bool
-) -> tuple[LintFinding, ...]:
-    """All findings in the order of the cases, of their golds, and of the places in the query."""
-    found = [finding for one in done if isinstance(one, GoldLint) for finding in one.findings]
-    golds = [
-        one.golds if isinstance(one, GoldLint) else CaseGolds(case=case) for case, one in zip(cases, done, strict=True)
-    ]
-    found += lint_across(golds, options, runs=runs)
-    order = {case.id: place for place, case in enumerate(cases)}
-    return tuple(
-        sorted(shared(found), key=lambda one: (order[one.case_id], one.gold, one.line or 0, one.column or 0, one.rule))
-    )
 
 
 def _gaps(

@@ -268,7 +268,15 @@ def _made(
         argument=settings,
         memory_limit_bytes=memory,
     ) as pool:
-        for outcome in pool.run(_batches(tasks)):
+        # Each on one database, whose rows are read once, of a few cases.
+        found: list[list[Task]] = []
+        for task in sorted(tasks, key=lambda one: (one.database.text if one.database else "", one.id)):
+            if found and found[-1][0].database == task.database and len(found[-1]) < 32:
+                found[-1].append(task)
+            else:
+                found.append([task])
+        batches = sorted(found, key=len, reverse=True)
+        for outcome in pool.run(batches):
             case = cases[outcome.task_id]
             if isinstance(outcome, TaskDone) and isinstance(outcome.outcome, SuiteMade):
                 done[outcome.task_id] = outcome.outcome
@@ -279,14 +287,3 @@ def _made(
             if on_progress is not None:
                 on_progress(Progress(stage="judging", total=len(tasks), finished=len(done)))
     return [done[number] for number in range(len(tasks))]
-
-
-def _batches(tasks: Sequence[Task]) -> list[list[Task]]:
-    """Each on one database, whose rows are read once, of a few cases."""
-    found: list[list[Task]] = []
-    for task in sorted(tasks, key=lambda one: (one.database.text if one.database else "", one.id)):
-        if found and found[-1][0].database == task.database and len(found[-1]) < 32:
-            found[-1].append(task)
-        else:
-            found.append([task])
-    return sorted(found, key=len, reverse=True)

@@ -75,7 +75,10 @@ class EvidenceFlags(WitnessFlags, frozen=True, kw_only=True):
     def lint_section(self, file: LintFileSettings | None) -> LintFileSettings:
         """A file's section with what was typed in its place."""
         section = file or LintFileSettings()
-        only, ignore = (_parts(text) for text in (self.lint_only, self.lint_ignore))
+        only, ignore = (
+            tuple(part.strip() for part in (text or "").split(",") if part.strip())
+            for text in (self.lint_only, self.lint_ignore)
+        )
         return replace(
             section, with_run=self.lint or section.with_run, only=only or section.only, ignore=ignore or section.ignore
         )
@@ -94,10 +97,6 @@ class EvidenceFlags(WitnessFlags, frozen=True, kw_only=True):
 
 
 _FLAG = {name: f"witness_{name}" for name in ("time", "total", "seed", "rows")}
-
-
-def _parts(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 
 def _named(what: str, flag: str | None) -> str:

@@ -52,7 +52,15 @@ def runs(  # one parameter an option
         raise UsageError("--experiment was given without --mlflow URI: there is nothing to export to")
     shown = _selected(folder, tags=tag or (), name=name, cases=cases, metric=metric)
     if html is not None:
-        _write_page(html, shown, folder)
+        from assay.reports.html.history import runs_html
+
+        content = runs_html(shown, folder=str(folder))
+        try:
+            html.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(html, content)
+        except OSError as error:
+            raise InputError(f"{html}: the page cannot be written there ({error.strerror})") from error
+        typer.echo(f"wrote {html}", err=True)
     if mlflow is not None:
         _export(shown, mlflow, experiment)
     if as_json:
@@ -98,18 +106,6 @@ def _instead(wanted: str, known: set[str]) -> str:
     if close:
         return f" (did you mean {close[0]!r}?)"
     return f": there is {', '.join(sorted(known)[:20])}" if known else ": there is none at all"
-
-
-def _write_page(path: Path, points: Sequence[HistoryPoint], folder: Path) -> None:
-    from assay.reports.html.history import runs_html
-
-    content = runs_html(points, folder=str(folder))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, content)
-    except OSError as error:
-        raise InputError(f"{path}: the page cannot be written there ({error.strerror})") from error
-    typer.echo(f"wrote {path}", err=True)
 
 
 def _export(points: Sequence[HistoryPoint], uri: str, experiment: str | None) -> None:

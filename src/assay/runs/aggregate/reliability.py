@@ -113,21 +113,6 @@ def _confidence(scored: Sequence[CaseSummary], penalties: Sequence[float]) -> Co
     assert least is not None
     assert ece is not None
     assert brier is not None
-    return ConfidenceTotals(
-        n=len(sure),
-        without=len(given) - len(sure),
-        curve=_curve(scored, confidences, right, penalties),
-        area=area,
-        least_area=least,
-        ece=ece,
-        brier=brier,
-        bins=tuple(bins),
-    )
-
-
-def _curve(
-    scored: Sequence[CaseSummary], confidences: Sequence[float], right: Sequence[bool], penalties: Sequence[float]
-) -> tuple[RiskPoint, ...]:
     points = by_threshold(confidences, right)
     if len(points) > _MOST_POINTS:
         step = points[-1].answers / _MOST_POINTS
@@ -162,7 +147,16 @@ def _curve(
                 scores=tuple(worth),
             )
         )
-    return tuple(found)
+    return ConfidenceTotals(
+        n=len(sure),
+        without=len(given) - len(sure),
+        curve=tuple(found),
+        area=area,
+        least_area=least,
+        ece=ece,
+        brier=brier,
+        bins=tuple(bins),
+    )
 
 
 RUN_RATES: Final[Mapping[str, MetricInfo]] = {

@@ -164,7 +164,13 @@ class RayBackend:
         while self._fill(source, first) or self._unfinished:
             if self._winding_up and not self._wound_up:
                 self._wound_up = True
-                self._forget_what_has_not_begun()
+                with self.change:
+                    dropped = [task_id for batch in self.work for task_id in batch.tasks]
+                    self.work.clear()
+                    nodes = list(self._nodes.values())
+                for node in nodes:
+                    dropped += node.stop_gracefully()
+                self._unfinished.difference_update(dropped)
                 continue
             if not self._calls.empty():
                 self._calls.get()()
@@ -195,15 +201,6 @@ class RayBackend:
                 self.work.append(batch)
                 self.change.notify_all()
         return True
-
-    def _forget_what_has_not_begun(self) -> None:
-        with self.change:
-            dropped = [task_id for batch in self.work for task_id in batch.tasks]
-            self.work.clear()
-            nodes = list(self._nodes.values())
-        for node in nodes:
-            dropped += node.stop_gracefully()
-        self._unfinished.difference_update(dropped)
 
     def close(self) -> None:
         """End the workers of all nodes now, and leave the cluster. Closing twice is harmless."""

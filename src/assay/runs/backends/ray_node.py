@@ -19,7 +19,7 @@ from assay.model import DatabaseUrl
 from assay.ports import NeededDatabase, TaskDone, TaskLost
 from assay.runs.backends.batches import MOST_TASKS, Batch, Costs
 from assay.runs.backends.bundle import Bundle, chunks_of
-from assay.runs.backends.node import Delivery, NodeSettings, pack_batch
+from assay.runs.backends.node import NodeSettings, pack_batch
 from assay.runs.backends.ray_connection import first_line
 
 START_S = 120.0
@@ -84,7 +84,17 @@ class NodeThread(threading.Thread):
             self._start()
             while self._feed():
                 delivery = self._call("take", _TAKE_S)
-                self._deliver(delivery)
+                outcomes = list(delivery.outcomes)
+                with self._backend.change:
+                    for outcome in outcomes:
+                        batch = self._of_task.get(outcome.task_id)
+                        if batch is not None and batch.shared and isinstance(outcome, TaskDone):
+                            self._backend.costs.note(batch.name, outcome.took_s)
+                    self._drop([outcome.task_id for outcome in outcomes])
+                if outcomes:
+                    self._backend.deliver(outcomes)
+                if delivery.error is not None:
+                    raise delivery.error
         except AssayError as error:
             if not backend.closed:
                 backend.failed(self._named(error))
@@ -206,19 +216,6 @@ class NodeThread(threading.Thread):
                 if not self._call("locate", needed, bundle):
                     raise InputError(f"{url} could not be kept there: its files changed in the node's folder")
         self._located.add(url.text)
-
-    def _deliver(self, delivery: Delivery) -> None:
-        outcomes = list(delivery.outcomes)
-        with self._backend.change:
-            for outcome in outcomes:
-                batch = self._of_task.get(outcome.task_id)
-                if batch is not None and batch.shared and isinstance(outcome, TaskDone):
-                    self._backend.costs.note(batch.name, outcome.took_s)
-            self._drop([outcome.task_id for outcome in outcomes])
-        if outcomes:
-            self._backend.deliver(outcomes)
-        if delivery.error is not None:
-            raise delivery.error
 
     def _call(self, name: str, *arguments: object, timeout_s: float | None = None) -> Any:
         """Call the node. Raises what it raised, and Ray's errors where it is gone."""

@@ -177,7 +177,9 @@ class Search(Struct, kw_only=True):
         for _, place in order:
             if self.ended() or (self._until is not None and self.clock() >= self._until):
                 return
-            task = self._task(place)
+            work, verdict = self.works[place], self.evidence_of(place).verdict
+            prediction = self._held_against_gold(place)
+            task = replace(match_task(work.case, prediction, verdict, work.url, self.wanted), id=place)
             if batch and (len(batch) == _AT_ONCE or batch[0].database != task.database):
                 yield batch
                 batch = []
@@ -186,11 +188,6 @@ class Search(Struct, kw_only=True):
             batch.append(task)
         if batch:
             yield batch
-
-    def _task(self, place: int) -> Task:
-        work, verdict = self.works[place], self.evidence_of(place).verdict
-        prediction = self._held_against_gold(place)
-        return replace(match_task(work.case, prediction, verdict, work.url, self.wanted), id=place)
 
     def _held_against_gold(self, place: int) -> Prediction:
         """The answer, or a wrong one repaired."""

@@ -72,7 +72,15 @@ class Journal:
             self._size = self._sum = 0
             self._waiting: list[bytes] = []
             self._looked = 0.0
-            self.finished: dict[str, Finished] = self._read()
+            # The finished cases; a torn last line is cut off the file.
+            finished: dict[str, Finished] = {}
+            for line in read_lines(self.path):
+                length = len(line.content)
+                finished[line.digest] = Finished(number=line.number, start=line.start, length=length)
+                self._sum = crc32(line_of(line.digest, line.content, _CONTENTS[self.path.name]), self._sum)
+                self._size = line.start + length + len(_END)
+            os.ftruncate(self._descriptor, self._size)
+            self.finished: dict[str, Finished] = finished
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -166,17 +174,6 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _read(self) -> dict[str, Finished]:
-        """The finished cases; a torn last line is cut off the file."""
-        finished: dict[str, Finished] = {}
-        for line in read_lines(self.path):
-            length = len(line.content)
-            finished[line.digest] = Finished(number=line.number, start=line.start, length=length)
-            self._sum = crc32(line_of(line.digest, line.content, _CONTENTS[self.path.name]), self._sum)
-            self._size = line.start + length + len(_END)
-        os.ftruncate(self._descriptor, self._size)
-        return finished
 
 
 def read_lines(path: Path) -> Iterator[JournalLine]:

@@ -126,7 +126,33 @@ def columns_with_metrics(metrics: Collection[str]) -> dict[str, str]:
 def insert_run(connection: duckdb.DuckDBPyConnection, run: NamedRun, tables: Collection[str]) -> None:
     """Insert the rows of a run into those tables, which exist already. Raises RunError if its journal is damaged."""
     if RUNS in tables:
-        row = _run_row(run)
+        point, settings, made = run.point, run.point.settings, run.point.provenance
+        assert settings is not None
+        assert made is not None
+        asked, begun, finished = question_set(point), started_at(point), point.status == "finished"
+        names = ("cases", "correct", "incorrect", "unscored")
+        counts = {name: getattr(point, name) if finished else None for name in names}
+        rate = point.headline
+        row = {
+            "run": run.name,
+            "folder": str(run.folder),
+            "name": run_name(point),
+            "status": point.status,
+            "tags": settings.tags,
+            "started_at": None if begun is None else begun.replace(tzinfo=None),
+            "wall_s": made.wall_time_s,
+            "question_set": None if asked is None else asked.name,
+            "system": settings.predictions,
+            "database": settings.database,
+            **counts,
+            "headline_metric": point.headline_metric,
+            "headline": rate and rate.value,
+            "low": rate and rate.low,
+            "high": rate and rate.high,
+            "gates": len(point.gates),
+            "gates_missed": sum(not one.passed for one in point.gates),
+            "assay_version": made.assay_version,
+        }
         connection.execute(f"INSERT INTO {RUNS} VALUES ({', '.join('?' * len(row))})", list(row.values()))
     path = run.folder / journal.NAME
     if not set(tables) - {RUNS} or not path.exists():
@@ -147,36 +173,6 @@ def insert_run(connection: duckdb.DuckDBPyConnection, run: NamedRun, tables: Col
                     generate_subscripts({items}, 1) AS n FROM answer) ORDER BY row_number, n""",
                     [run.name],
                 )
-
-
-def _run_row(run: NamedRun) -> dict[str, object]:
-    point, settings, made = run.point, run.point.settings, run.point.provenance
-    assert settings is not None
-    assert made is not None
-    asked, begun, finished = question_set(point), started_at(point), point.status == "finished"
-    names = ("cases", "correct", "incorrect", "unscored")
-    counts = {name: getattr(point, name) if finished else None for name in names}
-    rate = point.headline
-    return {
-        "run": run.name,
-        "folder": str(run.folder),
-        "name": run_name(point),
-        "status": point.status,
-        "tags": settings.tags,
-        "started_at": None if begun is None else begun.replace(tzinfo=None),
-        "wall_s": made.wall_time_s,
-        "question_set": None if asked is None else asked.name,
-        "system": settings.predictions,
-        "database": settings.database,
-        **counts,
-        "headline_metric": point.headline_metric,
-        "headline": rate and rate.value,
-        "low": rate and rate.low,
-        "high": rate and rate.high,
-        "gates": len(point.gates),
-        "gates_missed": sum(not one.passed for one in point.gates),
-        "assay_version": made.assay_version,
-    }
 
 
 _Got = TypeVar("_Got")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from msgspec.structs import replace
 
 from assay.comparison import Answer, compare_leniently
 from assay.diagnosis.diagnoser import CauseFinder
 from assay.errors import DatabaseError
-from assay.model import STRICT, Case, ComparisonOptions, DatabaseUrl, Evidence, Prediction, Verdict
+from assay.model import STRICT, Case, ComparisonOptions, Evidence, Prediction, Verdict
 from assay.model.verdicts.witness import Refutation
 from assay.runs.workers.known_schemas import KnownSchemas
 from assay.runs.workers.witness_worker import WitnessTask, WitnessWorker, WitnessWorkerSettings
@@ -39,7 +37,22 @@ class MatchWorker:
         """What came of it. An answer that one gold accepts on every database need not be accepted by the others."""
         first: Refutation | None = None
         for gold in task.golds:
-            found = self._beside(gold, task)
+            leniency = task.options.leniency.over(self._options.leniency)
+            options = replace(self._options, columns=task.options.columns or self._options.columns, leniency=STRICT)
+            asked = WitnessTask(
+                first=gold,
+                second=task.predicted,
+                url=task.url,
+                seconds=task.witness.seconds,
+                seed=task.witness.seed,
+                max_rows=task.witness.max_rows,
+                options=options,
+                scratch=self._scratch,
+            )
+            found = self._as_compared(
+                self._worker(asked), replace(options, leniency=leniency), ordered=task.options.ordered
+            )
+            found = found if not found.differs else self._causes.named(found, asked, options)
             first = first or found
             if not first.differs:
                 return first
@@ -51,24 +64,6 @@ class MatchWorker:
     def close(self) -> None:
         """Close every connection. Closing twice is harmless."""
         self._worker.close()
-
-    def _beside(self, gold: str, task: MatchTask) -> Refutation:
-        leniency = task.options.leniency.over(self._options.leniency)
-        options = replace(self._options, columns=task.options.columns or self._options.columns, leniency=STRICT)
-        asked = WitnessTask(
-            first=gold,
-            second=task.predicted,
-            url=task.url,
-            seconds=task.witness.seconds,
-            seed=task.witness.seed,
-            max_rows=task.witness.max_rows,
-            options=options,
-            scratch=self._scratch,
-        )
-        found = self._as_compared(
-            self._worker(asked), replace(options, leniency=leniency), ordered=task.options.ordered
-        )
-        return found if not found.differs else self._causes.named(found, asked, options)
 
     def _as_compared(self, found: Refutation, options: ComparisonOptions, *, ordered: bool | None) -> Refutation:
         """The outcome under a comparison that the search does not know: what is forgiven is no difference."""
@@ -126,35 +121,28 @@ class MatchCauses:
             verdict=Verdict(outcome="incorrect", reason=found.witness.difference),
         )
         try:
-            told = finder.diagnose(evidence, task.url, self._is_right(found, task, task.url, options))
+            # Whether a query gives gold's result on the witness, and nothing else that is found quickly parts them. All
+            # such queries together may take what the pair itself may.
+            witness = found.witness
+            assert witness is not None
+            clock = Clock(task.seconds)
+
+            def is_right(query: str) -> bool:
+                if clock.is_over:
+                    return False
+                scratch = self._worker.made_again(witness)
+                result = None if scratch is None else scratch.execute(query).result
+                if scratch is None or result is None:
+                    return False
+                if not read_answers(scratch, task.first, witness.first).compare(result, options).equal:
+                    return False
+                again = replace(task, second=query, url=task.url, seconds=task.seconds * _LOOKED_AGAIN, max_rows=0)
+                return not self._worker(again).differs
+
+            told = finder.diagnose(evidence, task.url, is_right)
         except DatabaseError:  # the server for scratch schemas went away
             return found
         if told is None or told.notes or not any(cause.gold or cause.predicted for cause in told.causes):
             return found
         causes = tuple(cause for cause in told.causes if cause.kind not in ("other", "rewrite", "ambiguous_gold"))
         return replace(found, causes=causes, repair=told.repair)
-
-    def _is_right(
-        self, found: Refutation, task: WitnessTask, url: DatabaseUrl, options: ComparisonOptions
-    ) -> Callable[[str], bool]:
-        """Whether a query gives gold's result on the witness, and nothing else that is found quickly parts them.
-
-        All such queries together may take what the pair itself may.
-        """
-        witness = found.witness
-        assert witness is not None
-        clock = Clock(task.seconds)
-
-        def is_right(query: str) -> bool:
-            if clock.is_over:
-                return False
-            scratch = self._worker.made_again(witness)
-            result = None if scratch is None else scratch.execute(query).result
-            if scratch is None or result is None:
-                return False
-            if not read_answers(scratch, task.first, witness.first).compare(result, options).equal:
-                return False
-            again = replace(task, second=query, url=url, seconds=task.seconds * _LOOKED_AGAIN, max_rows=0)
-            return not self._worker(again).differs
-
-        return is_right

@@ -17,7 +17,7 @@ from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
 from assay.model import Execution, PairTiming
 from assay.model.verdicts.witness import Refutation
-from assay.ports import ChecksSuite, Diagnoser, Executions, Metric
+from assay.ports import Diagnoser, Executions, Metric
 from assay.runs.aggregate.summarize import with_summary
 from assay.runs.plan import Work
 from assay.runs.store.codec import encode_evidence, unpack_task
@@ -40,7 +40,14 @@ def set_up(settings: WorkerSettings) -> WorkerScorer:
     """Set up one worker: its engines open when first needed."""
     if not settings.plain_queries:
         _load_parsers(settings.metrics)
-    _tame_collector()
+    # Let the garbage collector run rarely: rows are many small objects without reference cycles. What was kept for a
+    # while, such as trees of queries, has cycles: such objects grow old before they are dropped, so that the older
+    # generations must not wait for tens of thousands of cases.
+    import gc
+
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 5, 5)
     return WorkerScorer(settings)
 
 
@@ -123,6 +130,11 @@ class WorkerScorer:
         )
 
     def _make_scorer(self, executor: Executor, golds: Executor | None = None) -> QueryScorer:
+        # What holds answers against the run's suite: one for all attempts, since its databases are its own.
+        if self._checker is None and self._settings.suite is not None:
+            from assay.runs.workers.suite_checking import SuiteChecker  # not every run has a suite
+
+            self._checker = SuiteChecker(self._settings.suite, self._settings.engines, self._settings.limits)
         return QueryScorer(
             executor,
             self._metrics,
@@ -132,18 +144,10 @@ class WorkerScorer:
             pulse=heartbeat,
             head_rows=self._settings.head_rows,
             diagnoser=_diagnoser(executor) if self._settings.diagnose else None,
-            suite=self._suite(),
+            suite=self._checker,
             schemas=KnownSchemas(executor),
             gold_executor=golds,
         )
-
-    def _suite(self) -> ChecksSuite | None:
-        """What holds answers against the run's suite: one for all attempts, since its databases are its own."""
-        if self._checker is None and self._settings.suite is not None:
-            from assay.runs.workers.suite_checking import SuiteChecker  # not every run has a suite
-
-            self._checker = SuiteChecker(self._settings.suite, self._settings.engines, self._settings.limits)
-        return self._checker
 
 
 def _diagnoser(executor: Executor) -> Diagnoser:
@@ -229,16 +233,3 @@ def _load_parsers(metrics: Sequence[str]) -> None:
 
 def _nothing() -> None:
     """Do nothing: most metrics need no parser."""
-
-
-def _tame_collector() -> None:
-    """Let the garbage collector run rarely: rows are many small objects without reference cycles.
-
-    What was kept for a while, such as trees of queries, has cycles: such objects grow old before they are dropped, so
-    that the older generations must not wait for tens of thousands of cases.
-    """
-    import gc
-
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 5, 5)

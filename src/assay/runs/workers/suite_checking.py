@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from assay.comparison import Answer
 from assay.engines.pool import heartbeat
 from assay.model import Case, Comparison, ComparisonOptions, Execution, Limits, Prediction, Result, Row
-from assay.model.databases.suite import Suite, SuiteCase, SuiteDatabase, SuiteFinding, SuiteLayout
+from assay.model.databases.suite import Suite, SuiteDatabase, SuiteFinding, SuiteLayout
 from assay.ports import ScratchDatabase
 from assay.runs.workers.trials import label_of, memory_scratch_maker, watched
 from assay.scoring.queries.gold_answers import GoldAnswer
@@ -60,46 +60,41 @@ class SuiteChecker:
             told = f"the answer hung or crashed there: its process {loss.message}"
             return SuiteFinding(databases=count, parted_by=names, difference=told)
         with watched(label, self._timeout_s * (len(case.golds) + 1) * count):
-            return self._checked(entry, case, query, layout, options)
+            scratch = self._scratch(layout)
+            agreed: list[list[bool]] = [[] for _ in case.golds]
+            first: tuple[SuiteDatabase, str] | None = None
+            for database in entry.databases:
+                if not scratch.fill(database.rows):
+                    why = "; ".join(scratch.refused) or "a constraint refuses a row"
+                    return SuiteFinding(problem=f"database {database.name} of the suite cannot be made here: {why}")
+                predicted = scratch.execute(query)
+                for number, gold in enumerate(case.golds):
+                    right = scratch.execute(gold)
+                    if right.result is None:
+                        why = right.failure.message if right.failure is not None else ""
+                        return SuiteFinding(problem=f"gold fails on database {database.name} of the suite: {why}")
+                    comparison = _compared(scratch, case, gold, right.result, predicted, options)
+                    equal = comparison is not None and comparison.equal
+                    agreed[number].append(equal)
+                    if not equal and first is None:
+                        first = (database, _told(right.result, predicted, comparison))
+            best = max(agreed, key=sum)
+            parted = tuple(one.name for one, equal in zip(entry.databases, best, strict=True) if not equal)
+            if not parted or first is None:
+                return SuiteFinding(databases=len(best), agreed=sum(best))
+            return SuiteFinding(
+                databases=len(best),
+                agreed=sum(best),
+                parted_by=parted,
+                difference=first[1],
+                witness=shown_rows(layout, first[0], (case.golds[agreed.index(best)], query)),
+            )
 
     def close(self) -> None:
         """Release the databases. Closing twice is harmless."""
         for scratch in self._scratches.values():
             scratch.close()
         self._scratches.clear()
-
-    def _checked(
-        self, entry: SuiteCase, case: Case, query: str, layout: SuiteLayout, options: ComparisonOptions
-    ) -> SuiteFinding:
-        scratch = self._scratch(layout)
-        agreed: list[list[bool]] = [[] for _ in case.golds]
-        first: tuple[SuiteDatabase, str] | None = None
-        for database in entry.databases:
-            if not scratch.fill(database.rows):
-                why = "; ".join(scratch.refused) or "a constraint refuses a row"
-                return SuiteFinding(problem=f"database {database.name} of the suite cannot be made here: {why}")
-            predicted = scratch.execute(query)
-            for number, gold in enumerate(case.golds):
-                right = scratch.execute(gold)
-                if right.result is None:
-                    why = right.failure.message if right.failure is not None else ""
-                    return SuiteFinding(problem=f"gold fails on database {database.name} of the suite: {why}")
-                comparison = _compared(scratch, case, gold, right.result, predicted, options)
-                equal = comparison is not None and comparison.equal
-                agreed[number].append(equal)
-                if not equal and first is None:
-                    first = (database, _told(right.result, predicted, comparison))
-        best = max(agreed, key=sum)
-        parted = tuple(one.name for one, equal in zip(entry.databases, best, strict=True) if not equal)
-        if not parted or first is None:
-            return SuiteFinding(databases=len(best), agreed=sum(best))
-        return SuiteFinding(
-            databases=len(best),
-            agreed=sum(best),
-            parted_by=parted,
-            difference=first[1],
-            witness=shown_rows(layout, first[0], (case.golds[agreed.index(best)], query)),
-        )
 
     def _scratch(self, layout: SuiteLayout) -> ScratchDatabase:
         found = self._scratches.pop(layout.database, None)

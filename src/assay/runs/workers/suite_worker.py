@@ -102,7 +102,14 @@ class SuiteWorker:
         label = label_of("suite", task.url.text, case.id)
         if (loss := heartbeat.lost(label)) is not None:
             return SuiteMade(case=replace(empty, why=f"a query hung or crashed: its process {loss.message}"))
-        known = self._database(task.url)
+        # What is known of the database; a reason where nothing can be tried for it.
+        if task.url.text not in self._known:
+            if len(self._known) >= _KEPT:
+                oldest = self._known.pop(next(iter(self._known)))
+                if isinstance(oldest, _Known):
+                    oldest.close()
+            self._known[task.url.text] = self._opened(task.url)
+        known = self._known[task.url.text]
         if isinstance(known, str):
             return SuiteMade(case=replace(empty, why=known))
         with watched(label, self._settings.seconds * _TIMES * max(1, len(case.golds))):
@@ -179,16 +186,6 @@ class SuiteWorker:
             seed=settings.seed,
             clock=Clock(settings.seconds),
         ).distil(most=most, trials=_TRIALS.get(known.scratch.dialect, 60), keeps=settings.keeps)
-
-    def _database(self, url: DatabaseUrl) -> _Known | str:
-        """What is known of the database; a reason where nothing can be tried for it."""
-        if url.text not in self._known:
-            if len(self._known) >= _KEPT:
-                oldest = self._known.pop(next(iter(self._known)))
-                if isinstance(oldest, _Known):
-                    oldest.close()
-            self._known[url.text] = self._opened(url)
-        return self._known[url.text]
 
     def _opened(self, url: DatabaseUrl) -> _Known | str:
         maker = memory_scratch_maker(self._settings.engines, url.scheme)

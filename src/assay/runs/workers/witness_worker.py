@@ -105,9 +105,23 @@ class WitnessWorker:
         if (loss := heartbeat.lost(label)) is not None:
             return Refutation(kind="unknown", why="lost", reason=f"a query hung or crashed: its process {loss.message}")
         if task.url is None:
-            return self._of_schema(task, label)
+            assert task.schema is not None
+            names = (task.dialect,) if task.dialect is not None else _OF_SCHEMA
+            found: Refutation | None = None
+            for name in names:
+                tried = self._refute(task, task.schema, name, label, None)
+                if found is None or tried.why not in ("unreadable", "fails", "no_engine"):
+                    found = tried
+                if found.why not in ("unreadable", "fails"):
+                    break
+            assert found is not None
+            return found
         try:
-            return self._of_database(task, task.url, label)
+            schema = self._schemas.get(task.url.text) or declared_schema(self._executor, task.url)
+            if isinstance(schema, str):
+                return Refutation(kind="unknown", why="no_schema", reason=schema)
+            self._schemas[task.url.text] = schema
+            return self._refute(task, schema, task.url.scheme, label, task.url)
         finally:
             if not self._settings.remember:
                 self._executor.close()
@@ -136,26 +150,6 @@ class WitnessWorker:
         if server is None:
             return None
         return partial(server.scratch_on_server, scratch.url, prefix=scratch.prefix), scratch.dialect, scratch.prefix
-
-    def _of_schema(self, task: WitnessTask, label: bytes) -> Refutation:
-        assert task.schema is not None
-        names = (task.dialect,) if task.dialect is not None else _OF_SCHEMA
-        found: Refutation | None = None
-        for name in names:
-            tried = self._refute(task, task.schema, name, label, None)
-            if found is None or tried.why not in ("unreadable", "fails", "no_engine"):
-                found = tried
-            if found.why not in ("unreadable", "fails"):
-                break
-        assert found is not None
-        return found
-
-    def _of_database(self, task: WitnessTask, url: DatabaseUrl, label: bytes) -> Refutation:
-        schema = self._schemas.get(url.text) or declared_schema(self._executor, url)
-        if isinstance(schema, str):
-            return Refutation(kind="unknown", why="no_schema", reason=schema)
-        self._schemas[url.text] = schema
-        return self._refute(task, schema, url.scheme, label, url)
 
     def _refute(
         self, task: WitnessTask, schema: DatabaseSchema, engine: str, label: bytes, url: DatabaseUrl | None
@@ -200,7 +194,9 @@ class WitnessWorker:
             for table, columns in filled.items():
                 held = real_table(self._executor, url, table, columns, most=_REAL_ROWS)
                 if held is not None:
-                    tables[_plain(table)] = held
+                    # A table's name without quotes and without its schema, in lower case.
+                    last = table.rpartition('."')[2] if '."' in table else table
+                    tables[last.strip('"').replace('""', '"').lower()] = held
             return RealData(tables=tables, selects=(self._selects(url, task.first), self._selects(url, task.second)))
         finally:
             begin(label, task.seconds * _TIMES)  # the queries had times of their own
@@ -209,9 +205,3 @@ class WitnessWorker:
         """Whether the query finds something in the real data."""
         result = self._executor.execute(url, query).result
         return result is not None and not finds_nothing(result.rows)
-
-
-def _plain(name: str) -> str:
-    """A table's name without quotes and without its schema, in lower case."""
-    last = name.rpartition('."')[2] if '."' in name else name
-    return last.strip('"').replace('""', '"').lower()
