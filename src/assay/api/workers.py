@@ -9,8 +9,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeAlias
 
-from msgspec.structs import replace
-
 from assay import registry
 from assay.engines.execution_cache.folder import DEFAULT_BYTES, CacheFolder
 from assay.engines.pool.pool import WorkerPool
@@ -76,31 +74,14 @@ def make_pool(
     workers: int,
     *,
     remember: bool = True,
-    head_rows: int | None = None,
-    plain_queries: bool = False,
-    diagnose: bool | None = None,
-    cache: CacheFolder | None = None,
+    diagnose: bool = True,
 ) -> WorkerPool:
     """A pool of workers that judge cases; it is not started yet.
 
     ``remember`` False: no result is kept from task to task; ``diagnose``: whether the causes of wrong answers are
-    looked for, None where results are kept; ``head_rows`` and ``plain_queries``: see `OwnInputs`; ``cache``:
-    executions that runs share.
-
-    Raises InputError for an unknown metric.
+    looked for. Raises InputError for an unknown metric.
     """
-    settings = worker_settings(
-        options,
-        limits,
-        metrics,
-        remember=remember,
-        head_rows=head_rows,
-        plain_queries=plain_queries,
-        cache=cache,
-    )
-    if diagnose is not None:
-        settings = replace(settings, diagnose=diagnose)
-    return local_pool(settings, workers)
+    return local_pool(worker_settings(options, limits, metrics, remember=remember, diagnose=diagnose), workers)
 
 
 def worker_settings(
@@ -124,7 +105,7 @@ def worker_settings(
         plain_queries=plain_queries,
         execution_cache=cache,
         remember=remember,
-        diagnose=diagnose and remember,
+        diagnose=diagnose,
     )
 
 

@@ -99,7 +99,7 @@ class _Unexpected(Exception):
         super().__init__(error)
 
 
-def _verb(place: str, short_help: str, *, panel: str, ends: Ending, name: str | None = None) -> Listed:
+def _verb(place: str, short_help: str, *, panel: str, ends: Ending) -> Listed:
     """A verb, from where its function is: ``module.function`` within `assay.cli`."""
     module, _, function = place.rpartition(".")
 
@@ -108,13 +108,11 @@ def _verb(place: str, short_help: str, *, panel: str, ends: Ending, name: str | 
 
         verb = ungrouped(getattr(import_module(f"assay.cli.{module}"), function))
         alone = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-        command = alone.command(
-            name or function, short_help=short_help, epilog=ends.text, cls=Verb, rich_help_panel=panel
-        )
+        command = alone.command(function, short_help=short_help, epilog=ends.text, cls=Verb, rich_help_panel=panel)
         command(_kept_apart(verb))
         return typer.main.get_command(alone)
 
-    return Listed(name=name or function, short_help=short_help, panel=panel, make=make)
+    return Listed(name=function, short_help=short_help, panel=panel, make=make)
 
 
 def _kept_apart(verb: Callable[..., None]) -> Callable[..., None]:

@@ -19,7 +19,7 @@ from assay.model.runs.gate import HEADLINE
 from assay.settings import GateSettings, Settings, place_of
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 GATE_MISSED: Final = 1
 """The exit status of a verb that finished and found a gate missed."""
@@ -131,12 +131,12 @@ def _value(where: str, metric: str, given: float | str, run: RunSettings | None)
     return value
 
 
-def print_gates(results: Sequence[GateResult], *, console: Console | None = None) -> None:
+def print_gates(results: Sequence[GateResult]) -> None:
     """Print the table of gates alone, as in the summary of a run. Prints nothing without gates."""
     if results:
         from assay.reports.console.gates import print_table
 
-        print_table(results, console=console)
+        print_table(results)
 
 
 def exit_for(results: Sequence[GateResult]) -> None:

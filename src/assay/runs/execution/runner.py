@@ -21,7 +21,7 @@ from assay.runs.execution.strengths import Search, awaits_search, has_untried_re
 from assay.runs.execution.timing import time_pairs
 from assay.runs.plan import Job, OnProgress, TextReading, Waiting, Work, plan_places, to_judge
 from assay.runs.progress import Progress, TimeLeft, counted
-from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence, pack_task
+from assay.runs.store.codec import decode_evidence, encode_evidence, pack_task
 from assay.runs.store.journal import Journal, LazyEvidence, damaged
 from assay.runs.workers.worker_tasks import CaseOutcome
 from assay.scoring.queries.metric_scores import Scorer
@@ -278,12 +278,12 @@ class CaseRunner:
         return self._decoded(self._line(place), place)
 
     def _decoded(self, line: bytes, place: int) -> Evidence:
-        work = self.works[place]
-        if self.job.scorer is None:
-            return decode_findings(line, work.case, work.prediction)
-        # What scores in this process may read more of the prediction, which is in the line alone.
-        evidence = decode_evidence(line)
-        return replace(evidence, case=work.case, prediction=replace(evidence.prediction, origin=work.prediction.origin))
+        work, evidence = self.works[place], decode_evidence(line)
+        prediction = work.prediction
+        if self.job.scorer is not None:
+            # What scores in this process may read more of the prediction, which is in the line alone.
+            prediction = replace(evidence.prediction, origin=prediction.origin)
+        return replace(evidence, case=work.case, prediction=prediction)
 
     def time(self) -> None:
         """Time the pairs that efficiency metrics wait for."""

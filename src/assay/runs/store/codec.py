@@ -95,12 +95,8 @@ def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
 
 def decode_evidence(line: bytes) -> Evidence:
     """The evidence of one line. Raises RunError where the line does not hold one."""
-    return _unpacked(line, decode_value(of_today(line), Evidence))
-
-
-def _unpacked(line: bytes, evidence: Evidence) -> Evidence:
-    """With the cells as they were: most lines have none that JSON could not hold."""
-    if not any(mark in line for mark in PACKED):
+    evidence = decode_value(of_today(line), Evidence)
+    if not any(mark in line for mark in PACKED):  # most lines have no cell that JSON could not hold
         return evidence
     return _with_rows(evidence, lambda row: tuple(map(cell_from_json, row)))
 
@@ -111,23 +107,6 @@ def of_today(line: bytes) -> bytes:
     Evidence does not mention LLMs, whose failures are kept with their opinions.
     """
     return line.replace(_BLAME_OF_BEFORE, _BLAME)
-
-
-@lru_cache(maxsize=1)
-def _findings() -> type[msgspec.Struct]:
-    """The fields of `Evidence` besides the case and the prediction."""
-    held = [field for field in msgspec.structs.fields(Evidence) if field.name not in ("case", "prediction")]
-    return msgspec.defstruct(
-        "Findings",
-        [(field.name, field.type) if field.required else (field.name, field.type, field.default) for field in held],
-        frozen=True,
-    )
-
-
-def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence:
-    """As `decode_evidence`, with the case and the prediction given: not reading them saves half the work."""
-    found = decode_value(of_today(line), _findings())
-    return _unpacked(line, Evidence(case=case, prediction=prediction, **msgspec.structs.asdict(found)))
 
 
 def encode_value(value: object) -> bytes:
