@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay import registry
-from assay.errors import MissingDependency, UsageError
+from assay.errors import MissingDependency, UsageError, did_you_mean
 from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
@@ -74,8 +73,7 @@ class Run:
             }
             if metric not in known:
                 own = self.settings.metrics
-                near = get_close_matches(metric, own, n=1) or get_close_matches(metric, sorted(known), n=1)
-                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                hint = did_you_mean(metric, own) or did_you_mean(metric, sorted(known))
                 raise UsageError(f"there is no metric {metric!r}{hint}: the run has {', '.join(own) or 'none'}")
         return found
 

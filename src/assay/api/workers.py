@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,7 +12,7 @@ from assay import registry
 from assay.engines.execution_cache.folder import DEFAULT_BYTES, CacheFolder
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers, dismiss_ahead
-from assay.errors import DatabaseError, InputError, UsageError
+from assay.errors import DatabaseError, InputError, UsageError, did_you_mean
 from assay.model import ComparisonOptions, DatabaseUrl, Limits
 from assay.ports import Backend
 from assay.runs import SETUP
@@ -33,8 +32,7 @@ def locator(databases: DatabasesInput) -> tuple[Locate, str]:
     def locate(db_id: str | None) -> DatabaseUrl:
         if db_id in urls:
             return urls[db_id]
-        close = get_close_matches(db_id or "", urls, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        hint = did_you_mean(db_id or "", urls)
         raise InputError(f"no database is given for db_id {db_id!r}{hint}: there is {', '.join(sorted(urls))}")
 
     return locate, ", ".join(f"{name}: {url}" for name, url in sorted(urls.items()))

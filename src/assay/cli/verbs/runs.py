@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.errors import InputError, RunError, UsageError
+from assay.errors import InputError, RunError, UsageError, did_you_mean
 from assay.reports.files import replace_file
 
 if TYPE_CHECKING:
@@ -102,9 +101,8 @@ def _selected(
 
 def _instead(wanted: str, known: set[str]) -> str:
     """A hint with the closest known name, or with all of them."""
-    close = get_close_matches(wanted, known, n=1)
-    if close:
-        return f" (did you mean {close[0]!r}?)"
+    if close := did_you_mean(wanted, known):
+        return close
     return f": there is {', '.join(sorted(known)[:20])}" if known else ": there is none at all"
 
 

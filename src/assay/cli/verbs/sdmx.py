@@ -109,12 +109,13 @@ def sdmx(
     access = Access.gathered(user=None, password=None, token=token, needed=False)
     if settings.predictions is None and settings.system is None:
         raise UsageError("--predictions or --system must be given: see  assay sdmx --help")
+    opened = None
+    if settings.system is not None:
+        opened = registry.open_system(settings.system, access.system_options(settings))
     run_selections(
         replace(settings, cases=str(cases)),
         selection,
-        system=None
-        if settings.system is None
-        else registry.open_system(settings.system, access.system_options(settings)),
+        system=opened,
         overwrite=overwrite,
         rescore=rescore,
         as_json=as_json,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options.declared import AsJson, Only, Quiet
-from assay.errors import InputError, UsageError
+from assay.errors import InputError, UsageError, did_you_mean
 from assay.settings import Settings
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def show(
         _print_totals(read, as_json=as_json)
         return
     if case not in read.cases:
-        raise InputError(f"the suite {suite} has no case {case!r}{_closest(case, list(read.cases))}")
+        raise InputError(f"the suite {suite} has no case {case!r}{did_you_mean(case, read.cases)}")
     if as_json:
         import msgspec
 
@@ -185,10 +185,3 @@ def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
     if case.why:
         lines.append(f"no database: {case.why}")
     typer.echo("\n".join(map(visible, lines)))
-
-
-def _closest(name: str, known: list[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
