@@ -39,8 +39,7 @@ def view(
         raise UsageError(f"--idle {idle:g}: expected a number of seconds above 0, or no --idle at all")
     try:
         runs = [run, candidate] if candidate is not None else [run]
-        from assay.cli.view.drawing import draw_report
-        from assay.cli.view.folder import FolderSite, holds_runs
+        from assay.cli.view.folder import FolderSite, draw_report, holds_runs
         from assay.cli.view.server import LivePage, OnePage, ReportServer, Site
 
         many = len(runs) == 1 and holds_runs(runs[0])
