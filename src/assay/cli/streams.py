@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -41,6 +42,16 @@ def flush_streams() -> OSError | None:
                 _to_nowhere(stream.fileno())
                 stream.flush()
     return trouble
+
+
+def print_bytes(pieces: Iterable[bytes]) -> None:
+    """Print bytes unchanged, as long as somebody reads them: reports are UTF-8 whatever the terminal's encoding."""
+    sys.stdout.flush()
+    for piece in pieces:
+        if is_abandoned(sys.stdout):
+            return
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
 
 
 def is_abandoned(stream: TextIO) -> bool:

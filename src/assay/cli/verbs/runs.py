@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.streams import print_bytes
 from assay.errors import InputError, RunError, UsageError, did_you_mean
-from assay.reports.files import replace_file
 
 if TYPE_CHECKING:
     from assay.model import HistoryPoint
@@ -51,22 +50,16 @@ def runs(  # one parameter an option
         raise UsageError("--experiment was given without --mlflow URI: there is nothing to export to")
     shown = _selected(folder, tags=tag or (), name=name, cases=cases, metric=metric)
     if html is not None:
+        from assay.cli.output import deliver, say_written
         from assay.reports.html.history import runs_html
 
-        content = runs_html(shown, folder=str(folder))
-        try:
-            html.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(html, content)
-        except OSError as error:
-            raise InputError(f"{html}: the page cannot be written there ({error.strerror})") from error
-        typer.echo(f"wrote {html}", err=True)
+        say_written(deliver([("html", html)], lambda _: runs_html(shown, folder=str(folder))), on_stderr=True)
     if mlflow is not None:
         _export(shown, mlflow, experiment)
     if as_json:
         from assay.reports.json.history import runs_json
 
-        sys.stdout.buffer.write(runs_json(shown, folder=str(folder)))
-        sys.stdout.buffer.flush()
+        print_bytes([runs_json(shown, folder=str(folder))])
     elif html is None and mlflow is None:
         from assay.reports.console.history import print_runs
 

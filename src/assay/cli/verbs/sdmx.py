@@ -12,7 +12,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.cli.options.declared import AsJson, Only, Overwrite, Quiet, ReportFlags, Rescore, Token
+from assay.cli.options.declared import AsJson, Only, Overwrite, Quiet, ReportFlags, Rescore, Token, check_one_source
 from assay.cli.options.gates import GateFlags
 from assay.errors import UsageError
 from assay.settings import Settings
@@ -101,8 +101,7 @@ def sdmx(
     from assay.cli.options.access import Access
     from assay.scoring.selections.metrics import selection_metrics
 
-    if settings.predictions is not None and settings.system is not None:
-        raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
+    check_one_source(settings)
     computed = [metric.name for metric in selection_metrics(on_data=selection.data is not None)]
     keeper = keeper_of(gates.gathered(), computed, baseline=gates.baseline, output=settings.output)
     targets = reports.targets()

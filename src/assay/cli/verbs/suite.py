@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options.declared import AsJson, Only, Quiet
+from assay.cli.options.declared import AsJson, Only, Quiet, file_options
 from assay.errors import InputError, UsageError, did_you_mean
 from assay.settings import Settings
 
@@ -61,11 +61,9 @@ def build(  # one parameter an option
         raise UsageError(f"--preserve is {keeps!r}: write 'observed' or 'declared'")
     if not runs and settings.db is None:
         raise UsageError("--db must be given where no run is: it says where the cases' data is")
-    from assay.api.inputs import FileOptions
     from assay.api.suites import build_suite
     from assay.cli.progress import progress
 
-    files = FileOptions(case_format=settings.case_format, case_fields=settings.case_fields, limit=settings.limit)
     with progress(quiet=quiet) as on_progress:
         made = build_suite(
             cases,
@@ -79,7 +77,7 @@ def build(  # one parameter an option
             seed=seed,
             columns="strict" if settings.columns == "strict" else "any",
             workers=settings.workers,
-            files=files,
+            files=file_options(settings),
             overwrite=overwrite,
             on_progress=on_progress,
         )

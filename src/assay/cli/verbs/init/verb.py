@@ -13,7 +13,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from assay.cli.options.declared import Only
+from assay.cli.options.declared import Only, check_one_source
 from assay.cli.options.evidence import EvidenceFlags
 from assay.cli.options.gates import GateFlags
 from assay.cli.verbs.init.found import FILE_SCHEMES, Found
@@ -52,8 +52,7 @@ def init(  # one parameter an option
 
     if settings.db is None:
         raise UsageError("--db must be given: the database on which the queries run, such as sqlite:///shop.sqlite")
-    if settings.predictions is not None and settings.system is not None:
-        raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
+    check_one_source(settings)
     if output.suffix.lower() not in (".yaml", ".yml"):
         raise UsageError(f"--output is {output}: write a name that ends in .yaml")
     if output.exists() and not overwrite:
