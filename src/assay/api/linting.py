@@ -25,7 +25,7 @@ from assay.linting.apply import OtherAnswer, applied
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintAccuracy, LintFinding, LintGap, LintOptions, LintReport
 from assay.ports import Task, TaskDone
-from assay.runs.plan import Job, Work
+from assay.runs.plan import Job, Work, databases_of
 from assay.runs.progress import Progress
 from assay.runs.store.codec import encode_value, identity_of
 from assay.runs.workers.lint_worker import LINT_SETUP, LintTask, LintWorkerSettings
@@ -165,22 +165,15 @@ def _located(cases: Sequence[Case], databases: DatabasesInput | None) -> list[Da
     """Each case's database. Raises InputError, naming a case without one."""
     if databases is None:
         return [None] * len(cases)
-    locate, _ = locator(databases)
-    found: dict[str | None, DatabaseUrl] = {}
-    for case in cases:
-        if case.database not in found:
-            try:
-                found[case.database] = locate(case.database)
-            except InputError as error:
-                raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
-    for url in {url.scheme: url for url in found.values()}.values():
+    named = databases_of(cases, locator(databases)[0])
+    for url in {one.url.scheme: one.url for one in named.values()}.values():
         # An unknown scheme is a mistake of the caller, not of one database. So is a driver that is not installed, which
         # opening tells; nothing is asked of a server.
         engine = registry.engine_class(url)
         if not (isinstance(engine, type) and issubclass(engine, DatabaseFile)):
             with suppress(DatabaseError):
                 engine.open(url, Limits()).close()
-    return [found[case.database] for case in cases]
+    return [named[case.database].url for case in cases]
 
 
 def _loaded(runs: RunsInput) -> list[tuple[str, Run]]:

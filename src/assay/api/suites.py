@@ -21,6 +21,7 @@ from assay.errors import InputError, UsageError
 from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Limits, quoted
 from assay.model.databases.suite import Suite, SuiteAssumption, SuiteCase
 from assay.ports import Task, TaskDone
+from assay.runs.plan import databases_of
 from assay.runs.progress import Progress
 from assay.runs.store.suite_folder import check_place, read_suite, write_suite
 from assay.runs.workers.suite_worker import SUITE_SETUP, SuiteMade, SuiteTask, SuiteWorkerSettings
@@ -224,18 +225,9 @@ def _located(cases: Sequence[Case], databases: DatabasesInput) -> list[DatabaseU
     """Each case's database. Raises InputError, naming a case without one, and for a database that cannot be read."""
     if not cases:
         raise InputError("the question set has no case")
-    locate, _ = locator(databases)
-    found: dict[str | None, DatabaseUrl] = {}
-    origins: dict[str, str | None] = {}
-    for case in cases:
-        if case.database not in found:
-            try:
-                url = found[case.database] = locate(case.database)
-            except InputError as error:
-                raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
-            origins.setdefault(url.text, case.origin)
-    check_databases(found.values(), origins)
-    return [found[case.database] for case in cases]
+    named = databases_of(cases, locator(databases)[0])
+    check_databases([one.url for one in named.values()], {one.url.text: one.origin for one in named.values()})
+    return [named[case.database].url for case in cases]
 
 
 def _engine(urls: Sequence[DatabaseUrl], engines: dict[str, str]) -> str:
