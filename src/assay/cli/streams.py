@@ -48,16 +48,12 @@ def print_bytes(pieces: Iterable[bytes]) -> None:
     """Print bytes unchanged, as long as somebody reads them: reports are UTF-8 whatever the terminal's encoding."""
     sys.stdout.flush()
     for piece in pieces:
-        if is_abandoned(sys.stdout):
+        # Whether the reader of a stream is known to be gone, so that no more need be made for it.
+        raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+        if isinstance(raw, _Forgiving) and raw.abandoned:
             return
         sys.stdout.buffer.write(piece)
     sys.stdout.buffer.flush()
-
-
-def is_abandoned(stream: TextIO) -> bool:
-    """Whether the reader of a stream is known to be gone, so that no more need be made for it."""
-    raw = getattr(getattr(stream, "buffer", None), "raw", None)
-    return isinstance(raw, _Forgiving) and raw.abandoned
 
 
 class _Forgiving(io.FileIO):

@@ -104,16 +104,6 @@ def with_strength(evidence: Evidence, found: Refutation, wanted: WitnessSettings
     return replace(evidence, verdict=verdict, refutation=replace(found, budget_s=wanted.seconds))
 
 
-def with_tried_repair(evidence: Evidence, found: Refutation) -> Evidence:
-    """The evidence of a wrong answer with what came of looking for a witness that parts its repair from gold."""
-    diagnosis = evidence.diagnosis
-    if diagnosis is None or diagnosis.repair is None:
-        return evidence
-    told = found.reason + (f"; differs where {found.causes[0].message}" if found.causes else "")
-    repair = replace(diagnosis.repair, strength=strength_of(found), elsewhere=told if found.differs else "")
-    return replace(evidence, diagnosis=replace(diagnosis, repair=repair))
-
-
 class Search(Struct, kw_only=True):
     """Looks for witnesses of a run's matches, and of the repairs that would make others match."""
 
@@ -199,7 +189,14 @@ class Search(Struct, kw_only=True):
 
     def _with(self, place: int, found: Refutation) -> Evidence:
         if place in self.repairs:
-            return with_tried_repair(self.evidence_of(place), found)
+            # The evidence of a wrong answer with what came of looking for a witness that parts its repair from gold.
+            evidence = self.evidence_of(place)
+            diagnosis = evidence.diagnosis
+            if diagnosis is None or diagnosis.repair is None:
+                return evidence
+            told = found.reason + (f"; differs where {found.causes[0].message}" if found.causes else "")
+            repair = replace(diagnosis.repair, strength=strength_of(found), elsewhere=told if found.differs else "")
+            return replace(evidence, diagnosis=replace(diagnosis, repair=repair))
         return with_score(with_strength(self.evidence_of(place), found, self.wanted))
 
     def _say(self, total: int, finished: int) -> None:

@@ -95,18 +95,12 @@ def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
 
 def decode_evidence(line: bytes) -> Evidence:
     """The evidence of one line. Raises RunError where the line does not hold one."""
-    evidence = decode_value(of_today(line), Evidence)
+    # Failures get their present names, since they are compared. Evidence does not mention LLMs, whose failures are
+    # stored with their opinions.
+    evidence = decode_value(line.replace(_BLAME_OF_BEFORE, _BLAME), Evidence)
     if not any(mark in line for mark in PACKED):  # most lines have no cell that JSON could not hold
         return evidence
     return _with_rows(evidence, lambda row: tuple(map(cell_from_json, row)))
-
-
-def of_today(line: bytes) -> bytes:
-    """A line of evidence with its failures under their present names: they are compared, so names must be unique.
-
-    Evidence does not mention LLMs, whose failures are kept with their opinions.
-    """
-    return line.replace(_BLAME_OF_BEFORE, _BLAME)
 
 
 def encode_value(value: object) -> bytes:

@@ -51,7 +51,7 @@ class Found(Struct, frozen=True, kw_only=True):
     @property
     def secrets(self) -> tuple[str, ...]:
         """The settings that hold a secret, and not only a reference to the environment."""
-        return settings_with_secrets(self.settings)
+        return tuple(_with_secrets(self.settings))
 
 
 def look_at(cases: Path, settings: Settings) -> Found:
@@ -179,11 +179,6 @@ _SCHEME = re.compile(r"(?:bearer|basic|token|apikey)(?=\s|$)", re.IGNORECASE)
 """What comes before the secret in the value of a header."""
 _NAMED_VALUE = re.compile(r"""(?<![\w.-])(?P<name>[\w.-]+)["']?(?:\s*[=:]\s*|\s+)["']?(?=(?P<value>[^\s"'&;{}]+))""")
 """A name with its value: in a query string, in JSON, or in the arguments of a command."""
-
-
-def settings_with_secrets(settings: Settings) -> tuple[str, ...]:
-    """The settings that hold a secret, and not only a reference to the environment."""
-    return tuple(_with_secrets(settings))
 
 
 def _with_secrets(settings: Settings) -> Iterator[str]:

@@ -61,7 +61,7 @@ def init(  # one parameter an option
     found = look_at(cases, replace(settings, output=None if run is None else str(run)))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        text = settings_text(found, output.parent)
+        text = "\n".join(_lines(found, output.parent)) + "\n"
         replace_file(output, text.encode(), mode=0o600 if found.secrets else None)
     except OSError as error:
         raise InputError(f"{output}: the settings cannot be written there ({error.strerror})") from error
@@ -88,11 +88,6 @@ _PLAIN = re.compile(r"(?:[A-Za-z_]|\.{0,2}/)(?:[\w./@+{}=?-]|:(?=\S)| (?=[\w./])
 _WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", ".inf", ".nan"})
 _UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 """What no YAML file may hold as it stands."""
-
-
-def settings_text(found: Found, folder: Path) -> str:
-    """The file, with its paths relative to the folder it is written to."""
-    return "\n".join(_lines(found, folder)) + "\n"
 
 
 def with_sections(settings: Settings, evidence: EvidenceFlags, gates: GateFlags) -> Settings:
