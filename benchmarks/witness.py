@@ -22,7 +22,7 @@ import assay
 from assay import registry
 from assay.engines.pool.pool import WorkerPool
 from assay.model import DatabaseUrl, Limits
-from assay.model.verdicts.witness import Refutation
+from assay.model.witness import Refutation
 from assay.ports import Task, TaskDone
 from assay.runs.workers.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings
 

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     )
     from assay.model.databases.suite import Suite, SuiteCase, SuiteDatabase
     from assay.model.lint import LintFinding, LintReport
-    from assay.model.verdicts.witness import Assumption, Refutation, Witness, WitnessTable
+    from assay.model.witness import Assumption, Refutation, Witness, WitnessTable
     from assay.reports.mlflow import MlflowExport
 
 __all__ = [
@@ -201,7 +201,7 @@ _HOMES = {
     "assay.api.suites": ("build_suite", "load_suite"),
     "assay.model.databases.suite": ("Suite", "SuiteCase", "SuiteDatabase"),
     "assay.api.systems": ("open_system",),
-    "assay.model.verdicts.witness": ("Assumption", "Refutation", "Witness", "WitnessTable"),
+    "assay.model.witness": ("Assumption", "Refutation", "Witness", "WitnessTable"),
     "assay.model.lint": ("LintFinding", "LintReport"),
     "assay.reports.mlflow": ("MlflowExport",),
     "assay.errors": tuple(

@@ -14,7 +14,7 @@ import pytest
 import assay
 from assay.errors import DatabaseError, InputError, UsageError
 from assay.model import DatabaseUrl
-from assay.model.verdicts.witness import WitnessSettings
+from assay.model.witness import WitnessSettings
 
 pytestmark = pytest.mark.slow
 

@@ -22,7 +22,7 @@ from pages import Page
 
 from assay.model import Evidence, MetricInfo, Proof, Result, Run, Strength
 from assay.model.verdicts.diagnosis import Cause, Repair, RepairStep
-from assay.model.verdicts.witness import Assumption, Refutation, Witness, WitnessTable
+from assay.model.witness import Assumption, Refutation, Witness, WitnessTable
 from assay.registry import reporter
 from assay.reports.blocks.run import RunReport
 from assay.reports.console.run import plain_summary

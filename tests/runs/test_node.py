@@ -16,7 +16,7 @@ from assay.api.workers import worker_settings
 from assay.engines.sqlite import SqliteEngine
 from assay.errors import AssayError, DatabaseError, InputError
 from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Limits, Prediction
-from assay.model.verdicts.witness import Refutation, WitnessSettings
+from assay.model.witness import Refutation, WitnessSettings
 from assay.ports import NeededDatabase, Task, TaskDone
 from assay.runs.aggregate.summarize import Summarizer
 from assay.runs.backends import node as node_module

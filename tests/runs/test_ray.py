@@ -26,7 +26,7 @@ import pytest
 import assay
 from assay.errors import InputError, RunError
 from assay.model import Case
-from assay.model.verdicts.witness import WitnessSettings
+from assay.model.witness import WitnessSettings
 from assay.runs.backends import ray_connection
 from assay.runs.progress import Progress
 from ports import free_port

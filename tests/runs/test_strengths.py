@@ -17,7 +17,7 @@ from assay.cli.options.evidence import WitnessFlags
 from assay.errors import InputError, UsageError
 from assay.model import Case, CaseOptions, DatabaseUrl, Evidence, Leniency, Prediction, Result, Verdict
 from assay.model.verdicts.summary import summarized
-from assay.model.verdicts.witness import AFTER_WITNESSES, Refutation, Witness, WitnessSettings
+from assay.model.witness import AFTER_WITNESSES, Refutation, Witness, WitnessSettings
 from assay.platform import spool
 from assay.ports import Task, TaskDone, TaskLost
 from assay.reports.text.explanation import explanation_of

@@ -9,7 +9,7 @@ from functools import lru_cache
 from assay.engines.duckdb import DuckdbEngine
 from assay.engines.sqlite import SqliteEngine
 from assay.model import DatabaseSchema, Row
-from assay.model.verdicts.witness import Refutation
+from assay.model.witness import Refutation
 from assay.ports import ScratchDatabase
 from assay.scoring.queries.possible_answers import read_answers
 from assay.sql.schema.ddl import read_ddl

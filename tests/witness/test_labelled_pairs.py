@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from looking import look
 
-from assay.model.verdicts.witness import Refutation
+from assay.model.witness import Refutation
 
 from .random_databases import differences, schema_of
 

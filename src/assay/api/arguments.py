@@ -9,7 +9,7 @@ from typing import get_args
 from assay import registry
 from assay.errors import UsageError
 from assay.model import ColumnRule, MetricInfo
-from assay.model.verdicts.witness import AFTER_WITNESSES, MOST_ROWS, WitnessSettings
+from assay.model.witness import AFTER_WITNESSES, MOST_ROWS, WitnessSettings
 from assay.ports import Metric
 from assay.runs.store.results_table import REPEAT_COLUMN, RESULT_COLUMNS
 

@@ -63,7 +63,7 @@ from assay.model import (
 )
 from assay.model.databases.suite import SUITE_MATCH
 from assay.model.lint import LintOptions
-from assay.model.verdicts.witness import ScratchServer, WitnessSettings
+from assay.model.witness import ScratchServer, WitnessSettings
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.plan import Database, Job, Locate, OnProgress, TextReading, Works, databases_of, works_of
@@ -115,7 +115,7 @@ def evaluate(
 
     Args:
         cases: a file of any format (docs/reference/formats.md), or `Case` values or mappings of them. A package
-            that reads both sides itself gives `OwnInputs`.
+            that reads both sides itself gives `assay.api.inputs.OwnInputs`.
         predictions: a live system (`open_system`), a file, a mapping from case id to query,
             predictions or mappings of them, query texts in the cases' order, or a callable that
             takes a Case and returns its query. None: they are in the cases' own file.

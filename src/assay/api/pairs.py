@@ -13,7 +13,7 @@ from assay.api.workers import check_databases, make_pool
 from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, InputError, UsageError
 from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
-from assay.model.verdicts.witness import Refutation, WitnessSettings
+from assay.model.witness import Refutation, WitnessSettings
 from assay.ports import Executions, Task, TaskDone
 from assay.reports.text.pair import HEAD_ROWS
 from assay.runs.execution.strengths import SAME_TEXT, is_same_text, match_task, with_strength

@@ -18,7 +18,7 @@ from assay.api.workers import check_databases
 from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, DatabaseError, InputError, UsageError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits
-from assay.model.verdicts.witness import MOST_ROWS, SCRATCH_PREFIX, Refutation, ScratchServer
+from assay.model.witness import MOST_ROWS, SCRATCH_PREFIX, Refutation, ScratchServer
 from assay.ports import Task, TaskDone, TaskLost
 from assay.runs.workers.trials import server_scratch_maker
 from assay.runs.workers.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings

@@ -16,7 +16,7 @@ from assay.linting.gold import CaseGolds, Found, Gold, GoldDatabase
 from assay.linting.root_causes import explained
 from assay.model import Case, Execution
 from assay.model.lint import LintFinding, LintOptions, Severity
-from assay.model.verdicts.witness import Refutation
+from assay.model.witness import Refutation
 from assay.sql.comments import comments_of
 from assay.sql.query import Unreadable
 from assay.sql.schema import SchemaNames

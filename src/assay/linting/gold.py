@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.linting.column_probes import column_probe, pairs_probe, value_probe
 from assay.model import Case, DatabaseUrl, Execution, Limits, TableSchema
-from assay.model.verdicts.witness import Refutation
+from assay.model.witness import Refutation
 from assay.ports import QueryExecutor
 from assay.sql.query import Query, Span, Unreadable, read_query
 from assay.sql.schema import SchemaNames

@@ -93,7 +93,7 @@ from assay.model.verdicts.diagnosis import Cause, CauseKind, Diagnosis, Repair, 
 from assay.model.verdicts.evidence import Evidence, PairTiming
 from assay.model.verdicts.summary import CaseSummary, ExecutionSummary, SearchSummary
 from assay.model.verdicts.verdict import Ambiguity, Flag, Outcome, Score, Strength, Verdict
-from assay.model.verdicts.witness import Proof, Unproved
+from assay.model.witness import Proof, Unproved
 
 __all__ = [
     "STRICT",

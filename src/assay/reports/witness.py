@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.model.verdicts.witness import Refutation
+from assay.model.witness import Refutation
 from assay.reports.json.refutation import refutation_fields
 from assay.reports.json.run import document
 from assay.reports.text.refutation import refutation_text
@@ -76,7 +76,7 @@ def refutation_json(outcome: Refutation, first_sql: str, second_sql: str) -> byt
     """The result of the search as one JSON document, UTF-8, ending in a line break.
 
     Top level: ``format`` (``assay-refutation``), ``version``, and the fields of
-    `assay.model.verdicts.witness.Refutation`. In ``witness``, ``first`` and ``second`` are results (``columns`` and
+    `assay.model.witness.Refutation`. In ``witness``, ``first`` and ``second`` are results (``columns`` and
     ``rows``), ``statements`` the SQL that makes it.
     """
     return document(

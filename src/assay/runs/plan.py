@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from assay.errors import InputError
 from assay.model import Case, DatabaseUrl, MetricInfo, Prediction, Provenance, RunSettings
 from assay.model.lint import LintReport
-from assay.model.verdicts.witness import WitnessSettings
+from assay.model.witness import WitnessSettings
 from assay.platform.spool import Spool, parts_of, spooled
 from assay.ports import CaseScorer, Metric, QueryRequest
 from assay.runs.progress import Progress

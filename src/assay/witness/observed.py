@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.model import Cell, Row
-from assay.model.verdicts.witness import Assumption, AssumptionKind
+from assay.model.witness import Assumption, AssumptionKind
 from assay.witness.plan import Link, Plan, PlanTable, loosely
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")

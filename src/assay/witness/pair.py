@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from assay.model import Cell, ComparisonOptions, DatabaseSchema, Row
-from assay.model.verdicts.witness import Assumption, AssumptionKind, AssumptionLevel, Refutation, WhyUnknown, Witness
+from assay.model.witness import Assumption, AssumptionKind, AssumptionLevel, Refutation, WhyUnknown, Witness
 from assay.ports import ReadsAnswers, ScratchDatabase
 from assay.witness.assumed import assume, without_references
 from assay.witness.clock import Clock

@@ -9,7 +9,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from assay.model import ComparisonOptions, DatabaseSchema, Proof, Unproved
-from assay.model.verdicts.witness import Refutation, Witness
+from assay.model.witness import Refutation, Witness
 from assay.ports import ReadsAnswers, ScratchDatabase
 from assay.sql import same_text
 from assay.sql.query import Unreadable

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assay.model import Cell, Comparison, Result, Row, quoted
-from assay.model.verdicts.witness import Witness, WitnessTable, WitnessTag
+from assay.model.witness import Witness, WitnessTable, WitnessTag
 from assay.ports import ScratchDatabase
 from assay.witness.difference import Judged, value_key
 from assay.witness.plan import Plan

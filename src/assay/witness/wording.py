@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.model import Proof, Unproved
-from assay.model.verdicts.witness import Assumption, WhyUnknown, Witness
+from assay.model.witness import Assumption, WhyUnknown, Witness
 
 _UNKNOWN: dict[WhyUnknown, str] = {
     "unreadable": "a query cannot be read as one query of this dialect",

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from assay.cli.options.declared import typed
 from assay.errors import UsageError
-from assay.model.verdicts.witness import MOST_ROWS, WitnessSettings
+from assay.model.witness import MOST_ROWS, WitnessSettings
 from assay.settings import LintFileSettings, WitnessFileSettings, read_duration
 
 if TYPE_CHECKING:

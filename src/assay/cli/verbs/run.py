@@ -28,7 +28,7 @@ from assay.cli.options.settings_file import at, with_file
 from assay.errors import InputError, UsageError
 from assay.model import Case, Gates
 from assay.model.databases.suite import SUITE_MATCH
-from assay.model.verdicts.witness import AFTER_WITNESSES, WitnessSettings
+from assay.model.witness import AFTER_WITNESSES, WitnessSettings
 from assay.settings import GateSettings, Settings
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from psycopg import sql
 
 from assay.engines.postgres.session import Session, unusable
 from assay.model import DatabaseUrl, Limits
-from assay.model.verdicts.witness import SCRATCH_PREFIX
+from assay.model.witness import SCRATCH_PREFIX
 
 CONTENT_BYTES = 64 * 1024 * 1024
 """Up to this size of all tables together, their rows are read; beyond it, the server's counters replace them."""

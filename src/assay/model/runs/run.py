@@ -18,7 +18,7 @@ from assay.model.runs.metric import MetricInfo, Rate
 from assay.model.runs.reliability import ConversationTotals, ReliabilityTotals
 from assay.model.verdicts.evidence import Evidence
 from assay.model.verdicts.summary import CaseSummary
-from assay.model.verdicts.witness import WitnessSettings
+from assay.model.witness import WitnessSettings
 
 
 class MetricSummary(Struct, frozen=True, kw_only=True):

@@ -1,1 +1,1 @@
-"""What is known about one case: comparison, verdict, causes, witness. `Evidence` has it all, `CaseSummary` numbers."""
+"""What is known about one case: comparison, verdict, causes. `Evidence` has all of it, `CaseSummary` its numbers."""

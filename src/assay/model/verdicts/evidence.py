@@ -10,7 +10,7 @@ from assay.model.results.result import Execution
 from assay.model.verdicts.comparison import Comparison
 from assay.model.verdicts.diagnosis import Diagnosis
 from assay.model.verdicts.verdict import Outcome, Score, Verdict
-from assay.model.verdicts.witness import Refutation
+from assay.model.witness import Refutation
 
 
 class PairTiming(Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from assay.model.verdicts.comparison import NearMissKind
 from assay.model.verdicts.diagnosis import SchemaUse
 from assay.model.verdicts.evidence import Evidence
 from assay.model.verdicts.verdict import Flag, Outcome, Score, Strength
-from assay.model.verdicts.witness import RefutationKind, WhyUnknown
+from assay.model.witness import RefutationKind, WhyUnknown
 
 ANSWER_TIME = "total_execution_time"
 """The name under which systems report an answer's total time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from assay.model import Evidence, Result
-from assay.model.verdicts.witness import Refutation, Witness
+from assay.model.witness import Refutation, Witness
 from assay.reports.text.meanings import SETTLED, STRENGTHS
 from assay.reports.text.plain import CellText, cell_text, clipped, one_line, plural, visible, words
 from assay.reports.text.refutation import refutation_text, remarks, witness_sql

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from assay.model import Cause, Repair, Result
 from assay.model.results.cell_json import cell_to_json
-from assay.model.verdicts.witness import Refutation, WitnessTable
+from assay.model.witness import Refutation, WitnessTable
 
 _WRITTEN: dict[type[Struct], tuple[str, ...]] = {
     Refutation: (

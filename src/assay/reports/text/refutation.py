@@ -7,7 +7,7 @@ from textwrap import indent
 
 from assay.diagnosis import CAUSES
 from assay.model import Result, Row
-from assay.model.verdicts.witness import Refutation, Witness
+from assay.model.witness import Refutation, Witness
 from assay.reports.text.parts import MARGIN
 from assay.reports.text.plain import cell_text, grid_lines, one_line, visible
 

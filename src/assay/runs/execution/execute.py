@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from assay.engines.pool.memory import give_back
 from assay.model import MetricInfo, Run
-from assay.model.verdicts.witness import AFTER_WITNESSES
+from assay.model.witness import AFTER_WITNESSES
 from assay.platform.spool import LARGE
 from assay.ports import Backend
 from assay.runs.aggregate.metric_infos import info_of

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from assay.model import Case, DatabaseUrl, Evidence, Prediction, Proof, RunSettings, Score, Strength, Verdict
 from assay.model.verdicts.summary import CaseSummary
-from assay.model.verdicts.witness import AFTER_WITNESSES, Refutation, WitnessSettings
+from assay.model.witness import AFTER_WITNESSES, Refutation, WitnessSettings
 from assay.ports import Backend, Task, TaskLost
 from assay.runs.execution.timing import one_query
 from assay.runs.plan import Work

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from assay.errors import RunError
 from assay.model import Case, Evidence, Execution, Failure, Prediction, Result, Row, TurnAnswer
 from assay.model.results.cell_json import PACKED, cell_from_json, cell_to_json
-from assay.model.verdicts.witness import WitnessTable
+from assay.model.witness import WitnessTable
 
 _Value = TypeVar("_Value")
 _Table = TypeVar("_Table", Result, WitnessTable)

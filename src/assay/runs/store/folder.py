@@ -17,7 +17,7 @@ from msgspec.structs import asdict, replace
 from assay.errors import InputError, RunError
 from assay.model import Aggregates, CaseSummary, GateResult, Limits, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
-from assay.model.verdicts.witness import AFTER_WITNESSES
+from assay.model.witness import AFTER_WITNESSES
 from assay.platform.spool import Spool
 from assay.runs.aggregate.summarize import Summarizer
 from assay.runs.store import journal

@@ -12,7 +12,7 @@ from assay.linting.apply import GoldLint, OtherAnswer, lint_gold
 from assay.linting.gold import GoldDatabase
 from assay.model import Case, DatabaseUrl
 from assay.model.lint import LintOptions
-from assay.model.verdicts.witness import Refutation
+from assay.model.witness import Refutation
 from assay.runs.workers.known_schemas import KnownSchemas
 from assay.runs.workers.trials import ExecutorSettings
 from assay.sql.schema import SchemaNames

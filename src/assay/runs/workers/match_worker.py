@@ -8,7 +8,7 @@ from assay.comparison import Answer, compare_leniently
 from assay.diagnosis.diagnoser import CauseFinder
 from assay.errors import DatabaseError
 from assay.model import STRICT, Case, ComparisonOptions, Evidence, Prediction, Verdict
-from assay.model.verdicts.witness import Refutation
+from assay.model.witness import Refutation
 from assay.runs.workers.known_schemas import KnownSchemas
 from assay.runs.workers.witness_worker import WitnessTask, WitnessWorker, WitnessWorkerSettings
 from assay.runs.workers.worker_tasks import MatchTask, WorkerSettings

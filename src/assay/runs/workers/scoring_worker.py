@@ -16,7 +16,7 @@ from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
 from assay.model import Execution, PairTiming
-from assay.model.verdicts.witness import Refutation
+from assay.model.witness import Refutation
 from assay.ports import Diagnoser, Executions, Metric
 from assay.runs.aggregate.summarize import with_summary
 from assay.runs.plan import Work

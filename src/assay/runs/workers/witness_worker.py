@@ -12,7 +12,7 @@ from assay.engines.pool import heartbeat
 from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
 from assay.model import ComparisonOptions, DatabaseSchema, DatabaseUrl
-from assay.model.verdicts.witness import Refutation, ScratchServer, Witness
+from assay.model.witness import Refutation, ScratchServer, Witness
 from assay.ports import ScratchDatabase
 from assay.runs.workers.trials import (
     ExecutorSettings,

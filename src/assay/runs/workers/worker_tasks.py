@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from assay.model import CaseOptions, ComparisonOptions, DatabaseUrl, Failure, Limits, PairTiming
-from assay.model.verdicts.witness import ScratchServer, WitnessSettings
+from assay.model.witness import ScratchServer, WitnessSettings
 from assay.ports import Executions
 
 if TYPE_CHECKING:
