@@ -74,12 +74,12 @@ def check(
     if db.startswith("denodo+"):
         access = Access.gathered(user=settings.user, password=password, token=token, needed=True)
         db = access.database(db, settings) or db
-    columns = {} if settings.columns is None else {"columns": settings.columns}
+    compared = settings.given(("columns", "relative_tolerance", "absolute_tolerance"))
     examined = examine_pair(
         predicted,
         golds,
         database=db,
-        comparison=ComparisonOptions(leniency=settings.leniency(), **settings.tolerances(), **columns),  # type: ignore[arg-type]
+        comparison=ComparisonOptions(leniency=settings.leniency(), **compared),
         ordered=ordered,
         limits=settings.limits(),
         witness=witness,
