@@ -45,13 +45,13 @@ from assay.model import (
     Score,
     Verdict,
 )
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.compare.diff import compare_records
 from assay.runs.compare.metric_differences import compare_groups, compare_metrics, paired_columns
 from assay.runs.compare.same_cases import pair_cases
 from assay.runs.store.compared_cases import read_records
 from assay.runs.store.folder import save_run
-from assay.runs.summarize import summaries_of
 from assay.sdmx.gc_pause import collector_paused
 
 BOUND_S = 10.0

@@ -36,8 +36,8 @@ from assay.model import (
     Score,
     Verdict,
 )
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.summarize import summaries_of
 
 BYTES, PAINT_MS, ANSWER_MS = 15_000_000, 1500.0, 100.0
 METRICS = ("match", "non_empty_match", "bird_ex", "bird_soft_f1", "spider_ex", "same_row_count")

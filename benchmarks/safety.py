@@ -36,7 +36,8 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from assay.api.inputs import FileOptions, locator, read_inputs
+from assay.api.inputs import FileOptions, read_inputs
+from assay.api.workers import locator
 from assay.engines.duckdb.engine import DuckdbEngine
 from assay.engines.sqlite.engine import SqliteEngine
 from assay.model import DatabaseUrl, Execution, Limits, Result

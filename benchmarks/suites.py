@@ -19,11 +19,11 @@ import assay
 from assay import registry
 from assay.engines.pool.pool import WorkerPool
 from assay.model import ComparisonOptions, DatabaseUrl, Limits
-from assay.model.suite import Suite
+from assay.model.databases.suite import Suite
 from assay.model.witness import Refutation
 from assay.ports import Task, TaskDone
-from assay.runs.suite_checking import SuiteChecker
-from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings
+from assay.runs.workers.suite_checking import SuiteChecker
+from assay.runs.workers.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings
 
 _EMPTY = "wta_1"
 

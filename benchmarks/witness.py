@@ -24,7 +24,7 @@ from assay.engines.pool.pool import WorkerPool
 from assay.model import DatabaseUrl, Limits
 from assay.model.witness import Refutation
 from assay.ports import Task, TaskDone
-from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings
+from assay.runs.workers.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings
 
 _EMPTY = "wta_1"
 

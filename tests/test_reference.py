@@ -14,7 +14,7 @@ import assay
 from assay import Case, Prediction, demo, registry
 from assay.diagnosis.kinds import CAUSES
 from assay.model import Blame, FailureKind, Flag, MetricInfo, NearMissKind
-from assay.model.verdict import MATCH_STRENGTHS
+from assay.model.verdicts.verdict import MATCH_STRENGTHS
 from assay.model.witness import WitnessSettings
 from assay.runs.store.folder import LOCK, RUN_FILES, RunFile
 from assay.scoring.selections.metrics import selection_metrics

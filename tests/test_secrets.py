@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.errors import InputError
 from assay.model import DatabaseUrl
-from assay.model.secret import masked, masked_address
+from assay.model.databases.secret import masked, masked_address
 from assay.systems.address import http_address
 from assay.systems.chat.model import chat_address
 

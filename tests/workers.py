@@ -40,8 +40,8 @@ forking.take_path(asked["path"])
 assay.engines.pool.worker.main(asked["warm"])
 """
 _IMPORTED = """
-assay.runs.scoring_worker assay.runs.lint_worker assay.scoring.queries.subquery_ties assay.engines.sqlite
-assay.metrics.bird assay.metrics.match assay.metrics.ves
+assay.runs.workers.scoring_worker assay.runs.workers.lint_worker assay.scoring.queries.subquery_ties
+assay.engines.sqlite assay.metrics.bird assay.metrics.match assay.metrics.ves
 """
 """What nearly every worker imports."""
 _bootstrap = spawn._BOOTSTRAP

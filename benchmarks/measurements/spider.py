@@ -15,14 +15,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay import registry
-from assay.api.inputs import FileOptions, Inputs, locator, read_inputs
-from assay.api.workers import make_pool
+from assay.api.inputs import FileOptions, Inputs, read_inputs
+from assay.api.workers import locator, make_pool
 from assay.engines.pool.executor import Executor
 from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Provenance, Run, RunSettings
-from assay.runs.execute import execute
-from assay.runs.job import Job
-from assay.runs.plan import Work, plan_work
-from assay.runs.work_lists import Works
+from assay.runs.execution.execute import execute
+from assay.runs.plan import Job, Work, Works, plan_work
 from assay.scoring.queries.scorer import QueryScorer
 from assay.sql import warm_up
 from benchmarks.frame import NotHere, Setup, assay, seconds

@@ -19,7 +19,7 @@ from assay.comparison import compare
 from assay.comparison.codes import coder
 from assay.engines.duckdb import DuckdbEngine, columnar
 from assay.model import DatabaseUrl, Limits, Result
-from assay.model.columns import ColumnRows
+from assay.model.results.columns import ColumnRows
 from assay.platform import memmap as spilling
 from benchmarks.frame import NotHere, Setup, cpu_seconds
 

@@ -80,8 +80,8 @@ if TYPE_CHECKING:
         TurnAnswer,
         Verdict,
     )
+    from assay.model.databases.suite import Suite, SuiteCase, SuiteDatabase
     from assay.model.lint import LintFinding, LintReport
-    from assay.model.suite import Suite, SuiteCase, SuiteDatabase
     from assay.model.witness import Assumption, Refutation, Witness, WitnessTable
     from assay.reports.mlflow import MlflowExport
 
@@ -199,7 +199,7 @@ _HOMES = {
     "assay.api.selections": ("check_selection", "evaluate_selections", "judge_selection", "read_selection"),
     "assay.api.single": ("assert_equivalent", "check", "compare", "diagnose", "examine", "gather_evidence", "judge"),
     "assay.api.suites": ("build_suite", "load_suite"),
-    "assay.model.suite": ("Suite", "SuiteCase", "SuiteDatabase"),
+    "assay.model.databases.suite": ("Suite", "SuiteCase", "SuiteDatabase"),
     "assay.api.systems": ("open_system",),
     "assay.model.witness": ("Assumption", "Refutation", "Witness", "WitnessTable"),
     "assay.model.lint": ("LintFinding", "LintReport"),

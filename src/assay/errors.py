@@ -20,6 +20,15 @@ the offending value, where, and what to do.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`` (did you mean 'x'?)`` with the closest of the known names; nothing if none is close."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def install_command(package: str, *, windows: bool = os.name == "nt") -> str:

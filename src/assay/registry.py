@@ -8,13 +8,12 @@ load, is an error that names the package and the cause.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
 from assay.engines.loading import ANY_SCHEME, load_engine
-from assay.errors import InputError, PluginError
+from assay.errors import InputError, PluginError, did_you_mean
 from assay.model import DatabaseUrl, MetricInfo, Run
 from assay.ports import CaseFormat, CountingReporter, EngineClass, Metric, Reporter, StreamingReporter, System
 from assay.sdmx.gc_pause import collector_paused
@@ -57,8 +56,7 @@ def find(group: Group, name: str) -> EntryPoint:
     entries = registered(group)
     if name in entries:
         return entries[name]
-    close = get_close_matches(name, entries, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    hint = did_you_mean(name, entries)
     noun = _NOUNS[group]
     raise InputError(f"no {noun} is called {name!r}{hint}: there is {', '.join(sorted(entries))}")
 

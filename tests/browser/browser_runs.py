@@ -31,8 +31,8 @@ from assay.model import (
     TokenUsage,
     Verdict,
 )
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.summarize import summaries_of
 
 TABLES = """
 CREATE TABLE client(id INTEGER PRIMARY KEY, name TEXT, city TEXT, points INTEGER);

@@ -20,7 +20,7 @@ from assay.reports.html.run import HtmlReporter
 from assay.reports.lint import lint_html
 from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
-from assay.runs.history import point_of
+from assay.runs.store.history import point_of
 
 if TYPE_CHECKING:
     from assay.model import Run

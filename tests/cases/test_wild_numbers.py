@@ -13,7 +13,7 @@ import xlsxwriter
 from assay.api.inputs import FileOptions, read_inputs
 from assay.errors import InputError
 from assay.model import Prediction, UsageTotals
-from assay.model.usage import MOST
+from assay.model.cases.usage import MOST
 from assay.runs.aggregate.totals import usage_of
 from assay.runs.store.codec import encode_value
 from many_cases import each

@@ -272,12 +272,12 @@ def test_an_answer_of_any_size_is_kept_and_the_table_says_where_it_is_cut(tmp_pa
 
 def test_an_answer_beyond_what_is_read_is_the_systems_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from assay.model import Prediction
-    from assay.runs.store import size
+    from assay.runs.store import codec
 
-    monkeypatch.setattr(size, "MOST_CHARACTERS", 2000)
+    monkeypatch.setattr(codec, "MOST_CHARACTERS", 2000)
     fits = Prediction(case_id="1", query="x" * 2000, raw="y" * 2000)
-    assert size.within_size(fits) is fits
-    long = size.within_size(Prediction(case_id="1", query="x" * 2001, explanation="z" * 3000))
+    assert codec.within_size(fits) is fits
+    long = codec.within_size(Prediction(case_id="1", query="x" * 2001, explanation="z" * 3000))
     assert (long.query, long.raw) == (None, "x" * 1000 + "… [cut: 2,001 characters]")
     assert long.explanation == "z" * 1000 + "… [cut: 3,000 characters]"
     assert long.failure is not None

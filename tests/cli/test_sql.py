@@ -18,8 +18,7 @@ import pytest
 import assay
 import commands
 from assay.reports.text.query_table import MOST_ROWS, aligned_rows
-from assay.runs.querying import answered, named_runs
-from assay.runs.store.run_tables import TABLES
+from assay.runs.store.run_tables import TABLES, answered, named_runs
 from many_cases import each
 
 NAMES = ("right", "wrong", "failing")

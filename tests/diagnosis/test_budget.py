@@ -22,7 +22,7 @@ from assay.model import (
     Limits,
     Prediction,
 )
-from assay.runs.known_schemas import KnownSchemas
+from assay.runs.workers.known_schemas import KnownSchemas
 from assay.scoring.queries.scorer import QueryScorer
 
 ENGINES = {"sqlite": "assay.engines.sqlite.engine:SqliteEngine"}

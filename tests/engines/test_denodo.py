@@ -25,7 +25,7 @@ from assay.engines.denodo.sqlalchemy import DenodoFlightSqlEngine, DenodoPsycopg
 from assay.engines.denodo.url import read_endpoint
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import DatabaseUrl, Execution, Limits, Verdict
-from assay.model.blame import is_final
+from assay.model.failure import is_final
 from many_cases import each
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -29,7 +29,7 @@ from assay.engines.duckdb.engine import DuckdbEngine
 from assay.engines.pool.cache import size_of
 from assay.engines.pool.executor import Executor
 from assay.model import ComparisonOptions, DatabaseUrl, Execution, Limits, Result
-from assay.model.columns import ColumnCells, ColumnRows, DecimalCells, TimestampCells
+from assay.model.results.columns import ColumnCells, ColumnRows, DecimalCells, TimestampCells
 from many_cases import each
 
 LIMITS = Limits(timeout_s=30.0, max_memory_bytes=256 * 1024 * 1024, max_rows=200_000)

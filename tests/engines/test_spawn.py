@@ -96,4 +96,4 @@ def test_only_a_command_that_will_surely_need_them_starts_workers_ahead(
     monkeypatch.setattr(spawn, "start_ahead", lambda count, setup: told.append((count, setup)))
     early.start_workers(arguments.split())
     assert sum(number for number, _ in told) == count
-    assert {Path(setup.partition(":")[0]).name for _, setup in told} <= {"assay.runs.scoring_worker"}
+    assert {Path(setup.partition(":")[0]).name for _, setup in told} <= {"assay.runs.workers.scoring_worker"}

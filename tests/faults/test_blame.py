@@ -39,7 +39,7 @@ from assay.model import (
     Prediction,
     Score,
 )
-from assay.model.blame import Side, is_final, ruling
+from assay.model.failure import Side, is_final, ruling
 from assay.ports import Executions, QueryRequest
 from assay.scoring.queries.scorer import QueryScorer
 from ports import free_port

@@ -16,8 +16,7 @@ from assay.errors import DatabaseError, UsageError
 from assay.model import Case, DatabaseUrl, Execution, Limits, Prediction
 from assay.platform import spool as kept
 from assay.reports.blocks.run_notes import slow_golds
-from assay.runs.plan import Locate, plan_work
-from assay.runs.work_lists import Works
+from assay.runs.plan import Locate, Works, plan_work
 
 SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT MAX(i) FROM n"
 ENDLESS = SLOW.format(10**12)
@@ -131,7 +130,7 @@ def test_gold_has_its_own_time_and_an_answer_in_its_words_needs_none(databases: 
 
 def test_golds_near_their_limit_are_noted() -> None:
     from assay.model import CaseSummary, Evidence, Prediction, Verdict
-    from assay.model.summary import summarized
+    from assay.model.verdicts.summary import summarized
 
     def item(name: str, execution: Execution) -> CaseSummary:
         return summarized(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from statements import ANYWHERE, once, row
-
 from families import duckdb, duckdb_memory
+from statements import ANYWHERE, once, row
 
 DUCKDB = [
     *ANYWHERE,

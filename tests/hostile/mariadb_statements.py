@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from statements import Hostile, once
-
 from families import mariadb
+from statements import Hostile, once
 
 SCHEMA = (
     "CREATE TABLE t (a int PRIMARY KEY, b varchar(20))",

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from statements import ANYWHERE, ENDLESS, Gap, once, row
-
 from families import postgres
+from statements import ANYWHERE, ENDLESS, Gap, once, row
 
 SCRIPT = """
 CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from statements import ANYWHERE, ENDLESS, once, row
-
 from families import sqlite
+from statements import ANYWHERE, ENDLESS, once, row
 
 SQLITE = [
     *ANYWHERE,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay import UsageError, registry
 from assay.metrics.match import Match
 from assay.model import Limits, MetricInfo, RunSettings
-from assay.runs.metric_infos import VERDICT, common_metric, info_of, leading_metric
+from assay.runs.aggregate.metric_infos import VERDICT, common_metric, info_of, leading_metric
 from assay.runs.store.codec import decode_value, encode_value
 from many_cases import each
 

@@ -12,7 +12,7 @@ from assay import registry
 from assay.comparison import compare
 from assay.comparison.codes import coder, shared
 from assay.model import Case, ComparisonOptions, Execution, Prediction, Result, Row
-from assay.model.columns import ColumnRows, FloatCells, IntegerCells
+from assay.model.results.columns import ColumnRows, FloatCells, IntegerCells
 from assay.ports import Executions
 
 _COUNT = 3_000

@@ -28,8 +28,8 @@ from assay.model import (
     Score,
     Verdict,
 )
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.summarize import summaries_of
 
 
 @dataclass(frozen=True)

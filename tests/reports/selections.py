@@ -39,9 +39,9 @@ from assay.model import (
     TurnScore,
     Verdict,
 )
-from assay.model.selection import DatasetSelection, DimensionSelection
+from assay.model.cases.selection import DatasetSelection, DimensionSelection
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.summarize import summaries_of
 from assay.stats import wilson_interval
 
 

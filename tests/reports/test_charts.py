@@ -33,7 +33,7 @@ from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
 from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import spread_of
-from assay.runs.summarize import summaries_of
+from assay.runs.aggregate.summarize import summaries_of
 
 
 def rows_of(**times: list[float]) -> tuple[TimeSpread, ...]:

@@ -44,8 +44,8 @@ from assay.model import (
 from assay.reports.excel.page import CELL_LIMIT
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.text.selections import details
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.summarize import summaries_of
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,26 @@ def until_full() -> Iterator[bytes]:
     """A report whose second half finds no room."""
     yield b"a new"
     raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize("before", [None, "file", "link"])
+def test_a_secret_is_for_its_owner_from_the_first_byte_on(tmp_path: Path, before: str | None) -> None:
+    path = tmp_path / "eval.yaml"
+    if before is not None:
+        target = path if before == "file" else tmp_path / "target.yaml"
+        target.write_bytes(b"old")
+        target.chmod(0o644)
+        if before == "link":
+            path.symlink_to(target)
+
+    def pieces() -> Iterator[bytes]:
+        yield b"a secret"
+        written = [one for one in tmp_path.iterdir() if before != "file" or one != path]
+        assert [one.stat().st_mode & 0o777 for one in written] == [0o600] * len(written)
+
+    replace_file(path, pieces(), mode=0o600)
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"a secret", 0o600)
 
 
 @pytest.mark.parametrize("before", [None, b"", b"the last report"])

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 from python_calamine import CalamineWorkbook
 
-from assay.runs.summarize import summaries_of
+from assay.runs.aggregate.summarize import summaries_of
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
@@ -21,7 +21,7 @@ if str(Path(__file__).parent) not in sys.path:
 from pages import Page
 
 from assay.model import Evidence, MetricInfo, Proof, Result, Run, Strength
-from assay.model.diagnosis import Cause, Repair, RepairStep
+from assay.model.verdicts.diagnosis import Cause, Repair, RepairStep
 from assay.model.witness import Assumption, Refutation, Witness, WitnessTable
 from assay.registry import reporter
 from assay.reports.blocks.run import RunReport

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.runs.summarize import summaries_of
+from assay.runs.aggregate.summarize import summaries_of
 from many_cases import each
 
 if str(Path(__file__).parent) not in sys.path:
@@ -21,7 +21,7 @@ from assay.model import Evidence, Run
 from assay.reports.diff_formats import render_diff
 from assay.runs.compare.diff import diff_runs
 from assay.runs.store import folder as stored
-from assay.runs.store import kept_lines
+from assay.runs.store import journal as kept_lines
 from assay.runs.store.folder import save_run
 
 FORMATS = ("json", "html", "xlsx", "xlsx-f1", "xlsx-ves", "xlsx-answers", "md", "junit")

@@ -17,8 +17,8 @@ from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.run_numbers import differing
 from assay.reports.console.run import plain_summary
 from assay.reports.markdown.run import MarkdownReporter
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.summarize import summaries_of
 from drawing import draw_summary
 
 

@@ -18,7 +18,7 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from assay.runs.summarize import summaries_of
+from assay.runs.aggregate.summarize import summaries_of
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
@@ -52,7 +52,7 @@ from assay.reports.diff_formats import render_diff, render_leaderboard
 from assay.reports.json.comparisons import runs_json
 from assay.reports.json.run import JsonReporter
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.history import point_of
+from assay.runs.store.history import point_of
 
 Make = Callable[..., Run]
 FORMATS: dict[str, Callable[[Run], ReadBack]] = {

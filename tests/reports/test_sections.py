@@ -156,7 +156,7 @@ def test_a_part_says_itself_that_it_stands_in_one_form_alone() -> None:
     assert [column.title for column in for_page(table).columns] == ["a", "b"], "a number without a text is not read"
 
 
-@pytest.mark.parametrize("look", ["figures", "counts", "grouped"])
+@each("look", ["figures", "counts", "grouped"])
 def test_a_page_folds_long_tables_and_leaves_no_row_out(look: str) -> None:
     many = Table(
         columns=columns("name"), rows=rows((Name(text=f"r{place}"),) for place in range(40)), look=look, most=3

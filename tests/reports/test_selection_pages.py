@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
 from assay.model import Evidence, Run, ScoredTerm, SelectionSettings, TurnScore
-from assay.model.run import Aggregates
+from assay.model.runs.run import Aggregates
 from assay.reports.blocks.run import RunReport
 from assay.reports.cases.selection import TermLengths, periods
 from assay.reports.console.run import plain_summary

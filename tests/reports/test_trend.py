@@ -19,7 +19,7 @@ from assay.reports.console.printing import plain_runs, print_runs
 from assay.reports.html.history import NARROW, WIDE, TrendSize, over_time, runs_html, trend_svg, value_axis
 from assay.reports.html.run import HtmlReporter
 from assay.reports.json.comparisons import runs_json
-from assay.runs.history import point_of
+from assay.runs.store.history import point_of
 from drawing import drawn_by
 from many_cases import each
 

@@ -24,8 +24,8 @@ from assay.model import (
     UsageTotals,
     Verdict,
 )
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.summarize import summaries_of
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from assay.errors import RunError, SystemUnusable
 from assay.model import Case, Failure, Prediction
-from assay.runs.asking import answers_held, ask
+from assay.runs.execution.asking import answers_held, ask
 from assay.runs.progress import Progress
 
 CASES = tuple(Case(id=str(number), question=f"question {number}", golds=("SELECT 1",)) for number in range(6))

@@ -28,11 +28,11 @@ from assay.comparison import Answer
 from assay.engines.pool.cache import ByteCache, size_of
 from assay.engines.pool.pool import Task, TaskDone
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction, Result
-from assay.model.summary import summarized
+from assay.model.verdicts.summary import summarized
 from assay.ports import Executions, QueryRequest
 from assay.runs.plan import Work
-from assay.runs.scoring_worker import WorkerScorer
-from assay.runs.worker_tasks import WorkerSettings
+from assay.runs.workers.scoring_worker import WorkerScorer
+from assay.runs.workers.worker_tasks import WorkerSettings
 from assay.scoring.time_limit import OutOfTimeError, TimeLimit
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a timer that raises is POSIX's")
@@ -86,7 +86,7 @@ def test_the_answers_of_any_number_of_golds_stay_within_the_workers_room(
             super().__init__(most_bytes)
             made.append(self)
 
-    monkeypatch.setattr("assay.runs.scoring_worker.ByteCache", Seen)
+    monkeypatch.setattr("assay.runs.workers.scoring_worker.ByteCache", Seen)
     room = 8 * 1024 * 1024
     judge = make_judge("match", limits=Limits(), cache_bytes=room)
     for number in range(20):
@@ -343,8 +343,8 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
 
     case = Case(id="slow", question="q", golds=("SELECT a, b FROM t WHERE a < 3",))
     monkeypatch.setattr("assay.scoring.queries.gold_answers.compare", endless)
+    from assay.runs.aggregate.summarize import Summarizer
     from assay.runs.store.codec import decode_evidence
-    from assay.runs.summarize import Summarizer
 
     prediction = Prediction(case_id="slow", query="SELECT a, b FROM t WHERE 3 > a")
     for limit_s in LIMITS_S:
@@ -366,8 +366,8 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
 def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
     url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, make_judge: Callable[..., WorkerScorer], query: str
 ) -> None:
+    from assay.runs.aggregate.summarize import Summarizer
     from assay.runs.store.codec import decode_evidence
-    from assay.runs.summarize import Summarizer
     from assay.scoring.queries.metric_scores import MetricScorer
 
     monkeypatch.setattr("assay.scoring.time_limit._BRIEFLY_S", 5.0)
@@ -410,8 +410,8 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
     gold_too: bool,
 ) -> None:
     from assay.comparison import compare
+    from assay.runs.aggregate.summarize import Summarizer
     from assay.runs.store.codec import decode_evidence
-    from assay.runs.summarize import Summarizer
     from assay.scoring.queries.verdicts import is_final_answer, needs_retry
 
     case = Case(id="heavy", question="q", golds=("SELECT a, b FROM t WHERE a < 3",))

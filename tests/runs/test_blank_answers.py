@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from assay import Run, evaluate, judge, load_run
 from assay.cases import load_predictions
 from assay.model import Case, Prediction
-from assay.model.decision import holds_nothing
+from assay.model.cases.decision import holds_nothing
 from assay.registry import case_formats
 from many_cases import each
 

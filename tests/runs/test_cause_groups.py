@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 
 from assay.model import Case, Cause, Diagnosis, Evidence, Prediction, Verdict
-from assay.runs.aggregate.causes import cause_groups
-from assay.runs.sql_features import features_of
+from assay.runs.aggregate.summarize import features_of, summaries_of
+from assay.runs.aggregate.totals import cause_groups
 from assay.runs.store.codec import decode_evidence, encode_evidence
-from assay.runs.summarize import summaries_of
 from many_cases import each
 
 GOLDS = ("SELECT a FROM t", "SELECT COUNT(*) FROM t JOIN u ON t.i = u.i", "SELECT a FROM t ORDER BY b LIMIT 1")

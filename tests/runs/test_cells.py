@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import RunError
-from assay.model.cell_json import cell_from_json, cell_to_json
+from assay.model.results.cell_json import cell_from_json, cell_to_json
 from many_cases import each
 
 SCALARS = st.one_of(

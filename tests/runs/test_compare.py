@@ -33,12 +33,12 @@ from assay.model import (
     Verdict,
 )
 from assay.reports.console.diff import plain_diff
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
 from assay.runs.store.compared_cases import read_records
 from assay.runs.store.folder import load_run, save_run
-from assay.runs.summarize import summaries_of
 from many_cases import each
 
 

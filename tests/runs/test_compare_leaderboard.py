@@ -9,10 +9,10 @@ import pytest
 from assay.errors import InputError, UsageError
 from assay.model import Case, DiffSettings, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
 from assay.reports.blocks.diff import DiffReport
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
-from assay.runs.summarize import summaries_of
 from assay.stats import clusters_needed
 from many_cases import each
 

@@ -16,11 +16,11 @@ import duckdb
 import assay
 from assay import registry
 from assay.model import MetricInfo
+from assay.runs.aggregate.metric_infos import info_of
 from assay.runs.aggregate.selections import selection_totals
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.metric_infos import info_of
-from assay.runs.querying import answered, named_runs
 from assay.runs.store.codec import decode_evidence, encode_evidence, identity_without_origin
+from assay.runs.store.run_tables import answered, named_runs
 from many_cases import each
 
 FOLDER = Path(__file__).parent / "written_by_0_1_0"

@@ -33,11 +33,11 @@ from assay.model import (
     Verdict,
 )
 from assay.registry import registered
+from assay.runs.aggregate.metric_infos import info_of
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics
 from assay.runs.gates.results import evaluate_gates
-from assay.runs.metric_infos import info_of
-from assay.runs.summarize import summaries_of
 from assay.scoring.selections.metrics import selection_metrics
 from many_cases import each
 

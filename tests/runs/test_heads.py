@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from assay import Run, evaluate, load_run
 from assay.registry import reporter
-from assay.runs.store.codec import decode_evidence, decode_findings, encode_evidence
+from assay.runs.store.codec import decode_evidence, encode_evidence
 
 SCRIPT = """
 CREATE TABLE t(a INTEGER, b TEXT, c BLOB);
@@ -78,7 +78,6 @@ def test_a_cell_of_a_head_keeps_its_type(run: Run, cell: object) -> None:
     item = replace(item, predicted_execution=replace(item.predicted_execution, head=((cell,),)))
     line = encode_evidence(item)
     assert decode_evidence(line) == item
-    assert decode_findings(line, item.case, item.prediction) == item
 
 
 def test_a_line_from_before_heads_were_kept_is_read(run: Run) -> None:

@@ -15,8 +15,10 @@ import assay
 from assay.errors import InputError, UsageError
 from assay.model import Case, Evidence, Fingerprint, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
 from assay.reports.blocks.run import RunReport
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.history import (
+from assay.runs.store.folder import save_run
+from assay.runs.store.history import (
     earlier_runs,
     identity_of,
     point_of,
@@ -27,8 +29,6 @@ from assay.runs.history import (
     select_runs,
     started_at,
 )
-from assay.runs.store.folder import save_run
-from assay.runs.summarize import summaries_of
 from many_cases import each
 
 

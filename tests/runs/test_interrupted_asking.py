@@ -14,7 +14,7 @@ import pytest
 
 import assay
 from assay.model import Case, Prediction
-from assay.runs.asking import ask
+from assay.runs.execution.asking import ask
 from assay.runs.progress import Progress
 from assay.runs.store.journal import ANSWERS
 from many_cases import each

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.runs.interruption import is_stopping
-from assay.runs.time_left import TimeLeft
+from assay.runs.execution.interruption import is_stopping
+from assay.runs.progress import TimeLeft
 
 
 def test_the_first_ctrl_c_winds_up_and_the_second_ends() -> None:

@@ -31,12 +31,12 @@ from assay.model import (
     Score,
     Verdict,
 )
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.store import folder as run_folder
-from assay.runs.store import kept_lines
+from assay.runs.store import journal as kept_lines
 from assay.runs.store.folder import load_run, save_run
-from assay.runs.store.kept_lines import LazyEvidence
-from assay.runs.summarize import summaries_of
+from assay.runs.store.journal import LazyEvidence
 
 CELLS = (Decimal("1.10"), date(2024, 2, 29), b"\x00", float("inf"), 2**70, "\udcff", None, True, 0.5, "é")
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from assay.model import Case, Evidence, Prediction, Verdict
 from assay.platform.spool import Spool
-from assay.runs.store import kept_lines
-from assay.runs.store.kept_lines import LazyEvidence
+from assay.runs.store import journal as kept_lines
+from assay.runs.store.journal import LazyEvidence
 
 
 @given(lines=st.lists(st.binary(max_size=40), max_size=40), most=st.integers(0, 60))

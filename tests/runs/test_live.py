@@ -18,7 +18,7 @@ from assay import Run, evaluate, load_run, open_system
 from assay.errors import SystemUnusable
 from assay.model import Case, Prediction
 from assay.ports import System
-from assay.runs.asking import WAITING_PER_WORKER, ResponseStream
+from assay.runs.execution.asking import WAITING_PER_WORKER, ResponseStream
 from assay.runs.plan import Waiting
 from assay.runs.progress import Progress
 

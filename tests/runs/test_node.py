@@ -18,16 +18,16 @@ from assay.errors import AssayError, DatabaseError, InputError
 from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Limits, Prediction
 from assay.model.witness import Refutation, WitnessSettings
 from assay.ports import NeededDatabase, Task, TaskDone
+from assay.runs.aggregate.summarize import Summarizer
 from assay.runs.backends import node as node_module
 from assay.runs.backends.bundle import Bundle, bundle_of, chunks_of
 from assay.runs.backends.node import Node, NodeSettings, pack_batch
 from assay.runs.backends.node_databases import NodeDatabases
 from assay.runs.backends.ray_connection import first_line
-from assay.runs.backends.versions import check_versions, versions_here
+from assay.runs.backends.ray_node import check_versions, versions_here
 from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
-from assay.runs.summarize import Summarizer
-from assay.runs.worker_tasks import MatchTask, Timed, TimingTask
+from assay.runs.workers.worker_tasks import MatchTask, Timed, TimingTask
 from many_cases import each
 
 _SCRIPT = "CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1), (2)"

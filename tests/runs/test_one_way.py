@@ -12,7 +12,7 @@ from assay import demo, evaluate, evaluate_selections, load_run
 from assay.api.inputs import FileOptions
 from assay.errors import RunError
 from assay.model import Case, CaseOptions, DatabaseUrl, Execution, Prediction
-from assay.runs.asking import _digests
+from assay.runs.execution.asking import _digests
 from assay.runs.plan import Work, digest_of, plan_work
 from assay.sql.extraction.completions import candidates, completed
 from many_cases import each
@@ -72,7 +72,7 @@ def test_a_completion_is_read_once_and_stays_what_it_is(text: str, query: str | 
 
 
 def test_of_an_answer_that_is_too_long_to_be_kept_nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.runs.store.size.MOST_CHARACTERS", 2_000)
+    monkeypatch.setattr("assay.runs.store.codec.MOST_CHARACTERS", 2_000)
     case = replace(CASE, options=CaseOptions(table="t"))
     answer = Prediction(case_id="1", query="SELECT 1; SELECT 2; " + "x" * 2_000)
     (work,) = plan_work([case], [answer], lambda _: URL)

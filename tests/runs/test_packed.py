@@ -18,9 +18,8 @@ from assay import Run, evaluate, load_run
 from assay.model import Case, DatabaseUrl, Failure, Prediction, TokenUsage
 from assay.platform import spool
 from assay.platform.spool import Spool
-from assay.runs.plan import Work, digest_of, plan_places, plan_work
+from assay.runs.plan import Work, Works, digest_of, plan_places, plan_work
 from assay.runs.store.codec import unpack_task
-from assay.runs.work_lists import Works
 
 SCRIPT = "CREATE TABLE t(a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z'), (3, 'z');"
 GOLDS = ("SELECT a FROM t ORDER BY a LIMIT 3", "SELECT DISTINCT b FROM t", "SELECT sum(a) FROM t", "SELECT a, b FROM t")

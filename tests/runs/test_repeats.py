@@ -21,9 +21,9 @@ from assay.errors import RunError, UsageError
 from assay.model import Case, Evidence, Failure, NearMiss, Prediction, Score, TokenUsage, Verdict
 from assay.model import Comparison as Compared
 from assay.runs.aggregate.repeats import repeat_totals, repeated
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.asking import ask
-from assay.runs.summarize import summaries_of
+from assay.runs.execution.asking import ask
 from assay.stats import bounded_mean_interval, wilson_interval
 from many_cases import each
 

@@ -14,12 +14,12 @@ from python_calamine import CalamineWorkbook
 import assay
 from assay import registry
 from assay.model import Case, Prediction
-from assay.model.evidence import Evidence
+from assay.model.verdicts.evidence import Evidence
 from assay.reports.blocks.run import RunReport
 from assay.reports.console.run import plain_summary
 from assay.reports.text.explanation import explanation_of
-from assay.runs.querying import answered, named_runs
 from assay.runs.store.codec import decode_evidence, encode_evidence
+from assay.runs.store.run_tables import answered, named_runs
 
 SCRIPT = """
 CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT, age INTEGER);

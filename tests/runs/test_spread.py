@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from assay.model import Aggregates, Case, Evidence, Execution, Prediction, TimeSpread, TurnAnswer, Verdict
 from assay.runs.aggregate.spread import spread_of, spreads_of
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.store.codec import decode_value, encode_value
-from assay.runs.summarize import summaries_of
 
 
 def item(

@@ -16,17 +16,17 @@ from assay import Run, evaluate, load_run
 from assay.cli.options.evidence import WitnessFlags
 from assay.errors import InputError, UsageError
 from assay.model import Case, CaseOptions, DatabaseUrl, Evidence, Leniency, Prediction, Result, Verdict
-from assay.model.summary import summarized
+from assay.model.verdicts.summary import summarized
 from assay.model.witness import AFTER_WITNESSES, Refutation, Witness, WitnessSettings
 from assay.platform import spool
 from assay.ports import Task, TaskDone, TaskLost
 from assay.reports.text.explanation import explanation_of
-from assay.runs.match_worker import MatchWorker
+from assay.runs.aggregate.summarize import summaries_of
+from assay.runs.execution.strengths import SAME_TEXT, Search, awaits_search, strength_of
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
-from assay.runs.strengths import SAME_TEXT, Search, awaits_search, strength_of
-from assay.runs.summarize import summaries_of
-from assay.runs.worker_tasks import MatchTask
+from assay.runs.workers.match_worker import MatchWorker
+from assay.runs.workers.worker_tasks import MatchTask
 from assay.settings import WitnessFileSettings, read_run_file
 from many_cases import each
 
@@ -296,7 +296,7 @@ def test_every_outcome_of_a_search_is_a_strength() -> None:
 def matches(database: str) -> Iterator[Callable[..., Refutation]]:
     from assay import registry
     from assay.model import ComparisonOptions, Limits
-    from assay.runs.worker_tasks import WorkerSettings
+    from assay.runs.workers.worker_tasks import WorkerSettings
 
     settings = WorkerSettings(
         engines=registry.engine_references(), metrics=(), options=ComparisonOptions(), limits=Limits()
@@ -412,19 +412,19 @@ def test_what_cannot_be_tried_is_unknown_with_the_reason(url: str, matches: Call
 @each("text", ["2x", "-1s", "", "0", "nan", "1e400s", "1 2s", "٣s", "s"])
 def test_a_time_that_is_none_is_refused_by_its_name(text: str) -> None:
     with pytest.raises(UsageError, match="--witness-time"):
-        WitnessFlags(witness=True, witness_time=text).gathered(None)
+        WitnessFlags(witness=True, time=text).gathered(None)
     with pytest.raises(UsageError, match="witness, time"):
         WitnessFlags().gathered(WitnessFileSettings(time=text))
 
 
 @each(("text", "seconds"), [("2s", 2.0), ("500ms", 0.5), ("1.5", 1.5), ("2 m", 120.0), ("1h", 3600.0), (".5s", 0.5)])
 def test_times_are_read_in_the_usual_units(text: str, seconds: float) -> None:
-    flags = WitnessFlags(witness=True, witness_time=text, witness_total="0")
+    flags = WitnessFlags(witness=True, time=text, total="0")
     assert flags.gathered(None) == WitnessSettings(seconds=seconds, total_s=0.0)
 
 
 def test_a_time_without_the_search_is_refused() -> None:
-    for flags in (WitnessFlags(witness_time="2s"), WitnessFlags(witness_total="2s")):
+    for flags in (WitnessFlags(time="2s"), WitnessFlags(total="2s")):
         with pytest.raises(UsageError, match="add --witness"):
             flags.gathered(None)
     with pytest.raises(UsageError, match="--witness"):
@@ -444,7 +444,7 @@ def test_a_settings_file_asks_for_it_and_flags_weigh_more(tmp_path: Path) -> Non
     assert WitnessFlags().gathered(told("")) is None
     file = told("witness: {time: 2s, total: 10m, rows: 0, seed: 3}")
     assert WitnessFlags().gathered(file) == WitnessSettings(seconds=2, total_s=600, max_rows=0, seed=3)
-    assert WitnessFlags(witness_time="1s").gathered(file) == WitnessSettings(seconds=1, total_s=600, max_rows=0, seed=3)
+    assert WitnessFlags(time="1s").gathered(file) == WitnessSettings(seconds=1, total_s=600, max_rows=0, seed=3)
     quiet = told("witness: {with_run: false, time: 2s}")
     assert WitnessFlags().gathered(quiet) is None
     assert WitnessFlags(witness=True).gathered(quiet) == WitnessSettings(seconds=2)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.model import Case, Evidence, Prediction, Score, Verdict
+from assay.runs.aggregate.summarize import Summarizer, with_summary
 from assay.runs.store.codec import decode_evidence, encode_evidence, encode_value, identity_of
 from assay.runs.store.journal import read_lines
-from assay.runs.summarize import Summarizer, with_summary
 from many_cases import each
 
 FOLDER = Path(__file__).parent / "written_by_0_1_0"

@@ -25,13 +25,13 @@ from assay.model import (
     Score,
     Verdict,
 )
-from assay.model.summary import summarized
+from assay.model.verdicts.summary import summarized
 from assay.ports import AWAITS_TIMING
+from assay.runs.execution.timing import BUDGET_SPENT, MOST_TIMINGS, ONE_QUERY, awaits_timing, one_query, time_pairs
 from assay.runs.plan import Work
 from assay.runs.progress import Progress
-from assay.runs.scoring_worker import time_pair
-from assay.runs.timing import BUDGET_SPENT, MOST_TIMINGS, ONE_QUERY, awaits_timing, one_query, time_pairs
-from assay.runs.worker_tasks import Timed, TimingTask
+from assay.runs.workers.scoring_worker import time_pair
+from assay.runs.workers.worker_tasks import Timed, TimingTask
 from many_cases import each
 
 URL = DatabaseUrl(text="sqlite:///x.sqlite")

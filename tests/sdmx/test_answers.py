@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from assay.cases.sdmx.case import selection_of as target_of
 from assay.cases.sdmx.records import Misread
 from assay.model import Failure
-from assay.model.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
+from assay.model.cases.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
 from assay.sdmx.answers.parser import read_answer
 from assay.sdmx.answers.targets import selection_of
 from assay.sdmx.errors import SelectionError

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.selection import TimeRange
+from assay.model.cases.selection import TimeRange
 from assay.sdmx.errors import SelectionError
 from assay.sdmx.periods import (
     compare_time,

@@ -199,6 +199,27 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
             "line 5, column 11",
             "the header A takes its value from the environment variable ASSAY_UNSET_NAME, which is not set",
         ),
+        ("system: command:x\nheaders: {A: 1, a: x}", "line 5, column 20", "the header a is given twice"),
+        (
+            "system: command:x\nheaders: {Connection: x}",
+            "line 5, column 23",
+            "the header Connection is set by Assay itself",
+        ),
+        (
+            "system: command:x\nheaders: {A: [1]}",
+            "line 5, column 14",
+            "headers, A is a list, and a text or a whole number is expected",
+        ),
+        (
+            "system: command:x\nheaders: {'A:B': x}",
+            "line 5, column 10",
+            "a header's name has a colon or an equals sign",
+        ),
+        (
+            'system: command:x\nheaders: {A: "${ASSAY_UNSET_NAME}"}',
+            "line 5, column 14",
+            "the header A takes its value from the environment variable ASSAY_UNSET_NAME, which is not set",
+        ),
         ("system: command:x\nparam: [NOEQ]", "line 5, column 8", "--param *** is not a pair"),
         ("limit: 5\nlimit: 6", "line 5, column 1", 'one mapping has the key "limit" more than once'),
         ("  limit: 5", "line 4, column 8", "is not valid YAML: no name with a value can stand here"),
@@ -346,3 +367,10 @@ def test_a_fault_under_an_earlier_name_is_told_by_that_name(tmp_path: Path) -> N
         read_run_file(_written(tmp_path, f"{HEAD}ask_timeout: x\n"))
     with pytest.raises(CaseFileError, match="line 4, column 1: ask_timeout and system_timeout_s are one setting"):
         read_run_file(_written(tmp_path, f"{HEAD}ask_timeout: 1\nsystem_timeout_s: 2\n"))
+
+
+@pytest.mark.parametrize("headers", ["{X-Key: '${KEY}', X-Version: 2}", "['X-Key=${KEY}', 'X-Version=2']"])
+def test_headers_are_a_mapping_or_a_list(headers: str, tmp_path: Path) -> None:
+    path = tmp_path / "eval.yaml"
+    path.write_text(f"{HEAD}headers: {headers}\n", encoding="utf-8")
+    assert list(read_run_file(path).header_texts().values()) == ["X-Key=${KEY}", "X-Version=2"]

@@ -11,7 +11,7 @@ import pytest
 
 from assay import registry
 from assay.model import ComparisonOptions, Limits
-from assay.runs.suite_worker import SuiteWorker, SuiteWorkerSettings, set_up
+from assay.runs.workers.suite_worker import SuiteWorker, SuiteWorkerSettings, set_up
 
 sys.path.insert(0, str(Path(__file__).parent))
 

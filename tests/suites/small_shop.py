@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay.model import Case, DatabaseUrl
-from assay.model.suite import Suite
-from assay.runs.suite_worker import SuiteMade, SuiteTask, SuiteWorker
+from assay.model.databases.suite import Suite
+from assay.runs.workers.suite_worker import SuiteMade, SuiteTask, SuiteWorker
 
 SCRIPT = """
 CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT NOT NULL, country TEXT, age INT CHECK (age > 10));

@@ -12,8 +12,8 @@ from small_shop import CASES, LUCKY, built, suite_of
 from assay import registry
 from assay.api.suites import suite_script
 from assay.model import ComparisonOptions, Limits, Prediction
-from assay.runs.suite_checking import SuiteChecker
-from assay.runs.suite_worker import SuiteMade, SuiteWorker
+from assay.runs.workers.suite_checking import SuiteChecker
+from assay.runs.workers.suite_worker import SuiteMade, SuiteWorker
 from assay.sql.mutants import mutants_of
 from assay.sql.schema.ddl import read_ddl
 

@@ -15,9 +15,9 @@ from assay import registry
 from assay.api.suites import check_fit
 from assay.errors import InputError
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction
-from assay.model.suite import Suite, SuiteCase, SuiteDatabase, SuiteLayout
+from assay.model.databases.suite import Suite, SuiteCase, SuiteDatabase, SuiteLayout
 from assay.runs.store.suite_folder import FILE, MOST_BYTES, check_place, read_suite, write_suite
-from assay.runs.suite_checking import SuiteChecker
+from assay.runs.workers.suite_checking import SuiteChecker
 from assay.sql.schema.create_table import only_makes
 from assay.sql.schema.ddl import read_ddl
 from many_cases import each

@@ -12,7 +12,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.model import Case, Exchange, Failure, Prediction, Secret
-from assay.runs.asking import answers_held, ask
+from assay.runs.execution.asking import answers_held, ask
 from assay.systems.chat.sql import read_answer
 from assay.systems.chat.system import ChatSystem
 from assay.systems.concurrency import Sayings

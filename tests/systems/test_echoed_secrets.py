@@ -19,7 +19,7 @@ import pytest
 import assay
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case
-from assay.model.secret import MASK, masked, secret_forms, shown_location
+from assay.model.databases.secret import MASK, masked, secret_forms, shown_location
 from many_cases import each
 
 USER, PASSWORD = "auditor", "pä/ss wörd&\"ten'<x>"

@@ -18,7 +18,7 @@ from assay.engines.denodo.config import DenodoConfig
 from assay.engines.denodo.url import read_endpoint
 from assay.errors import InputError
 from assay.model import Case, DatabaseUrl, Secret
-from assay.model.secret import read_headers
+from assay.model.databases.secret import read_headers
 from assay.systems.options import SystemOptions
 from assay.testing import example
 from many_cases import each

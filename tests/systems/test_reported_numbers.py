@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import assay
 from assay.model import Case, Prediction, TokenUsage, TurnAnswer
-from assay.model.measures import read_count, with_read_measures
-from assay.model.usage import MOST, read_measure
+from assay.model.cases.measures import read_count, with_read_measures
+from assay.model.cases.usage import MOST, read_measure
 from assay.runs.store.codec import decode_value, encode_value
 from assay.systems.http.complaint import retry_after_s
 from many_cases import each

@@ -93,9 +93,3 @@ def read_tags(tags: Sequence[str]) -> tuple[str, ...]:
     if "" in cleaned:
         raise UsageError("a tag is empty: give it a name, such as smoke or model=gpt-4.1")
     return tuple(dict.fromkeys(cleaned))
-
-
-def named_and_local(given: Sequence[str | Metric], metrics: Sequence[Metric]) -> tuple[list[str], list[Metric]]:
-    """Metrics that a worker loads by name, and metrics that are the caller's objects."""
-    named = [one for one in given if isinstance(one, str)]
-    return named, [metric for one, metric in zip(given, metrics, strict=True) if not isinstance(one, str)]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import platform
-import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from assay import registry
@@ -22,29 +20,32 @@ from assay.api.arguments import (
     check_timing,
     checked_penalties,
     metrics_asked_for,
-    named_and_local,
     read_tags,
     with_witnesses,
     witness_settings,
 )
 from assay.api.inputs import (
     CasesInput,
-    DatabasesInput,
     FileOptions,
     Inputs,
     OnCases,
+    OwnInputs,
     PredictionsInput,
-    check_databases,
     is_system,
-    locator,
     read_inputs,
-    warn_of_rights,
 )
 from assay.api.run import Run
-from assay.api.running import carry_out
+from assay.api.running import carry_out, provenance_of
 from assay.api.schemas import with_databases
-from assay.api.workers import cache_folder, open_backend, worker_settings
-from assay.engines.execution_cache.folder import CacheFolder
+from assay.api.workers import (
+    DatabasesInput,
+    cache_folder,
+    check_databases,
+    locator,
+    open_backend,
+    warn_of_rights,
+    worker_settings,
+)
 from assay.engines.pool.spawn import default_workers
 from assay.errors import UsageError
 from assay.model import (
@@ -54,32 +55,27 @@ from assay.model import (
     ColumnRule,
     ComparisonOptions,
     DatabaseUrl,
-    Fingerprint,
     Leniency,
     Limits,
     MetricInfo,
     Prediction,
-    Provenance,
     RunSettings,
 )
+from assay.model.databases.suite import SUITE_MATCH
 from assay.model.lint import LintOptions
-from assay.model.suite import SUITE_MATCH
 from assay.model.witness import ScratchServer, WitnessSettings
-from assay.platform.safeguards import unsupported_safeguards
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
-from assay.runs.job import Job, OnProgress
-from assay.runs.plan import TextReading, databases_of, works_of
-from assay.runs.work_lists import Works
+from assay.runs.plan import Database, Job, Locate, OnProgress, TextReading, Works, databases_of, works_of
 from assay.sdmx.gc_pause import collector_paused
 
 if TYPE_CHECKING:
     from assay.api.linting import RunLint
-    from assay.model.suite import Suite
+    from assay.model.databases.suite import Suite
 
 
 def evaluate(
-    cases: CasesInput,
+    cases: CasesInput | OwnInputs,
     predictions: PredictionsInput | System | None = None,
     *,
     databases: DatabasesInput,
@@ -118,7 +114,8 @@ def evaluate(
     """Judge a system's answers to a question set on real databases.
 
     Args:
-        cases: a file of any format (docs/reference/formats.md), or `Case` values or mappings of them.
+        cases: a file of any format (docs/reference/formats.md), or `Case` values or mappings of them. A package
+            that reads both sides itself gives `assay.api.inputs.OwnInputs`.
         predictions: a live system (`open_system`), a file, a mapping from case id to query,
             predictions or mappings of them, query texts in the cases' order, or a callable that
             takes a Case and returns its query. None: they are in the cases' own file.
@@ -176,88 +173,23 @@ def evaluate(
         MissingDependency: ``backend`` is ``ray``, and Ray is not installed.
         UsageError: the arguments do not go together.
     """
-    return evaluate_inputs(
-        lambda given: read_inputs(cases, given, files or FileOptions(), allow_unmatched=allow_unmatched),
-        predictions,
-        databases=databases,
-        gold_databases=gold_databases,
-        metrics=metrics,
-        limits=limits or Limits(),
-        options=ComparisonOptions(
-            columns=columns,
-            relative_tolerance=relative_tolerance,
-            absolute_tolerance=absolute_tolerance,
-            leniency=leniency or STRICT,
-        ),
-        penalties=penalties,
-        timing_iterations=timing_iterations,
-        timing_budget_s=timing_budget_s,
-        timing_extra_s=timing_extra_s,
-        concurrency=concurrency,
-        repeats=repeats,
-        workers=workers,
-        backend=backend,
-        cache=cache_folder(cache, cache_bytes),
-        suite=suite,
-        output=output,
-        overwrite=overwrite,
-        rescore=rescore,
-        name=name,
-        tags=tags,
-        extract=extract,
-        lint=lint,
-        witness=witness_settings(witness),
-        scratch=scratch,
-        on_cases=on_cases,
-        on_progress=on_progress,
+    cached = cache_folder(cache, cache_bytes)
+    limits, searched = limits or Limits(), witness_settings(witness)
+    if isinstance(cases, OwnInputs):
+        own = cases
+    else:
+        reading = files or FileOptions()
+        own = OwnInputs(read=lambda given: read_inputs(cases, given, reading, allow_unmatched=allow_unmatched))
+    options = own.options or ComparisonOptions(
+        columns=columns,
+        relative_tolerance=relative_tolerance,
+        absolute_tolerance=absolute_tolerance,
+        leniency=leniency or STRICT,
     )
-
-
-def evaluate_inputs(
-    read: Callable[[Any], Inputs],
-    predictions: PredictionsInput | System | None,
-    *,
-    databases: DatabasesInput,
-    metrics: Sequence[str | Metric] | None,
-    limits: Limits,
-    options: ComparisonOptions,
-    penalties: Sequence[float] = (),
-    gold_databases: DatabasesInput | None = None,
-    timing_iterations: int = 3,
-    timing_budget_s: float | None = None,
-    timing_extra_s: float = 60.0,
-    concurrency: int = 4,
-    repeats: int = 1,
-    workers: int | None = None,
-    backend: str | None = None,
-    head_rows: int | None = None,
-    plain_queries: bool = False,
-    diagnose: bool = True,
-    cache: CacheFolder | None = None,
-    suite: str | os.PathLike[str] | Suite | None = None,
-    output: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
-    rescore: bool = False,
-    name: str | None = None,
-    tags: Sequence[str] = (),
-    extract: bool = True,
-    lint: bool | LintOptions = False,
-    witness: WitnessSettings | None = None,
-    scratch: str | None = None,
-    on_cases: OnCases | None = None,
-    on_progress: OnProgress | None = None,
-) -> Run:
-    """As `evaluate`, with the inputs that ``read`` makes from the predictions while the workers start.
-
-    ``read`` gets the live system to be asked, where there is one. ``head_rows`` is how many rows of each result the
-    evidence keeps of an answer that is not right by every metric; None: a few. ``plain_queries``: most
-    queries need no parser, so that workers should not begin by importing one. ``diagnose`` False: nobody will read the
-    causes of wrong answers.
-    """
     check_timing(timing_iterations, timing_budget_s, timing_extra_s)
-    _check_together(gold_databases=gold_databases, suite=suite, witness=witness, scratch=scratch, backend=backend)
+    _check_together(gold_databases=gold_databases, suite=suite, witness=searched, scratch=scratch, backend=backend)
     tried_on = _suite(suite)
-    asked = with_witnesses(_with_suite(metrics_asked_for(metrics), tried_on), witness)
+    asked = with_witnesses(_with_suite(metrics_asked_for(metrics), tried_on), searched)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
     check_repeats(repeats, live=is_system(predictions))
     infos = tuple(map(MetricInfo.of, wanted))
@@ -267,51 +199,38 @@ def evaluate_inputs(
         relative_tolerance=options.relative_tolerance,
         absolute_tolerance=options.absolute_tolerance,
     )
-    named, local = named_and_local(asked, wanted)
-    shared = None if cache is None else cache.shared_by(workers or default_workers())
     worker = worker_settings(
         options,
         limits,
-        named,
-        head_rows=head_rows,
-        plain_queries=plain_queries,
-        diagnose=diagnose,
-        cache=shared,
+        [one for one in asked if isinstance(one, str)],
+        head_rows=own.head_rows,
+        plain_queries=own.plain_queries,
+        diagnose=own.diagnose,
+        cache=None if cached is None else cached.shared_by(workers or default_workers()),
     )
     worker = replace(worker, suite=tried_on, gold_apart=gold_databases is not None)
     with ExitStack() as opened:
         server = None if scratch is None else opened.enter_context(_scratch(scratch))
-        if server is not None and witness is not None:
-            worker, witness = replace(worker, scratch=server), replace(witness, scratch=True)
+        if server is not None and searched is not None:
+            worker, searched = replace(worker, scratch=server), replace(searched, scratch=True)
         pool = opened.enter_context(open_backend(backend, worker, workers))
-        locate, database_name = locator(databases)
-        system = with_databases(predictions, locate, limits) if is_system(predictions) else None
+        # The inputs are read while the workers start.
+        located, golds = locator(databases), None if gold_databases is None else locator(gold_databases)
+        system = with_databases(predictions, located[0], limits) if is_system(predictions) else None
         with collector_paused():
-            inputs = read(predictions if system is None else system)
+            inputs = own.read(predictions if system is None else system)
             if on_cases is not None:
                 on_cases(inputs.cases)
-            named_databases = databases_of(inputs.cases, locate)
-            locate_gold, gold_name = (None, None) if gold_databases is None else locator(gold_databases)
-            named_golds = None if locate_gold is None else databases_of(inputs.cases, locate_gold)
-        located = [*named_databases.values(), *(named_golds or {}).values()]
-        urls = {one.url.text: one.url for one in located}
-        origins = {one.url.text: one.origin for one in reversed(located)}
-        check_databases(urls.values(), origins)
-        _check_scratch(server, urls.values())
-        warn_of_rights(urls.values())
-        notes = () if tried_on is None else _suite_notes(tried_on, inputs, urls)
-        fingerprints = {text: registry.engine_class(url).fingerprint(url) for text, url in urls.items()}
-        pool.expect(
-            [
-                NeededDatabase(url=url, fingerprint=fingerprints[text], version=_version(url), origin=origins[text])
-                for text, url in urls.items()
-            ]
-        )
+            known = _databases_of(inputs.cases, located[0], None if golds is None else golds[0])
+        _check_scratch(server, known.urls.values())
+        warn_of_rights(known.urls.values())
+        notes = () if tried_on is None else _suite_notes(tried_on, inputs, known.urls)
+        pool.expect(known.needed)
         settings = RunSettings(
             cases=inputs.case_name,
             predictions=inputs.prediction_name,
-            database=database_name,
-            gold_database=gold_name,
+            database=located[1],
+            gold_database=None if golds is None else golds[1],
             metrics=tuple(metric.name for metric in wanted),
             metric_infos=infos,
             limits=limits,
@@ -323,7 +242,7 @@ def evaluate_inputs(
             timing_iterations=timing_iterations,
             timing_budget_s=timing_budget_s,
             timing_extra_s=timing_extra_s,
-            witness=witness,
+            witness=searched,
             workers=pool.size,
             name=name,
             repeats=repeats,
@@ -331,12 +250,12 @@ def evaluate_inputs(
             extract=extract,
             suite=None if tried_on is None else f"{Path(tried_on.name).name} ({tried_on.digest})",
         )
-        bases = {text: f"{__version__} {_version(url)} {fingerprints[text]}" for text, url in urls.items()}
-        provenance = provenance_of(inputs, fingerprints, list(urls.values()))
+        bases = {one.url.text: f"{__version__} {one.version} {one.fingerprint}" for one in known.needed}
+        provenance = provenance_of(inputs, known.needed)
+        texts: TextReading = "off" if not extract else "file" if system is None else "live"
 
         def planned(cases: Sequence[Case], answers: Sequence[Prediction]) -> Works:
-            texts = _texts(extract, system)
-            return Works(works_of(cases, answers, named_databases, named_golds, texts=texts), bases)
+            return Works(works_of(cases, answers, known.of_predictions, known.of_golds, texts=texts), bases)
 
         with collector_paused():
             works = planned(inputs.cases, inputs.predictions)
@@ -345,13 +264,13 @@ def evaluate_inputs(
         job = Job(
             settings=settings,
             provenance=replace(
-                provenance, cache=None if cache is None else CacheUse(), notes=(*provenance.notes, *notes)
+                provenance, cache=None if cached is None else CacheUse(), notes=(*provenance.notes, *notes)
             ),
             works=works,
             metrics=wanted,
-            local_metrics=local,
+            local_metrics=[metric for one, metric in zip(asked, wanted, strict=True) if not isinstance(one, str)],
             bases=bases,
-            witness=witness,
+            witness=searched,
         )
         done = carry_out(
             job,
@@ -366,15 +285,37 @@ def evaluate_inputs(
             on_progress=on_progress,
             lint=_run_lint(asked=lint, limits=limits, workers=workers, on_progress=on_progress),
         )
-    if cache is not None:
-        cache.make_room()
+    if cached is not None:
+        cached.make_room()
     return done
 
 
-def _texts(extract: bool, system: System | None) -> TextReading:  # noqa: FBT001 - private
-    if not extract:
-        return "off"
-    return "file" if system is None else "live"
+class _Databases(Struct, frozen=True, kw_only=True):
+    """The databases of a run by the names that cases give them, and what is known of each."""
+
+    of_predictions: Mapping[str | None, Database]
+    of_golds: Mapping[str | None, Database] | None
+    """Those of gold's queries, where these are others."""
+    urls: dict[str, DatabaseUrl]
+    """Each once, by its text."""
+    needed: list[NeededDatabase]
+    """Each with its content's fingerprint and its engine's version."""
+
+
+def _databases_of(cases: Sequence[Case], locate: Locate, locate_gold: Locate | None) -> _Databases:
+    """The databases of the cases. Raises InputError where one is not named or cannot be read."""
+    named = databases_of(cases, locate)
+    golds = None if locate_gold is None else databases_of(cases, locate_gold)
+    located = [*named.values(), *(golds or {}).values()]
+    origins = {one.url.text: one.origin for one in reversed(located)}
+    urls = {one.url.text: one.url for one in located}
+    check_databases(urls.values(), origins)
+    needed = [
+        NeededDatabase(url=url, fingerprint=engine.fingerprint(url), version=engine.version(), origin=origins[url.text])
+        for url in urls.values()
+        for engine in [registry.engine_class(url)]
+    ]
+    return _Databases(of_predictions=named, of_golds=golds, urls=urls, needed=needed)
 
 
 def _check_together(
@@ -444,29 +385,3 @@ def _run_lint(
 
     options = LintOptions() if asked is True else asked
     return RunLint(options=options, limits=limits, workers=workers, on_progress=on_progress)
-
-
-def _version(url: DatabaseUrl) -> str:
-    return registry.engine_class(url).version()
-
-
-def provenance_of(inputs: Inputs, fingerprints: Mapping[str, str], urls: Sequence[DatabaseUrl]) -> Provenance:
-    """The provenance of a run that starts now: versions, files and databases."""
-    schemes = {url.scheme: url for url in urls}
-    databases = tuple(
-        Fingerprint(name=str(url), digest=fingerprints[url.text]) for url in sorted(urls, key=lambda one: one.text)
-    )
-    return Provenance(
-        assay_version=__version__,
-        python_version=platform.python_version(),
-        platform=f"{sys.platform} {platform.machine()}",
-        engine_versions=tuple(
-            Fingerprint(name=scheme, digest=_version(url)) for scheme, url in sorted(schemes.items())
-        ),
-        inputs=(*inputs.files, *databases),
-        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        unmatched_predictions=inputs.unmatched,
-        blank_rows=inputs.blank_rows,
-        joining=inputs.joining,
-        unprotected=unsupported_safeguards(),
-    )

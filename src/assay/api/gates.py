@@ -13,9 +13,9 @@ from assay import registry
 from assay.errors import InputError, RunError, UsageError
 from assay.model import Case, DiffSettings, GateResult, Gates, RunDiff
 from assay.model import Run as RunRecord
+from assay.runs.aggregate.metric_infos import InfoOf, info_of, knowing
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics, resolved
 from assay.runs.gates.results import evaluate_gates
-from assay.runs.metric_infos import InfoOf, info_of, knowing
 from assay.runs.store.folder import load_run, read_finished
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from assay.api.run import Run, load_run
 from assay.model import HistoryPoint
 from assay.reports.mlflow import MlflowExport, export_run
-from assay.runs.history import earlier_runs, point_of, scan_runs
+from assay.runs.store.history import earlier_runs, point_of, scan_runs
 
 EXPERIMENT = "assay"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from hashlib import blake2b
@@ -20,14 +19,23 @@ from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.load import recognise
 from assay.cases.records import Table, record_of
-from assay.errors import CaseFileError, DatabaseError, InputError, UsageError
-from assay.model import Case, DatabaseUrl, Failure, FieldNames, Fingerprint, GivenResult, Joining, Prediction, Result
-from assay.model.inline_rows import InvalidRows, answered_rows, result_from_rows
-from assay.model.measures import with_read_measures
+from assay.errors import CaseFileError, InputError, UsageError
+from assay.model import (
+    Case,
+    ComparisonOptions,
+    Failure,
+    FieldNames,
+    Fingerprint,
+    GivenResult,
+    Joining,
+    Prediction,
+    Result,
+)
+from assay.model.cases.measures import with_read_measures
+from assay.model.results.given import InvalidRows, answered_rows, result_from_rows
 from assay.platform.spool import parts_of, spooled
 from assay.ports import LoadedCases, LoadedPredictions, System
-from assay.runs.difficulties import spelled_once
-from assay.runs.plan import Locate
+from assay.runs.aggregate.difficulties import spelled_once
 from assay.systems.concurrency import Sayings
 from assay.systems.predictions import answered, without_fence
 
@@ -37,7 +45,6 @@ PredictionsInput: TypeAlias = (
     "str | PathLike[str] | Mapping[str, str | None] | Iterable[Prediction | Mapping[str, Any] | str | None] | Ask"
 )
 OnCases: TypeAlias = Callable[[Sequence[Case]], None]
-DatabasesInput: TypeAlias = "str | Mapping[str, str]"
 
 _UNMATCHED_SHOWN = 5
 _SHORTEST_NAME = 4
@@ -76,6 +83,21 @@ class Inputs(Struct, frozen=True, kw_only=True):
     files: tuple[Fingerprint, ...]
     joining: Joining | None = None
     """How predictions were joined with cases; None where a live system is asked."""
+
+
+class OwnInputs(Struct, frozen=True, kw_only=True):
+    """Inputs that a package reads itself, in place of a question set, and what its run keeps of them."""
+
+    read: Callable[[Any], Inputs]
+    """Called while the workers start, with the predictions that `assay.evaluate` was given."""
+    options: ComparisonOptions | None = None
+    """How results are compared; None: as the arguments of `assay.evaluate` say."""
+    head_rows: int | None = None
+    """How many rows of each result the evidence keeps where some metric does not call the answer right; None: a few."""
+    plain_queries: bool = False
+    """Most queries need no parser: workers do not begin by importing one."""
+    diagnose: bool = True
+    """False: nobody will read the causes of wrong answers."""
 
 
 def is_system(predictions: object) -> TypeGuard[System]:
@@ -359,69 +381,21 @@ def as_prediction(answer: object, case: Case) -> Prediction:
     if answer is None:
         return Prediction(case_id=case.id, failure=unanswered("the system gave no answer to this case"))
     if not isinstance(answer, str):
-        return _with_rows(answer, case)
-    return answered(case, answer)
-
-
-def _with_rows(answer: object, case: Case) -> Prediction:
-    """Rows in place of a query: lists, an object with ``rows``, a Result, an Arrow table or a data frame."""
-    try:
-        given = answered_rows(answer)
-        if given is None:
-            found = as_result(answer)
-            given = result_from_rows(list(found.rows), found.columns, cells="typed")
-        elif not isinstance(answer, (Mapping, GivenResult)):
-            given = replace(given, cells="typed")
-    except InvalidRows as error:
-        message = f"the result that the system answered {error}"
-        failure = Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
-        return Prediction(case_id=case.id, failure=failure)
-    except UsageError:
-        raise UsageError(
-            f"the system answered case {case.id!r} with {type(answer).__name__}: give text, rows, or None"
-        ) from None
-    return Prediction(case_id=case.id, result=given)
-
-
-def locator(databases: DatabasesInput) -> tuple[Locate, str]:
-    """A function from case to database URL, and the name of the databases in the run's settings."""
-    if isinstance(databases, str):
-        template = DatabaseUrl.parse(databases)
-        return template.render, str(template)
-    urls = {name: DatabaseUrl.parse(url) for name, url in databases.items()}
-
-    def locate(db_id: str | None) -> DatabaseUrl:
-        if db_id in urls:
-            return urls[db_id]
-        close = get_close_matches(db_id or "", urls, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise InputError(f"no database is given for db_id {db_id!r}{hint}: there is {', '.join(sorted(urls))}")
-
-    return locate, ", ".join(f"{name}: {url}" for name, url in sorted(urls.items()))
-
-
-def check_databases(urls: Iterable[DatabaseUrl], origins: Mapping[str, str | None]) -> None:
-    """Check that every database can be read, before anything is asked or written. Raises InputError."""
-    for url in urls:
-        engine = registry.engine_class(url)
+        # Rows in place of a query: lists, an object with ``rows``, a Result, an Arrow table or a data frame.
         try:
-            engine.check(url)
-        except DatabaseError as error:
-            origin = origins.get(url.text)
-            raise DatabaseError(f"{origin}: {error}" if origin else str(error)) from error
-
-
-def warn_of_rights(urls: Iterable[DatabaseUrl]) -> None:
-    """Warn where the given credentials can write to databases, as far as their engines can tell.
-
-    Raises InputError where a database cannot be read.
-    """
-    found = [
-        sentence
-        for url in urls
-        if (tell := getattr(registry.engine_class(url), "warnings", None)) is not None
-        for sentence in tell(url)
-    ]
-    if found:
-        more = f" (and so for {len(found) - 1} more of the databases)" if len(found) > 1 else ""
-        warnings.warn(found[0] + more, UserWarning, stacklevel=3)
+            given = answered_rows(answer)
+            if given is None:
+                found = as_result(answer)
+                given = result_from_rows(list(found.rows), found.columns, cells="typed")
+            elif not isinstance(answer, (Mapping, GivenResult)):
+                given = replace(given, cells="typed")
+        except InvalidRows as error:
+            message = f"the result that the system answered {error}"
+            failure = Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
+            return Prediction(case_id=case.id, failure=failure)
+        except UsageError:
+            raise UsageError(
+                f"the system answered case {case.id!r} with {type(answer).__name__}: give text, rows, or None"
+            ) from None
+        return Prediction(case_id=case.id, result=given)
+    return answered(case, answer)

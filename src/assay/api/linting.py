@@ -13,8 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay import registry
-from assay.api.inputs import CasesInput, DatabasesInput, FileOptions, locator, read_cases_only
+from assay.api.inputs import CasesInput, FileOptions, read_cases_only
 from assay.api.run import Run, load_run
+from assay.api.workers import DatabasesInput, locator
 from assay.engines.database_files import DatabaseFile
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers
@@ -24,11 +25,10 @@ from assay.linting.apply import OtherAnswer, applied
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintAccuracy, LintFinding, LintGap, LintOptions, LintReport
 from assay.ports import Task, TaskDone
-from assay.runs.job import Job
-from assay.runs.lint_worker import LINT_SETUP, LintTask, LintWorkerSettings
-from assay.runs.plan import Work
+from assay.runs.plan import Job, Work, databases_of
 from assay.runs.progress import Progress
 from assay.runs.store.codec import encode_value, identity_of
+from assay.runs.workers.lint_worker import LINT_SETUP, LintTask, LintWorkerSettings
 
 RunsInput: TypeAlias = "Sequence[Run | str | PathLike[str]]"
 _TIMEOUT_S = 10.0
@@ -107,9 +107,20 @@ def lint_located(
         for index, case in enumerate(kept)
     ]
     done = _run(tasks, settings, workers, on_progress)
+    # All findings in the order of the cases, of their golds, and of the places in the query.
+    found = [finding for one in done if isinstance(one, GoldLint) for finding in one.findings]
+    golds = [
+        one.golds if isinstance(one, GoldLint) else CaseGolds(case=case) for case, one in zip(kept, done, strict=True)
+    ]
+    found += lint_across(golds, options, runs=runs)
+    order = {case.id: place for place, case in enumerate(kept)}
     return LintReport(
         name=name,
-        findings=_findings(kept, done, options, runs=runs),
+        findings=tuple(
+            sorted(
+                shared(found), key=lambda one: (order[one.case_id], one.gold, one.line or 0, one.column or 0, one.rule)
+            )
+        ),
         cases=len(cases),
         golds=sum(case.gold_count for case in kept),
         rules=applied(options, database=database is not None, runs=runs),
@@ -154,22 +165,15 @@ def _located(cases: Sequence[Case], databases: DatabasesInput | None) -> list[Da
     """Each case's database. Raises InputError, naming a case without one."""
     if databases is None:
         return [None] * len(cases)
-    locate, _ = locator(databases)
-    found: dict[str | None, DatabaseUrl] = {}
-    for case in cases:
-        if case.database not in found:
-            try:
-                found[case.database] = locate(case.database)
-            except InputError as error:
-                raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
-    for url in {url.scheme: url for url in found.values()}.values():
+    named = databases_of(cases, locator(databases)[0])
+    for url in {one.url.scheme: one.url for one in named.values()}.values():
         # An unknown scheme is a mistake of the caller, not of one database. So is a driver that is not installed, which
         # opening tells; nothing is asked of a server.
         engine = registry.engine_class(url)
         if not (isinstance(engine, type) and issubclass(engine, DatabaseFile)):
             with suppress(DatabaseError):
                 engine.open(url, Limits()).close()
-    return [found[case.database] for case in cases]
+    return [named[case.database].url for case in cases]
 
 
 def _loaded(runs: RunsInput) -> list[tuple[str, Run]]:
@@ -234,7 +238,17 @@ def _run(
     """Every task's outcome, or why there is none."""
     if not tasks:
         return []
-    batches = _batches(tasks)
+    # Cases of one database together, since a worker reads each column once; the largest batches first.
+    by_database: dict[str, list[Task]] = defaultdict(list)
+    for task in tasks:
+        assert isinstance(task.payload, LintTask)
+        by_database[task.payload.url.text if task.payload.url else ""].append(task)
+    cut = [
+        group[start : start + _MOST_CASES_PER_BATCH]
+        for group in by_database.values()
+        for start in range(0, len(group), _MOST_CASES_PER_BATCH)
+    ]
+    batches = sorted(cut, key=len, reverse=True)
     count = max(1, min(workers if workers is not None else default_workers(), len(batches)))
     memory = settings.limits.max_memory_bytes + 2 * settings.limits.max_result_bytes + settings.cache_bytes
     done: list[GoldLint | str] = [""] * len(tasks)
@@ -252,35 +266,6 @@ def _run(
     finally:
         pool.close()
     return done
-
-
-def _batches(tasks: Sequence[Task]) -> list[list[Task]]:
-    """Cases of one database together, since a worker reads each column once; the largest batches first."""
-    by_database: dict[str, list[Task]] = defaultdict(list)
-    for task in tasks:
-        assert isinstance(task.payload, LintTask)
-        by_database[task.payload.url.text if task.payload.url else ""].append(task)
-    cut = [
-        group[start : start + _MOST_CASES_PER_BATCH]
-        for group in by_database.values()
-        for start in range(0, len(group), _MOST_CASES_PER_BATCH)
-    ]
-    return sorted(cut, key=len, reverse=True)
-
-
-def _findings(
-    cases: Sequence[Case], done: Sequence[GoldLint | str], options: LintOptions, *, runs: bool
-) -> tuple[LintFinding, ...]:
-    """All findings in the order of the cases, of their golds, and of the places in the query."""
-    found = [finding for one in done if isinstance(one, GoldLint) for finding in one.findings]
-    golds = [
-        one.golds if isinstance(one, GoldLint) else CaseGolds(case=case) for case, one in zip(cases, done, strict=True)
-    ]
-    found += lint_across(golds, options, runs=runs)
-    order = {case.id: place for place, case in enumerate(cases)}
-    return tuple(
-        sorted(shared(found), key=lambda one: (order[one.case_id], one.gold, one.line or 0, one.column or 0, one.rule))
-    )
 
 
 def _gaps(

@@ -16,7 +16,7 @@ from assay.api.run import Run
 from assay.api.schemas import SchemaOf, schema_from_databases
 from assay.cases.fields import columns_of, listed, missing_column, normal
 from assay.cases.load import recognise
-from assay.cases.records import Record, Table, kind_of
+from assay.cases.records import Record, kind_of
 from assay.cases.tables.formats import CsvFormat, ExcelFormat, JsonFormat, JsonLinesFormat, ParquetFormat, YamlFormat
 from assay.cases.values import UnusableValue, is_absent, name_of
 from assay.errors import CaseFileError, InputError, UsageError
@@ -293,7 +293,9 @@ def read_labels(path: Path, case_ids: Collection[str]) -> Labels:
     """
     if not path.exists():
         raise CaseFileError("does not exist", path=str(path))
-    table = _table(path)
+    formats = [JsonLinesFormat(), JsonFormat(), CsvFormat(), ExcelFormat(), ParquetFormat(), YamlFormat()]
+    chosen = recognise(path, formats)
+    table = next(one for one in formats if one is chosen).records(path, FieldNames(), ("id",))
     ids = columns_of("id", None, table.columns, path=str(path))
     labels = [column for column in _COLUMNS for own in table.columns if normal(own) == normal(column)]
     own_names = {normal(own): own for own in table.columns}
@@ -311,7 +313,13 @@ def read_labels(path: Path, case_ids: Collection[str]) -> Labels:
     for record in table.records:
         if record.blank:
             continue
-        case_id = _id_of(path, record, ids)
+        value = record.values.get(ids[0]) if ids else record.key
+        try:
+            case_id = name_of(value, "the id")
+        except UnusableValue as error:
+            raise CaseFileError(error.message, path=str(path), place=record.place) from error
+        if case_id is None:
+            raise CaseFileError("has no id of a case", path=str(path), place=record.place)
         if case_id not in case_ids:
             near = get_close_matches(case_id, case_ids, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -326,23 +334,6 @@ def read_labels(path: Path, case_ids: Collection[str]) -> Labels:
     if not found:
         raise CaseFileError("holds no label", path=str(path))
     return Labels(by_case=found, blank=blank)
-
-
-def _table(path: Path) -> Table:
-    formats = [JsonLinesFormat(), JsonFormat(), CsvFormat(), ExcelFormat(), ParquetFormat(), YamlFormat()]
-    chosen = recognise(path, formats)
-    return next(one for one in formats if one is chosen).records(path, FieldNames(), ("id",))
-
-
-def _id_of(path: Path, record: Record, columns: tuple[str, ...]) -> str:
-    value = record.values.get(columns[0]) if columns else record.key
-    try:
-        case_id = name_of(value, "the id")
-    except UnusableValue as error:
-        raise CaseFileError(error.message, path=str(path), place=record.place) from error
-    if case_id is None:
-        raise CaseFileError("has no id of a case", path=str(path), place=record.place)
-    return case_id
 
 
 def _label(path: Path, record: Record, column: str) -> bool | None:

@@ -8,17 +8,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.api.arguments import check_options
-from assay.api.inputs import check_databases
 from assay.api.single import read_outcome
-from assay.api.workers import make_pool
+from assay.api.workers import check_databases, make_pool
 from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, InputError, UsageError
 from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
 from assay.model.witness import Refutation, WitnessSettings
 from assay.ports import Executions, Task, TaskDone
 from assay.reports.text.pair import HEAD_ROWS
+from assay.runs.execution.strengths import SAME_TEXT, is_same_text, match_task, with_strength
 from assay.runs.plan import Work
-from assay.runs.strengths import SAME_TEXT, is_same_text, match_task, with_strength
 from assay.sql.extraction import extracted
 
 

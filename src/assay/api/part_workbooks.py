@@ -53,7 +53,15 @@ def read_parts(first: Path, second: Path, *, difficulty_names: Mapping[str, str]
     parts = [_rows_of(path) for path in (first, second)]
     _check_kinds((first, second), parts)
     one, other = parts
-    _check_questions((first, second), one, other)
+    # Check that both parts have the same questions.
+    paths = (first, second)
+    only = [
+        f"only {path} has {listed(names[:_SHOWN])}{f' and {len(names) - _SHOWN} more' if len(names) > _SHOWN else ''}"
+        for path, mine, theirs in ((paths[0], one, other), (paths[1], other, one))
+        if (names := list(dict.fromkeys(name for name, repeat in mine if (name, repeat) not in theirs)))
+    ]
+    if only:
+        raise _unfit(paths[0], paths[1], f"their questions differ: {'; '.join(only)}")
     merged = []
     for key, row in one.items():
         twin = other[key]
@@ -124,17 +132,6 @@ def _check_kinds(paths: Sequence[Path], parts: Sequence[_Rows]) -> None:
         if not any(wanted & titles for titles in held):
             columns = " or ".join(sorted(wanted))
             raise InputError(f"neither {paths[0]} nor {paths[1]} has the column {columns}: one of them must be {what}")
-
-
-def _check_questions(paths: Sequence[Path], one: _Rows, other: _Rows) -> None:
-    """Check that both parts have the same questions."""
-    only = [
-        f"only {path} has {listed(names[:_SHOWN])}{f' and {len(names) - _SHOWN} more' if len(names) > _SHOWN else ''}"
-        for path, mine, theirs in ((paths[0], one, other), (paths[1], other, one))
-        if (names := list(dict.fromkeys(name for name, repeat in mine if (name, repeat) not in theirs)))
-    ]
-    if only:
-        raise _unfit(paths[0], paths[1], f"their questions differ: {'; '.join(only)}")
 
 
 def _unfit(first: Path, second: Path, why: str) -> InputError:

@@ -13,15 +13,15 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from assay import registry
-from assay.api.inputs import check_databases
 from assay.api.single import KeptPools
+from assay.api.workers import check_databases
 from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, DatabaseError, InputError, UsageError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits
 from assay.model.witness import MOST_ROWS, SCRATCH_PREFIX, Refutation, ScratchServer
 from assay.ports import Task, TaskDone, TaskLost
-from assay.runs.trials import server_scratch_maker
-from assay.runs.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings
+from assay.runs.workers.trials import server_scratch_maker
+from assay.runs.workers.witness_worker import WITNESS_SETUP, WitnessTask, WitnessWorkerSettings
 from assay.sql.dialects import closest_dialect, is_dialect
 from assay.sql.schema.ddl import read_ddl
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay import registry
-from assay.errors import MissingDependency, UsageError
+from assay.errors import MissingDependency, UsageError, did_you_mean
 from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
-from assay.runs.aggregate.run_rates import RUN_RATES, run_rate
+from assay.runs.aggregate.reliability import RUN_RATES, run_rate
 from assay.runs.store.folder import load_run as load_record
 from assay.runs.store.folder import save_run
 from assay.scoring.selections.metrics import selection_metrics
@@ -74,8 +73,7 @@ class Run:
             }
             if metric not in known:
                 own = self.settings.metrics
-                near = get_close_matches(metric, own, n=1) or get_close_matches(metric, sorted(known), n=1)
-                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                hint = did_you_mean(metric, own) or did_you_mean(metric, sorted(known))
                 raise UsageError(f"there is no metric {metric!r}{hint}: the run has {', '.join(own) or 'none'}")
         return found
 
@@ -98,7 +96,7 @@ class Run:
         Raises UsageError, InputError or RunError for gates or a baseline that do not fit the run.
         """
         from assay.api.gates import keeper_of
-        from assay.runs.metric_infos import knowing
+        from assay.runs.aggregate.metric_infos import knowing
 
         other = baseline.record if isinstance(baseline, Run) else baseline
         keeper = keeper_of(gates, self.settings.metrics, baseline=other, infos=knowing(self.settings))
@@ -110,7 +108,7 @@ class Run:
         Raises UsageError for one below 0, and where the run has no such score.
         """
         from assay.api.arguments import checked_penalties
-        from assay.runs.aggregate.run_rates import with_penalties
+        from assay.runs.aggregate.reliability import with_penalties
 
         return Run(with_penalties(self.record, checked_penalties(penalties)))
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
+import platform
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from assay._version import __version__
+from assay.api.inputs import Inputs
 from assay.api.run import Run
 from assay.errors import UsageError
-from assay.model import Case, Prediction
+from assay.model import Case, Fingerprint, Prediction, Provenance
 from assay.model.lint import LintReport
-from assay.ports import Backend, System
-from assay.runs.asking import WAITING_PER_WORKER, ResponseStream, answers_held, ask
-from assay.runs.execute import execute
-from assay.runs.job import Job, OnProgress
+from assay.platform.safeguards import unsupported_safeguards
+from assay.ports import Backend, NeededDatabase, System
+from assay.runs.execution.asking import WAITING_PER_WORKER, ResponseStream, answers_held, ask
+from assay.runs.execution.execute import execute
+from assay.runs.plan import Job, OnProgress
 from assay.runs.store.claim import claim_folder, run_lock
 from assay.runs.store.folder import read_lint
 
@@ -77,3 +83,24 @@ def carry_out(
                 or ask(system, cases, concurrency=concurrency, repeats=repeats, folder=folder, on_progress=on_progress)
             )
         return Run(execute(linted(job), pool, folder=folder, overwrite=anew, on_progress=on_progress))
+
+
+def provenance_of(inputs: Inputs, databases: Sequence[NeededDatabase] = ()) -> Provenance:
+    """The provenance of a run that starts now: versions, files and databases."""
+    named = tuple(
+        Fingerprint(name=str(one.url), digest=one.fingerprint)
+        for one in sorted(databases, key=lambda needed: needed.url.text)
+    )
+    versions = {one.url.scheme: one.version for one in databases}
+    return Provenance(
+        assay_version=__version__,
+        python_version=platform.python_version(),
+        platform=f"{sys.platform} {platform.machine()}",
+        engine_versions=tuple(Fingerprint(name=scheme, digest=versions[scheme]) for scheme in sorted(versions)),
+        inputs=(*inputs.files, *named),
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        unmatched_predictions=inputs.unmatched,
+        blank_rows=inputs.blank_rows,
+        joining=inputs.joining,
+        unprotected=unsupported_safeguards(),
+    )

@@ -13,10 +13,11 @@ from typing import cast
 from msgspec.structs import replace
 
 from assay import registry
-from assay.api.inputs import CasesInput, DatabasesInput, FileOptions, locator, read_inputs
+from assay.api.inputs import CasesInput, FileOptions, read_inputs
+from assay.api.workers import DatabasesInput, locator
 from assay.errors import DatabaseError, InputError, UsageError
 from assay.model import Case, DatabaseSchema, DatabaseUrl, Limits
-from assay.model.database import filled_path
+from assay.model.databases.database import filled_path
 from assay.ports import AsksAboutDatabases, DescribesSchema, System
 from assay.runs.plan import Locate
 

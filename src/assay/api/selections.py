@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from assay._version import __version__
 from assay.api.arguments import read_tags
-from assay.api.evaluation import provenance_of
 from assay.api.inputs import CasesInput, FileOptions, Inputs, OnCases, is_system, read_inputs
 from assay.api.run import Run
-from assay.api.running import carry_out
+from assay.api.running import carry_out, provenance_of
 from assay.api.selection_data import check_ignored, digest_of_data, open_data
 from assay.diagnosis.selections import SelectionCauses
 from assay.errors import InputError, UsageError
@@ -34,9 +33,7 @@ from assay.model import (
 )
 from assay.ports import System
 from assay.runs.aggregate.repeats import check_repeats, repeated
-from assay.runs.job import Job, OnProgress
-from assay.runs.plan import plan_work
-from assay.runs.work_lists import Works
+from assay.runs.plan import Job, OnProgress, Works, plan_work
 from assay.scoring.selections.metrics import selection_metrics
 from assay.scoring.selections.scorer import SELECTED, SelectionScorer
 from assay.sdmx.answers.parser import datasets_named, read_answer
@@ -311,7 +308,7 @@ def _named(predictions: Sequence[Prediction]) -> Iterator[str]:
 
 
 def _provenance(inputs: Inputs, known: Structures | None) -> Provenance:
-    provenance = provenance_of(inputs, {}, [])
+    provenance = provenance_of(inputs)
     if known is None:
         return provenance
     name = ", ".join(known.sources) or "structures in memory"

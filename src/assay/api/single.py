@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from assay.api.arguments import check_options
 from assay.api.frames import as_result
-from assay.api.inputs import check_databases
-from assay.api.workers import local_pool, make_pool, worker_settings
+from assay.api.workers import check_databases, local_pool, make_pool, worker_settings
 from assay.comparison import Answer
 from assay.comparison import compare_leniently as compare_results
 from assay.engines.pool.pool import WorkerPool
@@ -36,10 +35,10 @@ from assay.model import (
 )
 from assay.ports import Executions, Task, TaskDone, TaskLost
 from assay.reports.text.pair import HEAD_ROWS, pair_text
+from assay.runs.aggregate.summarize import Summarizer
 from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
-from assay.runs.summarize import Summarizer
-from assay.runs.worker_tasks import CaseOutcome
+from assay.runs.workers.worker_tasks import CaseOutcome
 from assay.sql.extraction import extracted
 
 _KEPT_POOLS = 2
@@ -66,9 +65,8 @@ def check(
     Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
     read. Failures of the queries are never raised: they are part of the verdict.
     """
-    return gather_evidence(
-        predicted_sql, gold_sql, database=database, columns=columns, ordered=ordered, leniency=leniency, limits=limits
-    ).verdict
+    options = CaseOptions(columns=columns, ordered=ordered, leniency=leniency or STRICT)
+    return gather_with_rows(predicted_sql, gold_sql, database=database, options=options, limits=limits)[0].verdict
 
 
 def gather_evidence(
@@ -82,16 +80,8 @@ def gather_evidence(
     limits: Limits | None = None,
 ) -> Evidence:
     """As `check`, with all the evidence: the comparison, the aligned rows, the executions."""
-    return gather_with_rows(
-        predicted_sql,
-        gold_sql,
-        database=database,
-        columns=columns,
-        ordered=ordered,
-        leniency=leniency,
-        limits=limits,
-        head_rows=0,
-    )[0]
+    options = CaseOptions(columns=columns, ordered=ordered, leniency=leniency or STRICT)
+    return gather_with_rows(predicted_sql, gold_sql, database=database, options=options, limits=limits)[0]
 
 
 def diagnose(
@@ -111,15 +101,10 @@ def diagnose(
 
     Raises UnscoredError where nothing can be said, such as where gold fails; else as `check`.
     """
-    evidence = _gathered(
-        predicted_sql,
-        gold_sql,
-        database=database,
-        options=CaseOptions(columns=columns, ordered=ordered, leniency=leniency or STRICT),
-        limits=limits,
-        head_rows=0,
-        causes=True,
-    )[0]
+    options = CaseOptions(columns=columns, ordered=ordered, leniency=leniency or STRICT)
+    evidence, _ = gather_with_rows(
+        predicted_sql, gold_sql, database=database, options=options, limits=limits, causes=True
+    )
     if evidence.outcome == "unscored":
         raise UnscoredError(f"cannot be judged, so that there is no cause: {evidence.verdict.reason}")
     return evidence.diagnosis
@@ -134,30 +119,15 @@ def gather_with_rows(
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
-    columns: ColumnRule,
-    ordered: bool | None,
-    leniency: Leniency | None = None,
-    limits: Limits | None,
-    head_rows: int,
-) -> tuple[Evidence, Executions]:
-    """As `gather_evidence`, and the executions with the first ``head_rows`` rows of each result."""
-    options = CaseOptions(columns=columns, ordered=ordered, leniency=leniency or STRICT)
-    return _gathered(
-        predicted_sql, gold_sql, database=database, options=options, limits=limits, head_rows=head_rows, causes=False
-    )
-
-
-def _gathered(
-    predicted_sql: str | GivenResult,
-    gold_sql: str | GivenResult | Sequence[str | GivenResult],
-    *,
-    database: str,
     options: CaseOptions,
     limits: Limits | None,
-    head_rows: int,
-    causes: bool,
+    head_rows: int = 0,
+    causes: bool = False,
 ) -> tuple[Evidence, Executions]:
-    """The evidence of one pair; with ``causes`` also why it is wrong."""
+    """The evidence of one pair, and the executions with the first ``head_rows`` rows of each result.
+
+    With ``causes`` the evidence says why a wrong query is wrong.
+    """
     check_options(options.columns or "any")
     url = DatabaseUrl.parse(database)
     if url.is_template:
@@ -283,8 +253,9 @@ def assert_equivalent(
         InputError: the URL has no engine, or (as DatabaseError) the database cannot be read.
     """
     __tracebackhide__ = True  # pytest then shows the line of the test, and none of these
+    options = CaseOptions(columns=columns, ordered=ordered)
     evidence, executions = gather_with_rows(
-        predicted, gold, database=database, columns=columns, ordered=ordered, limits=limits, head_rows=HEAD_ROWS
+        predicted, gold, database=database, options=options, limits=limits, head_rows=HEAD_ROWS
     )
     if evidence.outcome == "correct":
         return evidence.verdict

@@ -12,18 +12,20 @@ from msgspec.structs import replace
 
 from assay import registry
 from assay._version import __version__
-from assay.api.inputs import CasesInput, DatabasesInput, FileOptions, check_databases, locator, read_cases_only
+from assay.api.inputs import CasesInput, FileOptions, read_cases_only
 from assay.api.run import Run, load_run
+from assay.api.workers import DatabasesInput, check_databases, locator
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers
 from assay.errors import InputError, UsageError
 from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Limits, quoted
-from assay.model.suite import Suite, SuiteAssumption, SuiteCase
+from assay.model.databases.suite import Suite, SuiteAssumption, SuiteCase
 from assay.ports import Task, TaskDone
+from assay.runs.plan import databases_of
 from assay.runs.progress import Progress
 from assay.runs.store.suite_folder import check_place, read_suite, write_suite
-from assay.runs.suite_worker import SUITE_SETUP, SuiteMade, SuiteTask, SuiteWorkerSettings
-from assay.runs.trials import memory_scratch_maker
+from assay.runs.workers.suite_worker import SUITE_SETUP, SuiteMade, SuiteTask, SuiteWorkerSettings
+from assay.runs.workers.trials import memory_scratch_maker
 from assay.witness.showing import sql_literal
 
 _MOST_DATABASES = 50
@@ -223,18 +225,9 @@ def _located(cases: Sequence[Case], databases: DatabasesInput) -> list[DatabaseU
     """Each case's database. Raises InputError, naming a case without one, and for a database that cannot be read."""
     if not cases:
         raise InputError("the question set has no case")
-    locate, _ = locator(databases)
-    found: dict[str | None, DatabaseUrl] = {}
-    origins: dict[str, str | None] = {}
-    for case in cases:
-        if case.database not in found:
-            try:
-                url = found[case.database] = locate(case.database)
-            except InputError as error:
-                raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
-            origins.setdefault(url.text, case.origin)
-    check_databases(found.values(), origins)
-    return [found[case.database] for case in cases]
+    named = databases_of(cases, locator(databases)[0])
+    check_databases([one.url for one in named.values()], {one.url.text: one.origin for one in named.values()})
+    return [named[case.database].url for case in cases]
 
 
 def _engine(urls: Sequence[DatabaseUrl], engines: dict[str, str]) -> str:
@@ -267,7 +260,15 @@ def _made(
         argument=settings,
         memory_limit_bytes=memory,
     ) as pool:
-        for outcome in pool.run(_batches(tasks)):
+        # Each on one database, whose rows are read once, of a few cases.
+        found: list[list[Task]] = []
+        for task in sorted(tasks, key=lambda one: (one.database.text if one.database else "", one.id)):
+            if found and found[-1][0].database == task.database and len(found[-1]) < 32:
+                found[-1].append(task)
+            else:
+                found.append([task])
+        batches = sorted(found, key=len, reverse=True)
+        for outcome in pool.run(batches):
             case = cases[outcome.task_id]
             if isinstance(outcome, TaskDone) and isinstance(outcome.outcome, SuiteMade):
                 done[outcome.task_id] = outcome.outcome
@@ -278,14 +279,3 @@ def _made(
             if on_progress is not None:
                 on_progress(Progress(stage="judging", total=len(tasks), finished=len(done)))
     return [done[number] for number in range(len(tasks))]
-
-
-def _batches(tasks: Sequence[Task]) -> list[list[Task]]:
-    """Each on one database, whose rows are read once, of a few cases."""
-    found: list[list[Task]] = []
-    for task in sorted(tasks, key=lambda one: (one.database.text if one.database else "", one.id)):
-        if found and found[-1][0].database == task.database and len(found[-1]) < 32:
-            found[-1].append(task)
-        else:
-            found.append([task])
-    return sorted(found, key=len, reverse=True)

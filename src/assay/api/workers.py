@@ -1,22 +1,68 @@
-"""Where queries are executed: workers on this machine, and backends on the machines of a cluster."""
+"""Where queries are executed: on which databases, in workers of this machine or on the machines of a cluster."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-
-from msgspec.structs import replace
+from typing import TypeAlias
 
 from assay import registry
 from assay.engines.execution_cache.folder import DEFAULT_BYTES, CacheFolder
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers, dismiss_ahead
-from assay.errors import UsageError
-from assay.model import ComparisonOptions, Limits
+from assay.errors import DatabaseError, InputError, UsageError, did_you_mean
+from assay.model import ComparisonOptions, DatabaseUrl, Limits
 from assay.ports import Backend
 from assay.runs import SETUP
-from assay.runs.worker_tasks import WorkerSettings
+from assay.runs.plan import Locate
+from assay.runs.workers.worker_tasks import WorkerSettings
+
+DatabasesInput: TypeAlias = "str | Mapping[str, str]"
+
+
+def locator(databases: DatabasesInput) -> tuple[Locate, str]:
+    """A function from case to database URL, and the name of the databases in the run's settings."""
+    if isinstance(databases, str):
+        template = DatabaseUrl.parse(databases)
+        return template.render, str(template)
+    urls = {name: DatabaseUrl.parse(url) for name, url in databases.items()}
+
+    def locate(db_id: str | None) -> DatabaseUrl:
+        if db_id in urls:
+            return urls[db_id]
+        hint = did_you_mean(db_id or "", urls)
+        raise InputError(f"no database is given for db_id {db_id!r}{hint}: there is {', '.join(sorted(urls))}")
+
+    return locate, ", ".join(f"{name}: {url}" for name, url in sorted(urls.items()))
+
+
+def check_databases(urls: Iterable[DatabaseUrl], origins: Mapping[str, str | None]) -> None:
+    """Check that every database can be read, before anything is asked or written. Raises InputError."""
+    for url in urls:
+        engine = registry.engine_class(url)
+        try:
+            engine.check(url)
+        except DatabaseError as error:
+            origin = origins.get(url.text)
+            raise DatabaseError(f"{origin}: {error}" if origin else str(error)) from error
+
+
+def warn_of_rights(urls: Iterable[DatabaseUrl]) -> None:
+    """Warn where the given credentials can write to databases, as far as their engines can tell.
+
+    Raises InputError where a database cannot be read.
+    """
+    found = [
+        sentence
+        for url in urls
+        if (tell := getattr(registry.engine_class(url), "warnings", None)) is not None
+        for sentence in tell(url)
+    ]
+    if found:
+        more = f" (and so for {len(found) - 1} more of the databases)" if len(found) > 1 else ""
+        warnings.warn(found[0] + more, UserWarning, stacklevel=3)
 
 
 def make_pool(
@@ -26,31 +72,14 @@ def make_pool(
     workers: int,
     *,
     remember: bool = True,
-    head_rows: int | None = None,
-    plain_queries: bool = False,
-    diagnose: bool | None = None,
-    cache: CacheFolder | None = None,
+    diagnose: bool = True,
 ) -> WorkerPool:
     """A pool of workers that judge cases; it is not started yet.
 
     ``remember`` False: no result is kept from task to task; ``diagnose``: whether the causes of wrong answers are
-    looked for, None where results are kept; ``head_rows`` and ``plain_queries``: see `evaluate_inputs`; ``cache``:
-    executions that runs share.
-
-    Raises InputError for an unknown metric.
+    looked for. Raises InputError for an unknown metric.
     """
-    settings = worker_settings(
-        options,
-        limits,
-        metrics,
-        remember=remember,
-        head_rows=head_rows,
-        plain_queries=plain_queries,
-        cache=cache,
-    )
-    if diagnose is not None:
-        settings = replace(settings, diagnose=diagnose)
-    return local_pool(settings, workers)
+    return local_pool(worker_settings(options, limits, metrics, remember=remember, diagnose=diagnose), workers)
 
 
 def worker_settings(
@@ -74,7 +103,7 @@ def worker_settings(
         plain_queries=plain_queries,
         execution_cache=cache,
         remember=remember,
-        diagnose=diagnose and remember,
+        diagnose=diagnose,
     )
 
 

@@ -13,7 +13,7 @@ from assay.cases.fields import normal
 from assay.cases.records import Record, Table, kind_of
 from assay.cases.values import UnusableValue, count_of, is_absent, name_of, usable
 from assay.errors import CaseFileError
-from assay.model.decision import Exchange
+from assay.model.cases.decision import Exchange
 
 _TURNS: Final = frozenset(map(normal, ("turns", "interaction")))
 _CONVERSATION: Final = frozenset(

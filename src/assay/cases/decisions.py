@@ -14,7 +14,7 @@ from assay.cases.fields import normal
 from assay.cases.records import Record, kind_of
 from assay.cases.values import UnusableValue, is_absent, usable
 from assay.model import Decision
-from assay.model.decision import DECISION_WORDS, decision_said, is_null_word
+from assay.model.cases.decision import DECISION_WORDS, decision_said, is_null_word
 
 T = TypeVar("T")
 

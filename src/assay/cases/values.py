@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import SupportsFloat
 
 from assay.cases.records import InvalidCell, kind_of, shortened
-from assay.model.usage import MOST
+from assay.model.cases.usage import MOST
 
 _FENCE = re.compile(r"\s*```(?:[ \t]*\w*[ \t]*\r?\n|(?:sql|vql)\b)?(.*?)```[\s;]*", re.DOTALL | re.IGNORECASE)
 _DASHES = re.compile(r"^[ \t]*-{3,}[ \t]*\r?$\n?", re.MULTILINE)

@@ -9,17 +9,16 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from assay._version import __version__
 from assay.cli.parsing.commands import Listed, Verb, Verbs
 from assay.cli.parsing.completion import prepare_completion
-from assay.cli.parsing.endings import GATES, UNFINISHED, Ending
 from assay.cli.parsing.faults import PARSER_ERROR, fault_of
 from assay.errors import AssayError, Interrupted, SystemLost, UsageError
 
@@ -99,7 +98,19 @@ class _Unexpected(Exception):
         super().__init__(error)
 
 
-def _verb(place: str, short_help: str, *, panel: str, ends: Ending, name: str | None = None) -> Listed:
+_ALWAYS: Final = {0: "done", 2: "unusable input or command line"}
+_GATES: Final = {0: "done, whatever the accuracy", 1: "a gate is missed"}
+_UNFINISHED: Final = {3: "unfinished: the same command goes on"}
+_OF_A_RUN: Final = {**_GATES, **_UNFINISHED}
+
+
+def _epilog(page: str, statuses: Mapping[int, str]) -> str:
+    """The end of a verb's help: its exit statuses in a row, where they mean more than always, and the page to read."""
+    meanings = "; ".join(f"{status} {meaning}" for status, meaning in sorted({**_ALWAYS, **statuses}.items()))
+    return f"Exit status: {meanings}.\n\nRead more: {page}"
+
+
+def _verb(place: str, short_help: str, *, panel: str, page: str, statuses: Mapping[int, str] = _ALWAYS) -> Listed:
     """A verb, from where its function is: ``module.function`` within `assay.cli`."""
     module, _, function = place.rpartition(".")
 
@@ -109,12 +120,12 @@ def _verb(place: str, short_help: str, *, panel: str, ends: Ending, name: str | 
         verb = ungrouped(getattr(import_module(f"assay.cli.{module}"), function))
         alone = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
         command = alone.command(
-            name or function, short_help=short_help, epilog=ends.text, cls=Verb, rich_help_panel=panel
+            function, short_help=short_help, epilog=_epilog(page, statuses), cls=Verb, rich_help_panel=panel
         )
         command(_kept_apart(verb))
         return typer.main.get_command(alone)
 
-    return Listed(name=name or function, short_help=short_help, panel=panel, make=make)
+    return Listed(name=function, short_help=short_help, panel=panel, make=make)
 
 
 def _kept_apart(verb: Callable[..., None]) -> Callable[..., None]:
@@ -143,8 +154,7 @@ _START, _JUDGE, _LOOK, _COMPARE, _EXAMINE = (
     "Compare runs",
     "Examine queries and question sets",
 )
-_OF_A_RUN = {**GATES, **UNFINISHED}
-_SUITE_ENDS = Ending(page="docs/guides/suites.md")
+_SUITE_PAGE = "docs/guides/suites.md"
 _SUITE_HELP = "Build and show suites: small databases on which a run tries answers, too."
 
 
@@ -154,13 +164,13 @@ class _SuiteVerbs(Verbs):
             "verbs.suite.build",
             "Distil small databases that tell gold from queries that mean something else.",
             panel="Verbs",
-            ends=_SUITE_ENDS,
+            page=_SUITE_PAGE,
         ),
         _verb(
             "verbs.suite.show",
             "Print what a suite holds, and how much each database tells apart.",
             panel="Verbs",
-            ends=_SUITE_ENDS,
+            page=_SUITE_PAGE,
         ),
     )
 
@@ -174,7 +184,7 @@ def _suite() -> Any:
         no_args_is_help=True,
         rich_markup_mode=None,
         add_completion=False,
-        epilog=_SUITE_ENDS.text,
+        epilog=_epilog(_SUITE_PAGE, {}),
     )
     group.callback()(lambda: None)
     return typer.main.get_command(group)
@@ -185,122 +195,128 @@ Verbs.verbs = (
         "verbs.demo.demo",
         "Evaluate a bundled sample, report included, in seconds.",
         panel=_START,
-        ends=Ending(page="docs/start/five-minutes.md", statuses=UNFINISHED),
+        page="docs/start/five-minutes.md",
+        statuses=_UNFINISHED,
     ),
     _verb(
         "verbs.init.verb.init",
         "Write an eval.yaml with comments that fits a question set and a database.",
         panel=_START,
-        ends=Ending(page="docs/guides/predictions.md"),
+        page="docs/guides/predictions.md",
     ),
     _verb(
         "verbs.doctor.verb.doctor",
         "Say what is installed, which limits hold here, and what a URL can reach.",
         panel=_START,
-        ends=Ending(
-            page="docs/reference/databases.md",
-            statuses={
-                0: "done, whatever is missing",
-                2: "a URL leads to nothing that can be read, or unusable command line",
-            },
-        ),
+        page="docs/reference/databases.md",
+        statuses={
+            0: "done, whatever is missing",
+            2: "a URL leads to nothing that can be read, or unusable command line",
+        },
     ),
     _verb(
         "verbs.run.run",
         "Judge a system's answers, from a file or live, against a question set.",
         panel=_JUDGE,
-        ends=Ending(page="docs/guides/predictions.md", statuses=_OF_A_RUN),
+        page="docs/guides/predictions.md",
+        statuses=_OF_A_RUN,
     ),
     _verb(
         "verbs.denodo.denodo",
         "Run a question set through a live Denodo AI SDK; report in Excel.",
         panel=_JUDGE,
-        ends=Ending(page="docs/guides/denodo.md", statuses=_OF_A_RUN),
+        page="docs/guides/denodo.md",
+        statuses=_OF_A_RUN,
     ),
     _verb(
         "verbs.sdmx.sdmx",
         "Score what an SDMX assistant selected, term by term; report in Excel.",
         panel=_JUDGE,
-        ends=Ending(page="docs/guides/sdmx.md", statuses=_OF_A_RUN),
+        page="docs/guides/sdmx.md",
+        statuses=_OF_A_RUN,
     ),
     _verb(
         "verbs.llmsql.llmsql",
         "Judge a model's outputs on the LLMSQL benchmark.",
         panel=_JUDGE,
-        ends=Ending(page="docs/guides/llmsql.md", statuses=_OF_A_RUN),
+        page="docs/guides/llmsql.md",
+        statuses=_OF_A_RUN,
     ),
     _verb(
         "verbs.judge.judge",
         "Ask an LLM whether queries are equivalent, and measure how far to trust it.",
         panel=_JUDGE,
-        ends=Ending(page="docs/guides/judge.md", statuses=UNFINISHED),
+        page="docs/guides/judge.md",
+        statuses=_UNFINISHED,
     ),
     _verb(
         "verbs.view.view",
         "Show a run, or two beside each other, in the browser, on this machine only.",
         panel=_LOOK,
-        ends=Ending(page="docs/guides/reports.md"),
+        page="docs/guides/reports.md",
     ),
     _verb(
         "verbs.report.report",
         "Draw a stored run: on the terminal, or as files.",
         panel=_LOOK,
-        ends=Ending(page="docs/guides/reports.md", statuses=GATES),
+        page="docs/guides/reports.md",
+        statuses=_GATES,
     ),
     _verb(
         "verbs.explain.explain",
         "Say why one case of a run is wrong, and which repair makes it right.",
         panel=_LOOK,
-        ends=Ending(page="docs/guides/causes.md"),
+        page="docs/guides/causes.md",
     ),
     _verb(
         "verbs.sql.sql",
         "Query runs by SQL: cases, scores, flags, causes, failures.",
         panel=_LOOK,
-        ends=Ending(page="docs/guides/sql.md"),
+        page="docs/guides/sql.md",
     ),
     _verb(
         "verbs.diff.diff",
         "Compare two runs: better or worse, how sure, on which cases. Or rank several.",
         panel=_COMPARE,
-        ends=Ending(page="docs/guides/comparing.md", statuses=GATES),
+        page="docs/guides/comparing.md",
+        statuses=_GATES,
     ),
     _verb(
         "verbs.leaderboard.leaderboard",
         "Rank systems on one question set, by every metric and group, in any format.",
         panel=_COMPARE,
-        ends=Ending(page="docs/guides/leaderboard.md"),
+        page="docs/guides/leaderboard.md",
     ),
     _verb(
         "verbs.runs.runs",
         "List a folder's runs, and draw their trend.",
         panel=_COMPARE,
-        ends=Ending(page="docs/guides/runs-over-time.md"),
+        page="docs/guides/runs-over-time.md",
     ),
     _verb(
         "verbs.check.check",
         "Judge one query by another: the verdict, the rows that differ, the cause.",
         panel=_EXAMINE,
-        ends=Ending(
-            page="docs/guides/check.md",
-            statuses={
-                0: "correct",
-                1: "incorrect",
-                2: "cannot be judged (gold fails, a cap cut a result), or unusable input or command line",
-            },
-        ),
+        page="docs/guides/check.md",
+        statuses={
+            0: "correct",
+            1: "incorrect",
+            2: "cannot be judged (gold fails, a cap cut a result), or unusable input or command line",
+        },
     ),
     _verb(
         "verbs.lint.lint",
         "Look for what is doubtful about a question set's own gold.",
         panel=_EXAMINE,
-        ends=Ending(page="docs/guides/lint.md", statuses={0: "done, whatever was found", 1: "--fail-on is missed"}),
+        page="docs/guides/lint.md",
+        statuses={0: "done, whatever was found", 1: "--fail-on is missed"},
     ),
     _verb(
         "verbs.refute.refute",
         "Find a small database on which two queries differ, or prove that none does.",
         panel=_EXAMINE,
-        ends=Ending(page="docs/guides/witnesses.md", statuses={0: "done, whatever was found"}),
+        page="docs/guides/witnesses.md",
+        statuses={0: "done, whatever was found"},
     ),
     Listed(name="suite", short_help=_SUITE_HELP, panel=_EXAMINE, make=_suite),
 )

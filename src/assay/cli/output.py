@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from assay import registry
 from assay.api.run import Run
 from assay.cli.options.gates import exit_for
 from assay.cli.progress import progress
+from assay.cli.streams import print_bytes
 from assay.errors import InputError, Interrupted, UsageError
 from assay.reports.files import replace_file
 from assay.runs.progress import Progress
@@ -57,8 +59,7 @@ def show(
     ``on_stderr`` keeps standard output for a report and gives the summary to standard error.
     """
     if as_json:
-        _print(registry.pieces("json", run.record))
-        _print([b"\n"])
+        print_bytes(chain(registry.pieces("json", run.record), [b"\n"]))
         return
     from assay.reports.console.run import print_summary
 
@@ -78,7 +79,7 @@ def show(
 
 def _earlier(folder: Path, run: Run) -> str | None:
     """Where an earlier run over the same questions lies beside this one, as the folder itself was named."""
-    from assay.runs.history import run_beside
+    from assay.runs.store.history import run_beside
 
     beside = run_beside(folder, run.record)
     if beside is None:
@@ -202,7 +203,7 @@ def deliver(
             continue
         content = render(name)
         if path == STANDARD_OUTPUT:
-            _print([content] if isinstance(content, bytes) else content)
+            print_bytes([content] if isinstance(content, bytes) else content)
             continue
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -221,10 +222,3 @@ def say_written(written: Mapping[str, Path], *, on_stderr: bool = False) -> None
 
     for path in written.values():
         typer.echo(visible(f"wrote {path}"), err=on_stderr)
-
-
-def _print(pieces: Iterable[bytes]) -> None:
-    """Print bytes unchanged: reports are UTF-8 whatever the terminal's encoding."""
-    sys.stdout.flush()
-    sys.stdout.buffer.writelines(pieces)
-    sys.stdout.buffer.flush()

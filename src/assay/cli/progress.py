@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from assay.runs.job import OnProgress
+from assay.runs.plan import OnProgress
 from assay.runs.progress import Progress
 
 _LINE_EVERY_S = 10.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -43,10 +44,16 @@ def flush_streams() -> OSError | None:
     return trouble
 
 
-def is_abandoned(stream: TextIO) -> bool:
-    """Whether the reader of a stream is known to be gone, so that no more need be made for it."""
-    raw = getattr(getattr(stream, "buffer", None), "raw", None)
-    return isinstance(raw, _Forgiving) and raw.abandoned
+def print_bytes(pieces: Iterable[bytes]) -> None:
+    """Print bytes unchanged, as long as somebody reads them: reports are UTF-8 whatever the terminal's encoding."""
+    sys.stdout.flush()
+    for piece in pieces:
+        # Whether the reader of a stream is known to be gone, so that no more need be made for it.
+        raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+        if isinstance(raw, _Forgiving) and raw.abandoned:
+            return
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
 
 
 class _Forgiving(io.FileIO):

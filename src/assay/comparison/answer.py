@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from assay.errors import UsageError
 from assay.model import Ambiguity, Result, Row
-from assay.model.result import Rows
+from assay.model.results.result import Rows
 
 
 class Segment(Struct, frozen=True, kw_only=True):

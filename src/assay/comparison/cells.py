@@ -16,7 +16,7 @@ from typing import TypeAlias, cast
 from uuid import UUID
 
 from assay.model import Cell, Row
-from assay.model.columns import ColumnRows
+from assay.model.results.columns import ColumnRows
 
 Key: TypeAlias = Hashable
 Column: TypeAlias = Sequence[Key]

@@ -22,7 +22,7 @@ from assay.comparison.single_column import LoneColumns, lone_columns, partners
 from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
-from assay.model.columns import ColumnRows
+from assay.model.results.columns import ColumnRows
 
 if TYPE_CHECKING:
     from assay.comparison.codes.agreement import CodedPair

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from assay.comparison.text_values import Leaves, nested, spelt_bytes, spelt_length, spelt_nested
 from assay.model import Cell, CellTypes, Result, Row
-from assay.model.result import Rows
+from assay.model.results.result import Rows
 
 Kind: TypeAlias = Literal["number", "moment", "time", "clock", "length", "truth", "bytes", "nested"]
 """What a text may spell besides itself. A moment is a date or a timestamp, a length a duration, ``nested`` a list or an

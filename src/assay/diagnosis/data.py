@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from msgspec.structs import replace
 
 from assay.model import Cell, Comparison, DatabaseSchema, Row
-from assay.model.diagnosis import Cause, Repair
+from assay.model.verdicts.diagnosis import Cause, Repair
 from assay.sql.differences import Difference, Term, count_of_joined_rows, place_of, quoted_for
 
 _MOST_VALUES = 2_000

@@ -17,7 +17,7 @@ from assay.diagnosis.signs import Sign, signs
 from assay.diagnosis.traits import traits
 from assay.diagnosis.wording import message_of
 from assay.model import DatabaseSchema, DatabaseUrl, Evidence, Row
-from assay.model.diagnosis import Cause, Diagnosis, Repair, RepairStep
+from assay.model.verdicts.diagnosis import Cause, Diagnosis, Repair, RepairStep
 from assay.ports import QueryExecutor
 from assay.sql.differences import Difference, ReadPair, differences, read_pair, read_parts, repaired_queries
 from assay.sql.query import Unreadable

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from assay.diagnosis.wording import cut
 from assay.model import DatabaseSchema, Failure
-from assay.model.diagnosis import Cause, CauseKind
+from assay.model.verdicts.diagnosis import Cause, CauseKind
 from assay.sql.query import Unreadable, read_query
 from assay.sql.unknown_names import UnknownColumn, unknown_names
 

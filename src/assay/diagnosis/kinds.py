@@ -6,7 +6,7 @@ from typing import get_args
 
 from msgspec import Struct
 
-from assay.model.diagnosis import CauseKind
+from assay.model.verdicts.diagnosis import CauseKind
 
 
 class CauseInfo(Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.diagnosis.signs import Sign, has_same_columns
-from assay.model.diagnosis import CauseKind
+from assay.model.verdicts.diagnosis import CauseKind
 
 NAMED_FROM = 0.22
 """A cause besides the primary one is named from this probability, where those before it are most likely wrong."""

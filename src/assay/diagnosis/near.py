@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from assay.diagnosis.signs import Sign
 from assay.diagnosis.wording import cut, message_of
 from assay.model import Evidence, NearMiss
-from assay.model.comparison import NearMissKind
-from assay.model.diagnosis import Cause, CauseKind, Repair
+from assay.model.verdicts.comparison import NearMissKind
+from assay.model.verdicts.diagnosis import Cause, CauseKind, Repair
 
 _OF_VALUES: Mapping[NearMissKind, CauseKind] = {
     "scaled": "scale",

@@ -18,7 +18,7 @@ from assay.model import (
     SelectionSettings,
     TimeRange,
 )
-from assay.model.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep
+from assay.model.verdicts.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep
 from assay.sdmx.matching import TIME_DIMENSION, pair_datasets
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.known import Structures

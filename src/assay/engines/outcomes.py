@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from assay.model import Blame, Execution, Failure, FailureKind, Limits, Result, Row
-from assay.model.columns import ColumnRows
+from assay.model.results.columns import ColumnRows
 
 Cap = Literal["rows", "bytes"]
 

@@ -13,19 +13,18 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from assay.api.evaluation import evaluate_inputs
-from assay.api.inputs import Inputs, OnCases, fingerprint_file
+from assay.api.evaluation import evaluate
+from assay.api.inputs import Inputs, OnCases, OwnInputs, fingerprint_file
 from assay.api.run import Run
 from assay.cases.benchmarks.llmsql import InputMode, Outputs, check_known, read_outputs, read_questions
-from assay.engines.execution_cache.folder import CacheFolder
 from assay.engines.pool.spawn import default_workers
 from assay.engines.sqlite.file import open_read_only
 from assay.errors import DatabaseError, InputError, UsageError
 from assay.llmsql.benchmark_files import DEFAULT_VERSION, DEFAULT_WORKDIR, locate_files
 from assay.model import Case, ComparisonOptions, Evidence, Execution, Limits, Rate
 from assay.runs.aggregate.rates import rate_of
-from assay.runs.job import OnProgress
-from assay.runs.store.kept_lines import LazyEvidence
+from assay.runs.plan import OnProgress
+from assay.runs.store.journal import LazyEvidence
 
 METRIC = "llmsql_ex"
 METRICS = ("match", METRIC)
@@ -188,7 +187,8 @@ def assess(
     db_path: str | os.PathLike[str] | None = None,
     timeout_s: float | None = None,
     workers: int | None = None,
-    cache: CacheFolder | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    cache_bytes: int | None = None,
     head_rows: int | None = None,
     diagnose: bool = True,
     options: ComparisonOptions = ComparisonOptions(),  # noqa: B008 (frozen)
@@ -231,18 +231,15 @@ def assess(
             files=tuple(map(fingerprint_file, paths)),
         )
 
-    run = evaluate_inputs(
-        read,
-        None,
+    own = OwnInputs(read=read, options=options, head_rows=head_rows, plain_queries=True, diagnose=diagnose)
+    run = evaluate(
+        own,
         databases=f"sqlite:///{quote(str(Path(files.database).absolute()))}",
         metrics=METRICS,
         limits=Limits() if timeout_s is None else Limits(timeout_s=timeout_s),
-        options=options,
         workers=workers if workers is not None else min(default_workers(), 1 + len(given.items) // _WORTH_A_WORKER),
-        head_rows=head_rows,
-        plain_queries=True,
-        diagnose=diagnose,
         cache=cache,
+        cache_bytes=cache_bytes,
         output=output,
         overwrite=overwrite,
         name=name,

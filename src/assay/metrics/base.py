@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from assay.comparison.codes import shared as codes
 from assay.comparison.codes.shared import cell_count
 from assay.model import Blame, Case, Comparison, Execution, Failure, Prediction, Result, Row, Score
-from assay.model.blame import blamed, ruling
+from assay.model.failure import blamed, ruling
 from assay.ports import Executions, QueryRequest
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ResultMetric(QueryMetric, ABC):
 
     Of several golds the best score counts. An answer that fails or is absent scores 0, by the system's own
     fault. A gold that fails gives no score, since no answer could be right; nor does an answer whose query
-    could not run for reasons outside it (`assay.model.blame`).
+    could not run for reasons outside it (`assay.model.failure`).
     """
 
     def score(

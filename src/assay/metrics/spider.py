@@ -19,7 +19,7 @@ from assay.comparison.codes.shared import same_lists
 from assay.comparison.permutation import BudgetSpent, NoPlaces, Side, find_mapping
 from assay.metrics.base import QueryMetric, befallen, by_codes, gold_failure, runs_as_empty, unscored, without_query
 from assay.model import Case, Comparison, Execution, Failure, Prediction, Row, Score
-from assay.model.columns import ColumnRows
+from assay.model.results.columns import ColumnRows
 from assay.ports import Executions, QueryRequest
 
 _CURRENT_YEAR = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)

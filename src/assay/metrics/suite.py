@@ -7,7 +7,7 @@ from typing import ClassVar
 from assay.metrics.base import unscorable, unscored
 from assay.metrics.match import Match
 from assay.model import Case, Comparison, Prediction, Score
-from assay.model.suite import SuiteFinding
+from assay.model.databases.suite import SuiteFinding
 from assay.ports import Executions
 
 

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
-from assay.model.case import Case, CaseOptions, ColumnRule, Extraction, ExtractionPlace, Prediction
-from assay.model.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
-from assay.model.database import DatabaseUrl
-from assay.model.decision import Decision, Exchange, Given
-from assay.model.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep, Symptom
-from assay.model.diff import (
+from assay.model.cases.case import Case, CaseOptions, ColumnRule, Extraction, ExtractionPlace, Prediction
+from assay.model.cases.decision import Decision, Exchange, Given
+from assay.model.cases.joining import ColumnUse, FieldNames, JoinedBy, Joining
+from assay.model.cases.leniency import STRICT, Leniency
+from assay.model.cases.selection import (
+    DataScore,
+    DatasetSelection,
+    DimensionScore,
+    DimensionSelection,
+    DimensionTotal,
+    HierarchyEquivalence,
+    ScoredTerm,
+    Selection,
+    SelectionScore,
+    SelectionSettings,
+    Term,
+    TermCounts,
+    TermNote,
+    TimeRange,
+    TimeScore,
+    TimeState,
+    Turn,
+    TurnAnswer,
+    TurnScore,
+)
+from assay.model.cases.usage import TokenUsage, UsageTotals
+from assay.model.databases.database import DatabaseUrl
+from assay.model.databases.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
+from assay.model.databases.secret import Secret
+from assay.model.failure import Blame, Failure, FailureKind, Stage
+from assay.model.results.given import GivenResult
+from assay.model.results.result import Cell, CellTypes, Execution, ExecutionStatus, Limits, Result, Row
+from assay.model.runs.diff import (
     BoardAnswer,
     BoardCase,
     BoardDetail,
@@ -27,17 +54,9 @@ from assay.model.diff import (
     Standing,
     StandingPair,
 )
-from assay.model.evidence import Evidence, PairTiming
-from assay.model.failure import Blame, Failure, FailureKind, Stage
-from assay.model.field_names import FieldNames
-from assay.model.gate import GateResult, Gates
-from assay.model.given import GivenResult
-from assay.model.joining import ColumnUse, JoinedBy, Joining
-from assay.model.leniency import STRICT, Leniency
-from assay.model.metric import MetricInfo
-from assay.model.proof import Proof, Unproved
-from assay.model.rate import Rate
-from assay.model.reliability import (
+from assay.model.runs.gate import GateResult, Gates
+from assay.model.runs.metric import MetricInfo, Rate
+from assay.model.runs.reliability import (
     CalibrationBin,
     ConfidenceTotals,
     ConversationTotals,
@@ -46,8 +65,7 @@ from assay.model.reliability import (
     ReliabilityTotals,
     RiskPoint,
 )
-from assay.model.result import Cell, CellTypes, Execution, ExecutionStatus, Limits, Result, Row
-from assay.model.run import (
+from assay.model.runs.run import (
     Aggregates,
     CacheUse,
     CauseGroup,
@@ -70,32 +88,12 @@ from assay.model.run import (
     TimeSummary,
     WitnessTotals,
 )
-from assay.model.schema import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema, quoted
-from assay.model.secret import Secret
-from assay.model.selection import (
-    DataScore,
-    DatasetSelection,
-    DimensionScore,
-    DimensionSelection,
-    DimensionTotal,
-    HierarchyEquivalence,
-    ScoredTerm,
-    Selection,
-    SelectionScore,
-    SelectionSettings,
-    Term,
-    TermCounts,
-    TermNote,
-    TimeRange,
-    TimeScore,
-    TimeState,
-    Turn,
-    TurnAnswer,
-    TurnScore,
-)
-from assay.model.summary import CaseSummary, ExecutionSummary, SearchSummary
-from assay.model.usage import TokenUsage, UsageTotals
-from assay.model.verdict import Ambiguity, Flag, Outcome, Score, Strength, Verdict
+from assay.model.verdicts.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
+from assay.model.verdicts.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep, Symptom
+from assay.model.verdicts.evidence import Evidence, PairTiming
+from assay.model.verdicts.summary import CaseSummary, ExecutionSummary, SearchSummary
+from assay.model.verdicts.verdict import Ambiguity, Flag, Outcome, Score, Strength, Verdict
+from assay.model.witness import Proof, Unproved
 
 __all__ = [
     "STRICT",

@@ -1,10 +1,16 @@
-"""What went wrong, where, and whose fault it is."""
+"""What went wrong, where, whose fault it is, and the one rule of what follows for verdicts and for metrics.
+
+A case is the system's failure where its answer is at fault. A failure of the engine, the network, the judge or the
+set-up never scores 0 and is never gold's fault: the case is tried again, then left unscored in every metric, and the
+same command does it again. docs/background/verdict.md has the same rule as a table.
+"""
 
 from __future__ import annotations
 
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Stage = Literal["load", "ask", "read", "execute", "compare", "score"]
 """The step at which a case failed, in the order in which a case passes through them."""
@@ -60,3 +66,59 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 NO_ANSWER: Final[frozenset[FailureKind]] = frozenset({"ask_failed", "rejected"})
 """The kinds of a question that has no answer: it is asked again when the same command runs again."""
+
+
+Side = Literal["predicted", "gold"]
+"""Whose query or answer failed."""
+
+
+class Ruling(Struct, frozen=True, kw_only=True):
+    """The consequence of a failure: who is to blame, and whether the case counts."""
+
+    blame: Blame
+    outcome: Literal["incorrect", "unscored"]
+    final: bool
+    """False: the case is tried again once before the run ends, and once more when the same command runs again."""
+
+
+def ruling(failure: Failure, side: Side) -> Ruling:
+    """Who is to blame for a failure on that side, whether it counts, and whether that is the last word."""
+    kind = failure.kind
+    if kind == "unreadable_database":
+        # The engine takes the blame where it had the database open and lost it.
+        return Ruling(blame="engine" if failure.blame == "engine" else "setup", outcome="unscored", final=False)
+    if kind == "masked":  # on either side: the run needs another account
+        return Ruling(blame="setup", outcome="unscored", final=True)
+    if kind == "ask_failed" and failure.blame != "system":
+        return Ruling(blame=failure.blame, outcome="unscored", final=False)
+    if failure.stage in ("compare", "score"):
+        # An undecidable case stays undecidable; a worker that was lost while it judged may do better next time.
+        return Ruling(blame=failure.blame, outcome="unscored", final=kind == "unscorable")
+    if side == "gold":
+        if kind == "crashed":
+            return Ruling(blame="engine", outcome="unscored", final=False)
+        return Ruling(blame="setup" if kind == "truncated" else "gold", outcome="unscored", final=True)
+    if failure.blame != "system":  # its reader lacked something of ours, and says so
+        return Ruling(blame=failure.blame, outcome="unscored", final=True)
+    return Ruling(blame="system", outcome="incorrect", final=kind != "ask_failed")
+
+
+def blamed(failure: Failure, side: Side) -> Failure:
+    """The failure with who is to blame for it on that side."""
+    blame = ruling(failure, side).blame
+    return failure if failure.blame == blame else replace(failure, blame=blame)
+
+
+def is_final(failure: Failure | None) -> bool:
+    """Whether a failure that was `blamed` is the last word; no failure is."""
+    return failure is None or ruling(failure, "predicted" if failure.blame == "system" else "gold").final
+
+
+def has_no_answer(failure: Failure | None) -> bool:
+    """Whether a question has no answer because asking failed: the same command asks it again."""
+    return failure is not None and failure.kind in NO_ANSWER
+
+
+def befalls(failure: Failure | None) -> bool:
+    """Whether a failure says nothing of an answer or a gold query, but of the engine, the network or the set-up."""
+    return failure is not None and failure.stage not in ("compare", "score") and failure.blame not in ("system", "gold")

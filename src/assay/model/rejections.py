@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from assay.errors import SystemLost, SystemUnusable
 from assay.model import Failure
-from assay.model.blame import has_no_answer
+from assay.model.failure import has_no_answer
 
 _Question = TypeVar("_Question")
 _Result = TypeVar("_Result")

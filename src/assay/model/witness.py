@@ -1,4 +1,7 @@
-"""What came of two queries: a database on which they differ, a proof that there is none, or neither."""
+"""What came of two queries: a database on which they differ, a proof that there is none, or neither.
+
+A proof holds on every database that honours the declared constraints. Where reasoning cannot tell, nothing is said.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from assay.model.database import DatabaseUrl
-from assay.model.diagnosis import Cause, Repair
-from assay.model.proof import Proof
-from assay.model.result import Result, Row
+from assay.model.databases.database import DatabaseUrl
+from assay.model.results.result import Result, Row
+from assay.model.verdicts.diagnosis import Cause, Repair
 
 AFTER_WITNESSES = "match_after_witnesses"
 """The metric of a run with witnesses that takes refuted matches for wrong."""
@@ -174,3 +176,44 @@ class Refutation(Struct, frozen=True, kw_only=True):
     def equivalent(self) -> bool:
         """Whether they are proved to give the same answer, whatever the size of the tables."""
         return self.kind == "proved"
+
+
+class Proof(Struct, frozen=True, kw_only=True):
+    """Two queries give the same answer on every database that honours the declared constraints."""
+
+    rules: tuple[str, ...] = ()
+    """The rules that were used on either query, in words, sorted; see ``docs/background/proof.md``."""
+    up_to_rows: int | None = None
+    """None: whatever the size. Otherwise a bounded check: no table has more rows than this."""
+    up_to_choice: bool = False
+    """One of the queries leaves open which rows it takes (LIMIT over a tie): every answer of the second is one that
+    the first allows."""
+
+    @property
+    def strength(self) -> Literal["proved", "bounded"]:
+        """Whether it holds for tables of any size."""
+        return "proved" if self.up_to_rows is None else "bounded"
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        size = "" if self.up_to_rows is None else f" of at most {self.up_to_rows} rows a table"
+        choice = ", whichever of its tied rows a LIMIT takes" if self.up_to_choice else ""
+        return f"the same answer on every database{size} that honours the declared constraints{choice}"
+
+
+class Unproved(Struct, frozen=True, kw_only=True):
+    """Reasoning cannot tell whether two queries are equivalent. It does not say that they differ."""
+
+    reason: str
+    """The construct that stopped it, in words."""
+    where: Literal["first", "second", "both"] = "both"
+    """Which of the queries it is in; ``both``: they were read, and no rule makes them one."""
+    model: tuple[tuple[str, tuple[tuple[object, ...], ...]], ...] = ()
+    """Tables and rows on which the solver holds them to differ: to be executed before anybody calls it a difference."""
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        query = "" if self.where == "both" else f" in the {self.where} query"
+        return f"not known: {self.reason}{query}"

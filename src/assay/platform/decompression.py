@@ -29,33 +29,30 @@ def iter_decompressed(portions: Iterable[bytes], encoding: str) -> Iterator[byte
     elif len(packings) > 1 or packings[0] not in ("gzip", "x-gzip", "deflate"):
         raise Unreadable(f"its answer is packed as {encoding[:60]!r}, where {ACCEPTED} was asked for")
     else:
-        yield from _inflated(portions, is_gzip=packings[0] != "deflate")
-
-
-def _inflated(portions: Iterable[bytes], *, is_gzip: bool) -> Iterator[bytes]:
-    inflater = None
-    rest = b""
-    is_whole, has_more = True, False
-    for portion in portions:
-        rest += portion
-        while rest or has_more:
-            if inflater is None:
-                if len(rest) < 2:
-                    break  # the first two bytes say how it is packed
-                inflater = zlib.decompressobj(_window(rest, is_gzip=is_gzip))
-            try:
-                piece = inflater.decompress(rest, _PORTION_BYTES)
-            except zlib.error as error:
-                raise Unreadable(f"its answer cannot be decompressed ({error})") from error
-            rest, is_whole = inflater.unconsumed_tail, inflater.eof
-            # The decoder may have taken all input while some output is still to come.
-            has_more = len(piece) == _PORTION_BYTES and not is_whole
-            if is_whole:  # another member may follow
-                rest, inflater = (inflater.unused_data if is_gzip else b""), None
-            yield piece
-        yield b""
-    if rest or not is_whole:
-        raise Unreadable("its answer cannot be decompressed (it was cut off)")
+        is_gzip = packings[0] != "deflate"
+        inflater = None
+        rest = b""
+        is_whole, has_more = True, False
+        for portion in portions:
+            rest += portion
+            while rest or has_more:
+                if inflater is None:
+                    if len(rest) < 2:
+                        break  # the first two bytes say how it is packed
+                    inflater = zlib.decompressobj(_window(rest, is_gzip=is_gzip))
+                try:
+                    piece = inflater.decompress(rest, _PORTION_BYTES)
+                except zlib.error as error:
+                    raise Unreadable(f"its answer cannot be decompressed ({error})") from error
+                rest, is_whole = inflater.unconsumed_tail, inflater.eof
+                # The decoder may have taken all input while some output is still to come.
+                has_more = len(piece) == _PORTION_BYTES and not is_whole
+                if is_whole:  # another member may follow
+                    rest, inflater = (inflater.unused_data if is_gzip else b""), None
+                yield piece
+            yield b""
+        if rest or not is_whole:
+            raise Unreadable("its answer cannot be decompressed (it was cut off)")
 
 
 def _window(beginning: bytes, *, is_gzip: bool) -> int:

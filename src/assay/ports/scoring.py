@@ -20,7 +20,7 @@ from assay.model import (
     Prediction,
     Score,
 )
-from assay.model.suite import SuiteFinding
+from assay.model.databases.suite import SuiteFinding
 
 
 class QueryRequest(Struct, frozen=True, kw_only=True):

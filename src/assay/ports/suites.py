@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from assay.model import Case, ComparisonOptions, Prediction
-from assay.model.suite import SuiteFinding
+from assay.model.databases.suite import SuiteFinding
 
 
 class ChecksSuite(Protocol):

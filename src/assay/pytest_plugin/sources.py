@@ -52,8 +52,9 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: Settings) -> C
         raise CaseFileError("names no cases: write  cases: FILE  or a list of cases under it", path=str(path))
     settings = replace(defaults, cases=own.cases).overlaid(own)
     columns: ColumnRule = "strict" if settings.columns == "strict" else "any"
-    comparison = ComparisonOptions(columns=columns, leniency=settings.leniency(), **settings.tolerances())  # type: ignore[arg-type]
-    check_options(settings.columns or columns, **settings.tolerances())
+    tolerances = settings.given(("relative_tolerance", "absolute_tolerance"))
+    comparison = ComparisonOptions(columns=columns, leniency=settings.leniency(), **tolerances)
+    check_options(settings.columns or columns, **tolerances)
     options = FileOptions(
         case_format=settings.case_format,
         prediction_format=settings.prediction_format,

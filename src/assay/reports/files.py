@@ -6,31 +6,34 @@ import os
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 
-def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:
+def replace_file(path: Path, content: bytes | Iterable[bytes], *, mode: int | None = None) -> None:
     """Write a file whole or not at all: where the disk is full, the old file stays. Raises OSError.
 
     ``content`` is the whole or its pieces, which are written as they are made. A link, a pipe or a device such as
-    ``/dev/stdout`` is not replaced: its target is written to.
+    ``/dev/stdout`` is not replaced: its target is written to. ``mode``: the file's permissions from before its first
+    byte on; None: those of the file that is replaced.
     """
     pieces = [content] if isinstance(content, bytes) else content
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        _write(path, pieces)
+        _write(path, pieces, mode)
         return
     beside = path.with_name(f".{path.name[:100]}.{os.getpid()}.part")
     try:
-        file = beside.open("wb")
+        file = _opened(beside, mode)
     except PermissionError:  # of the folder: the file itself may still be writable
         if not path.exists():
             raise
-        _write(path, pieces)
+        _write(path, pieces, mode)
         return
     try:
         with file:
             file.writelines(pieces)
-        if path.exists():
+        if path.exists() and mode is None:
             shutil.copymode(path, beside)
         _replace(path, beside)
     except BaseException:
@@ -49,6 +52,15 @@ def _replace(path: Path, beside: Path) -> None:
         beside.unlink()
 
 
-def _write(path: Path, pieces: Iterable[bytes]) -> None:
-    with path.open("wb") as file:
+def _write(path: Path, pieces: Iterable[bytes], mode: int | None) -> None:
+    with _opened(path, mode) as file:
         file.writelines(pieces)
+
+
+def _opened(path: Path, mode: int | None) -> BinaryIO:
+    """The file, open and empty; with ``mode`` nobody else can open it before it has these permissions."""
+    if mode is None:
+        return path.open("wb")
+    file = open(path, "wb", opener=partial(os.open, mode=mode))  # noqa: SIM115 - the caller closes it
+    path.chmod(mode)  # of a file that was there
+    return file

@@ -21,9 +21,9 @@ from assay.errors import InputError, MissingDependency, install_command
 from assay.model import Run, RunSettings
 from assay.reports.html.run import HtmlReporter
 from assay.reports.text.plain import one_line
-from assay.runs.aggregate.run_rates import RUN_RATES, run_rate
-from assay.runs.history import identity_of, point_of, question_set, run_name, started_at
+from assay.runs.aggregate.reliability import RUN_RATES, run_rate
 from assay.runs.store.folder import RUN_FILE, finished_file
+from assay.runs.store.history import identity_of, point_of, question_set, run_name, started_at
 
 IDENTITY = "assay.identity"
 """The tag by which an earlier export of the same run is found."""

@@ -74,8 +74,9 @@ def _docstring(reason: str) -> str:
 def refutation_json(outcome: Refutation, first_sql: str, second_sql: str) -> bytes:
     """The result of the search as one JSON document, UTF-8, ending in a line break.
 
-    Top level: ``format`` (``assay-refutation``), ``version``, and the fields of `assay.model.witness.Refutation`. In
-    ``witness``, ``first`` and ``second`` are results (``columns`` and ``rows``), ``statements`` the SQL that makes it.
+    Top level: ``format`` (``assay-refutation``), ``version``, and the fields of
+    `assay.model.witness.Refutation`. In ``witness``, ``first`` and ``second`` are results (``columns`` and
+    ``rows``), ``statements`` the SQL that makes it.
     """
     return document(
         {

@@ -1,2 +1,4 @@
-SETUP = "assay.runs.scoring_worker:set_up"
+"""A run from its plan to its comparison: `plan`, `execution`, `workers`, `store`, `aggregate`, `compare`, `gates`."""
+
+SETUP = "assay.runs.workers.scoring_worker:set_up"
 """What sets up the workers that judge cases. Here, so that a command can start them before it imports anything."""

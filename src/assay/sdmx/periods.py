@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from assay.model.selection import TimeRange, TimeState
+from assay.model.cases.selection import TimeRange, TimeState
 from assay.sdmx.errors import SelectionError, excerpt
 
 _ZONE = r"(?:Z|[+-][0-9]{2}:[0-9]{2})?"

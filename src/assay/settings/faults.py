@@ -125,7 +125,7 @@ class _Checker:
                 self.value(entry, kinds_of_entry, (*trail, step), optional=entry_is_optional)
             return
         if not (value is None and optional) and not any(_is(value, kind) for kind in kinds):
-            self._unfit(value, _expected(kinds), trail)
+            self._unfit(value, " or ".join(dict.fromkeys(_kinds(kinds))), trail)
         if value is not None:
             self._check_reach(value, kinds, trail)
 
@@ -257,10 +257,6 @@ def _is(value: Any, member: Any) -> bool:
     if member is float:
         return isinstance(value, int | float)
     return isinstance(member, type) and isinstance(value, member)
-
-
-def _expected(members: Sequence[Any]) -> str:
-    return " or ".join(dict.fromkeys(_kinds(members)))
 
 
 def _kinds(members: Sequence[Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from assay.errors import UsageError
-from assay.model.secret import MASK
+from assay.model.databases.secret import MASK
 from assay.settings.setting import LIVE, Setting
 
 
@@ -47,14 +47,17 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     headers: Annotated[
-        tuple[str, ...] | None,
+        tuple[str, ...] | dict[str, str | int] | None,
         Setting(
             "--header",
             LIVE,
             "An HTTP header of each request, for a gateway; never shown. Repeatable.",
             "NAME=VALUE",
-            example='["X-Api-Key=${GATEWAY_KEY}"]',
-            meaning="HTTP headers for the system, each `NAME=VALUE`; `${NAME}` is taken from the environment.",
+            example="{X-Api-Key: '${GATEWAY_KEY}'}",
+            meaning=(
+                "HTTP headers for the system, such as `{X-Api-Key: '${GATEWAY_KEY}'}`, or a list of `NAME=VALUE`; "
+                "`${NAME}` is taken from the environment."
+            ),
         ),
     ] = None
     system_timeout_s: Annotated[
@@ -154,6 +157,17 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
             if not equals or not name.strip():
                 raise UsageError(f"--param {_before_value(text)} is not a pair: write --param name=value")
         return tuple((name.strip(), value) for _, name, _, value in pairs)
+
+    def header_texts(self) -> dict[str | int, str]:
+        """The HTTP headers as ``NAME=VALUE``, each by its name or position in the setting.
+
+        Raises UsageError for a name that such a text cannot have.
+        """
+        if isinstance(self.headers, dict):
+            if any({"=", ":"} & set(name) for name in self.headers):
+                raise UsageError("a header's name has a colon or an equals sign: write  headers: {X-Api-Key: abc}")
+            return {name: f"{name}={value}" for name, value in self.headers.items()}
+        return dict(enumerate(self.headers or ()))
 
     def body_template(self) -> str | None:
         """The request's body as JSON text."""

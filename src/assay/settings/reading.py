@@ -64,7 +64,20 @@ def read_run_file(path: Path) -> Settings:
         raise CaseFileError(str(error), path=str(path)) from error
     if settings.gates is not None:
         settings = replace(settings, gates=replace(settings.gates, origin=str(path)))
-    return _relative_to(settings, path.parent)
+    # The settings with paths that were relative to their file's folder.
+    given: dict[str, Any] = {
+        name: str(path.parent / value)
+        for name, field in fields_of(Settings).items()
+        if (name == "cases" or (field.setting and field.setting.is_path)) and (value := getattr(settings, name))
+    }
+    if (
+        settings.prompt is not None and (path.parent / settings.prompt).is_file()
+    ):  # otherwise it is a built-in one's name
+        given["prompt"] = str(path.parent / settings.prompt)
+    for name in ("db", "gold_db"):
+        if (url := getattr(settings, name)) is not None:
+            given[name] = url_relative_to(url, path.parent)
+    return replace(settings, **given)
 
 
 def place_of(path: Path, *trail: str | int) -> str | None:
@@ -72,21 +85,6 @@ def place_of(path: Path, *trail: str | int) -> str | None:
     from assay.cases.text.yaml import location_of
 
     return location_of(_read(path)[1], trail)
-
-
-def _relative_to(settings: Settings, folder: Path) -> Settings:
-    """The settings with paths that were relative to their file's folder."""
-    given: dict[str, Any] = {
-        name: str(folder / value)
-        for name, field in fields_of(Settings).items()
-        if (name == "cases" or (field.setting and field.setting.is_path)) and (value := getattr(settings, name))
-    }
-    if settings.prompt is not None and (folder / settings.prompt).is_file():  # otherwise it is a built-in one's name
-        given["prompt"] = str(folder / settings.prompt)
-    for name in ("db", "gold_db"):
-        if (url := getattr(settings, name)) is not None:
-            given[name] = url_relative_to(url, folder)
-    return replace(settings, **given)
 
 
 def url_relative_to(text: str, folder: Path) -> str:

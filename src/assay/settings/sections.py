@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from assay.errors import UsageError
-from assay.model.gate import HEADLINE
+from assay.model.runs.gate import HEADLINE
 from assay.settings.setting import EVIDENCE, GATES, LINT, Setting
 
 

@@ -380,34 +380,20 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         """Those of these settings that are not left to their defaults, save what has a mapping of its own here."""
         return {name: value for name in names if (value := getattr(self, name, None)) is not None}
 
-    def tolerances(self) -> dict[str, float]:
-        """The tolerances of numbers that are given, by their names as arguments."""
-        given = {"relative_tolerance": self.relative_tolerance, "absolute_tolerance": self.absolute_tolerance}
-        return {name: value for name, value in given.items() if value is not None}
-
     def cache_bytes(self) -> int | None:
         """The bound of the cache; None: the default."""
         return None if self.cache_size_mib is None else self.cache_size_mib * _MEBIBYTE
 
     def leniency(self) -> Leniency:
         """What does not count as a mistake. Raises UsageError for an unknown word."""
-        declared: dict[str, Any] = {
-            name: getattr(self, name) for name in ("extra_columns", "duplicates", "case", "shape", "tolerance")
-        }
-        return Leniency(**declared)
+        return Leniency(**self.given(Leniency.__struct_fields__))
 
     def limits(self) -> Limits:
         """The caps for every query, the default ones where none are given."""
-        default = Limits()
-        memory = self.max_memory_mib
-        comparing = default.comparison_timeout_s if self.comparison_timeout_s is None else self.comparison_timeout_s
-        return Limits(
-            timeout_s=default.timeout_s if self.timeout_s is None else self.timeout_s,
-            max_rows=default.max_rows if self.max_rows is None else self.max_rows,
-            max_memory_bytes=default.max_memory_bytes if memory is None else memory * _MEBIBYTE,
-            gold_timeout_s=self.gold_timeout_s,
-            comparison_timeout_s=comparing,
-        )
+        given = self.given(("timeout_s", "max_rows", "gold_timeout_s", "comparison_timeout_s"))
+        if self.max_memory_mib is not None:
+            given["max_memory_bytes"] = self.max_memory_mib * _MEBIBYTE
+        return Limits(**given)
 
 
 def _overlaid(names: FieldNames, other: FieldNames) -> FieldNames:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from assay.model.diagnosis import SchemaUse
+from assay.model.verdicts.diagnosis import SchemaUse
 from assay.sql.query import Query, Unreadable, read_query
 from assay.sql.schema import SchemaNames
 from assay.sql.trees import nodes_of_kind

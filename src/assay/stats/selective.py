@@ -14,7 +14,7 @@ from operator import itemgetter
 from msgspec import Struct
 
 from assay.errors import UsageError
-from assay.model.reliability import CalibrationBin
+from assay.model.runs.reliability import CalibrationBin
 
 
 def reliability(*, good: float, bad: float, n: int, penalty: float) -> float | None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model import Secret
-from assay.model.secret import masked_address
+from assay.model.databases.secret import masked_address
 
 # Not "tokens": max_tokens is a number, and no secret.
 _SECRET_NAME = re.compile(r"key|token(?!s(?![a-z]))|secret|passw|pwd|auth|signature|credential", re.IGNORECASE)

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from assay.errors import SystemUnusable, UsageError
 from assay.model import Case, Failure, Prediction
-from assay.model.blame import has_no_answer
-from assay.model.measures import with_read_measures
+from assay.model.cases.measures import with_read_measures
+from assay.model.failure import has_no_answer
 from assay.model.rejections import Rejections
 from assay.ports import System
 from assay.systems.predictions import failed, spoken

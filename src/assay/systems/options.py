@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model import Secret, TokenUsage
-from assay.model.secret import check_headers
+from assay.model.databases.secret import check_headers
 
 _MOST_PRICE = 1_000_000
 

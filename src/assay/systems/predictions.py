@@ -7,8 +7,8 @@ import re
 
 from assay.errors import AssayError
 from assay.model import Blame, Case, Extraction, Failure, FailureKind, GivenResult, Prediction, TokenUsage
-from assay.model.decision import holds_nothing
-from assay.model.inline_rows import InvalidRows, answered_rows
+from assay.model.cases.decision import holds_nothing
+from assay.model.results.given import InvalidRows, answered_rows
 from assay.sql.extraction import Reading, clean_query, extracted, read_text
 
 _MOST_CHARACTERS = 300

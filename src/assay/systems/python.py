@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
-from assay.model.measures import with_read_measures
+from assay.model.cases.measures import with_read_measures
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import NO_TIME, QuestionFailed, answered, answered_with_rows, failed, without_fence

@@ -13,9 +13,9 @@ import pytest
 from assay import demo
 from assay.cli.app import run_command_line
 from assay.cli.verbs.doctor import installed
-from assay.cli.verbs.doctor.drawing import findings_text
 from assay.cli.verbs.doctor.installed import fits, requirements
 from assay.cli.verbs.doctor.machine import protections
+from assay.cli.verbs.doctor.verb import findings_text
 from many_cases import each
 
 TOLD = [
@@ -178,7 +178,7 @@ def test_lines_fit_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: p
         drawn.append(findings_text(found, width=80))
         return drawn[0]
 
-    monkeypatch.setattr("assay.cli.verbs.doctor.drawing.findings_text", at_80)
+    monkeypatch.setattr("assay.cli.verbs.doctor.verb.findings_text", at_80)
     assert run_command_line(["doctor", "--untried"]) == 0
     assert capsys.readouterr().out.splitlines() == drawn[0].splitlines()
     long = [line for line in drawn[0].splitlines() if len(line) > 80]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from assay import demo
 from assay.cases.text.yaml import plain_document
 from assay.cli.app import run_command_line
-from assay.cli.verbs.init.settings_text import _scalar
+from assay.cli.verbs.init.verb import _scalar
 from assay.model import DatabaseUrl, FieldNames
 from assay.settings import LintFileSettings, WitnessFileSettings, read_run_file
 

@@ -15,7 +15,7 @@ from assay.cases.from_records import read_cases, read_predictions
 from assay.cases.text.decoding import empty, lines_of, read_text
 from assay.errors import CaseFileError
 from assay.model import Case, ColumnUse, FieldNames
-from assay.model.decision import Exchange
+from assay.model.cases.decision import Exchange
 from assay.ports import LoadedCases, LoadedPredictions
 
 _GOLD = ColumnUse(field="gold", column="before the tab")

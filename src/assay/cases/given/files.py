@@ -16,7 +16,7 @@ from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
 from assay.cases.text.decoding import check_size
 from assay.errors import InputError
 from assay.model import Cell, CellTypes, Failure, GivenResult
-from assay.model.inline_rows import MOST_BYTES, MOST_ROWS
+from assay.model.results.given import MOST_BYTES, MOST_ROWS
 
 MOST_IN_ALL = 1 << 30
 """What all results of one question set or prediction file may take together."""

@@ -28,7 +28,7 @@ from assay.cases.records import Record, kind_of
 from assay.cases.values import UnusableValue, answer_of, golds_of, is_absent
 from assay.errors import CaseFileError
 from assay.model import CellTypes, GivenResult
-from assay.model.inline_rows import InvalidRows, result_from_rows
+from assay.model.results.given import InvalidRows, result_from_rows
 
 NAMES = ("value", "rows", "columns", "file", "sheet", "range", "any_of")
 _MAIN = frozenset({"value", "rows", "file", "any_of"})

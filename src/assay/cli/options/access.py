@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.errors import UsageError
 from assay.model import DatabaseUrl, Secret
-from assay.model.secret import read_headers
+from assay.model.databases.secret import read_headers
 from assay.settings import Settings
 from assay.systems.options import SystemOptions
 
@@ -58,7 +58,7 @@ class Access(Struct, frozen=True, kw_only=True):
             "user": self.user,
             "password": self.password,
             "token": self.token,
-            "headers": read_headers(settings.headers or (), os.environ),
+            "headers": read_headers(settings.header_texts().values(), os.environ),
             "parameters": settings.parameters(),
             "body_template": settings.body_template(),
         }
@@ -67,26 +67,23 @@ class Access(Struct, frozen=True, kw_only=True):
         return SystemOptions(**given)
 
     def database(self, url: str | None, settings: Settings) -> str | None:
-        """The URL of a database, a Data Catalog's with these credentials and its configuration file's settings."""
-        if url is None or not url.startswith("denodo+http"):
-            return url
-        return self.denodo_database(url, None if settings.denodo_config is None else Path(settings.denodo_config))
-
-    def denodo_database(self, url: str | None, config: Path | None) -> str:
-        """The URL of Denodo's Data Catalog with these credentials, the config file's settings and the environment's.
+        """The URL of a database, a Data Catalog's with these credentials and its configuration file's settings.
 
         A URL that names its user keeps it.
         """
+        if url is None or not url.startswith("denodo+http") or "@" in url:
+            return url
         from assay.engines.denodo.config import DenodoConfig
 
-        if url is not None and "@" in url:
-            return url
-        plain = None if url is None else url.removeprefix("denodo+")
-        if plain is not None and "?" in plain:
-            parsed = DatabaseUrl.parse(url or "")
-            return _with_userinfo(parsed, self)
-        settings = denodo_settings(config, DenodoConfig(url=plain))
-        return settings.database_url(user=self.user, password=self.password, token=self.token).reveal()
+        end = ""
+        if "?" in url:
+            scheme, _, rest = DatabaseUrl.parse(url).reveal().removeprefix("denodo+").partition("://")
+            base, _, query = rest.partition("?")
+            catalog, end = DenodoConfig(url=f"{scheme}://{base}"), f"?{query}"
+        else:
+            config = None if settings.denodo_config is None else Path(settings.denodo_config)
+            catalog = denodo_settings(config, DenodoConfig(url=url.removeprefix("denodo+")))
+        return catalog.database_url(user=self.user, password=self.password, token=self.token).reveal() + end
 
 
 def denodo_settings(config: Path | None, flags: DenodoConfig) -> DenodoConfig:
@@ -95,14 +92,3 @@ def denodo_settings(config: Path | None, flags: DenodoConfig) -> DenodoConfig:
 
     file = DenodoConfig() if config is None else read_project_config(config, os.environ)
     return merge(file=file, environment=from_environment(os.environ), flags=flags)
-
-
-def _with_userinfo(url: DatabaseUrl, access: Access) -> str:
-    from assay.engines.denodo.config import DenodoConfig
-
-    scheme, _, rest = url.reveal().removeprefix("denodo+").partition("://")
-    base, _, query = rest.partition("?")
-    database = DenodoConfig(url=f"{scheme}://{base}").database_url(
-        user=access.user, password=access.password, token=access.token
-    )
-    return f"{database.reveal()}?{query}"

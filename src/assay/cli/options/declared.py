@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 from msgspec import Struct
@@ -20,6 +20,9 @@ from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.settings import Settings
 from assay.settings.setting import Field, Setting, fields_of
+
+if TYPE_CHECKING:
+    from assay.api.inputs import FileOptions
 
 CONCURRENCY: Final = 4
 
@@ -221,6 +224,19 @@ def typed(declared: type[Any], name: str, *names: str, help: str | None = None) 
         min=setting.least,
         show_default=False,
     )
+
+
+def file_options(settings: Settings, difficulty_names: tuple[tuple[str, str], ...] = ()) -> FileOptions:
+    """How the files of the settings are read and joined."""
+    from assay.api.inputs import FileOptions
+
+    return FileOptions(**settings.given(FileOptions.__struct_fields__), difficulty_names=difficulty_names)
+
+
+def check_one_source(settings: Settings) -> None:
+    """Raise UsageError where the answers come both from a file and from a live system."""
+    if settings.predictions is not None and settings.system is not None:
+        raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
 
 
 def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:

@@ -11,6 +11,7 @@ from assay.cli.options.declared import typed
 from assay.errors import UsageError
 from assay.model.witness import MOST_ROWS, WitnessSettings
 from assay.settings import LintFileSettings, WitnessFileSettings, read_duration
+from assay.settings.setting import fields_of
 
 if TYPE_CHECKING:
     from assay.model.lint import LintOptions
@@ -20,29 +21,24 @@ class WitnessFlags(Struct, frozen=True, kw_only=True):
     """Whether another database is looked for that parts a right answer from gold, and for how long."""
 
     witness: Annotated[bool, typed(WitnessFileSettings, "with_run")] = False
-    witness_time: Annotated[str | None, typed(WitnessFileSettings, "time")] = None
-    witness_total: Annotated[str | None, typed(WitnessFileSettings, "total")] = None
-    witness_seed: Annotated[int | None, typed(WitnessFileSettings, "seed")] = None
-    witness_rows: Annotated[int | None, typed(WitnessFileSettings, "rows")] = None
+    time: Annotated[str | None, typed(WitnessFileSettings, "time")] = None
+    total: Annotated[str | None, typed(WitnessFileSettings, "total")] = None
+    seed: Annotated[int | None, typed(WitnessFileSettings, "seed")] = None
+    rows: Annotated[int | None, typed(WitnessFileSettings, "rows")] = None
     scratch: Annotated[str | None, typed(WitnessFileSettings, "scratch")] = None
 
     def over(self, file: bool | WitnessFileSettings | None) -> WitnessFileSettings:  # noqa: FBT001 - as the file says it
         """A file's section with what was typed in its place."""
         section = file if isinstance(file, WitnessFileSettings) else WitnessFileSettings(with_run=bool(file))
-        given = {
-            name: value
-            for name in ("time", "total", "seed", "rows", "scratch")
-            if (value := getattr(self, _FLAG.get(name, name))) is not None
-        }
+        given = {name: value for name in _OF_SEARCH if (value := getattr(self, name)) is not None}
         return replace(section, with_run=self.witness or section.with_run, **given)
 
     def gathered(self, file: bool | WitnessFileSettings | None) -> WitnessSettings | None:  # noqa: FBT001 - as the file says it
         """The flags over a settings file; None where neither asks. Raises UsageError for what cannot be read."""
         section = self.over(file)
         if not section.with_run:
-            for name in ("time", "total", "seed", "rows", "scratch"):
-                if getattr(self, flag := _FLAG.get(name, name)) is not None:
-                    option = f"--{flag.replace('_', '-')}"
+            for name, option in _OF_SEARCH.items():
+                if getattr(self, name) is not None:
                     raise UsageError(f"{option} is for the search for witnesses: add --witness, or leave it out")
             return None
         time, total = section.time, section.total
@@ -51,10 +47,8 @@ class WitnessFlags(Struct, frozen=True, kw_only=True):
         if not 0 <= rows <= MOST_ROWS:
             raise UsageError(f"witness, rows is {rows}: give 0 to {MOST_ROWS}")
         return WitnessSettings(
-            seconds=default.seconds if time is None else read_duration(time, of=_named("time", self.witness_time)),
-            total_s=None
-            if total is None
-            else read_duration(total, of=_named("total", self.witness_total), from_zero=True),
+            seconds=default.seconds if time is None else read_duration(time, of=_named("time", self.time)),
+            total_s=None if total is None else read_duration(total, of=_named("total", self.total), from_zero=True),
             seed=default.seed if section.seed is None else section.seed,
             max_rows=rows,
         )
@@ -75,7 +69,10 @@ class EvidenceFlags(WitnessFlags, frozen=True, kw_only=True):
     def lint_section(self, file: LintFileSettings | None) -> LintFileSettings:
         """A file's section with what was typed in its place."""
         section = file or LintFileSettings()
-        only, ignore = (_parts(text) for text in (self.lint_only, self.lint_ignore))
+        only, ignore = (
+            tuple(part.strip() for part in (text or "").split(",") if part.strip())
+            for text in (self.lint_only, self.lint_ignore)
+        )
         return replace(
             section, with_run=self.lint or section.with_run, only=only or section.only, ignore=ignore or section.ignore
         )
@@ -93,11 +90,12 @@ class EvidenceFlags(WitnessFlags, frozen=True, kw_only=True):
         return lint_options(only=section.only, ignore=section.ignore)
 
 
-_FLAG = {name: f"witness_{name}" for name in ("time", "total", "seed", "rows")}
-
-
-def _parts(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+_OF_SEARCH = {
+    name: field.setting.option
+    for name, field in fields_of(WitnessFileSettings).items()
+    if name != "with_run" and field.setting is not None
+}
+"""The settings of the search, each with its option."""
 
 
 def _named(what: str, flag: str | None) -> str:

@@ -15,11 +15,11 @@ from msgspec import Struct
 from assay.cli.options.declared import typed
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import GateResult, Gates, RunSettings
-from assay.model.gate import HEADLINE
+from assay.model.runs.gate import HEADLINE
 from assay.settings import GateSettings, Settings, place_of
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 GATE_MISSED: Final = 1
 """The exit status of a verb that finished and found a gate missed."""
@@ -117,7 +117,7 @@ def _value(where: str, metric: str, given: float | str, run: RunSettings | None)
     """Read ``0.8`` or ``80%``: both become the float nearest to 0.8, so that 4 of 5 reach it."""
     text = str(given).strip()
     number = text.removesuffix("%").strip()
-    from assay.runs.metric_infos import info_of
+    from assay.runs.aggregate.metric_infos import info_of
 
     if number != text and not (info := info_of(metric, run)).is_share:
         ends = "" if info.highest is None else f" goes up to {info.highest:.4g} and"
@@ -131,12 +131,12 @@ def _value(where: str, metric: str, given: float | str, run: RunSettings | None)
     return value
 
 
-def print_gates(results: Sequence[GateResult], *, console: Console | None = None) -> None:
+def print_gates(results: Sequence[GateResult]) -> None:
     """Print the table of gates alone, as in the summary of a run. Prints nothing without gates."""
     if results:
         from assay.reports.console.printing import print_table
 
-        print_table(results, console=console)
+        print_table(results)
 
 
 def exit_for(results: Sequence[GateResult]) -> None:

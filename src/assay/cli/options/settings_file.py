@@ -30,38 +30,7 @@ def with_file(path: Path, flags: Settings, *, needs_database: bool = False) -> S
             read_run_file(path)
         return flags
     own = read_run_file(path)
-    _check(path, own, flags)
-    both = own.overlaid(flags)
-    if needs_database and both.db is None:
-        raise CaseFileError("names no database: write  db: sqlite:///shop.sqlite, or give --db", path=str(path))
-    if needs_database:
-        _check_run(path, own, both, _left(own, flags))
-    return both
-
-
-def _left(own: Settings, flags: Settings) -> set[str]:
-    """The settings of the file that no flag replaces."""
-    return {
-        name for name in Settings.__struct_fields__ if getattr(flags, name) is None and getattr(own, name) is not None
-    }
-
-
-@contextmanager
-def at(path: Path, *trail: str | int) -> Iterator[None]:
-    """A context whose errors are told with the place of a setting, where the path is a settings file."""
-    try:
-        yield
-    except CaseFileError:
-        raise
-    except (InputError, UsageError) as error:
-        if not is_run_file(path):
-            raise
-        message = str(error).removeprefix(f"{path}, ")
-        raise CaseFileError(message, path=str(path), place=place_of(path, *trail)) from None
-
-
-def _check(path: Path, own: Settings, flags: Settings) -> None:
-    """Check what the types of the settings leave open, as whatever uses it would, save what a flag replaces."""
+    # Check what the types of the settings leave open, as whatever uses it would, save what a flag replaces.
     from assay import registry
     from assay.api.arguments import check_options, checked_penalties
     from assay.api.workers import check_backend
@@ -92,11 +61,38 @@ def _check(path: Path, own: Settings, flags: Settings) -> None:
         with at(path, "system"):
             registry.find("assay.systems", own.system.partition(":")[0])
     _check_sections(path, own)
+    both = own.overlaid(flags)
+    if needs_database and both.db is None:
+        raise CaseFileError("names no database: write  db: sqlite:///shop.sqlite, or give --db", path=str(path))
+    if needs_database:
+        _check_run(path, own, both, _left(own, flags))
+    return both
+
+
+def _left(own: Settings, flags: Settings) -> set[str]:
+    """The settings of the file that no flag replaces."""
+    return {
+        name for name in Settings.__struct_fields__ if getattr(flags, name) is None and getattr(own, name) is not None
+    }
+
+
+@contextmanager
+def at(path: Path, *trail: str | int) -> Iterator[None]:
+    """A context whose errors are told with the place of a setting, where the path is a settings file."""
+    try:
+        yield
+    except CaseFileError:
+        raise
+    except (InputError, UsageError) as error:
+        if not is_run_file(path):
+            raise
+        message = str(error).removeprefix(f"{path}, ")
+        raise CaseFileError(message, path=str(path), place=place_of(path, *trail)) from None
 
 
 def _check_run(path: Path, own: Settings, both: Settings, left: set[str]) -> None:
     """Check what only a run uses, as it would, before it begins."""
-    from assay.model.secret import check_headers, read_headers
+    from assay.model.databases.secret import check_headers, read_headers
     from assay.runs.aggregate.repeats import check_repeats
     from assay.runs.store.suite_folder import check_suite
 
@@ -113,7 +109,9 @@ def _check_run(path: Path, own: Settings, both: Settings, left: set[str]) -> Non
             own.parameters()
     if "headers" in left:
         headers: list[tuple[str, Secret]] = []
-        for place, header in enumerate(own.headers or ()):
+        with at(path, "headers"):
+            given = own.header_texts()
+        for place, header in given.items():
             with at(path, "headers", place):
                 headers += read_headers([header], os.environ)
                 check_headers(headers)  # also for one that is given twice

@@ -123,7 +123,7 @@ def _words(*words: str) -> Names:
 def _cases(context: Any, typed: str) -> list[str]:
     """The ids of a run's cases, from its columns, or from its journal where it is unfinished."""
     folder = Path(context.params["run"])
-    from assay.runs.querying import answered, named_runs
+    from assay.runs.store.run_tables import answered, named_runs
 
     runs, _ = named_runs([folder])
     with answered(runs, f"SELECT DISTINCT case_id FROM cases LIMIT {_MOST_CASES}") as result:

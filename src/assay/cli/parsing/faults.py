@@ -46,18 +46,14 @@ def with_context(error: Any, context: Any, typed: Sequence[str]) -> Any:
     if getattr(error, "ctx", None) is None:
         error.ctx = context
     if (parameter := getattr(error, "param", None)) is not None:
-        error.given = _given(parameter.opts, typed)
+        # The value that counts of an option: the last one.
+        found = None
+        for place, one in enumerate(typed):
+            name, equals, value = one.partition("=")
+            if name in parameter.opts:
+                found = value if equals else next(iter(typed[place + 1 : place + 2]), None)
+        error.given = found
     return error
-
-
-def _given(names: Sequence[str], typed: Sequence[str]) -> str | None:
-    """The value that counts of an option: the last one."""
-    found = None
-    for place, one in enumerate(typed):
-        name, equals, value = one.partition("=")
-        if name in names:
-            found = value if equals else next(iter(typed[place + 1 : place + 2]), None)
-    return found
 
 
 def _said(error: Any, context: Any) -> str:
@@ -65,7 +61,9 @@ def _said(error: Any, context: Any) -> str:
     if kind == "option" and context is not None:
         return _unknown_option(error.option_name, context)
     if kind == "missing" and error.param is not None:
-        return _missing(error.param)
+        name = _name(error.param)
+        meaning = (getattr(error.param, "help", None) or "").split(". ")[0].rstrip(".")
+        return f"{name} must be given" + (f" ({meaning[:1].lower()}{meaning[1:]})" if meaning else "")
     if kind == "valueless" and context is not None:
         return _valueless(error, context)
     parameter = getattr(error, "param", None)
@@ -102,12 +100,6 @@ def _unknown_option(given: str, context: Any) -> str:
     close = begun[:3] or get_close_matches(given, long, n=1)
     hint = f" (did you mean {' or '.join(close)}?)" if close else ""
     return f"{context.command_path} has no option {given}{hint}"
-
-
-def _missing(parameter: Any) -> str:
-    name = _name(parameter)
-    meaning = (getattr(parameter, "help", None) or "").split(". ")[0].rstrip(".")
-    return f"{name} must be given" + (f" ({meaning[:1].lower()}{meaning[1:]})" if meaning else "")
 
 
 def _valueless(error: Any, context: Any) -> str:

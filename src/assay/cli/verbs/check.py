@@ -10,6 +10,7 @@ import typer
 from assay.cli.options.declared import AsJson, Only, Password, Token
 from assay.cli.options.evidence import WitnessFlags
 from assay.cli.options.query_texts import read_queries
+from assay.cli.streams import print_bytes
 from assay.errors import UsageError
 from assay.settings import Settings
 
@@ -73,12 +74,12 @@ def check(
     if db.startswith("denodo+"):
         access = Access.gathered(user=settings.user, password=password, token=token, needed=True)
         db = access.database(db, settings) or db
-    columns = {} if settings.columns is None else {"columns": settings.columns}
+    compared = settings.given(("columns", "relative_tolerance", "absolute_tolerance"))
     examined = examine_pair(
         predicted,
         golds,
         database=db,
-        comparison=ComparisonOptions(leniency=settings.leniency(), **settings.tolerances(), **columns),  # type: ignore[arg-type]
+        comparison=ComparisonOptions(leniency=settings.leniency(), **compared),
         ordered=ordered,
         limits=settings.limits(),
         witness=witness,
@@ -86,7 +87,7 @@ def check(
     if as_json:
         from assay.reports.json.run import pair_document
 
-        sys.stdout.buffer.write(pair_document(examined.evidence))
+        print_bytes([pair_document(examined.evidence)])
     else:
         from assay.reports.console.queries import print_drawn
         from assay.reports.text.explanation import examined_parts, examined_text

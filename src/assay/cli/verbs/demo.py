@@ -70,7 +70,7 @@ def _demo_sql(folder: Path, *, as_json: bool, quiet: bool) -> None:
 def _demo_sdmx(folder: Path, *, as_json: bool, quiet: bool) -> None:
     import shutil
 
-    from assay.cli.verbs.sdmx import run_selections
+    from assay.cli.verbs.sdmx import SelectionFlags, run_selections
     from assay.demo import sdmx_path
     from assay.errors import InputError
     from assay.sdmx.structures.xml import require_lxml
@@ -85,13 +85,13 @@ def _demo_sdmx(folder: Path, *, as_json: bool, quiet: bool) -> None:
     except OSError as error:
         raise InputError(f"{folder}: the example cannot be written there ({error.strerror})") from error
     cases, predictions, structures = (folder / source.name for source in sources)
+    settings = Settings(
+        cases=str(cases), predictions=str(predictions), output=str(folder / "run"), name="the bundled SDMX example"
+    )
     run_selections(
-        cases,
-        predictions,
-        structures=[str(structures)],
-        output=folder / "run",
+        settings,
+        SelectionFlags(structures=[str(structures)]),
         overwrite=True,
-        name="the bundled SDMX example",
         as_json=as_json,
         quiet=quiet,
         reports={"html": folder / "report.html", "xlsx": folder / "report.xlsx"},

@@ -28,7 +28,7 @@ from assay.cli.options.gates import GateFlags
 from assay.cli.verbs.denodo_steps import DIFFICULTIES, WHOLE, check_step, merge_parts, metrics_of, targets_of, whole_of
 from assay.errors import UsageError
 from assay.model import Secret
-from assay.model.secret import masked_address
+from assay.model.databases.secret import masked_address
 from assay.settings import Settings
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def denodo(  # one parameter an option
 
 def _with_header_row(settings: Settings) -> Settings:
     """``--header 2`` names the sheet's row of column names, as in Denodo's own evaluator: not an HTTP header."""
-    given = settings.headers or ()
+    given = settings.header_texts().values()
     rows = [int(text) for text in given if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS]
     headers = tuple(text for text in given if not text.isdigit())
     own = settings.case_fields.header_row

@@ -17,7 +17,6 @@ from assay.errors import UsageError
 from assay.model import Gates
 
 if TYPE_CHECKING:
-    from assay.api.diffing import RunDiff as Comparison
     from assay.model import Leaderboard
 
 
@@ -110,20 +109,16 @@ def _compare(
         compared = compare(baseline, candidate, **settings)
         if asked is not None:
             compared.record = asked.judged(compared.record)
-        _deliver_diff(compared, targets, cases)
+        from assay.reports.console.diff import print_diff
+        from assay.reports.diff_formats import render_diff
+
+        record = compared.record
+        _deliver(
+            targets,
+            lambda name: render_diff(record, name, runs=compared.runs, cases=cases),
+            lambda: print_diff(record, cases=cases),
+        )
     exit_for(compared.record.gates)
-
-
-def _deliver_diff(compared: Comparison, targets: dict[str, Path | None], cases: int | None) -> None:
-    from assay.reports.console.diff import print_diff
-    from assay.reports.diff_formats import render_diff
-
-    record = compared.record
-    _deliver(
-        targets,
-        lambda name: render_diff(record, name, runs=compared.runs, cases=cases),
-        lambda: print_diff(record, cases=cases),
-    )
 
 
 def _deliver(targets: dict[str, Path | None], render: Callable[[str], bytes], show: Callable[[], None]) -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from assay.cli.output import UNFINISHED
 from assay.errors import InputError
-from assay.llm_judge import JudgedCase, QueryJudge, Vote, spending
+from assay.llm_judge import JudgedCase, QueryJudge, spending
 from assay.model import Rate
 from assay.reports.files import replace_file
 from assay.reports.text.plain import interval, one_line, percent
@@ -55,23 +55,22 @@ def _record(case: JudgedCase, outcome: str | None, *, numbered: bool) -> dict[st
         "agreement": None if opinion is None else opinion.agreement,
         "position_bias": case.position_bias,
         "votes": [
-            {"gold_index": index, **_vote(vote)} for index, one in enumerate(case.opinions) for vote in one.votes
+            {
+                "gold_index": index,
+                "order": vote.order,
+                "sample": vote.sample,
+                "equivalent": vote.equivalent,
+                "difference": vote.difference,
+                "failure": None if vote.failure is None else vote.failure.message,
+                "abstained": vote.abstained,
+                "input_tokens": None if vote.tokens is None else vote.tokens.input,
+                "output_tokens": None if vote.tokens is None else vote.tokens.output,
+                "latency_s": vote.latency_s,
+                "kept": vote.cached,
+            }
+            for index, one in enumerate(case.opinions)
+            for vote in one.votes
         ],
-    }
-
-
-def _vote(vote: Vote) -> dict[str, Any]:
-    return {
-        "order": vote.order,
-        "sample": vote.sample,
-        "equivalent": vote.equivalent,
-        "difference": vote.difference,
-        "failure": None if vote.failure is None else vote.failure.message,
-        "abstained": vote.abstained,
-        "input_tokens": None if vote.tokens is None else vote.tokens.input,
-        "output_tokens": None if vote.tokens is None else vote.tokens.output,
-        "latency_s": vote.latency_s,
-        "kept": vote.cached,
     }
 
 
@@ -90,7 +89,23 @@ def show_opinions(
     measured = None
     if calibrate and run is not None:
         measured = measure_judge(run, judged, labels=None if labels is None else labels.by_case)
-    numbers = _numbers(judge, judged)
+    opinions = [opinion for case in judged for opinion in case.opinions]
+    agreements = [one.agreement for one in opinions if one.agreement is not None and len(one.votes) > 1]
+    unscored = Counter(
+        case.reason if case.opinion is None else case.opinion.reason for case in judged if case.equivalent is None
+    )
+    numbers = {
+        "judge": judge.model.describe(),
+        "cases": len({case.case_id for case in judged}),
+        "equivalent": to_builtins(_equivalent(judged)),
+        "unscored_reasons": [{"reason": reason, "cases": count} for reason, count in unscored.most_common()],
+        "refused": sum(case.abstained for case in judged),
+        "without_query": sum(case.equivalent is False and not case.asked for case in judged),
+        "pairs_asked": len(opinions),
+        "position_bias": sum(one.position_bias for one in opinions) if judge.settings.both_orders else None,
+        "agreement": sum(agreements) / len(agreements) if agreements else None,
+        "spending": to_builtins(spending(opinions, judge.settings)),
+    }
     if as_json:
         if measured is not None:
             numbers["calibration"] = to_builtins(measured)
@@ -131,26 +146,6 @@ def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
         advice = "run the same command again to go on" if open_ else "see the reasons"
         print(f"assay: unfinished: {what} ({one_line(reason, limit=_REASON_LENGTH)}): {advice}", file=sys.stderr)
         raise typer.Exit(UNFINISHED)
-
-
-def _numbers(judge: QueryJudge, judged: Sequence[JudgedCase]) -> dict[str, Any]:
-    opinions = [opinion for case in judged for opinion in case.opinions]
-    agreements = [one.agreement for one in opinions if one.agreement is not None and len(one.votes) > 1]
-    unscored = Counter(
-        case.reason if case.opinion is None else case.opinion.reason for case in judged if case.equivalent is None
-    )
-    return {
-        "judge": judge.model.describe(),
-        "cases": len({case.case_id for case in judged}),
-        "equivalent": to_builtins(_equivalent(judged)),
-        "unscored_reasons": [{"reason": reason, "cases": count} for reason, count in unscored.most_common()],
-        "refused": sum(case.abstained for case in judged),
-        "without_query": sum(case.equivalent is False and not case.asked for case in judged),
-        "pairs_asked": len(opinions),
-        "position_bias": sum(one.position_bias for one in opinions) if judge.settings.both_orders else None,
-        "agreement": sum(agreements) / len(agreements) if agreements else None,
-        "spending": to_builtins(spending(opinions, judge.settings)),
-    }
 
 
 def _equivalent(judged: Sequence[JudgedCase]) -> Rate:

@@ -80,8 +80,8 @@ def _finished(given: Sequence[Path], cases: str | None) -> list[Path]:
 
     Says on standard error what is left out. Raises InputError where nothing is left.
     """
-    from assay.runs.history import scan_runs
     from assay.runs.store.folder import RUN_FILE
+    from assay.runs.store.history import scan_runs
 
     if cases is not None and all((folder / RUN_FILE).exists() for folder in given):
         raise UsageError(f"--cases {cases} chooses among the runs of a folder, and runs are given: leave it out")
@@ -100,7 +100,7 @@ def _finished(given: Sequence[Path], cases: str | None) -> list[Path]:
 
 def _of_one_set(folder: Path, points: Sequence[HistoryPoint], cases: str | None) -> list[Path]:
     """The runs over the question set that most of them share, or over the one that is asked for."""
-    from assay.runs.history import question_set, select_runs
+    from assay.runs.store.history import question_set, select_runs
 
     chosen = select_runs(points, cases=cases) if cases is not None else tuple(points)
     if not chosen:

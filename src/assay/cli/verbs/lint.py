@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from msgspec.structs import replace
 
-from assay.cli.options.declared import AsJson, Only, Quiet
+from assay.cli.options.declared import AsJson, Only, Quiet, file_options
 from assay.cli.options.settings_file import with_file
+from assay.cli.streams import print_bytes
 from assay.errors import UsageError
 from assay.model.lint import Severity
 from assay.settings import LintFileSettings, Settings
 
 if TYPE_CHECKING:
-    from assay.api.inputs import FileOptions
     from assay.model.lint import LintReport
 
 _SHOWN = 50
@@ -101,7 +101,7 @@ def lint(  # one parameter an option
             dialect=dialect if dialect is not None else own.dialect,
             limits=None if settings.timeout_s is None else Limits(timeout_s=settings.timeout_s),
             workers=settings.workers,
-            files=_files(settings),
+            files=file_options(settings),
             on_progress=on_progress,
         )
     _deliver(report, html=html, sarif=sarif, as_json=as_json, every=every)
@@ -125,12 +125,6 @@ def _names(given: list[str] | None) -> list[str]:
     return [name.strip() for text in given or () for name in text.split(",") if name.strip()]
 
 
-def _files(settings: Settings) -> FileOptions:
-    from assay.api.inputs import FileOptions
-
-    return FileOptions(case_format=settings.case_format, case_fields=settings.case_fields, limit=settings.limit)
-
-
 def _deliver(report: LintReport, *, html: Path | None, sarif: Path | None, as_json: bool, every: bool) -> None:
     from assay.cli.output import deliver, say_written
     from assay.reports.lint import lint_html, lint_json, lint_sarif, lint_text
@@ -138,9 +132,7 @@ def _deliver(report: LintReport, *, html: Path | None, sarif: Path | None, as_js
     draw = {"html": lint_html, "sarif": lint_sarif}
     written = deliver({"html": html, "sarif": sarif}.items(), lambda name: draw[name](report))
     if as_json:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(lint_json(report))
-        sys.stdout.buffer.flush()
+        print_bytes([lint_json(report)])
     elif Path("-") not in (html, sarif):
         typer.echo(lint_text(report, most=None if every else _SHOWN), nl=False)
     say_written(written, on_stderr=True)

@@ -64,7 +64,6 @@ def llmsql(  # one parameter an option
     Files that are missing are downloaded from the Hugging Face hub:  assay llmsql outputs.jsonl --version 2.0
     """
     from assay.api.gates import keeper_of
-    from assay.api.workers import cache_folder
     from assay.cli.output import STANDARD_OUTPUT, finish, keeping, printed_report, tell_cache_use
     from assay.cli.progress import progress
     from assay.errors import UsageError
@@ -90,7 +89,8 @@ def llmsql(  # one parameter an option
             db_path=db,
             timeout_s=settings.timeout_s,
             workers=settings.workers,
-            cache=cache_folder(settings.cache, settings.cache_bytes()),
+            cache=settings.cache,
+            cache_bytes=settings.cache_bytes(),
             head_rows=HEAD_ROWS if path is None else SHOWN_ROWS,
             output=output,
             overwrite=overwrite,

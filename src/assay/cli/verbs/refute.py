@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from assay.cli.options.declared import AsJson
 from assay.cli.options.query_texts import read_queries
+from assay.cli.streams import print_bytes
 from assay.errors import UsageError
 
 
@@ -80,8 +80,7 @@ def refute(
             test.write_text(witness_test(outcome, first, second), encoding="utf-8")
             typer.echo(f"wrote {test}", err=True)
     if as_json:
-        sys.stdout.buffer.write(refutation_json(outcome, first, second))
-        sys.stdout.buffer.flush()
+        print_bytes([refutation_json(outcome, first, second)])
     elif sql:
         if outcome.witness is None:
             typer.echo(f"there is no database to make: {visible(outcome.reason)}", err=True)

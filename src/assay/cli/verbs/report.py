@@ -32,7 +32,7 @@ def report(
     from assay.api.gates import keeper_of
     from assay.api.run import Run, load_run
     from assay.cli.output import printed_report, say_written, show, write_reports
-    from assay.runs.metric_infos import knowing
+    from assay.runs.aggregate.metric_infos import knowing
 
     targets = reports.targets(json=json)
     printed = printed_report(targets)

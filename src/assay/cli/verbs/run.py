@@ -11,19 +11,29 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import replace
 
-from assay.cli.options.declared import AsJson, Only, Overwrite, Password, Quiet, ReportFlags, Rescore, Token
+from assay.cli.options.declared import (
+    AsJson,
+    Only,
+    Overwrite,
+    Password,
+    Quiet,
+    ReportFlags,
+    Rescore,
+    Token,
+    file_options,
+)
 from assay.cli.options.evidence import EvidenceFlags
 from assay.cli.options.gates import GateFlags
 from assay.cli.options.settings_file import at, with_file
 from assay.errors import InputError, UsageError
 from assay.model import Case, Gates
-from assay.model.suite import SUITE_MATCH
+from assay.model.databases.suite import SUITE_MATCH
 from assay.model.witness import AFTER_WITNESSES, WitnessSettings
 from assay.settings import GateSettings, Settings
 
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
-    from assay.api.inputs import FileOptions, OnCases
+    from assay.api.inputs import OnCases
     from assay.api.run import Run
     from assay.model.lint import LintOptions
     from assay.ports import System
@@ -131,7 +141,7 @@ def _print_prompt(settings: Settings, system: System | None) -> None:
     if system is None or settings.cases is None or settings.db is None:
         raise UsageError("--show-prompt needs --system chat:… and --db: the prompt shows the database")
     try:
-        text = prompt_of(settings.cases, system, databases=settings.db, files=_files(settings))
+        text = prompt_of(settings.cases, system, databases=settings.db, files=file_options(settings))
     finally:
         system.close()
     typer.echo(text)
@@ -183,7 +193,7 @@ def run_settings(
         "rescore": rescore,
         "repeats": settings.repeat or 1,
         "timing_extra_s": timing_extra_s,
-        "files": _files(settings, difficulty_names),
+        "files": file_options(settings, difficulty_names),
         "lint": lint,
         "witness": witness or False,
         "scratch": scratch,
@@ -204,7 +214,7 @@ def run_settings(
 
 def _tell_untimed(done: Run) -> None:
     """Say on standard error how many pairs the timing budget did not reach."""
-    from assay.runs.timing import BUDGET_SPENT
+    from assay.runs.execution.timing import BUDGET_SPENT
 
     cases = done.record.summaries if any(info.timed for info in done.record.settings.metric_infos) else ()
     untimed = sum(any(score.failure == BUDGET_SPENT for score in case.scores) for case in cases)
@@ -221,10 +231,3 @@ def _tell_unsearched(done: Run, *, asked: bool) -> None:
     if asked and left:
         were = "1 match was" if left == 1 else f"{left:,} matches were"
         typer.echo(f"{were} not tried on other databases within --witness-total: the same command goes on", err=True)
-
-
-def _files(settings: Settings, difficulty_names: tuple[tuple[str, str], ...] = ()) -> FileOptions:
-    from assay.api.inputs import FileOptions
-
-    given = settings.given(FileOptions.__struct_fields__)
-    return FileOptions(**given, difficulty_names=difficulty_names)

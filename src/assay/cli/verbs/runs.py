@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.errors import InputError, RunError, UsageError
-from assay.reports.files import replace_file
+from assay.cli.streams import print_bytes
+from assay.errors import InputError, RunError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from assay.model import HistoryPoint
@@ -52,14 +50,16 @@ def runs(  # one parameter an option
         raise UsageError("--experiment was given without --mlflow URI: there is nothing to export to")
     shown = _selected(folder, tags=tag or (), name=name, cases=cases, metric=metric)
     if html is not None:
-        _write_page(html, shown, folder)
+        from assay.cli.output import deliver, say_written
+        from assay.reports.html.history import runs_html
+
+        say_written(deliver([("html", html)], lambda _: runs_html(shown, folder=str(folder))), on_stderr=True)
     if mlflow is not None:
         _export(shown, mlflow, experiment)
     if as_json:
         from assay.reports.json.comparisons import runs_json
 
-        sys.stdout.buffer.write(runs_json(shown, folder=str(folder)))
-        sys.stdout.buffer.flush()
+        print_bytes([runs_json(shown, folder=str(folder))])
     elif html is None and mlflow is None:
         from assay.reports.console.printing import print_runs
 
@@ -71,7 +71,7 @@ def _selected(
 ) -> tuple[HistoryPoint, ...]:
     """The selected runs. Raises InputError where there are none, with the names that exist."""
     from assay.api.history import list_runs
-    from assay.runs.history import question_set, run_name, select_runs
+    from assay.runs.store.history import question_set, run_name, select_runs
 
     points = list_runs(folder, metric=metric)
     if metric is not None and not any(point.headline is not None for point in points):
@@ -94,22 +94,9 @@ def _selected(
 
 def _instead(wanted: str, known: set[str]) -> str:
     """A hint with the closest known name, or with all of them."""
-    close = get_close_matches(wanted, known, n=1)
-    if close:
-        return f" (did you mean {close[0]!r}?)"
+    if close := did_you_mean(wanted, known):
+        return close
     return f": there is {', '.join(sorted(known)[:20])}" if known else ": there is none at all"
-
-
-def _write_page(path: Path, points: Sequence[HistoryPoint], folder: Path) -> None:
-    from assay.reports.html.history import runs_html
-
-    content = runs_html(points, folder=str(folder))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, content)
-    except OSError as error:
-        raise InputError(f"{path}: the page cannot be written there ({error.strerror})") from error
-    typer.echo(f"wrote {path}", err=True)
 
 
 def _export(points: Sequence[HistoryPoint], uri: str, experiment: str | None) -> None:

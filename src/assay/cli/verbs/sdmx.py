@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
+from msgspec.structs import replace
 
-from assay.cli.options.declared import CONCURRENCY, AsJson, Only, Overwrite, Quiet, ReportFlags, Rescore, Token
+from assay.cli.options.declared import AsJson, Only, Overwrite, Quiet, ReportFlags, Rescore, Token, check_one_source
 from assay.cli.options.gates import GateFlags
 from assay.errors import UsageError
 from assay.settings import Settings
@@ -23,7 +26,30 @@ _MOST_REASONS = 3
 """How many reasons are given for cases whose observations were not compared."""
 
 
-def sdmx(  # one parameter an option
+class SelectionFlags(Struct, frozen=True, kw_only=True):
+    """What selections are scored by."""
+
+    structures: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH|URL", help="SDMX structures: a file, a folder or a service; repeatable."),
+    ] = None
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="PATH|URL", help="Execute both on data: SDMX-CSV or SDMX-ML files, or a service."),
+    ] = None
+    match_on: Annotated[str, typer.Option(metavar="WHAT", help="'id_and_name', or 'id': the code alone counts.")] = (
+        "id_and_name"
+    )
+    count_hierarchy: Annotated[
+        bool, typer.Option("--count-hierarchy", help="A code counts as the children it stands for, and they as it.")
+    ] = False
+    ignore_dimension: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A dimension to leave out of the judgement; repeatable.")
+    ] = None
+    language: Annotated[str, typer.Option(metavar="CODE", help="Of the names taken from code lists.")] = "en"
+
+
+def sdmx(
     cases: Annotated[
         Path, typer.Argument(metavar="CASES", help="YAML or JSON: a case, many, or a folder of such files.")
     ],
@@ -55,24 +81,7 @@ def sdmx(  # one parameter an option
             },
         ),
     ],
-    structures: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATH|URL", help="SDMX structures: a file, a folder or a service; repeatable."),
-    ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option(metavar="PATH|URL", help="Execute both on data: SDMX-CSV or SDMX-ML files, or a service."),
-    ] = None,
-    match_on: Annotated[
-        str, typer.Option(metavar="WHAT", help="'id_and_name', or 'id': the code alone counts.")
-    ] = "id_and_name",
-    count_hierarchy: Annotated[
-        bool, typer.Option("--count-hierarchy", help="A code counts as the children it stands for, and they as it.")
-    ] = False,
-    ignore_dimension: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A dimension to leave out of the judgement; repeatable.")
-    ] = None,
-    language: Annotated[str, typer.Option(metavar="CODE", help="Of the names taken from code lists.")] = "en",
+    selection: SelectionFlags,
     overwrite: Overwrite = False,
     rescore: Rescore = False,
     token: Token = None,
@@ -92,40 +101,22 @@ def sdmx(  # one parameter an option
     from assay.cli.options.access import Access
     from assay.scoring.selections.metrics import selection_metrics
 
-    output = None if settings.output is None else Path(settings.output)
-    if settings.predictions is not None and settings.system is not None:
-        raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
-    computed = [metric.name for metric in selection_metrics(on_data=data is not None)]
-    keeper = keeper_of(gates.gathered(), computed, baseline=gates.baseline, output=output)
+    check_one_source(settings)
+    computed = [metric.name for metric in selection_metrics(on_data=selection.data is not None)]
+    keeper = keeper_of(gates.gathered(), computed, baseline=gates.baseline, output=settings.output)
     targets = reports.targets()
     access = Access.gathered(user=None, password=None, token=token, needed=False)
-    answers: Path | System
-    if settings.predictions is not None:
-        answers = Path(settings.predictions)
-    elif settings.system is None:
+    if settings.predictions is None and settings.system is None:
         raise UsageError("--predictions or --system must be given: see  assay sdmx --help")
-    else:
-        answers = registry.open_system(settings.system, access.system_options(settings))
+    opened = None
+    if settings.system is not None:
+        opened = registry.open_system(settings.system, access.system_options(settings))
     run_selections(
-        cases,
-        answers,
-        structures=structures,
-        data=data,
-        verify_ssl=settings.verify_ssl is not False,
-        match_on=match_on,
-        count_hierarchy=count_hierarchy,
-        ignore_dimensions=ignore_dimension or (),
-        language=language,
-        concurrency=settings.concurrency or CONCURRENCY,
-        repeats=settings.repeat or 1,
-        output=output,
+        replace(settings, cases=str(cases)),
+        selection,
+        system=opened,
         overwrite=overwrite,
         rescore=rescore,
-        name=settings.name,
-        tags=settings.tags or (),
-        limit=settings.limit,
-        allow_unmatched=bool(settings.allow_unmatched),
-        prediction_id=settings.prediction_fields.id,
         as_json=as_json,
         quiet=quiet,
         reports=targets,
@@ -134,32 +125,18 @@ def sdmx(  # one parameter an option
 
 
 def run_selections(
-    cases: Path,
-    answers: Path | System,
+    settings: Settings,
+    selection: SelectionFlags,
     *,
-    structures: list[str] | None,
-    data: str | None = None,
-    verify_ssl: bool = True,
-    match_on: str = "id_and_name",
-    count_hierarchy: bool = False,
-    ignore_dimensions: Sequence[str] = (),
-    language: str = "en",
-    concurrency: int = CONCURRENCY,
-    repeats: int = 1,
-    output: Path | None = None,
-    overwrite: bool = False,
+    system: System | None = None,
+    overwrite: bool,
     rescore: bool = False,
-    name: str | None = None,
-    tags: Sequence[str] = (),
-    limit: int | None = None,
-    allow_unmatched: bool = False,
-    prediction_id: str | None = None,
     as_json: bool,
     quiet: bool,
     reports: Mapping[str, Path | None],
     keeper: GateKeeper | None = None,
 ) -> None:
-    """Evaluate selections as the options say, and show the run. A live system is closed in the end.
+    """Evaluate selections as the settings say, and show the run. A live system is closed in the end.
 
     Ends with status 1 where a gate is missed.
     """
@@ -169,40 +146,33 @@ def run_selections(
     from assay.reports.text.plain import visible
 
     printed_report(reports, as_json=as_json)
-    if match_on not in ("id_and_name", "id"):
-        raise UsageError(f"--match-on is {match_on!r}: write 'id_and_name' or 'id'")
+    if selection.match_on not in ("id_and_name", "id"):
+        raise UsageError(f"--match-on is {selection.match_on!r}: write 'id_and_name' or 'id'")
+    output = None if settings.output is None else Path(settings.output)
+    arguments = settings.given(signature(evaluate_selections).parameters) | {
+        "predictions": settings.predictions if system is None else system,
+        "structures": selection.structures or None,
+        "data": selection.data,
+        "match_on": selection.match_on,
+        "count_hierarchy": selection.count_hierarchy,
+        "ignore_dimensions": selection.ignore_dimension or (),
+        "language": selection.language,
+        "repeats": settings.repeat or 1,
+        "prediction_id": settings.prediction_fields.id,
+        "overwrite": overwrite,
+        "rescore": rescore,
+        "on_cases": None if keeper is None else keeper.check_cases,
+    }
     try:
         with (
             keeping(output, made="answered", kept="answers are kept in {}"),
             progress(quiet=quiet) as on_progress,
         ):
-            done = evaluate_selections(
-                cases,
-                answers,
-                structures=structures or None,
-                data=data,
-                verify_ssl=verify_ssl,
-                match_on="id" if match_on == "id" else "id_and_name",
-                count_hierarchy=count_hierarchy,
-                ignore_dimensions=ignore_dimensions,
-                language=language,
-                concurrency=concurrency,
-                repeats=repeats,
-                output=output,
-                overwrite=overwrite,
-                rescore=rescore,
-                name=name,
-                tags=tags,
-                limit=limit,
-                allow_unmatched=allow_unmatched,
-                prediction_id=prediction_id,
-                on_cases=None if keeper is None else keeper.check_cases,
-                on_progress=on_progress,
-            )
+            done = evaluate_selections(**arguments, on_progress=on_progress)
     finally:
-        if not isinstance(answers, Path):
-            answers.close()
-    for note in (*done.provenance.notes, *(_trouble_with_data(done) if data is not None else ())):
+        if system is not None:
+            system.close()
+    for note in (*done.provenance.notes, *(_trouble_with_data(done) if selection.data is not None else ())):
         typer.echo(f"note: {visible(note)}", err=True)
     advice = "--xlsx FILE writes the workbook"
     finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=output, advice=advice, quiet=quiet)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,7 @@ import typer
 
 from assay.cli.options.declared import AsJson, Only
 from assay.cli.options.query_texts import read_queries
-from assay.cli.streams import is_abandoned
+from assay.cli.streams import print_bytes
 from assay.errors import InputError, UsageError
 from assay.settings import Settings
 
@@ -42,7 +41,7 @@ def sql(
     Without a query, it lists every table and its columns. The query is DuckDB's SQL, or @FILE, or - for standard input;
     it only reads, and reaches no file.
     """
-    from assay.runs.querying import answered, named_runs
+    from assay.runs.store.run_tables import answered, named_runs
 
     if as_csv and as_json:
         raise UsageError("--csv and --json would be mixed on standard output: give one of them")
@@ -56,11 +55,12 @@ def sql(
 
     with answered(found, query, limits=settings.limits()) as result:
         if as_json:
-            _write(json_pieces(result.columns, result.types, result.rows))
+            pieces: Iterable[str] = json_pieces(result.columns, result.types, result.rows)
         elif as_csv:
-            _write(csv_lines(result.columns, result.rows))
+            pieces = csv_lines(result.columns, result.rows)
         else:
-            _write([aligned_rows(result.columns, result.rows)])
+            pieces = [aligned_rows(result.columns, result.rows)]
+        print_bytes(piece.encode("utf-8", "backslashreplace") for piece in pieces)
 
 
 def _parted(given: list[str]) -> tuple[list[str], str]:
@@ -74,13 +74,3 @@ def _parted(given: list[str]) -> tuple[list[str], str]:
     if not Path(last).is_dir():
         raise InputError(f"{last}: there is no such folder")
     return given, _EVERY_COLUMN
-
-
-def _write(pieces: Iterable[str]) -> None:
-    """Print text as UTF-8 whatever the terminal's encoding, as long as somebody reads it."""
-    sys.stdout.flush()
-    for piece in pieces:
-        if is_abandoned(sys.stdout):
-            return
-        sys.stdout.buffer.write(piece.encode("utf-8", "backslashreplace"))
-    sys.stdout.buffer.flush()

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options.declared import AsJson, Only, Quiet
-from assay.errors import InputError, UsageError
+from assay.cli.options.declared import AsJson, Only, Quiet, file_options
+from assay.errors import InputError, UsageError, did_you_mean
 from assay.settings import Settings
 
 if TYPE_CHECKING:
-    from assay.model.suite import Suite
+    from assay.model.databases.suite import Suite
 
 
 def build(  # one parameter an option
@@ -61,11 +61,9 @@ def build(  # one parameter an option
         raise UsageError(f"--preserve is {keeps!r}: write 'observed' or 'declared'")
     if not runs and settings.db is None:
         raise UsageError("--db must be given where no run is: it says where the cases' data is")
-    from assay.api.inputs import FileOptions
     from assay.api.suites import build_suite
     from assay.cli.progress import progress
 
-    files = FileOptions(case_format=settings.case_format, case_fields=settings.case_fields, limit=settings.limit)
     with progress(quiet=quiet) as on_progress:
         made = build_suite(
             cases,
@@ -79,7 +77,7 @@ def build(  # one parameter an option
             seed=seed,
             columns="strict" if settings.columns == "strict" else "any",
             workers=settings.workers,
-            files=files,
+            files=file_options(settings),
             overwrite=overwrite,
             on_progress=on_progress,
         )
@@ -110,7 +108,7 @@ def show(
         _print_totals(read, as_json=as_json)
         return
     if case not in read.cases:
-        raise InputError(f"the suite {suite} has no case {case!r}{_closest(case, list(read.cases))}")
+        raise InputError(f"the suite {suite} has no case {case!r}{did_you_mean(case, read.cases)}")
     if as_json:
         import msgspec
 
@@ -179,16 +177,9 @@ def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
             f"database {one.name}: {one.row_count} rows, {kept}; tells {one.answers} answers "
             f"and {one.neighbours} neighbours from gold"
         )
-        from assay.runs.suite_checking import shown_rows
+        from assay.runs.workers.suite_checking import shown_rows
 
         lines += [f"    {line}" for line in shown_rows(suite.layouts[case.database], one)]
     if case.why:
         lines.append(f"no database: {case.why}")
     typer.echo("\n".join(map(visible, lines)))
-
-
-def _closest(name: str, known: list[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -10,13 +10,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode
 
 from assay.cli.view.server import LivePage, ServedPage, served
 from assay.errors import InputError
 from assay.model import HistoryPoint
-from assay.runs.history import QuestionSet, question_set, run_name, scan_runs
 from assay.runs.store.folder import RUN_FILE
+from assay.runs.store.history import QuestionSet, question_set, run_name, scan_runs
+
+if TYPE_CHECKING:
+    from assay.model import Run as RunRecord
 
 _ASKED = {"/run": ("at",), "/diff": ("a", "b"), "/leaderboard": ("of",)}
 """The names by which the pages are asked for their runs."""
@@ -59,7 +63,6 @@ class FolderSite:
             alike = [one for one in finished.values() if question_set(one) == question_set(finished[keys[0]])]
             folders = [Path(one.folder) for one in alike]
             return self._drawn(path, folders, lambda: self._leaderboard(folders))
-        from assay.cli.view.drawing import draw_report
 
         return self._drawn(path, folders, lambda: draw_report(folders))
 
@@ -109,3 +112,20 @@ class FolderSite:
                 )
             )
         return runs_html(points, folder=str(self._folder), served=shown)
+
+
+def draw_report(runs: Sequence[Path]) -> bytes:
+    """The page of a run, or of two beside each other."""
+    from assay import registry
+    from assay.api.run import load_run
+
+    if len(runs) == 1:
+        return registry.reporter("html").render(load_run(runs[0]).record)
+    from assay.api.diffing import diff as compare
+    from assay.reports.diff_formats import render_diff
+
+    def both() -> tuple[RunRecord, RunRecord]:
+        before, after = (load_run(run).record for run in runs)
+        return before, after
+
+    return render_diff(compare(*runs).record, "html", runs=both)

@@ -16,7 +16,7 @@ from assay.comparison.cells import key_of
 from assay.comparison.codes.from_columns import codes_of, has_negative_zero
 from assay.comparison.codes.layout import NULL, Codes, Flags, Floats, Known, float_codes, integer_codes
 from assay.model import Cell, Row
-from assay.model.columns import ColumnCells, ColumnRows
+from assay.model.results.columns import ColumnCells, ColumnRows
 from assay.platform.memmap import MANY_BYTES
 
 _CODE_BYTES = 8

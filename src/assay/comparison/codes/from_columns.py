@@ -19,7 +19,7 @@ from assay.comparison.codes.layout import (
     mixed,
     moment_codes,
 )
-from assay.model.columns import (
+from assay.model.results.columns import (
     BooleanCells,
     ColumnCells,
     DateCells,

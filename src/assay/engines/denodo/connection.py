@@ -11,7 +11,7 @@ from msgspec import Struct
 from assay.engines.denodo.url import Endpoint
 from assay.engines.watchdog import Watchdog
 from assay.errors import MissingDependency
-from assay.model.secret import MaskedLog
+from assay.model.databases.secret import MaskedLog
 from assay.platform.decompression import ACCEPTED, Unreadable, iter_decompressed
 
 if TYPE_CHECKING:

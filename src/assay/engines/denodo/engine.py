@@ -18,7 +18,7 @@ from assay.engines.denodo.rows import MalformedAnswer, error_line, parse_cut_row
 from assay.engines.denodo.url import Endpoint, read_endpoint
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits
-from assay.model.secret import shown_location
+from assay.model.databases.secret import shown_location
 
 CHECK_TIMEOUT_S = 10.0
 """How long `check` waits for a server."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from assay.engines.denodo.config import EXECUTE_PATH, parse_server_id, parse_switch
 from assay.errors import DatabaseError, InputError
 from assay.model import DatabaseUrl, Secret
-from assay.model.secret import check_headers, masked, secret_forms
+from assay.model.databases.secret import check_headers, masked, secret_forms
 
 FORM = "denodo+http://[user:password@]host:9090/denodo-data-catalog[?serverId=1&verify=1&execution=/path&header=NAME:VALUE]"
 _OPTIONS = ("serverId", "verify", "execution", "rows", "header")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from assay.engines.duckdb.arrow_stream import ArrowStream, ColumnPart, StreamError
 from assay.engines.outcomes import Cap
 from assay.model import Limits
-from assay.model.columns import (
+from assay.model.results.columns import (
     BooleanCells,
     ColumnCells,
     ColumnRows,
@@ -31,7 +31,7 @@ from assay.model.columns import (
     TextCells,
     TimestampCells,
 )
-from assay.model.result import Rows
+from assay.model.results.result import Rows
 from assay.platform.memmap import MANY_BYTES, MemmapWriter
 
 _BATCH_ROWS = 2_048

@@ -2,7 +2,7 @@
 
 Whole results only: a failure is cheap to have again, or depends on the machine. Values that came back otherwise than
 they went in would make a wrong verdict. So what MessagePack has no exact form for is written as in stored runs
-(`assay.model.cell_json`), with the zones of times, and a result that does not come back exactly is not kept at all.
+(`assay.model.results.cell_json`), with the zones of times, and a result that does not come back exactly is not kept.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import msgspec
 
 from assay.errors import RunError
 from assay.model import Cell, Execution, Result
-from assay.model.cell_json import cell_from_json, cell_to_json
-from assay.model.columns import ColumnRows
+from assay.model.results.cell_json import cell_from_json, cell_to_json
+from assay.model.results.columns import ColumnRows
 
 _MOST_COLUMN_BYTES = 512 * 1024 * 1024
 _PLAIN = frozenset({NoneType, bool, int, float, str, bytes})

@@ -13,7 +13,7 @@ from operator import attrgetter
 from msgspec import Struct, msgpack
 
 from assay.model import Diagnosis, Evidence
-from assay.model.columns import ColumnRows
+from assay.model.results.columns import ColumnRows
 
 _CHUNK = 4096
 _ROW_BYTES = 56

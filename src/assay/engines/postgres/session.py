@@ -20,7 +20,7 @@ from assay.engines.postgres import values
 from assay.engines.postgres.guard import HARMLESS, VOLATILE_FUNCTIONS
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Limits, Row
-from assay.model.secret import masked
+from assay.model.databases.secret import masked
 
 CONNECT_TIMEOUT_S = 10.0
 CHUNK_ROWS = 32

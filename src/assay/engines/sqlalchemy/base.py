@@ -16,7 +16,7 @@ from assay.engines.fetching import fetch_rest
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import Blame, DatabaseUrl, Execution, FailureKind, Limits, Row
-from assay.model.secret import masked
+from assay.model.databases.secret import masked
 
 CHECK_TIMEOUT_S = 10.0
 """How long `check` waits for a server."""

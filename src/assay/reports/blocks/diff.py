@@ -43,7 +43,7 @@ from assay.reports.text.plain import (
     points_interval,
     words,
 )
-from assay.runs.metric_infos import info_of
+from assay.runs.aggregate.metric_infos import info_of
 
 CASES = 5
 """How many cases of each kind are shown in full by default."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from assay.model import MetricDiff, RunDiff, RunHead
 from assay.reports.blocks.values import Direction
 from assay.reports.text.plain import one_line, p_said, percent, plural, points, points_interval, some
-from assay.runs.metric_infos import info_of
+from assay.runs.aggregate.metric_infos import info_of
 from assay.stats import clusters_needed, is_significant, least_p_value
 
 _TESTS = {

@@ -22,8 +22,8 @@ from assay.reports.blocks.values import (
     columns,
 )
 from assay.reports.text.plain import interval, number, one_line, percent, plural, seconds, source_name
-from assay.runs.history import QuestionSet, question_set, run_name, started_at
-from assay.runs.metric_infos import info_of
+from assay.runs.aggregate.metric_infos import info_of
+from assay.runs.store.history import QuestionSet, question_set, run_name, started_at
 
 _SERIES_SHOWN = 4
 _NAME_LENGTH = 80

@@ -38,7 +38,7 @@ from assay.reports.text.plain import (
     points_interval,
     seconds,
 )
-from assay.runs.metric_infos import info_of
+from assay.runs.aggregate.metric_infos import info_of
 from assay.stats import is_significant
 
 SAME = "="

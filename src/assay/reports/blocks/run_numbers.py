@@ -16,7 +16,7 @@ from assay.reports.blocks.values import count as counted
 from assay.reports.cases import selection
 from assay.reports.cases.gold_findings import GoldFindings
 from assay.reports.text.plain import one_line, percent, plural, source_name
-from assay.runs.metric_infos import VERDICT, info_of, leading_metric
+from assay.runs.aggregate.metric_infos import VERDICT, info_of, leading_metric
 
 
 class MetricRow(Struct, frozen=True, kw_only=True):

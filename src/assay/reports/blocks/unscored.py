@@ -9,8 +9,8 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from assay.model import CaseSummary, Failure
-from assay.model.blame import has_no_answer, is_final
-from assay.model.summary import ExecutionSummary
+from assay.model.failure import has_no_answer, is_final
+from assay.model.verdicts.summary import ExecutionSummary
 from assay.reports.blocks.values import Figure
 from assay.reports.text.plain import one_line, percent, plural
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from assay.model import AlignedRow, Cell, Comparison, Evidence
-from assay.model.comparison import RowState
+from assay.model.verdicts.comparison import RowState
 from assay.reports.text.plain import CellText, cell_text, one_line, plural
 
 _ROWS: Mapping[RowState, int] = {"matched": 5, "missing": 20, "extra": 20}

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Case, Cause, Diagnosis, Evidence, Execution, Failure, Outcome, Prediction, Score
-from assay.model.comparison import RowState
+from assay.model.verdicts.comparison import RowState
 from assay.reports.blocks.values import CaseLink
 from assay.reports.cases.alignment import Alignment, alignment
 from assay.reports.cases.witness import WitnessView

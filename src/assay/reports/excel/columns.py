@@ -10,7 +10,7 @@ from msgspec import Struct
 from assay.model import MetricInfo
 from assay.reports.blocks.run import RunReport
 from assay.reports.text.plain import one_line
-from assay.runs.metric_infos import VERDICT
+from assay.runs.aggregate.metric_infos import VERDICT
 
 TIMINGS: Final = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
 """The AI SDK's own timings, in seconds."""

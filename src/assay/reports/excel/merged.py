@@ -17,7 +17,7 @@ from assay.reports.excel.page import Page
 from assay.reports.excel.run import book_of
 from assay.reports.excel.summary import AS_DENODO
 from assay.reports.excel.summary_table import SummaryColumn, write_charts, write_table
-from assay.runs.difficulties import difficulty_rank
+from assay.runs.aggregate.difficulties import difficulty_rank
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook

@@ -28,7 +28,7 @@ from assay.reports.excel.settings import write_settings
 from assay.reports.excel.tables import names_in, write_notes, write_sections
 from assay.reports.text.plain import words
 from assay.reports.text.selections import details
-from assay.runs.metric_infos import info_of
+from assay.runs.aggregate.metric_infos import info_of
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook

@@ -15,7 +15,7 @@ from assay.reports.blocks.history import HistoryReport, TrendPoint, TrendSeries,
 from assay.reports.blocks.values import sections_in
 from assay.reports.html.page import asset, content_security_policy, template
 from assay.reports.text.plain import plural
-from assay.runs.history import point_of
+from assay.runs.store.history import point_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -23,8 +23,8 @@ from assay.reports.blocks.diff import DiffReport
 from assay.reports.blocks.history import history_report
 from assay.reports.blocks.leaderboard import LeaderboardReport, is_apart
 from assay.reports.json.run import document
-from assay.runs.history import QuestionSet, question_set, run_name
 from assay.runs.store.codec import encode_value
+from assay.runs.store.history import QuestionSet, question_set, run_name
 
 FORMAT_VERSION = 1
 

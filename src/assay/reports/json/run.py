@@ -10,8 +10,8 @@ those of `assay.model`; an absent value is null. A case has ``case``, ``predicti
 that parts a match from gold, with the witness; null where nobody looked); for SDMX selections ``turns`` instead, with
 every judged term (docs/reference/json-report.md).
 
-Cells of the aligned rows keep their value and type, as `assay.model.cell_json` writes them. Elsewhere a lone surrogate
-is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse
+Cells of the aligned rows keep their value and type, as `assay.model.results.cell_json` writes them. Elsewhere a lone
+surrogate is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse
 surrogates.
 """
 
@@ -25,8 +25,8 @@ from typing import Any
 from msgspec import Struct
 
 from assay.model import AlignedRow, Cause, Evidence, Execution, Repair, Result, Run
-from assay.model.cell_json import cell_to_json
 from assay.model.lint import LintReport
+from assay.model.results.cell_json import cell_to_json
 from assay.model.witness import Refutation, WitnessTable
 from assay.reports.blocks.run import RunReport
 
@@ -236,7 +236,7 @@ _WRITTEN: dict[type[Struct], tuple[str, ...]] = {
 
 
 def refutation_fields(outcome: Refutation) -> dict[str, object]:
-    """The fields of `Refutation`, cells as `assay.model.cell_json` writes them."""
+    """The fields of `Refutation`, cells as `assay.model.results.cell_json` writes them."""
     return {name: _plain(getattr(outcome, name)) for name in _WRITTEN[Refutation]}
 
 

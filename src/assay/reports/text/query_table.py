@@ -11,7 +11,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from assay.model.cell_json import cell_to_json
+from assay.model.results.cell_json import cell_to_json
 from assay.reports.text.plain import cell_text, grid_lines, one_line
 
 MOST_ROWS = 200

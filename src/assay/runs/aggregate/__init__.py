@@ -1,1 +1,1 @@
-"""The numbers of a run, computed once."""
+"""The numbers of a run, computed once from the summaries of its cases."""

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 from msgspec import Struct
 
 from assay.model import Rate
-from assay.model.summary import CaseSummary
+from assay.model.verdicts.summary import CaseSummary
 from assay.stats import bounded_mean_interval, mean_interval, wilson_interval
 
 Values: TypeAlias = Sequence[float | None]

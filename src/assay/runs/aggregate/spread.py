@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import fmean
 
 from assay.model import CacheUse, TimeBin, TimeSpread
-from assay.model.summary import CaseSummary, ExecutionSummary
+from assay.model.verdicts.summary import CaseSummary, ExecutionSummary
 
 EDGES = tuple(float(f"{factor}e{power}") for power in range(-5, 6) for factor in (1, 2, 5))
 """In seconds: three to a decade, from 10 µs to about six days."""

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
+from typing import get_args
 
 from assay.errors import UsageError
 from assay.model import (
     Aggregates,
+    CauseGroup,
+    CauseGroupKind,
     Count,
     Disagreement,
+    Forgiven,
     Group,
     MetricInfo,
     MetricSummary,
+    NearMissKind,
+    Rate,
+    Strength,
     TimeSummary,
     TokenUsage,
     UsageTotals,
+    WitnessTotals,
 )
-from assay.model.summary import CaseSummary
-from assay.runs.aggregate.causes import cause_groups
-from assay.runs.aggregate.conversations import conversation_totals
-from assay.runs.aggregate.forgiven import forgiven_of
+from assay.model.verdicts.summary import CaseSummary
+from assay.model.verdicts.verdict import MATCH_STRENGTHS
+from assay.runs.aggregate.difficulties import named, partition
+from assay.runs.aggregate.metric_infos import VERDICT
 from assay.runs.aggregate.rates import Answers, rate_of
 from assay.runs.aggregate.reliability import reliability_totals
-from assay.runs.aggregate.repeats import repeat_totals
+from assay.runs.aggregate.repeats import conversation_totals, repeat_totals
 from assay.runs.aggregate.spread import spreads_of
-from assay.runs.aggregate.strengths import witness_totals
-from assay.runs.difficulties import named, partition
 
 
 def aggregate(
@@ -252,3 +259,91 @@ def failures_of(case: CaseSummary) -> Iterable[str]:
         # These describe such a failure better: a text that failed to run may be prose, or blank.
         failures.append(case.predicted.failure)
     return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
+
+
+FORGIVABLE: tuple[NearMissKind, ...] = (
+    "superset_columns",
+    "column_order_only",
+    "duplicates_only",
+    "order_only",
+    "rounding_only",
+    "type_only",
+    "case_or_whitespace_only",
+)
+"""Kinds of near misses that some users may not count as mistakes. Missing rows or columns are always mistakes."""
+
+
+def forgiven_of(summaries: Sequence[CaseSummary], answers: Answers) -> tuple[Forgiven, ...]:
+    """One entry for each kind that would make some case right."""
+    scores = [case.score(VERDICT[0]) for case in summaries]
+    if not any(scores):
+        return ()
+    values = [None if score is None else score.value for score in scores]
+    excused: dict[NearMissKind, list[int]] = {kind: [] for kind in FORGIVABLE}
+    """Per kind, the places of the answers that forgiving it would make right."""
+    for place, (value, case) in enumerate(zip(values, summaries, strict=True)):
+        if value == 0.0:
+            for kind in set(case.near_misses).intersection(FORGIVABLE):
+                excused[kind].append(place)
+    found = []
+    for kind, places in excused.items():
+        if places:
+            ids = dict.fromkeys(summaries[place].case_id for place in places)
+            lenient = list(values)
+            for place in places:
+                lenient[place] = 1.0
+            found.append(Forgiven(kind=kind, count=len(ids), rate=answers.rate(lenient), case_ids=tuple(ids)))
+    return tuple(found)
+
+
+def witness_totals(summaries: Sequence[CaseSummary], answers: Answers) -> WitnessTotals | None:
+    """The matches by their strength, and accuracy as it stands after witnesses; None where nobody looked for any."""
+    if not any(case.search is not None for case in summaries):
+        return None
+    matches = [case for case in summaries if case.outcome == "correct" and case.decision is None]
+    ids = {name: [case.case_id for case in matches if case.strength == name] for name in MATCH_STRENGTHS}
+
+    def rate(*wrong: Strength) -> Rate:
+        """Accuracy, if the right answers of these strengths are wrong."""
+        outcomes = (None if case.outcome == "unscored" else case for case in summaries)
+        return answers.rate(
+            [None if one is None else float(one.outcome == "correct" and one.strength not in wrong) for one in outcomes]
+        )
+
+    return WitnessTotals(
+        matches=len(matches),
+        searched=sum(case.search is not None for case in matches),
+        strengths=tuple(
+            Count(name=name, count=len(held), case_ids=tuple(dict.fromkeys(held))) for name, held in ids.items() if held
+        ),
+        claimed=rate(),
+        after=rate("refuted"),
+        at_worst=rate("refuted", "conditional"),
+    )
+
+
+def cause_groups(summaries: Sequence[CaseSummary]) -> tuple[CauseGroup, ...]:
+    """The groups of each kind, the largest first, then by name. A case counts once in each group and cause."""
+    found: dict[tuple[CauseGroupKind, str], dict[tuple[str, str], None]] = {}
+    for case in summaries:
+        if not case.cause:
+            continue
+        table, column = case.cause_table, case.cause_column
+        shared: dict[CauseGroupKind, Iterable[str]] = {
+            "difficulty": named(case.difficulty or None),
+            "database": named(case.database or None),
+            "table": named(table or None),
+            "column": named((f"{table}.{column}" if table else column) if column else None),
+            "feature": case.gold_features,
+        }
+        for kind, names in shared.items():
+            for name in names:
+                found.setdefault((kind, name), {})[case.case_id, case.cause] = None
+    groups = []
+    for (kind, name), members in found.items():
+        ids = tuple(dict.fromkeys(case_id for case_id, _ in members))
+        causes = Counter(cause for _, cause in members)
+        ranked = tuple(sorted(causes.items(), key=lambda cause: (-cause[1], cause[0])))
+        groups.append(CauseGroup(kind=kind, name=name, count=len(ids), causes=ranked, case_ids=ids))
+    kinds = get_args(CauseGroupKind)
+    return tuple(sorted(groups, key=lambda group: (kinds.index(group.kind), -group.count, group.name)))

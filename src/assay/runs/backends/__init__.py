@@ -1,1 +1,1 @@
-"""Where a run's tasks are done, beyond this machine's own pool: the machines of a Ray cluster."""
+"""Workers on the nodes of a Ray cluster, each with a pool of its own."""

@@ -25,7 +25,7 @@ from assay.runs.backends.bundle import Bundle
 from assay.runs.backends.node_databases import NodeDatabases
 from assay.runs.plan import Work
 from assay.runs.store.codec import pack_task, unpack_task
-from assay.runs.worker_tasks import MatchTask, TimingTask, WorkerSettings
+from assay.runs.workers.worker_tasks import MatchTask, TimingTask, WorkerSettings
 
 _MOST_WAITING_BYTES = 32 * 1024 * 1024
 """Outcomes of this size wait at most for the driver: then the workers wait, too."""
@@ -158,7 +158,15 @@ class Node:
             shared = True
             while not self._closed:
                 for outcome in self._pool.run(self._given(shared=shared), shared=shared):
-                    self._put(outcome)
+                    found = outcome.outcome if isinstance(outcome, TaskDone) else b""
+                    with self._change:
+                        self._change.wait_for(
+                            lambda: self._waiting_bytes < _MOST_WAITING_BYTES or self._dropping or self._closed
+                        )
+                        self._waiting.append(outcome)
+                        self._waiting_bytes += len(found) if isinstance(found, bytes) else _OTHER_BYTES
+                        if len(self._waiting) in (1, _ENOUGH):
+                            self._change.notify_all()
                 shared = not shared
         except AssayError as error:
             self._fail(error)
@@ -174,15 +182,6 @@ class Node:
                 batch = self._batches.popleft()[1] if self._batches else None
                 self._change.notify_all()
             yield batch
-
-    def _put(self, outcome: TaskDone | TaskLost) -> None:
-        found = outcome.outcome if isinstance(outcome, TaskDone) else b""
-        with self._change:
-            self._change.wait_for(lambda: self._waiting_bytes < _MOST_WAITING_BYTES or self._dropping or self._closed)
-            self._waiting.append(outcome)
-            self._waiting_bytes += len(found) if isinstance(found, bytes) else _OTHER_BYTES
-            if len(self._waiting) in (1, _ENOUGH):
-                self._change.notify_all()
 
     def _fail(self, error: AssayError) -> None:
         with self._change:

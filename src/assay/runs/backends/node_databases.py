@@ -80,7 +80,15 @@ class NodeDatabases:
                 if not is_whole(str(digest_folder), bundle.files):
                     shutil.rmtree(digest_folder, ignore_errors=True)
                     raise DatabaseError(f"{needed.url} changed while it was sent: run the same command again")
-                self._adopt(digest_folder, held)
+                # Give received files their place, at once: another process of this node may be fetching them, too.
+                whole = Path(tempfile.mkdtemp(prefix="whole-", dir=self._cache))
+                os.rename(digest_folder, whole / held.name)
+                try:
+                    os.rename(whole, held.parent)
+                except OSError:
+                    shutil.rmtree(whole, ignore_errors=True)
+                    if not held.is_dir():
+                        raise
             if not held.is_dir():
                 self._check_room(bundle)
                 return False
@@ -94,17 +102,6 @@ class NodeDatabases:
         options = needed.url.text.partition("?")[2]
         self.places[needed.url.text] = DatabaseUrl(text=f"{text}?{options}" if options else text)
         return True
-
-    def _adopt(self, incoming: Path, held: Path) -> None:
-        """Give received files their place, at once: another process of this node may be fetching them, too."""
-        whole = Path(tempfile.mkdtemp(prefix="whole-", dir=self._cache))
-        os.rename(incoming, whole / held.name)
-        try:
-            os.rename(whole, held.parent)
-        except OSError:
-            shutil.rmtree(whole, ignore_errors=True)
-            if not held.is_dir():
-                raise
 
     def _check_room(self, bundle: Bundle) -> None:
         self._make_cache()

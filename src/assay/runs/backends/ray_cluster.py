@@ -28,7 +28,7 @@ from assay.runs.backends.bundle import Bundle, bundle_of, is_file
 from assay.runs.backends.node import NodeSettings
 from assay.runs.backends.ray_connection import connected
 from assay.runs.backends.ray_node import START_S, NodeThread
-from assay.runs.worker_tasks import WorkerSettings
+from assay.runs.workers.worker_tasks import WorkerSettings
 
 _TICK_S = 0.5
 _SHORT_TICK_S = 0.05
@@ -164,7 +164,13 @@ class RayBackend:
         while self._fill(source, first) or self._unfinished:
             if self._winding_up and not self._wound_up:
                 self._wound_up = True
-                self._forget_what_has_not_begun()
+                with self.change:
+                    dropped = [task_id for batch in self.work for task_id in batch.tasks]
+                    self.work.clear()
+                    nodes = list(self._nodes.values())
+                for node in nodes:
+                    dropped += node.stop_gracefully()
+                self._unfinished.difference_update(dropped)
                 continue
             if not self._calls.empty():
                 self._calls.get()()
@@ -195,15 +201,6 @@ class RayBackend:
                 self.work.append(batch)
                 self.change.notify_all()
         return True
-
-    def _forget_what_has_not_begun(self) -> None:
-        with self.change:
-            dropped = [task_id for batch in self.work for task_id in batch.tasks]
-            self.work.clear()
-            nodes = list(self._nodes.values())
-        for node in nodes:
-            dropped += node.stop_gracefully()
-        self._unfinished.difference_update(dropped)
 
     def close(self) -> None:
         """End the workers of all nodes now, and leave the cluster. Closing twice is harmless."""

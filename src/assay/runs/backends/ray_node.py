@@ -5,21 +5,22 @@ from __future__ import annotations
 import importlib
 import os
 import pickle
+import platform
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Any, Protocol
 
+from assay._version import __version__
 from assay.errors import AssayError, InputError
 from assay.model import DatabaseUrl
 from assay.ports import NeededDatabase, TaskDone, TaskLost
 from assay.runs.backends.batches import MOST_TASKS, Batch, Costs
 from assay.runs.backends.bundle import Bundle, chunks_of
-from assay.runs.backends.node import Delivery, NodeSettings, pack_batch
+from assay.runs.backends.node import NodeSettings, pack_batch
 from assay.runs.backends.ray_connection import first_line
-from assay.runs.backends.versions import check_versions, versions_here
 
 START_S = 120.0
 """How long an actor may take until its workers are ready. It waits for the node's CPUs."""
@@ -83,7 +84,17 @@ class NodeThread(threading.Thread):
             self._start()
             while self._feed():
                 delivery = self._call("take", _TAKE_S)
-                self._deliver(delivery)
+                outcomes = list(delivery.outcomes)
+                with self._backend.change:
+                    for outcome in outcomes:
+                        batch = self._of_task.get(outcome.task_id)
+                        if batch is not None and batch.shared and isinstance(outcome, TaskDone):
+                            self._backend.costs.note(batch.name, outcome.took_s)
+                    self._drop([outcome.task_id for outcome in outcomes])
+                if outcomes:
+                    self._backend.deliver(outcomes)
+                if delivery.error is not None:
+                    raise delivery.error
         except AssayError as error:
             if not backend.closed:
                 backend.failed(self._named(error))
@@ -206,19 +217,6 @@ class NodeThread(threading.Thread):
                     raise InputError(f"{url} could not be kept there: its files changed in the node's folder")
         self._located.add(url.text)
 
-    def _deliver(self, delivery: Delivery) -> None:
-        outcomes = list(delivery.outcomes)
-        with self._backend.change:
-            for outcome in outcomes:
-                batch = self._of_task.get(outcome.task_id)
-                if batch is not None and batch.shared and isinstance(outcome, TaskDone):
-                    self._backend.costs.note(batch.name, outcome.took_s)
-            self._drop([outcome.task_id for outcome in outcomes])
-        if outcomes:
-            self._backend.deliver(outcomes)
-        if delivery.error is not None:
-            raise delivery.error
-
     def _call(self, name: str, *arguments: object, timeout_s: float | None = None) -> Any:
         """Call the node. Raises what it raised, and Ray's errors where it is gone."""
         actor = self._actor
@@ -265,3 +263,21 @@ def _actor_class(ray: Any) -> Any:
                 return pickle.dumps((False, error), 5)
 
     return ray.remote(AssayNode)
+
+
+def versions_here() -> dict[str, str | None]:
+    """What is installed on this machine."""
+    return {"Assay": __version__, "Python": ".".join(platform.python_version_tuple()[:2])}
+
+
+def check_versions(here: Mapping[str, str | None], there: Mapping[str, str | None], node: str) -> None:
+    """Raise InputError where a node has other versions, naming both."""
+    for name, wanted in here.items():
+        found = there.get(name)
+        if found is None:
+            raise InputError(f"{name} is not installed on {node}: install {name} {wanted} there, as in the run's image")
+        if found != wanted:
+            raise InputError(
+                f"{node} has {name} {found}, and {name} {wanted} started the run: their verdicts could differ, so use "
+                "one image, or one environment, for all"
+            )

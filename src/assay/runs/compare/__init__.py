@@ -1,1 +1,1 @@
-"""Compare two runs, or rank several."""
+"""Two runs or more over the same cases: what differs, and whether it is significant."""

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.model import DiffSettings, GroupDiff, MetricDiff, MetricInfo, PairedTest
-from assay.runs.aggregate.run_rates import RUN_RATES
-from assay.runs.difficulties import named, partition, spelled_once
+from assay.runs.aggregate.difficulties import named, partition, spelled_once
+from assay.runs.aggregate.reliability import RUN_RATES
 from assay.runs.store.compared_cases import CaseRecord, RunRecords
 from assay.stats import (
     cases_needed,

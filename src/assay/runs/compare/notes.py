@@ -19,7 +19,21 @@ def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: 
     headline = next((one for one in diff.metrics if one.metric == diff.headline_metric), None)
     if _same_answers(baseline, candidate, pairs, [one.metric for one in diff.metrics]):
         yield "The two runs gave the same answers and got the same values: nothing differs between them."
-    yield from _of_data(baseline, candidate, pairs)
+    databases = Counter(new.content.database for _, new in pairs)
+    differing = differing_databases(baseline, candidate, databases)
+    if differing:
+        cases = sum(databases[name] for name in differing)
+        named = sorted(name for name in differing if name is not None)
+        of_which = f" of {counted(len(named), 'database')} ({listed(named)})" if named else ""
+        yield (
+            f"The data{of_which} is not the same in both runs: what changed in the {counted(cases, 'case')} on it may "
+            "be the data's doing."
+        )
+    if candidate.settings.selection is not None and _structures(baseline) != _structures(candidate):
+        yield (
+            "The structures that selections were read with are not the same in both runs: what changed may be their "
+            "doing."
+        )
     yield from _of_cases(diff.matching)
     if headline is not None and headline.unscored:
         number = headline.unscored
@@ -65,24 +79,6 @@ def _same_answers(baseline: RunRecords, candidate: RunRecords, pairs: Pairs, met
         and [old.values[at] for at in old_places] == [new.values[at] for at in new_places]
         for old, new in pairs
     )
-
-
-def _of_data(baseline: RunRecords, candidate: RunRecords, pairs: Pairs) -> Iterator[str]:
-    databases = Counter(new.content.database for _, new in pairs)
-    differing = differing_databases(baseline, candidate, databases)
-    if differing:
-        cases = sum(databases[name] for name in differing)
-        named = sorted(name for name in differing if name is not None)
-        of_which = f" of {counted(len(named), 'database')} ({listed(named)})" if named else ""
-        yield (
-            f"The data{of_which} is not the same in both runs: what changed in the {counted(cases, 'case')} on it may "
-            "be the data's doing."
-        )
-    if candidate.settings.selection is not None and _structures(baseline) != _structures(candidate):
-        yield (
-            "The structures that selections were read with are not the same in both runs: what changed may be their "
-            "doing."
-        )
 
 
 def differing_databases(

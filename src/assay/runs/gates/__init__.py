@@ -1,1 +1,1 @@
-"""What a run must reach: validated before it starts, and evaluated afterwards."""
+"""What a run must reach so that a build may pass, and whether it does."""

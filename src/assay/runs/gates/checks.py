@@ -9,12 +9,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from assay.errors import InputError, UsageError
+from assay.errors import InputError, UsageError, did_you_mean
 from assay.model import Case, CaseSummary, Gates, MetricInfo
-from assay.model.gate import HEADLINE
-from assay.runs.aggregate.run_rates import RUN_RATES
-from assay.runs.difficulties import difficulty_key, named
-from assay.runs.metric_infos import InfoOf, info_of, leading_metric
+from assay.model.runs.gate import HEADLINE
+from assay.runs.aggregate.difficulties import difficulty_key, named
+from assay.runs.aggregate.metric_infos import InfoOf, info_of, leading_metric
+from assay.runs.aggregate.reliability import RUN_RATES
 
 SELECTORS: Final = ("tag", "difficulty", "database", "id")
 _SHOWN = 8
@@ -92,8 +92,7 @@ def check_metrics(
             raise InputError(
                 f"{kind} {metric}: {of} does not compute {metric}; it computes {', '.join(metrics)}{advice}"
             )
-        close = get_close_matches(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())], n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        hint = did_you_mean(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())])
         raise InputError(f"{kind} {metric}: {of} computes no such metric{hint}; there is {', '.join(metrics)}")
 
 
@@ -152,6 +151,5 @@ def _selector(text: str) -> tuple[str, str]:
         return kind, name.strip()
     if not colon or not name.strip():
         raise UsageError(f"must-pass {text!r}: write tag:NAME, difficulty:NAME, database:NAME or id:ID")
-    close = get_close_matches(kind.strip().lower(), SELECTORS, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    hint = did_you_mean(kind.strip().lower(), SELECTORS)
     raise UsageError(f"must-pass {text!r}: no selector begins with {kind!r}{hint}; there is {', '.join(SELECTORS)}")

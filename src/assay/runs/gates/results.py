@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from assay.errors import UsageError
 from assay.model import CaseSummary, GateResult, Gates, MetricDiff, MetricInfo, Rate, Run, RunDiff
+from assay.runs.aggregate.metric_infos import info_of, knowing
 from assay.runs.aggregate.rates import Answers
-from assay.runs.aggregate.run_rates import RUN_RATES, run_rate, why_none
+from assay.runs.aggregate.reliability import RUN_RATES, run_rate, why_none
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics, fits, resolved
-from assay.runs.metric_infos import info_of, knowing
 from assay.stats import holm, is_significant, least_p_value
 
 _SLACK = 1e-9

@@ -1,1 +1,1 @@
-"""A run on disk: its folder, its journal, and each case as one line."""
+"""A run on disk: lock, journal, run.json, results.parquet, SQL over them, and the history of a folder."""

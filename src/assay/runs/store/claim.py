@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.errors import AssayError, RunError
 from assay.model import Prediction, Provenance, RunSettings
-from assay.model.blame import has_no_answer
+from assay.model.failure import has_no_answer
 from assay.platform.safeguards import has_locks
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_value

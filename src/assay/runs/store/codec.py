@@ -11,8 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.errors import RunError
-from assay.model import Case, Evidence, Execution, Prediction, Result, Row
-from assay.model.cell_json import PACKED, cell_from_json, cell_to_json
+from assay.model import Case, Evidence, Execution, Failure, Prediction, Result, Row, TurnAnswer
+from assay.model.results.cell_json import PACKED, cell_from_json, cell_to_json
 from assay.model.witness import WitnessTable
 
 _Value = TypeVar("_Value")
@@ -95,39 +95,12 @@ def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
 
 def decode_evidence(line: bytes) -> Evidence:
     """The evidence of one line. Raises RunError where the line does not hold one."""
-    return _unpacked(line, decode_value(of_today(line), Evidence))
-
-
-def _unpacked(line: bytes, evidence: Evidence) -> Evidence:
-    """With the cells as they were: most lines have none that JSON could not hold."""
-    if not any(mark in line for mark in PACKED):
+    # Failures get their present names, since they are compared. Evidence does not mention LLMs, whose failures are
+    # stored with their opinions.
+    evidence = decode_value(line.replace(_BLAME_OF_BEFORE, _BLAME), Evidence)
+    if not any(mark in line for mark in PACKED):  # most lines have no cell that JSON could not hold
         return evidence
     return _with_rows(evidence, lambda row: tuple(map(cell_from_json, row)))
-
-
-def of_today(line: bytes) -> bytes:
-    """A line of evidence with its failures under their present names: they are compared, so names must be unique.
-
-    Evidence does not mention LLMs, whose failures are kept with their opinions.
-    """
-    return line.replace(_BLAME_OF_BEFORE, _BLAME)
-
-
-@lru_cache(maxsize=1)
-def _findings() -> type[msgspec.Struct]:
-    """The fields of `Evidence` besides the case and the prediction."""
-    held = [field for field in msgspec.structs.fields(Evidence) if field.name not in ("case", "prediction")]
-    return msgspec.defstruct(
-        "Findings",
-        [(field.name, field.type) if field.required else (field.name, field.type, field.default) for field in held],
-        frozen=True,
-    )
-
-
-def decode_findings(line: bytes, case: Case, prediction: Prediction) -> Evidence:
-    """As `decode_evidence`, with the case and the prediction given: not reading them saves half the work."""
-    found = decode_value(of_today(line), _findings())
-    return _unpacked(line, Evidence(case=case, prediction=prediction, **msgspec.structs.asdict(found)))
 
 
 def encode_value(value: object) -> bytes:
@@ -198,3 +171,42 @@ def _valid_text(value: Any) -> Any:
     if isinstance(value, dict):
         return {_valid_text(name): _valid_text(item) for name, item in value.items()}
     return value
+
+
+MOST_CHARACTERS = 64_000_000
+"""The limit for each text of an answer. A longer query is the system's failure; other texts are cut, and say so."""
+_SHOWN = 1000
+_Answer = TypeVar("_Answer", Prediction, TurnAnswer)
+
+
+def within_size(prediction: Prediction) -> Prediction:
+    """The answer as it is kept and judged, nearly always unchanged."""
+    query = prediction.query
+    if _is_long(query):
+        prediction = replace(prediction, query=None, raw=query, failure=_too_long("query", query))
+    if prediction.turns:
+        turns = (
+            replace(turn, failure=_too_long("answer", turn.raw))
+            if turn.selection is None and _is_long(turn.raw)
+            else turn
+            for turn in prediction.turns
+        )
+        prediction = replace(prediction, turns=tuple(_cut(turn, "raw", "text") for turn in turns))
+    return _cut(prediction, "raw", "explanation")
+
+
+def _is_long(text: str | None) -> bool:
+    return text is not None and len(text) > MOST_CHARACTERS
+
+
+def _cut(answer: _Answer, *names: str) -> _Answer:
+    """The answer, with those of its texts cut that are too long."""
+    long = {name: text for name in names if _is_long(text := getattr(answer, name))}
+    texts = {name: f"{text[:_SHOWN]}… [cut: {len(text):,} characters]" for name, text in long.items()}
+    return replace(answer, **texts) if texts else answer
+
+
+def _too_long(what: str, text: str | None) -> Failure:
+    length = len(text or "")
+    message = f"the {what} has {length:,} characters, more than the {MOST_CHARACTERS:,} that are read"
+    return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
@@ -14,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.errors import AssayError, InputError, RunError
+from assay.errors import AssayError, InputError, RunError, did_you_mean
 from assay.model import (
     Aggregates,
     Case,
@@ -27,8 +26,8 @@ from assay.model import (
     RunSettings,
     TurnAnswer,
 )
-from assay.model.summary import given_of
-from assay.runs.metric_infos import common_metric, infos_of
+from assay.model.verdicts.summary import given_of
+from assay.runs.aggregate.metric_infos import common_metric, infos_of
 from assay.runs.store.codec import decode_evidence, encode_value
 from assay.runs.store.folder import FinishedRunFile, read_cases, read_finished
 
@@ -109,8 +108,7 @@ def read_records(
         )
     for one in settings if metric is not None else ():
         if metric not in one.metrics:
-            near = get_close_matches(str(metric), one.metrics, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            hint = did_you_mean(str(metric), one.metrics)
             raise InputError(
                 f"the run {one.name or one.predictions!r} has no metric {metric!r}{hint}: it has "
                 f"{', '.join(one.metrics)}"

@@ -19,12 +19,12 @@ from assay.model import Aggregates, CaseSummary, GateResult, Limits, Provenance,
 from assay.model.lint import LintReport
 from assay.model.witness import AFTER_WITNESSES
 from assay.platform.spool import Spool
+from assay.runs.aggregate.summarize import Summarizer
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
-from assay.runs.store.kept_lines import LazyEvidence
+from assay.runs.store.journal import LazyEvidence
 from assay.runs.store.results_table import write_parquet
 from assay.runs.store.writing import temporary, write_value
-from assay.runs.summarize import Summarizer
 
 _Kept = TypeVar("_Kept")
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
+from typing import overload
 from zlib import crc32
 
 from msgspec import Struct
 
 from assay.errors import RunError
+from assay.model import Evidence
 from assay.platform.safeguards import module
 from assay.platform.spool import BINARY, read_at
 
@@ -70,7 +72,15 @@ class Journal:
             self._size = self._sum = 0
             self._waiting: list[bytes] = []
             self._looked = 0.0
-            self.finished: dict[str, Finished] = self._read()
+            # The finished cases; a torn last line is cut off the file.
+            finished: dict[str, Finished] = {}
+            for line in read_lines(self.path):
+                length = len(line.content)
+                finished[line.digest] = Finished(number=line.number, start=line.start, length=length)
+                self._sum = crc32(line_of(line.digest, line.content, _CONTENTS[self.path.name]), self._sum)
+                self._size = line.start + length + len(_END)
+            os.ftruncate(self._descriptor, self._size)
+            self.finished: dict[str, Finished] = finished
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -165,17 +175,6 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _read(self) -> dict[str, Finished]:
-        """The finished cases; a torn last line is cut off the file."""
-        finished: dict[str, Finished] = {}
-        for line in read_lines(self.path):
-            length = len(line.content)
-            finished[line.digest] = Finished(number=line.number, start=line.start, length=length)
-            self._sum = crc32(line_of(line.digest, line.content, _CONTENTS[self.path.name]), self._sum)
-            self._size = line.start + length + len(_END)
-        os.ftruncate(self._descriptor, self._size)
-        return finished
-
 
 def read_lines(path: Path) -> Iterator[JournalLine]:
     """The lines of a journal, except a torn last line. Raises RunError for any other damaged line."""
@@ -253,3 +252,70 @@ def changed(path: Path) -> RunError:
         f"{path}: was changed by something else while the run was going on, so what was finished may be lost: "
         "see that nothing else writes there, and run the same command again, which does what is missing"
     )
+
+
+_MOST_DECODED = 5_000
+"""A run of at most this many answers is decoded once and stays decoded; of a larger one, no evidence is kept."""
+
+
+class LazyEvidence(Sequence[Evidence]):
+    """A run's evidence, in the run's order: each is decoded when somebody reads it.
+
+    ``decode`` gives the evidence of a place. A small run is decoded once; of a large one, whoever needs an evidence
+    twice decodes it twice, so that reading it takes no memory. Equal to any sequence of equal evidence; pickled whole.
+    """
+
+    __slots__ = ("_count", "_decode", "_kept", "line")
+
+    def __init__(
+        self,
+        count: int,
+        decode: Callable[[int], Evidence],
+        *,
+        line: Callable[[int], bytes] | None = None,
+    ) -> None:
+        self.line = line
+        """The line of a place as it is kept: in it, without decoding, one may look for what few evidences have."""
+        self._count = count
+        self._decode = decode
+        self._kept: list[Evidence | None] | None = [None] * count if count <= _MOST_DECODED else None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> Evidence: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Evidence, ...]: ...
+    def __getitem__(self, place: int | slice) -> Evidence | tuple[Evidence, ...]:
+        if isinstance(place, slice):
+            return tuple(map(self._at, range(self._count)[place]))
+        return self._at(range(self._count)[place])
+
+    def __iter__(self) -> Iterator[Evidence]:
+        return map(self._at, range(self._count))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Sequence) or isinstance(other, (str, bytes)):
+            return NotImplemented
+        return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"<evidence of {self._count:,} answers>"
+
+    def __reduce__(self) -> tuple[type[tuple[Evidence, ...]], tuple[list[Evidence]]]:
+        return tuple, (list(self),)
+
+    def _at(self, place: int) -> Evidence:
+        kept = self._kept
+        if kept is None:
+            return self._decode(place)
+        found = kept[place]
+        if found is None:
+            found = kept[place] = self._decode(place)
+        return found

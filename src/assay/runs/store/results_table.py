@@ -21,7 +21,7 @@ import msgspec
 from assay.errors import RunError
 from assay.model import Run, RunSettings
 from assay.model.lint import LintReport
-from assay.model.summary import ANSWER_TIMES, NO_HEARTBEAT
+from assay.model.verdicts.summary import ANSWER_TIMES, NO_HEARTBEAT
 from assay.platform.duckdb_progress import without_progress_bar
 from assay.platform.spool import read_at
 from assay.runs.store import journal
@@ -166,7 +166,11 @@ def reading(
         try:
             yield
         except duckdb.InvalidInputException:
-            _find_damage(path)
+            for line in journal.read_lines(path):
+                try:
+                    decode_evidence(line.content)
+                except RunError as error:
+                    raise journal.damaged(path, line.number) from error
             raise
         finally:
             connection.execute("DROP VIEW answer; DROP TABLE finding")
@@ -218,15 +222,6 @@ def _with_cut_texts(value: Any) -> Any:
     if isinstance(value, str) and len(value) > MOST_CHARACTERS:
         return f"{value[:MOST_CHARACTERS]}… [cut: {len(value):,}{_CUT_END}"
     return value
-
-
-def _find_damage(path: Path) -> None:
-    """Raise RunError for the first line that holds no evidence."""
-    for line in journal.read_lines(path):
-        try:
-            decode_evidence(line.content)
-        except RunError as error:
-            raise journal.damaged(path, line.number) from error
 
 
 def write_parquet(

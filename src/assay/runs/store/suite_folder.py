@@ -21,8 +21,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.errors import InputError, RunError
-from assay.model.cell_json import cell_from_json, cell_to_json
-from assay.model.suite import Suite, SuiteAssumption, SuiteCase, SuiteLayout
+from assay.model.databases.suite import Suite, SuiteAssumption, SuiteCase, SuiteLayout
+from assay.model.results.cell_json import cell_from_json, cell_to_json
 from assay.runs.store.codec import decode_value, encode_value
 from assay.sql.schema.create_table import only_makes, only_makes_index, stays_inside
 
@@ -158,7 +158,15 @@ def _reading(folder: Path) -> Iterator[Path]:
     """The path of the suite's file, in a context whose errors say why it cannot be read."""
     path = folder / FILE
     try:
-        _check_file(path)
+        # Refuse what has no end, and what would fill the memory.
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
+            raise InputError(f"{path} is no file but a pipe or a device: name a folder that  assay suite build  wrote")
+        if about.st_size > MOST_BYTES:
+            raise InputError(
+                f"{path} holds {about.st_size >> 20:,} MiB, and at most {MOST_BYTES >> 20} MiB are read: "
+                "build the suite for parts of the question set, or with fewer --databases"
+            )
         yield path
     except (FileNotFoundError, NotADirectoryError):
         what = "is no folder" if not folder.is_dir() else f"holds no suite (no {FILE})"
@@ -189,18 +197,6 @@ def _head(path: Path, line: bytes) -> SuiteHead:
         return decode_value(line, SuiteHead)
     except RunError as error:
         raise InputError(f"{path}, line 1 cannot be read: {error}") from None
-
-
-def _check_file(path: Path) -> None:
-    """Refuse what has no end, and what would fill the memory."""
-    about = path.stat()
-    if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
-        raise InputError(f"{path} is no file but a pipe or a device: name a folder that  assay suite build  wrote")
-    if about.st_size > MOST_BYTES:
-        raise InputError(
-            f"{path} holds {about.st_size >> 20:,} MiB, and at most {MOST_BYTES >> 20} MiB are read: "
-            "build the suite for parts of the question set, or with fewer --databases"
-        )
 
 
 def _checked(layout: SuiteLayout) -> SuiteLayout:

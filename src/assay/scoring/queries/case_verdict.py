@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from assay.model import Ambiguity, Comparison, Execution, Failure, Flag, Outcome, Strength, Verdict
-from assay.model.blame import befalls, blamed, ruling
+from assay.model.failure import befalls, blamed, ruling
 from assay.scoring.queries.chance_match import chance_flags, storage_order_flag
 from assay.scoring.queries.comparing import Compared, compare_best, compare_own_words, compares_itself
 from assay.scoring.queries.context import CaseContext, ExecutionContext

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Failure, Limits, Prediction
-from assay.model.blame import blamed, is_final
+from assay.model.failure import blamed, is_final
 from assay.ports import Cache, QueryExecutor
 from assay.scoring.time_limit import TimeLimit
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from assay.comparison import Answer, normalised, readings
 from assay.model import CellTypes, Comparison, Execution, Failure, Leniency, Result
-from assay.model.result import Rows
+from assay.model.results.result import Rows
 from assay.scoring.queries.gold_answers import GoldAnswer
 
 _MOST = 16

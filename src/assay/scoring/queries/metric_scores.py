@@ -7,7 +7,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from assay.model import Case, Comparison, DatabaseUrl, Failure, FailureKind, MetricInfo, Prediction, Score, Verdict
-from assay.model.blame import befalls
+from assay.model.failure import befalls
 from assay.ports import Executions, Metric, QueryRequest
 from assay.scoring.time_limit import OutOfTimeError, TimeLimit, out_of_memory
 

@@ -18,8 +18,8 @@ from assay.model import (
     Prediction,
     Verdict,
 )
-from assay.model.blame import Side, blamed, has_no_answer, is_final, ruling
-from assay.model.summary import CaseSummary
+from assay.model.failure import Side, blamed, has_no_answer, is_final, ruling
+from assay.model.verdicts.summary import CaseSummary
 
 # Atomic, so that a text of many comments is matched in linear time, without backtracking.
 _BLANK = r"(?>\s|\(|--[^\n]*\n|/\*.*?\*/)*+"

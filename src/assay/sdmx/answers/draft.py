@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from assay.model.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
+from assay.model.cases.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
 from assay.sdmx.structures.identifiers import code_of
 
 _ALL_TIME = TimeRange()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from assay.model.selection import Selection
+from assay.model.cases.selection import Selection
 from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
 from assay.sdmx.answers.targets import DATASET_KEYS, selection_of
 from assay.sdmx.errors import SelectionError, described, excerpt, located, suggestion, unknown_structure

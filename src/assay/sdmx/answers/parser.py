@@ -10,8 +10,8 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import replace
 
+from assay.model.cases.selection import Selection
 from assay.model.failure import Failure
-from assay.model.selection import Selection
 from assay.sdmx.answers.draft import SelectionDraft
 from assay.sdmx.answers.keys import SERIES_KEYS, read_series
 from assay.sdmx.answers.messages import (

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from assay.model.selection import Selection, TimeRange
+from assay.model.cases.selection import Selection, TimeRange
 from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
 from assay.sdmx.answers.keys import (
     Codes,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.model.selection import Selection, Term, TimeRange
+from assay.model.cases.selection import Selection, Term, TimeRange
 from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
 from assay.sdmx.errors import SelectionError, described, located, suggestion
 from assay.sdmx.periods import intersection, next_period, previous_period, ranges_of

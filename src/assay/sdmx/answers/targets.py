@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from assay.model.selection import Selection, Term, TimeRange
+from assay.model.cases.selection import Selection, Term, TimeRange
 from assay.sdmx.answers.draft import WILDCARD, DatasetDraft, SelectionDraft
 from assay.sdmx.errors import Path, SelectionError, described, suggestion
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
-from assay.model.decision import holds_nothing, is_null_word
+from assay.model.cases.decision import holds_nothing, is_null_word
 from assay.sql.extraction.candidate import Candidate
 from assay.sql.extraction.statements import Parser, is_statement, opening_of, pieces_of
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.model.decision import decision_said, holds_nothing, is_null_word
+from assay.model.cases.decision import decision_said, holds_nothing, is_null_word
 from assay.sql.extraction.candidate import Candidate
 from assay.sql.extraction.embedded_json import iter_json_objects
 from assay.sql.extraction.fences import clean_query

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.model import Extraction, ExtractionPlace, Prediction
-from assay.model.decision import holds_nothing, is_null_word
+from assay.model.cases.decision import holds_nothing, is_null_word
 from assay.sql.extraction.candidate import Candidate, choose
 from assay.sql.extraction.fences import (
     clean_query,

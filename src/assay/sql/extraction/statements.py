@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from assay.model.decision import holds_nothing
+from assay.model.cases.decision import holds_nothing
 from assay.sql.statement import statement_kind
 
 NOTES = re.compile(r"(?>\s|\ufeff|--[^\n]*(?:\n|\Z)|/\*(?>[^*]|\*(?!/))*\*/)*+")

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Failure, Prediction, Secret
-from assay.model.secret import masked_address
+from assay.model.databases.secret import masked_address
 from assay.ports import ChatMessage, Completion
 from assay.systems.address import MASK, Address, http_address, is_secret_name, without_scheme
 from assay.systems.chat.adapting import Adaptations

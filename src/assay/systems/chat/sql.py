@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Extraction, Failure, Prediction
-from assay.model.decision import holds_nothing
+from assay.model.cases.decision import holds_nothing
 from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.sql.extraction import read_text, without_thinking
 from assay.systems.chat.model import HttpChatModel

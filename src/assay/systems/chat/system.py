@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from assay.model import Case, Failure, Prediction, TokenUsage, Turn, TurnAnswer
-from assay.model.blame import has_no_answer
+from assay.model.failure import has_no_answer
 from assay.ports import ChatMessage, Completion, SchemaSource
 from assay.sdmx.answers.messages import find_query
 from assay.systems.chat.model import HttpChatModel

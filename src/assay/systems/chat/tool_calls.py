@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from assay.model.decision import is_null_word
+from assay.model.cases.decision import is_null_word
 from assay.ports import ToolCall
 from assay.sql.extraction import queries_in_json, read_text
 from assay.sql.extraction.embedded_json import read_json

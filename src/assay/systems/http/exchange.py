@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from assay.errors import SystemUnusable
 from assay.model import Case, Failure, Prediction, Secret, TurnAnswer
-from assay.model.secret import MaskedLog, masked, secret_forms
+from assay.model.databases.secret import MaskedLog, masked, secret_forms
 from assay.platform.decompression import ACCEPTED, Unreadable, iter_decompressed
 from assay.sql.extraction.embedded_json import read_json
 from assay.systems.address import Address, is_secret_name

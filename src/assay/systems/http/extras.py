@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assay.model import TokenUsage
-from assay.model.measures import read_count
-from assay.model.usage import read_measure
+from assay.model.cases.measures import read_count
+from assay.model.cases.usage import read_measure
 
 _MOST_SHOWN = 120
 _INPUT = ("inputtokens", "prompttokens", "input", "prompt", "inputtokencount", "prompttokencount")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from assay.errors import SystemLost, SystemUnusable
-from assay.model.secret import shown_location
+from assay.model.databases.secret import shown_location
 from assay.systems.address import Address
 from assay.systems.http.complaint import complaint_of, retry_after_s
 from assay.systems.options import SystemOptions

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from assay.errors import InputError
 from assay.model import Case, Decision, Prediction
-from assay.model.decision import decision_said, holds_nothing
-from assay.model.usage import read_measure
+from assay.model.cases.decision import decision_said, holds_nothing
+from assay.model.cases.usage import read_measure
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.exchange import Exchange
 from assay.systems.http.extras import json_kind, parameter_value, shown_json, text_of, timings, token_usage

@@ -29,7 +29,7 @@ from assay.model import (
     Score,
     Verdict,
 )
-from assay.model.summary import summarized
+from assay.model.verdicts.summary import summarized
 from assay.ports import Reporter, StreamingReporter
 from assay.testing.conformance.checks import Check, Gap, checks, named, without_error
 

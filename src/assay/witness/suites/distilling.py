@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from assay.model import ComparisonOptions, DatabaseSchema, Proof, Row
-from assay.model.suite import SuiteAssumption
+from assay.model.databases.suite import SuiteAssumption
 from assay.ports import ReadsAnswers, ScratchDatabase
 from assay.sql.query import Unreadable
 from assay.witness.assumed import Assumed, assume

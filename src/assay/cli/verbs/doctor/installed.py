@@ -124,7 +124,9 @@ def fits(there: str, wanted: str) -> bool:
     own = _numbers(there)
     for part in wanted.split(","):
         sign, _, bound = re.sub(r"^\s*(>=|<=|==|!=|>|<|~=)", r"\1 ", part).strip().partition(" ")
-        order = _order(own, _numbers(bound))
+        other = _numbers(bound)
+        pairs = zip_longest(own, other, fillvalue=0)
+        order = next(((a > b) - (a < b) for a, b in pairs if a != b), 0)
         if (sign == ">=" and order < 0) or (sign == "<" and order >= 0) or (sign == ">" and order <= 0):
             return False
         if (sign == "<=" and order > 0) or (sign == "==" and "*" not in bound and order != 0):
@@ -135,8 +137,3 @@ def fits(there: str, wanted: str) -> bool:
 def _numbers(text: str) -> tuple[int, ...]:
     found = re.match(r"\s*v?(\d+(?:\.\d+)*)", text)
     return tuple(map(int, found[1].split("."))) if found else ()
-
-
-def _order(one: tuple[int, ...], other: tuple[int, ...]) -> int:
-    pairs = zip_longest(one, other, fillvalue=0)
-    return next(((a > b) - (a < b) for a, b in pairs if a != b), 0)

@@ -40,25 +40,21 @@ class _Trial(Struct, frozen=True, kw_only=True):
 def machine() -> Machine:
     """What it has for queries."""
     folder = tempfile.gettempdir()
-    return Machine(
-        python=f"{platform.python_version()} ({sys.executable})",
-        platform=platform.platform(terse=True),
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-        memory_bytes=_memory(),
-        temporary_folder=folder,
-        temporary_bytes=shutil.disk_usage(folder).free,
-    )
-
-
-def _memory() -> int | None:
-    """All of the machine's, or of the container that this is; None where it cannot be told."""
+    # All of the machine's, or of the container that this is; None where it cannot be told.
     found: list[int] = []
     with suppress(OSError, ValueError, AttributeError):
         found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with suppress(OSError, ValueError):  # "max" is no number
             found.append(int(Path(path).read_text(encoding="ascii")))
-    return min(found) if found else None
+    return Machine(
+        python=f"{platform.python_version()} ({sys.executable})",
+        platform=platform.platform(terse=True),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        memory_bytes=min(found) if found else None,
+        temporary_folder=folder,
+        temporary_bytes=shutil.disk_usage(folder).free,
+    )
 
 
 def lent() -> tuple[Protection, ...]:
@@ -74,42 +70,38 @@ def protections() -> tuple[Protection, ...]:
     with tempfile.TemporaryDirectory(prefix="assay-doctor-") as work:
         secret = Path(work) / "secret.csv"
         secret.write_text("a\n1\n", encoding="ascii")
-        trials = _trials(secret.as_posix())
+        trials = (
+            _Trial(
+                name="time",
+                query="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n",
+                kinds=("timeout",),
+                what="a query that never ends",
+                timeout_s=_SHORT_S,
+            ),
+            _Trial(
+                name="memory",
+                query="SELECT length(printf('%2000000000d', 1))",
+                kinds=("out_of_memory",),
+                what="a text of 2 GB in one call",
+            ),
+            _Trial(
+                name="writing",
+                query="CREATE TABLE harm AS SELECT 1 AS one",
+                kinds=("writes", "refused"),
+                what="a statement that writes",
+            ),
+            _Trial(
+                name="files",
+                query=f"SELECT * FROM read_csv('{secret.as_posix()}')",
+                kinds=("refused", "error", "writes"),
+                what="a query that reads a file beside the database",
+            ),
+        )
         try:
             found = [_tried(trials[:1]), _tried(trials[1:])]
         except (AssayError, OSError) as error:
             return (Protection(name="workers", holds=False, tried=f"no query could be executed: {error}"),)
         return tuple(map(_protection, trials, chain(*found)))
-
-
-def _trials(secret: str) -> tuple[_Trial, ...]:
-    return (
-        _Trial(
-            name="time",
-            query="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n",
-            kinds=("timeout",),
-            what="a query that never ends",
-            timeout_s=_SHORT_S,
-        ),
-        _Trial(
-            name="memory",
-            query="SELECT length(printf('%2000000000d', 1))",
-            kinds=("out_of_memory",),
-            what="a text of 2 GB in one call",
-        ),
-        _Trial(
-            name="writing",
-            query="CREATE TABLE harm AS SELECT 1 AS one",
-            kinds=("writes", "refused"),
-            what="a statement that writes",
-        ),
-        _Trial(
-            name="files",
-            query=f"SELECT * FROM read_csv('{secret}')",
-            kinds=("refused", "error", "writes"),
-            what="a query that reads a file beside the database",
-        ),
-    )
 
 
 def _tried(trials: tuple[_Trial, ...]) -> list[Evidence]:

@@ -26,11 +26,34 @@ def reach(text: str, *, timeout_s: float, secrets: tuple[str, ...]) -> Reached:
     try:
         url = DatabaseUrl.parse(text)
     except AssayError as error:
-        shown = without_secrets(_shown(text), secrets)
+        # What is no URL, without what may be a password.
+        head, at, tail = text.rpartition("@")
+        shown = without_secrets(f"***@{tail}" if at and head else text, secrets)
         return Reached(url=shown, reached=False, trouble=_told(error, secrets).replace(text, shown))
     shown = without_secrets(str(url), secrets)
     try:
-        return _reached(url, shown, Limits(timeout_s=timeout_s))
+        limits = Limits(timeout_s=timeout_s)
+        if url.is_template:
+            raise InputError("this is a template: write the name of one database in place of {db_id}")
+        if url.scheme in _SYSTEMS:
+            raise InputError(
+                "this names a live system, not a database: try it by  assay run CASES --system URL --limit 1"
+            )
+        engine_class = registry.engine_class(url)
+        engine_class.check(url)
+        tell = getattr(engine_class, "warnings", None)
+        rights = tuple(sentence.removeprefix(f"{url}: ") for sentence in tell(url)) if tell is not None else ()
+        with closing(engine_class.open(url, limits)) as engine:
+            found = Reached(
+                url=shown,
+                reached=True,
+                engine=None if url.scheme in _FILES else engine_class.version(),
+                read_only_file=url.scheme in _FILES,
+                server=f"{_FILES[url.scheme]} {engine_class.version()}" if url.scheme in _FILES else _server(engine),
+                rights=rights,
+                rights_known=tell is not None,
+            )
+            return replace(found, tables=_tables(engine), outside=_outside(engine))
     except AssayError as error:
         return Reached(url=shown, reached=False, trouble=_told(error, secrets))
     except Exception as error:  # noqa: BLE001 - a driver raises what it likes, and one URL must not hide the others
@@ -40,34 +63,6 @@ def reach(text: str, *, timeout_s: float, secrets: tuple[str, ...]) -> Reached:
 def _told(error: Exception, secrets: tuple[str, ...]) -> str:
     message = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
     return without_secrets(message, secrets)
-
-
-def _shown(text: str) -> str:
-    """What is no URL, without what may be a password."""
-    head, at, tail = text.rpartition("@")
-    return f"***@{tail}" if at and head else text
-
-
-def _reached(url: DatabaseUrl, shown: str, limits: Limits) -> Reached:
-    if url.is_template:
-        raise InputError("this is a template: write the name of one database in place of {db_id}")
-    if url.scheme in _SYSTEMS:
-        raise InputError("this names a live system, not a database: try it by  assay run CASES --system URL --limit 1")
-    engine_class = registry.engine_class(url)
-    engine_class.check(url)
-    tell = getattr(engine_class, "warnings", None)
-    rights = tuple(sentence.removeprefix(f"{url}: ") for sentence in tell(url)) if tell is not None else ()
-    with closing(engine_class.open(url, limits)) as engine:
-        found = Reached(
-            url=shown,
-            reached=True,
-            engine=None if url.scheme in _FILES else engine_class.version(),
-            read_only_file=url.scheme in _FILES,
-            server=f"{_FILES[url.scheme]} {engine_class.version()}" if url.scheme in _FILES else _server(engine),
-            rights=rights,
-            rights_known=tell is not None,
-        )
-        return replace(found, tables=_tables(engine), outside=_outside(engine))
 
 
 def _outside(engine: Engine) -> tuple[str, ...] | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import textwrap
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -12,6 +14,9 @@ from msgspec import to_builtins
 
 from assay._version import __version__
 from assay.cli.options.declared import Only, Password, Token
+from assay.cli.verbs.doctor.facts import EngineFact, Extra, Findings, Machine, Package, Protection, Reached
+from assay.errors import install_command
+from assay.reports.text.plain import one_line, plural
 from assay.settings import Settings
 
 _UNREACHED = 2
@@ -43,7 +48,6 @@ def doctor(
     from assay.cli.crash import secrets_of
     from assay.cli.options.access import Access
     from assay.cli.verbs.doctor import installed
-    from assay.cli.verbs.doctor.drawing import findings_text
     from assay.cli.verbs.doctor.facts import Findings
     from assay.cli.verbs.doctor.machine import lent, machine, protections
     from assay.cli.verbs.doctor.reach import reach
@@ -74,3 +78,102 @@ def doctor(
         typer.echo("\n".join(map(visible, text.splitlines())))
     if not all(one.reached for one in found.reached):
         raise typer.Exit(_UNREACHED)
+
+
+_MOST_TABLES = 12
+_MOST_QUERIES = 5
+"""At most this many queries that get out are shown."""
+_GIB = 2**30
+_RIGHTS = {
+    "file": "the file is opened read-only",
+    "known": "the account may only read",
+    "unknown": "what the account may do is not known: use one that may only read (docs/guides/warehouse.md)",
+}
+
+
+def findings_text(found: Findings, *, width: int | None) -> str:
+    """All of it; ``width`` None wraps nothing."""
+    parts: list[tuple[str, list[tuple[str, str]]]] = [
+        (f"Assay {found.assay}", list(_machine(found.machine, found.packages))),
+        ("Engines", [(", ".join(one.schemes), _engine(one)) for one in found.engines]),
+        ("Extras", [(one.name, _extra(one)) for one in found.extras]),
+        ("Limits on queries, each tried here", [(one.name, _protection(one)) for one in found.protections]),
+        ("What the operating system lends", [(one.name, _protection(one)) for one in found.operating_system]),
+        ("Plug-ins of other packages", [("", line) for line in found.plugins]),
+        *((one.url, list(_reached(one))) for one in found.reached),
+    ]
+    return "\n\n".join(_part(head, rows, width) for head, rows in parts if rows) + "\n"
+
+
+def _part(head: str, rows: Sequence[tuple[str, str]], width: int | None) -> str:
+    first = max(len(name) for name, _ in rows)
+    lines = [one_line(head, limit=500)]
+    for name, text in rows:
+        lead = f"  {name:<{first}}  " if first else "  "
+        whole = one_line(text, limit=2_000)
+        if width is None:
+            lines.append(f"{lead}{whole}".rstrip())
+        else:
+            room = max(width, len(lead) + 20)
+            wrapped = textwrap.wrap(
+                whole, room, initial_indent=lead, subsequent_indent=" " * len(lead), break_on_hyphens=False
+            )
+            lines += [line.rstrip() for line in wrapped] or [lead.rstrip()]
+    return "\n".join(lines)
+
+
+def _machine(machine: Machine, packages: Sequence[Package]) -> Iterator[tuple[str, str]]:
+    yield "Python", machine.python
+    memory = "" if machine.memory_bytes is None else f", {machine.memory_bytes / _GIB:.1f} GiB of memory"
+    yield "machine", f"{machine.platform}, {plural(machine.cores, 'core')}{memory}"
+    yield "temporary", f"{machine.temporary_bytes / _GIB:.1f} GiB free in {machine.temporary_folder}"
+    there = [f"{one.name} {one.version}" for one in packages if one.fits]
+    if there:
+        yield "packages", ", ".join(there)
+    for one in packages:
+        if not one.fits:
+            has = "is not installed" if one.version is None else f"is {one.version}"
+            yield "wrong", f"{one.name} {has}: run  {install_command(one.name + one.wanted)}"
+
+
+def _engine(one: EngineFact) -> str:
+    if one.install is not None:
+        return f"not installed: run  {one.install}"
+    number = (one.version or "").partition("+")[0]
+    return one.trouble or (f"works: {number}" if any(map(str.isdigit, number)) else "works")
+
+
+def _extra(one: Extra) -> str:
+    if one.works:
+        versions = ", ".join(f"{package.name} {package.version}" for package in one.packages)
+        return f"works: {one.gives} ({versions})"
+    old = [f"{package.name} is {package.version}" for package in one.packages if package.version and not package.fits]
+    why = f" ({', '.join(old)})" if old else ""
+    return f"missing{why}: {one.gives}; run  {one.install}"
+
+
+def _protection(one: Protection) -> str:
+    return f"{'holds' if one.holds else 'DOES NOT HOLD'}: {one.tried[:1].lower()}{one.tried[1:]}"
+
+
+def _reached(one: Reached) -> Iterator[tuple[str, str]]:
+    if not one.reached:
+        yield "not reached", one.trouble or ""
+        return
+    yield "reached", ", by ".join(part for part in (one.server, one.engine) if part)
+    yield from (("careful", sentence) for sentence in one.rights)
+    if not one.rights:
+        yield "rights", _RIGHTS["file" if one.read_only_file else "known" if one.rights_known else "unknown"]
+    if one.outside is not None:
+        yield from (("WRONG", f"a query gets out: {told}") for told in one.outside[:_MOST_QUERIES])
+        if len(one.outside) > _MOST_QUERIES:
+            yield "WRONG", f"{len(one.outside) - _MOST_QUERIES} more queries get out"
+        if not one.outside:
+            yield "outside", "no query that was tried reaches files, the network or extensions"
+    if one.tables is None:
+        yield "tables", "they cannot be listed"
+    elif not one.tables:
+        yield "tables", "none that this account may see"
+    else:
+        more = f" and {len(one.tables) - _MOST_TABLES:,} more" if len(one.tables) > _MOST_TABLES else ""
+        yield "tables", f"{len(one.tables):,}: {', '.join(one.tables[:_MOST_TABLES])}{more}"

@@ -1,0 +1,1 @@
+"""Where queries run: URLs, schemas, secrets, and suites of small databases."""

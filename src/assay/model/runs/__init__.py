@@ -1,0 +1,1 @@
+"""What comes out: a run with its settings, rates and totals, and how runs differ."""

@@ -1,0 +1,1 @@
+"""What is known about one case: comparison, verdict, causes. `Evidence` has all of it, `CaseSummary` its numbers."""

@@ -1,0 +1,62 @@
+"""Everything known about one case."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from assay.model.cases.case import Case, Prediction
+from assay.model.cases.selection import TurnScore
+from assay.model.results.result import Execution
+from assay.model.verdicts.comparison import Comparison
+from assay.model.verdicts.diagnosis import Diagnosis
+from assay.model.verdicts.verdict import Outcome, Score, Verdict
+from assay.model.witness import Refutation
+
+
+class PairTiming(Struct, frozen=True, kw_only=True):
+    """Wall times of gold and prediction, executed one after the other. Seconds, above 0."""
+
+    gold_s: float
+    predicted_s: float
+
+
+class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything known about one case: what a run stores and a report shows.
+
+    The executions carry no rows; the comparison carries a sample of them.
+    """
+
+    case: Case
+    prediction: Prediction
+    verdict: Verdict
+    scores: tuple[Score, ...] = ()
+    comparison: Comparison | None = None
+    gold_executions: tuple[Execution, ...] = ()
+    predicted_execution: Execution | None = None
+    candidates: tuple[Execution, ...] = ()
+    """The executions of an answer's queries after the first, where it holds several."""
+    pair_timings: tuple[PairTiming, ...] = ()
+    """What an efficiency metric measured, in the order of measuring, without warm-ups."""
+    cause: str | None = None
+    """The named cause of a wrong answer, where a diagnosis gave one."""
+    turns: tuple[TurnScore, ...] = ()
+    """For SDMX: what became of each question of the conversation."""
+    diagnosis: Diagnosis | None = None
+    """Why the answer is wrong, and its repair; ``cause`` is the name of the first of its causes."""
+    refutation: Refutation | None = None
+    """What came of looking for a database that parts a right answer from gold; None where nobody looked."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Short for ``verdict.outcome``."""
+        return self.verdict.outcome
+
+    @property
+    def gold_execution(self) -> Execution | None:
+        """Of the gold query that the answer was judged by; the first one's if it was judged by none."""
+        index = self.verdict.gold_index or 0
+        return self.gold_executions[index] if index < len(self.gold_executions) else None
+
+    def score(self, metric: str) -> Score | None:
+        """The score of that metric, or None where the run did not ask for it."""
+        return next((score for score in self.scores if score.metric == metric), None)

@@ -1,0 +1,109 @@
+"""From the evidence of a run's cases to their summaries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from msgspec.structs import replace
+
+from assay.model import CaseSummary, Evidence, Score
+from assay.model.verdicts.summary import summarized
+from assay.runs.store.codec import decode_value, encode_value
+
+_SHARED = (
+    *("database", "difficulty", "tags", "conversation", "gold_features", "query_source", "answer_failure", "flags"),
+    *("failure", "near_misses", "cause", "cause_table", "cause_column", "search"),
+)
+"""The fields in which many cases are equal."""
+
+
+class Summarizer:
+    """Makes the summaries of a run's cases. What many cases have in common, such as their scores, is stored once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Any] = {}
+
+    def summary(self, evidence: Evidence) -> CaseSummary:
+        """The summary of one case."""
+        found = summary_of(evidence)
+        return self._shared(found, self._known.setdefault(found.scores, found.scores))
+
+    def received(self, scored: bytes) -> tuple[bytes, CaseSummary]:
+        """The line and the summary of a case `with_summary`."""
+        line, scores, rest = scored.split(b"\n")
+        if scores not in self._known:
+            self._known[scores] = decode_value(scores, tuple[Score, ...])
+        return line, self._shared(decode_value(rest, CaseSummary), self._known[scores])
+
+    def _shared(self, summary: CaseSummary, scores: tuple[Score, ...]) -> CaseSummary:
+        """The summary, with parts of earlier summaries in place of equal ones."""
+        once = self._known.setdefault
+        parts = {name: known for name in _SHARED if (known := once(part := getattr(summary, name), part)) is not part}
+        if summary.outcome == "correct":  # few reasons, such as the number of rows; incorrect cases have many
+            parts["reason"] = once(summary.reason, summary.reason)
+        return replace(summary, scores=scores, **parts)
+
+
+def summary_of(evidence: Evidence) -> CaseSummary:
+    """The summary of one case by itself."""
+    golds = evidence.case.golds
+    return summarized(evidence, gold_features=features_of(golds[0]) if evidence.cause and golds else ())
+
+
+def with_summary(line: bytes, evidence: Evidence | None = None) -> bytes:
+    """A journal line, and below it the scores and the rest of the summary.
+
+    Workers send this, so that the main process decodes no evidence, and the scores that many cases share once.
+    ``evidence`` is what the line holds, where the caller has it.
+    """
+    # Packed cells do not matter to a summary.
+    summary = summary_of(decode_value(line, Evidence) if evidence is None else evidence)
+    return b"\n".join((line, encode_value(summary.scores), encode_value(replace(summary, scores=()))))
+
+
+def summaries_of(evidence: Iterable[Evidence]) -> list[CaseSummary]:
+    """The summaries of several cases, in their order."""
+    return list(map(Summarizer().summary, evidence))
+
+
+_HIDDEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_FEATURES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (name, tuple(words.split()), re.compile(pattern, re.IGNORECASE))
+    for name, words, pattern in (
+        ("join", "join", r"\bjoin\b"),
+        (
+            "aggregate",
+            "count sum avg min max total group_concat string_agg",
+            r"\b(?:count|sum|avg|min|max|total|group_concat|string_agg)\s*\(",
+        ),
+        ("GROUP BY", "group", r"\bgroup\s+by\b"),
+        ("HAVING", "having", r"\bhaving\b"),
+        ("ORDER BY", "order", r"\border\s+by\b"),
+        ("LIMIT", "limit fetch top", r"\b(?:limit|fetch\s+(?:first|next)|top\s*\(?\s*\d)"),
+        ("DISTINCT", "distinct", r"\bdistinct\b"),
+        ("subquery", "select", r"\(\s*select\b"),
+        ("CTE", "with", r"^\s*with\b"),
+        ("set operation", "union intersect except minus", r"\b(?:union|intersect|except|minus)\b"),
+        ("window", "over", r"\bover\s*\("),
+        ("CASE", "case iif", r"\bcase\b|\biif\s*\("),
+        ("LIKE", "like", r"\bi?like\b"),
+        (
+            "dates",
+            "date julianday extract strftime year month",
+            r"\b(?:strftime|date|datetime|julianday|extract|date_trunc|year|month)\s*\(",
+        ),
+    )
+)
+"""A feature's name, words one of which every query with it has, and its pattern, which takes longer to look for."""
+
+
+@lru_cache(maxsize=8192)
+def features_of(query: str) -> tuple[str, ...]:
+    """The features in a query's text, literals, names in quotes and comments left aside. Searched, not parsed."""
+    text = _HIDDEN.sub(" ' ", query)
+    has = text.lower().__contains__
+    found = tuple(name for name, words, pattern in _FEATURES if any(map(has, words)) and pattern.search(text))
+    return found or ("none of these",)
