@@ -50,7 +50,7 @@ def _lines() -> Iterator[str]:
     for panel in PANELS:
         own = [_row(one) for one in fields.values() if one.setting is not None and one.setting.group == panel]
         own += [
-            f"| `{name}` | mapping | Which column {_COLUMNS[name]} is which: [columns](#columns). |"
+            f"| `{name}` | mapping | Which column {_COLUMNS[name]} is which: [in {name}](#in-{name}). |"
             for name, one in fields.items()
             if one.columns is not None and next(iter(one.columns.values())).group == panel
         ]
@@ -58,14 +58,13 @@ def _lines() -> Iterator[str]:
             yield from _table(f"## {panel}", own)
     for name, section in (("gates", GateSettings), ("lint", LintFileSettings), ("witness", WitnessFileSettings)):
         yield from _table(f"## In `{name}`", (_row(one) for one in fields_of(section).values() if one.setting))
-    declared = {name: setting for one in reversed(fields.values()) for name, setting in (one.columns or {}).items()}
-    yield from _table(
-        "## Columns",
-        (
-            f"| `{name}` | {'whole number' if name == 'header_row' else 'text'} | {cell(setting.help)} |"
-            for name, setting in declared.items()
-        ),
-    )
+    for name, one in fields.items():
+        if one.columns is not None:
+            rows = (
+                f"| `{column}` | {'whole number' if column == 'header_row' else 'text'} | {cell(setting.help)} |"
+                for column, setting in one.columns.items()
+            )
+            yield from _table(f"## In `{name}`", rows)
     yield from (MADE, "")
 
 

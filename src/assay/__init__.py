@@ -81,8 +81,8 @@ if TYPE_CHECKING:
         Verdict,
     )
     from assay.model.databases.suite import Suite, SuiteCase, SuiteDatabase
-    from assay.model.lint import LintFinding, LintReport
-    from assay.model.witness import Assumption, Refutation, Witness, WitnessTable
+    from assay.model.lint import LintFinding, LintOptions, LintReport
+    from assay.model.witness import Assumption, Refutation, Witness, WitnessSettings, WitnessTable
     from assay.reports.mlflow import MlflowExport
 
 __all__ = [
@@ -116,6 +116,7 @@ __all__ = [
     "Leniency",
     "Limits",
     "LintFinding",
+    "LintOptions",
     "LintReport",
     "MeasuredJudge",
     "MetricDiff",
@@ -147,6 +148,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "Witness",
+    "WitnessSettings",
     "WitnessTable",
     "__version__",
     "assert_equivalent",
@@ -201,8 +203,8 @@ _HOMES = {
     "assay.api.suites": ("build_suite", "load_suite"),
     "assay.model.databases.suite": ("Suite", "SuiteCase", "SuiteDatabase"),
     "assay.api.systems": ("open_system",),
-    "assay.model.witness": ("Assumption", "Refutation", "Witness", "WitnessTable"),
-    "assay.model.lint": ("LintFinding", "LintReport"),
+    "assay.model.witness": ("Assumption", "Refutation", "Witness", "WitnessSettings", "WitnessTable"),
+    "assay.model.lint": ("LintFinding", "LintOptions", "LintReport"),
     "assay.reports.mlflow": ("MlflowExport",),
     "assay.errors": tuple(
         name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable", "Lost"))

@@ -3,15 +3,52 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
-from typing import get_args
+from typing import Final, get_args
 
 from assay import registry
 from assay.errors import UsageError
-from assay.model import ColumnRule, MetricInfo
+from assay.model import ColumnRule, Limits, MetricInfo
 from assay.model.witness import AFTER_WITNESSES, MOST_ROWS, WitnessSettings
 from assay.ports import Metric
 from assay.runs.store.results_table import REPEAT_COLUMN, RESULT_COLUMNS
+from assay.settings import Settings
+from assay.settings.setting import fault_of_path, fields_of
+
+
+def check_values(given: dict[str, object], limits: Limits) -> None:
+    """Raise UsageError for a value that the setting of this name cannot have. None is left to its default."""
+    for name in ("max_memory_bytes", "max_result_bytes"):
+        size = getattr(limits, name)
+        if not _is(size, int) or size < 1:
+            raise UsageError(f"{name} is {size!r}: give a whole number of bytes from 1 up")
+    for name, value in (given | {name: getattr(limits, name) for name in _LIMITS}).items():
+        field = fields_of(Settings)[name]
+        setting = field.setting
+        if value is None or setting is None:
+            continue
+        if setting.is_path:
+            fault = fault_of_path(os.fspath(value)) if isinstance(value, str | os.PathLike) else "is no path"
+            if fault is not None:
+                raise UsageError(f"{name} is {value!r}, which {fault}: give a path")
+            continue
+        if not any(_is(value, kind) for kind in field.kinds):
+            raise UsageError(f"{name} is {value!r}: give {_KINDS[field.kinds[0]]}")
+        if setting.words and value not in setting.words:
+            raise UsageError(f"{name} is {value!r}: write {' or '.join(map(repr, setting.words))}")
+        if isinstance(value, int | float) and not setting.has(value):
+            raise UsageError(f"{name} is {value!r}: give {_KINDS[field.kinds[0]]} {setting.reach}")
+
+
+_LIMITS: Final = ("timeout_s", "gold_timeout_s", "comparison_timeout_s", "max_rows")
+_KINDS: Final = {bool: "True or False", int: "a whole number", float: "a number", str: "a text"}
+
+
+def _is(value: object, kind: type) -> bool:
+    if isinstance(value, bool) or kind is bool:
+        return isinstance(value, bool) and kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)
 
 
 def metrics_asked_for(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:
@@ -89,6 +126,8 @@ def read_tags(tags: Sequence[str]) -> tuple[str, ...]:
     """The labels of a run, each once, in order. Raises UsageError for one that is empty."""
     if isinstance(tags, str):
         raise UsageError(f"tags is the text {tags!r}: give a list of labels, such as [{tags!r}]")
+    if strange := [tag for tag in tags if not isinstance(tag, str)]:
+        raise UsageError(f"a tag is {strange[0]!r}: give texts, such as smoke or model=gpt-4.1")
     cleaned = [tag.strip() for tag in tags]
     if "" in cleaned:
         raise UsageError("a tag is empty: give it a name, such as smoke or model=gpt-4.1")

@@ -18,6 +18,7 @@ from assay.api.arguments import (
     check_names,
     check_options,
     check_timing,
+    check_values,
     checked_penalties,
     metrics_asked_for,
     read_tags,
@@ -173,8 +174,26 @@ def evaluate(
         MissingDependency: ``backend`` is ``ray``, and Ray is not installed.
         UsageError: the arguments do not go together.
     """
+    check_values(
+        {
+            "columns": columns,
+            "timing_iterations": timing_iterations,
+            "timing_budget_s": timing_budget_s,
+            "concurrency": concurrency,
+            "repeat": repeats,
+            "workers": workers,
+            "cache": cache,
+            "suite": suite if isinstance(suite, str | os.PathLike) else None,
+            "output": output,
+            "name": name,
+            "allow_unmatched": allow_unmatched,
+            "extract": extract,
+            "limit": None if files is None else files.limit,
+        },
+        limits := limits or Limits(),
+    )
     cached = cache_folder(cache, cache_bytes)
-    limits, searched = limits or Limits(), witness_settings(witness)
+    searched = witness_settings(witness)
     if isinstance(cases, OwnInputs):
         own = cases
     else:

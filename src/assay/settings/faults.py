@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +13,7 @@ from msgspec import Struct
 from assay.cases.text.yaml import location_of
 from assay.errors import CaseFileError, InputError
 from assay.model import DatabaseUrl
-from assay.settings.setting import Setting, fields_of, key_of, members_of
+from assay.settings.setting import Setting, fault_of_path, fields_of, key_of, members_of
 from assay.settings.values import Settings, declarations
 
 _COLUMN_EXAMPLES: Final = {
@@ -34,6 +33,8 @@ _KINDS: Final = {
 }
 _BY_TYPE: Final = {bool: "true", int: "1", float: "0.5", str: "text"}
 _MOST_SHOWN: Final = 60
+_ALSO_PATHS: Final = frozenset({("cases",), ("prompt",), ("db",), ("gold_db",)})
+"""Settings besides `Setting.is_path` whose text is or holds a path."""
 _CREDENTIALS: Final = {"password": "ASSAY_PASSWORD", "token": "ASSAY_TOKEN"}
 """Options that have no setting in a file, with the variable to use instead."""
 
@@ -133,10 +134,11 @@ class _Checker:
         setting = _declared(trail)
         if setting is None:
             return
-        least = setting.least
-        if least is not None and not least <= value < math.inf:
+        if setting.least is not None and not setting.has(value):
             whole = "a number" if float in kinds else "a whole number"
-            self._unfit(value, f"{whole} from {least:g} up", trail)
+            self._unfit(value, f"{whole} {setting.reach}", trail)
+        if isinstance(value, str) and (setting.is_path or trail in _ALSO_PATHS) and (fault := fault_of_path(value)):
+            self.fail(trail, f"{trail[-1]} {fault}", write=f"{trail[-1]}: {setting.example or 'a path'}")
         if setting.words and value not in setting.words:
             self._unfit(value, " or ".join(setting.words), trail)
 
@@ -152,7 +154,7 @@ class _Checker:
         told = ", ".join(
             self._written.get(step, step) if isinstance(step, str) else f"entry {step + 1}" for step in trail
         )
-        write = f"{name}: {example or _by_type(expected)}"
+        write = f"{name}: {example or _by_type(expected, value)}"
         self.fail(trail, f"{told} is {_found(value)}, and {expected} is expected", write=write)
 
     def fail(self, trail: Trail, message: str, *, write: str | None = None, of_key: bool = False) -> NoReturn:
@@ -269,7 +271,9 @@ def _kinds(members: Sequence[Any]) -> Iterator[str]:
             yield _KINDS[one]
 
 
-def _by_type(expected: str) -> str:
+def _by_type(expected: str, value: object) -> str:
+    if expected == _KINDS[bool] and str(value).lower() in ("no", "n", "off", "0"):
+        return "false"
     first = next((kind for kind, said in _KINDS.items() if expected.startswith(said)), str)
     return _BY_TYPE.get(first, "text")
 

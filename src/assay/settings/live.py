@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from assay.errors import UsageError
 from assay.model.databases.secret import MASK
-from assay.settings.setting import LIVE, Setting
+from assay.settings.setting import LIVE, MOST_SECONDS, Setting
 
 
 class LiveSettings(Struct, frozen=True, kw_only=True):
@@ -28,11 +28,20 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
     ] = None
     user: Annotated[str | None, Setting("--user", LIVE, "For the live system. Or ASSAY_USER.", "NAME")] = None
     concurrency: Annotated[
-        int | None, Setting("--concurrency", LIVE, "Questions asked at once. [default: 4]", "N", least=1, example="4")
+        int | None,
+        Setting("--concurrency", LIVE, "Questions asked at once. [default: 4]", "N", least=1, most=1024, example="4"),
     ] = None
     repeat: Annotated[
         int | None,
-        Setting("--repeat", LIVE, "Ask each question N times, and say how steady it is.", "N", least=1, example="5"),
+        Setting(
+            "--repeat",
+            LIVE,
+            "Ask each question N times, and say how steady it is.",
+            "N",
+            least=1,
+            most=1000,
+            example="5",
+        ),
     ] = None
     param: Annotated[
         tuple[str, ...] | dict[str, Any] | None,
@@ -69,11 +78,13 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
             "SECONDS",
             old=("--ask-timeout", "ask_timeout_s", "ask_timeout", "system_timeout"),
             least=0.01,
+            most=MOST_SECONDS,
             example="120",
         ),
     ] = None
     retries: Annotated[
-        int | None, Setting("--retries", LIVE, "After trouble that may pass. [default: 3]", "N", least=0, example="3")
+        int | None,
+        Setting("--retries", LIVE, "After trouble that may pass. [default: 3]", "N", least=0, most=1000, example="3"),
     ] = None
     verify_ssl: Annotated[
         bool | None,
@@ -149,14 +160,25 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
     ] = None
 
     def parameters(self) -> tuple[tuple[str, str], ...]:
-        """The fields of each request as pairs. Raises UsageError for a text that is not ``NAME=VALUE``."""
+        """The fields of each request as pairs, each value a text that is read as JSON where it can be.
+
+        Raises UsageError for a text that is not ``NAME=VALUE``, and for a name that is blank or given twice.
+        """
         if isinstance(self.param, dict):
-            return tuple((name, _json(value)) for name, value in self.param.items())
-        pairs = [(text, *text.partition("=")) for text in self.param or ()]
-        for text, name, equals, _ in pairs:
-            if not equals or not name.strip():
-                raise UsageError(f"--param {_before_value(text)} is not a pair: write --param name=value")
-        return tuple((name.strip(), value) for _, name, _, value in pairs)
+            pairs = [(name.strip(), _as_read(value)) for name, value in self.param.items()]
+        else:
+            pairs = []
+            for text in self.param or ():
+                name, equals, value = text.partition("=")
+                if not equals:
+                    raise UsageError(f"--param {_before_value(text)} is not a pair: write --param name=value")
+                pairs.append((name.strip(), value))
+        names = [name for name, _ in pairs]
+        if "" in names:
+            raise UsageError("--param has a value without a name: write --param name=value")
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise UsageError(f"--param {twice[0]} is given twice: give it once")
+        return tuple(pairs)
 
     def header_texts(self) -> dict[str | int, str]:
         """The HTTP headers as ``NAME=VALUE``, each by its name or position in the setting.
@@ -175,7 +197,21 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
 
 
 def _json(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else _dumped(value)
+
+
+def _dumped(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        raise UsageError("a number is infinite or not a number, and JSON has no such numbers") from None
+
+
+def _as_read(value: Any) -> str:
+    """The text that is read as this value: a text that looks like JSON, such as ``"5"``, stays a text."""
+    from assay.systems.http.extras import parameter_value
+
+    return value if isinstance(value, str) and parameter_value(value) is value else _dumped(value)
 
 
 def _before_value(text: str) -> str:

@@ -6,6 +6,8 @@ settings file, the file that `assay init` writes and the reference's tables are 
 
 from __future__ import annotations
 
+import math
+import os
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
@@ -22,6 +24,8 @@ COMPARISON: Final = "Metrics and comparison"
 LIMITS: Final = "Limits"
 EVIDENCE: Final = "Evidence"
 LINT: Final = "Rules"
+MOST_SECONDS: Final = 1_000_000
+"""Twelve days. What is longer is a slip, and far longer times no clock can count."""
 
 
 class Setting(Struct, frozen=True):
@@ -39,6 +43,8 @@ class Setting(Struct, frozen=True):
     """Earlier names of the option and of the key in a file. They work, and no help shows them."""
     least: float | None = None
     """The smallest value. Whole for counts."""
+    most: float | None = None
+    """The largest value, where a larger one cannot be meant or cannot be counted."""
     words: tuple[str, ...] = ()
     """All values, where they are so few."""
     example: str | None = None
@@ -52,6 +58,15 @@ class Setting(Struct, frozen=True):
     def is_path(self) -> bool:
         """Whether it names a file or a folder."""
         return self.metavar in ("FILE", "DIR", "RUN")
+
+    @property
+    def reach(self) -> str:
+        """The numbers that it can be."""
+        return f"from {self.least:g} up" if self.most is None else f"from {self.least:g} to {self.most:,.0f}"
+
+    def has(self, number: float) -> bool:
+        """Whether it can be this number."""
+        return self.least is None or (self.least <= number < math.inf and number <= (self.most or math.inf))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,6 +119,17 @@ def _fields_of(declared: Any) -> dict[str, Field]:
             next((mark for mark in marks if isinstance(mark, dict)), None),
         )
     return found
+
+
+def fault_of_path(text: str) -> str | None:
+    """Why a text cannot name a file or a folder; None where it can."""
+    if not text.strip():
+        return "is empty"
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError:
+        return "holds a character that no path has"
+    return "holds a NUL character" if b"\0" in encoded else None
 
 
 def members_of(hint: Any) -> tuple[Any, ...]:

@@ -19,6 +19,7 @@ from assay.settings.setting import (
     EVIDENCE,
     GATES,
     LIMITS,
+    MOST_SECONDS,
     QUESTIONS,
     RUN,
     Setting,
@@ -27,6 +28,8 @@ from assay.settings.setting import (
 
 _COLUMNS = ("case_fields", "prediction_fields")
 _MEBIBYTE = 1024 * 1024
+_MOST_MIB = 2**40
+"""An exbibyte, as `assay.model.Limits` has it."""
 
 
 class Settings(LiveSettings, frozen=True, kw_only=True):
@@ -248,11 +251,15 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
             "For all timing. [default: as long as it takes, and 60 more for noisy pairs]",
             "SECONDS",
             least=0,
+            most=MOST_SECONDS,
             example="60",
         ),
     ] = None
     timeout_s: Annotated[
-        float | None, Setting("--timeout", LIMITS, "For each query. [default: 30]", "SECONDS", least=0.01, example="30")
+        float | None,
+        Setting(
+            "--timeout", LIMITS, "For each query. [default: 30]", "SECONDS", least=0.01, most=MOST_SECONDS, example="30"
+        ),
     ] = None
     gold_timeout_s: Annotated[
         float | None,
@@ -262,6 +269,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
             "Per gold query, in place of --timeout.",
             "S",
             least=0.001,
+            most=MOST_SECONDS,
             example="60",
             meaning="Per gold query, in place of `timeout_s`.",
         ),
@@ -274,6 +282,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
             "For comparing two results, and for each metric. [default: 60]",
             "SECONDS",
             least=0.01,
+            most=MOST_SECONDS,
             example="60",
         ),
     ] = None
@@ -289,6 +298,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
             "Memory that the engine may use for a query. [default: 2048]",
             "MIB",
             least=16,
+            most=_MOST_MIB,
             example="2048",
         ),
     ] = None
@@ -300,6 +310,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
             "Worker processes, on a cluster per node. Default: one per core, at most 8.",
             "N",
             least=1,
+            most=1024,
             example="4",
         ),
     ] = None
@@ -331,6 +342,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
             "The cache's bound; the least used goes. [default: 2048]",
             "MIB",
             least=1,
+            most=_MOST_MIB,
             example="2048",
         ),
     ] = None

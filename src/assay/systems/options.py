@@ -73,7 +73,8 @@ class SystemOptions(Struct, frozen=True, kw_only=True):
         if not self.timeout_s > 0:
             raise InputError(f"a timeout of {self.timeout_s:g} s leaves no time to answer: give a positive number")
         if (self.price_in is None) is not (self.price_out is None):
-            raise InputError("the price of input or of output tokens is missing: give both, or neither")
+            missing = "price_in" if self.price_in is None else "price_out"
+            raise InputError(f"{missing} is missing: give the prices of input and of output (--price-in, --price-out)")
         for price in (self.price_in, self.price_out):
             if price is not None and not 0 <= price <= _MOST_PRICE:
                 raise InputError(f"the price is {price:g} USD for a million tokens: give 0 to {_MOST_PRICE:,}")

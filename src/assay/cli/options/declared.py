@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.settings import Settings
-from assay.settings.setting import Field, Setting, fields_of
+from assay.settings.setting import Field, Setting, fault_of_path, fields_of
 
 if TYPE_CHECKING:
     from assay.api.inputs import FileOptions
@@ -149,6 +149,7 @@ class _Option(Struct, frozen=True):
             metavar=self.setting.metavar,
             help=self.setting.help,
             min=self.setting.least,
+            max=self.setting.most,
             show_default=False,
             rich_help_panel=None if self.names == self.setting.names else self.setting.group,
         )
@@ -166,6 +167,8 @@ class _Option(Struct, frozen=True):
             ) or (() if self.setting.with_commas else None)
         if self.has_several_names:
             given = once(given, *(name for name in self.names if name.startswith("--")))
+        if self.setting.is_path and (fault := fault_of_path(given)):
+            raise UsageError(f"{self.names[-1]} {fault}: give a path")
         if self.setting.words and given is not None and given not in self.setting.words:
             raise UsageError(f"{self.names[-1]} is {given!r}: write {' or '.join(map(repr, self.setting.words))}")
         return given
@@ -222,6 +225,7 @@ def typed(declared: type[Any], name: str, *names: str, help: str | None = None) 
         metavar=setting.metavar,
         help=help or setting.help,
         min=setting.least,
+        max=setting.most,
         show_default=False,
     )
 

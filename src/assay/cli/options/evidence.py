@@ -73,6 +73,9 @@ class EvidenceFlags(WitnessFlags, frozen=True, kw_only=True):
             tuple(part.strip() for part in (text or "").split(",") if part.strip())
             for text in (self.lint_only, self.lint_ignore)
         )
+        for option, text, names in (("only", self.lint_only, only), ("ignore", self.lint_ignore, ignore)):
+            if text is not None and not names:
+                raise UsageError(f"--lint-{option} names no rule: see  assay lint --rules")
         return replace(
             section, with_run=self.lint or section.with_run, only=only or section.only, ignore=ignore or section.ignore
         )

@@ -12,6 +12,8 @@ from assay.cli.options.gates import CandidateGateFlags, gathered
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import Gates, Secret
 from assay.settings import Settings, is_run_file, place_of, read_run_file
+from assay.settings.live import LiveSettings
+from assay.settings.setting import fields_of
 
 _YAML = (".yaml", ".yml")
 
@@ -69,6 +71,29 @@ def with_file(path: Path, flags: Settings, *, needs_database: bool = False) -> S
     return both
 
 
+def check_used(path: Path, settings: Settings) -> None:
+    """Raise UsageError for a setting that would have no effect; in a settings file, with its place."""
+    idle = [] if settings.system is not None else [name for name in fields_of(LiveSettings) if name not in _NOT_LIVE]
+    for name in idle:
+        if getattr(settings, name) is not None:
+            with at(path, name):
+                raise UsageError(
+                    f"{_option(name)} is for a live system, and none is asked: give --system, or leave it out"
+                )
+    if settings.cache is None and settings.cache_size_mib is not None:
+        with at(path, "cache_size_mib"):
+            raise UsageError("--cache-size is for a cache, and there is none: give --cache, or leave it out")
+
+
+_NOT_LIVE = ("system", "user", "repeat")
+"""`user` is also for a database, and a repetition without a system has an error of its own."""
+
+
+def _option(name: str) -> str:
+    setting = fields_of(Settings)[name].setting
+    return (setting.option if setting else None) or name
+
+
 def _left(own: Settings, flags: Settings) -> set[str]:
     """The settings of the file that no flag replaces."""
     return {
@@ -107,6 +132,9 @@ def _check_run(path: Path, own: Settings, both: Settings, left: set[str]) -> Non
     if "param" in left:
         with at(path, "param"):
             own.parameters()
+    if "request_template" in left:
+        with at(path, "request_template"):
+            own.body_template()
     if "headers" in left:
         headers: list[tuple[str, Secret]] = []
         with at(path, "headers"):

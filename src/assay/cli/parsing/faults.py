@@ -89,7 +89,7 @@ def _expected(parameter: Any) -> str | None:
     noun = "a whole number" if kind is int else "a number"
     least, most = getattr(bounds, "min", None), getattr(bounds, "max", None)
     if least is not None and most is not None:
-        return f"{noun} from {least:g} to {most:g}"
+        return f"{noun} from {least:g} to {most:,.10g}"
     return f"{noun} from {least:g} up" if least is not None else noun
 
 

@@ -95,8 +95,8 @@ def lint(  # one parameter an option
         report = lint_cases(
             settings.cases or str(cases),
             databases=settings.db,
-            only=_names(only) or own.only,
-            ignore=[*_names(ignore), *own.ignore],
+            only=_names("--only", only) or own.only,
+            ignore=[*_names("--ignore", ignore), *own.ignore],
             runs=runs or (),
             dialect=dialect if dialect is not None else own.dialect,
             limits=None if settings.timeout_s is None else Limits(timeout_s=settings.timeout_s),
@@ -121,8 +121,11 @@ def _severity(name: str | None) -> Severity | None:
     return found
 
 
-def _names(given: list[str] | None) -> list[str]:
-    return [name.strip() for text in given or () for name in text.split(",") if name.strip()]
+def _names(option: str, given: list[str] | None) -> list[str]:
+    names = [name.strip() for text in given or () for name in text.split(",") if name.strip()]
+    if given and not names:
+        raise UsageError(f"{option} names no rule: see  assay lint --rules")
+    return names
 
 
 def _deliver(report: LintReport, *, html: Path | None, sarif: Path | None, as_json: bool, every: bool) -> None:

@@ -24,7 +24,7 @@ from assay.cli.options.declared import (
 )
 from assay.cli.options.evidence import EvidenceFlags
 from assay.cli.options.gates import GateFlags
-from assay.cli.options.settings_file import at, with_file
+from assay.cli.options.settings_file import at, check_used, with_file
 from assay.errors import InputError, UsageError
 from assay.model import Case, Gates
 from assay.model.databases.suite import SUITE_MATCH
@@ -69,7 +69,11 @@ def run(
 
     All of it in one file:  assay run eval.yaml
     """
+    typed_user = settings.user
     settings = with_file(cases, replace(settings, cases=str(cases), baseline=gates.baseline), needs_database=True)
+    if token is not None and typed_user is None:
+        settings = replace(settings, user=None)  # what is typed weighs more than the file
+    check_used(cases, settings)
     targets = reports.targets()
     witness = evidence.gathered(settings.witness)
     from assay import registry

@@ -135,11 +135,12 @@ class Limits(Struct, frozen=True, kw_only=True):
         """Refuse what no clock counts, no run keeps and no operating system takes for a limit."""
         for name in ("timeout_s", "gold_timeout_s", "comparison_timeout_s"):
             seconds = getattr(self, name)
-            if seconds is not None and not math.isfinite(seconds):
+            if seconds is not None and not (isinstance(seconds, int | float) and math.isfinite(seconds)):
                 raise UsageError(f"{name} is {seconds!r}: give a number of seconds; 86400 are a day")
         for name in ("max_memory_bytes", "max_result_bytes"):
-            if getattr(self, name) > _MOST_BYTES:
-                raise UsageError(f"{name} is {getattr(self, name)}: give at most {_MOST_BYTES}, which is 1 EiB")
+            size = getattr(self, name)
+            if not isinstance(size, int) or size > _MOST_BYTES:
+                raise UsageError(f"{name} is {size!r}: give a whole number up to {_MOST_BYTES}, which is 1 EiB")
 
     @property
     def of_gold(self) -> Limits:

@@ -166,13 +166,13 @@ def _template(text: str) -> dict[str, Any]:
     except ValueError as error:
         # The text is not shown: it may hold a secret, and its fields are not known.
         raise InputError(
-            f"the body template is not JSON ({error}): placeholders stand within strings, such as {DEFAULT_TEMPLATE}"
+            f"the request template is not JSON ({error}): placeholders stand within strings, such as {DEFAULT_TEMPLATE}"
         ) from None
     if not isinstance(template, dict):
         raise InputError(
-            f"the body template is {json_kind(template)}, not a JSON object: write one such as {DEFAULT_TEMPLATE}"
+            f"the request template is {json_kind(template)}, not a JSON object: write one such as {DEFAULT_TEMPLATE}"
         )
-    what = f"the body template {json.dumps(_without_secrets(template), ensure_ascii=False)}"
+    what = f"the request template {json.dumps(_without_secrets(template), ensure_ascii=False)}"
     names = check_placeholders(_strings(template), what=what)
     if "question" not in names:
         raise InputError(f"{what} has no {{question}} in any value: the system would not see it")

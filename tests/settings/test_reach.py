@@ -1,0 +1,172 @@
+"""A setting refuses the same values on the command line, in a file and from Python: what is out of reach, what is no
+path, and what would have no effect."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import assay
+from assay.cli.app import run_command_line
+from assay.errors import CaseFileError, UsageError
+from assay.settings import Settings, declarations, read_run_file
+from assay.settings.setting import fields_of
+
+TOP = [(names[0], setting) for names, setting in declarations() if len(names) == 1]
+BOUNDED = [(name, setting) for name, setting in TOP if setting.most is not None]
+PATHS = [(name, setting) for name, setting in TOP if setting.is_path]
+NO_PATHS = ['""', '"  "', '"a\\0b"', '"\\ud800"']
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dev.jsonl").write_text('{"id": 1, "question": "?", "gold": "SELECT 1", "prediction": "SELECT 1"}\n')
+    with sqlite3.connect(tmp_path / "shop.sqlite") as connection:
+        connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    return tmp_path
+
+
+def settings_file(folder: Path, line: str) -> Path:
+    path = folder / "eval.yaml"
+    path.write_text(f"cases: dev.jsonl\ndb: sqlite:///shop.sqlite\n{line}\n")
+    return path
+
+
+def test_some_settings_are_bounded_and_some_are_paths() -> None:
+    assert {"repeat", "workers", "system_timeout_s", "max_memory_mib"} <= dict(BOUNDED).keys()
+    assert {"output", "cache", "suite", "predictions"} <= dict(PATHS).keys()
+
+
+@pytest.mark.parametrize(("name", "setting"), BOUNDED, ids=[name for name, _ in BOUNDED])
+def test_a_number_beyond_a_settings_reach_is_refused_wherever_it_is_given(
+    name: str, setting: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in (int(setting.most) + 1, 10**23):
+        with pytest.raises(CaseFileError, match=f"line 3, column .*: {name} is {number}.* is expected"):
+            read_run_file(settings_file(folder, f"{name}: {number}"))
+        assert run_command_line(["run", "dev.jsonl", "--db", "sqlite:///shop.sqlite", setting.option, str(number)]) == 2
+        assert setting.option in capsys.readouterr().err
+    settings = read_run_file(settings_file(folder, f"{name}: {int(setting.most)}"))
+    assert getattr(settings, name) == setting.most
+
+
+@pytest.mark.parametrize(("name", "setting"), PATHS, ids=[name for name, _ in PATHS])
+def test_a_text_that_is_no_path_is_refused_wherever_it_is_given(
+    name: str, setting: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for text in NO_PATHS:
+        with pytest.raises(CaseFileError, match=f"line 3, column .*: {name} (is empty|holds)"):
+            read_run_file(settings_file(folder, f"{name}: {text}"))
+    for text in ("", "  "):
+        given = ["run", "dev.jsonl", "--db", "sqlite:///shop.sqlite", setting.option, text]
+        if name != "baseline":
+            assert run_command_line(given) == 2
+            assert f"{setting.option} is empty" in capsys.readouterr().err
+    assert sorted(path.name for path in folder.iterdir()) == ["dev.jsonl", "eval.yaml", "shop.sqlite"]
+
+
+STRANGE: list[Any] = [1.5, float("nan"), "3", True, -1, [1], "\0", " "]
+BY_PYTHON = {
+    "columns": "any",
+    "timing_iterations": 3,
+    "timing_budget_s": 1.0,
+    "concurrency": 1,
+    "workers": 1,
+    "cache": "cache",
+    "output": "run",
+    "name": "a",
+    "allow_unmatched": True,
+    "extract": False,
+}
+"""Arguments of `assay.evaluate` that are settings of the same name, with a value that each can have."""
+
+
+@pytest.mark.parametrize("name", BY_PYTHON)
+def test_evaluate_refuses_what_no_run_can_keep(name: str, folder: Path) -> None:
+    """What it accepts can be read again: a run with a number as its name could be stored, and never be loaded."""
+    field = fields_of(Settings)[name]
+    refused = 0
+    for value in [*STRANGE, BY_PYTHON[name]]:
+        output = {"output": "kept"} if name != "output" else {}
+        arguments: dict[str, Any] = {"workers": 1, **output, "overwrite": True, name: value}
+        said = None
+        try:
+            assay.evaluate("dev.jsonl", databases="sqlite:///shop.sqlite", metrics=["match"], **arguments)
+        except UsageError as error:
+            said = str(error)
+        if said is not None:
+            assert name in said
+            refused += 1
+        else:
+            kept = arguments["output"]
+            assert assay.load_run(kept).settings.metrics == ("match",)
+            assert any(isinstance(value, kind if kind is not float else (int, float)) for kind in field.kinds)
+    assert refused >= 3
+
+
+LIMITS = ["timeout_s", "gold_timeout_s", "comparison_timeout_s", "max_rows", "max_memory_bytes"]
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_evaluate_refuses_limits_under_which_nothing_runs(name: str, folder: Path) -> None:
+    for value in (0, -1, "5", float("nan")):
+        with pytest.raises(UsageError, match=name):
+            assay.evaluate("dev.jsonl", databases="sqlite:///shop.sqlite", limits=assay.Limits(**{name: value}))
+
+
+@pytest.mark.parametrize(
+    ("yaml", "pairs"),
+    [
+        ('{s: "5", b: "false", n: "null", l: "[1]", q: "\\"x\\""}', ['"5"', '"false"', '"null"', '"[1]"', '"\\"x\\""']),
+        ("{s: 5, b: false, n: null, l: [1], t: plain}", ["5", "false", "null", "[1]", "plain"]),
+        ('["s=5", "b=\\"5\\""]', ["5", '"5"']),
+    ],
+)
+def test_a_text_of_a_file_stays_a_text_in_the_request(yaml: str, pairs: list[str], folder: Path) -> None:
+    settings = read_run_file(settings_file(folder, f"param: {yaml}"))
+    assert [value for _, value in settings.parameters()] == pairs
+
+
+@pytest.mark.parametrize("yaml", ["{a: .nan}", "{a: [.inf]}", "[a=1, a=2]", '{"": x}', '["=1"]', "[model]"])
+def test_a_parameter_that_cannot_be_sent_is_refused(yaml: str, folder: Path) -> None:
+    settings = read_run_file(settings_file(folder, f"param: {yaml}"))
+    with pytest.raises(UsageError):
+        settings.parameters()
+
+
+LIVE = {
+    "concurrency": "2", "param": "[a=1]", "headers": "[X=1]", "system_timeout_s": "5", "retries": "1",
+    "verify_ssl": "false", "prompt": "ddl", "query_tool": "t", "request_template": '{q: "{question}"}',
+    "query_path": "a", "tokens_path": "a", "times_path": "a", "decision_path": "a", "confidence_path": "a",
+    "price_in": "1", "price_out": "1",
+}  # fmt: skip
+
+
+def test_what_is_for_a_live_system_is_refused_where_none_is_asked(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert LIVE.keys() == {
+        name for name, setting in TOP if setting.group == "Live systems" and name not in ("system", "user", "repeat")
+    }
+    for name, value in LIVE.items():
+        assert run_command_line(["run", str(settings_file(folder, f"{name}: {value}"))]) == 2
+        said = capsys.readouterr().err
+        assert "eval.yaml, line 3, column" in said
+        assert "is for a live system" in said
+    assert run_command_line(["run", str(settings_file(folder, "cache_size_mib: 5"))]) == 2
+    assert "--cache-size is for a cache" in capsys.readouterr().err
+
+
+def test_lint_refuses_a_database_that_is_not_there_and_a_choice_of_no_rule(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["lint", "dev.jsonl", "--db", "sqlite:///nosuch.sqlite", "--fail-on", "note"]) == 2
+    assert "nosuch.sqlite" in capsys.readouterr().err
+    for option in ("--only", "--ignore"):
+        assert run_command_line(["lint", "dev.jsonl", "--db", "sqlite:///shop.sqlite", option, ","]) == 2
+        assert f"{option} names no rule" in capsys.readouterr().err
