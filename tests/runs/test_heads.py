@@ -93,8 +93,8 @@ def test_a_line_from_before_heads_were_kept_is_read(run: Run) -> None:
 def test_the_junit_report_shows_rows_in_the_wrong_order(run: Run) -> None:
     root = ElementTree.fromstring(reporter("junit").render(run.record))
     bodies = {str(case.get("name")): str(case[0].text) for case in root.iter("testcase") if len(case)}
-    assert "Gold: first 5 rows\na\n-\n1\n2\n3\n4\n5\n… 4 more rows\n" in bodies["order: order"]
-    assert "Predicted: first 5 rows\na\n-\n9\n8\n7\n6\n5\n… 4 more rows\n" in bodies["order: order"]
+    assert "Gold: first 5 rows\na\n-\n1\n2\n3\n4\n5\n… and 4 more rows\n" in bodies["order: order"]
+    assert "Predicted: first 5 rows\na\n-\n9\n8\n7\n6\n5\n… and 4 more rows\n" in bodies["order: order"]
     assert "Gold: first 5 rows\nb\n" in bodies["fails: fails"]
 
 

@@ -20,7 +20,7 @@ from assay.scoring.queries.scorer import QueryScorer
 def verdict() -> Iterator[Callable[[Path, str, str], Verdict]]:
     """The verdict on a prediction, given a SQLite file, the gold query and the prediction."""
     executor = Executor(engines=registry.engine_references(), limits=Limits())
-    scorer = QueryScorer(executor, [], ComparisonOptions(near_misses=False), timeout_s=60.0)
+    scorer = QueryScorer(executor, [], ComparisonOptions(near_misses=False))
 
     def score(path: Path, gold: str, prediction: str) -> Verdict:
         case = Case(id="1", question="", golds=(gold,))
