@@ -146,7 +146,7 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_runs(
         ({"version": "3.0"}, "version is '3.0': LLMSQL has '1.0' and '2.0'"),
         ({"workdir_path": None, "db_path": None}, "without a workdir_path, db_path must be given"),
         ({"timeout_s": 0}, "the time limit is 0 s"),
-        ({"workers": 0}, "at least one worker"),
+        ({"workers": 0}, "workers is 0: give a whole number from 1"),
     ],
 )
 def test_arguments_that_do_not_go_together_are_usage_errors(

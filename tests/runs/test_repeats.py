@@ -332,7 +332,7 @@ def test_answers_from_a_file_or_a_function_are_there_once() -> None:
     for given in ({"a": "SELECT 1"}, lambda case: "SELECT 1"):
         with pytest.raises(UsageError, match="only a live system can be asked"):
             evaluate(cases, given, databases="sqlite:///:memory:", repeats=2)
-    with pytest.raises(UsageError, match="at least once"):
+    with pytest.raises(UsageError, match="repeats is 0: give a whole number from 1"):
         evaluate(cases, {"a": "SELECT 1"}, databases="sqlite:///:memory:", repeats=0)
 
 

@@ -18,13 +18,13 @@ from assay.settings.setting import fault_of_path, fields_of
 
 
 def check_values(given: dict[str, object], limits: Limits) -> None:
-    """Raise UsageError for a value that the setting of this name cannot have. None is left to its default."""
+    """Raise UsageError for a value that no setting of this name can have. None is left to its default."""
     for name in ("max_memory_bytes", "max_result_bytes"):
         size = getattr(limits, name)
         if not _is(size, int) or size < 1:
             raise UsageError(f"{name} is {size!r}: give a whole number of bytes from 1 up")
     for name, value in (given | {name: getattr(limits, name) for name in _LIMITS}).items():
-        field = fields_of(Settings)[name]
+        field = fields_of(Settings)[_SETTINGS.get(name, name)]
         setting = field.setting
         if value is None or setting is None:
             continue
@@ -41,6 +41,8 @@ def check_values(given: dict[str, object], limits: Limits) -> None:
             raise UsageError(f"{name} is {value!r}: give {_KINDS[field.kinds[0]]} {setting.reach}")
 
 
+_SETTINGS: Final = {"repeats": "repeat"}
+"""Settings that have another name as an argument."""
 _LIMITS: Final = ("timeout_s", "gold_timeout_s", "comparison_timeout_s", "max_rows")
 _KINDS: Final = {bool: "True or False", int: "a whole number", float: "a number", str: "a text"}
 

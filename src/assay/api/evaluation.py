@@ -180,7 +180,7 @@ def evaluate(
             "timing_iterations": timing_iterations,
             "timing_budget_s": timing_budget_s,
             "concurrency": concurrency,
-            "repeat": repeats,
+            "repeats": repeats,
             "workers": workers,
             "cache": cache,
             "suite": suite if isinstance(suite, str | os.PathLike) else None,

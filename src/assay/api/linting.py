@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from os import PathLike
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from assay import registry
 from assay.api.inputs import CasesInput, FileOptions, read_cases_only
 from assay.api.run import Run, load_run
-from assay.api.workers import DatabasesInput, check_databases, locator
+from assay.api.workers import DatabasesInput, locator
 from assay.engines.database_files import DatabaseFile
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers
@@ -25,7 +25,7 @@ from assay.linting.apply import OtherAnswer, applied
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintAccuracy, LintFinding, LintGap, LintOptions, LintReport
 from assay.ports import Task, TaskDone
-from assay.runs.plan import Database, Job, Work, databases_of
+from assay.runs.plan import Job, Work, databases_of
 from assay.runs.progress import Progress
 from assay.runs.store.codec import encode_value, identity_of
 from assay.runs.workers.lint_worker import LINT_SETUP, LintTask, LintWorkerSettings
@@ -166,7 +166,6 @@ def _located(cases: Sequence[Case], databases: DatabasesInput | None) -> list[Da
     if databases is None:
         return [None] * len(cases)
     named = databases_of(cases, locator(databases)[0])
-    _check_any(named.values())
     for url in {one.url.scheme: one.url for one in named.values()}.values():
         # An unknown scheme is a mistake of the caller, not of one database. So is a driver that is not installed, which
         # opening tells; nothing is asked of a server.
@@ -175,20 +174,6 @@ def _located(cases: Sequence[Case], databases: DatabasesInput | None) -> list[Da
             with suppress(DatabaseError):
                 engine.open(url, Limits()).close()
     return [named[case.database].url for case in cases]
-
-
-def _check_any(databases: Collection[Database]) -> None:
-    """Raise InputError where not one of the databases can be read: each rule that needs one would be left out."""
-    first: DatabaseError | None = None
-    for one in databases:
-        try:
-            check_databases([one.url], {one.url.text: one.origin})
-        except DatabaseError as error:
-            first = first or error
-        else:
-            return
-    if first is not None:
-        raise first
 
 
 def _loaded(runs: RunsInput) -> list[tuple[str, Run]]:

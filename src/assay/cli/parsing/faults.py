@@ -17,6 +17,10 @@ PARSER_ERROR: Final[type[Any]] = typer.BadParameter.__mro__[2]
 _KINDS: Final = {"NoSuchOption": "option", "MissingParameter": "missing", "BadOptionUsage": "valueless"}
 
 
+_LONG = 100_000
+"""From here on a number is written with commas."""
+
+
 def fault_of(error: Any) -> str:
     """One line for the parser's exception."""
     context = getattr(error, "ctx", None)
@@ -89,7 +93,7 @@ def _expected(parameter: Any) -> str | None:
     noun = "a whole number" if kind is int else "a number"
     least, most = getattr(bounds, "min", None), getattr(bounds, "max", None)
     if least is not None and most is not None:
-        return f"{noun} from {least:g} to {most:,.10g}"
+        return f"{noun} from {least:g} to {most:g}" if most < _LONG else f"{noun} from {least:g} to {most:,.0f}"
     return f"{noun} from {least:g} up" if least is not None else noun
 
 

@@ -105,10 +105,21 @@ def lint(  # one parameter an option
             on_progress=on_progress,
         )
     _deliver(report, html=html, sarif=sarif, as_json=as_json, every=every)
+    if severity is not None and settings.db is not None and (unread := _nothing_read(report)):
+        sys.stdout.flush()
+        raise UsageError(f"--fail-on {severity} says nothing, since no gold could be tried on its database: {unread}")
     if severity is not None and report.reaches(severity):
         sys.stdout.flush()
         typer.echo(f"a finding of the severity {severity} or above: --fail-on {severity} is missed", err=True)
         raise typer.Exit(1)
+
+
+def _nothing_read(report: LintReport) -> str | None:
+    """Why not one gold could be tried on its database; None where one could."""
+    unread = [gap for gap in report.gaps if gap.rules and gap.cases]
+    without_gold = sum(len(gap.cases) for gap in report.gaps if not gap.rules)
+    tried = report.cases - without_gold - len({case for gap in unread for case in gap.cases})
+    return unread[0].why if unread and tried <= 0 else None
 
 
 def _severity(name: str | None) -> Severity | None:
