@@ -4,16 +4,19 @@ path, and what would have no effect."""
 from __future__ import annotations
 
 import sqlite3
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import assay
+from assay.api.inputs import FileOptions
 from assay.cli.app import run_command_line
 from assay.errors import CaseFileError, UsageError
 from assay.settings import Settings, declarations, read_run_file
 from assay.settings.setting import fields_of
+from assay.systems.options import SystemOptions
 
 TOP = [(names[0], setting) for names, setting in declarations() if len(names) == 1]
 BOUNDED = [(name, setting) for name, setting in TOP if setting.most is not None]
@@ -107,6 +110,22 @@ def test_evaluate_refuses_what_no_run_can_keep(name: str, folder: Path) -> None:
             assert assay.load_run(kept).settings.metrics == ("match",)
             assert any(isinstance(value, kind if kind is not float else (int, float)) for kind in field.kinds)
     assert refused >= 3
+
+
+def test_every_setting_leads_to_what_uses_it() -> None:
+    """A field alone is an option that does nothing: `evaluate` takes it, or what it is handed."""
+    taken = {
+        *signature(assay.evaluate).parameters,
+        *FileOptions.__struct_fields__,
+        *assay.Limits.__struct_fields__,
+        *assay.Leniency.__struct_fields__,
+        *SystemOptions.__struct_fields__,
+    }
+    made_by_verbs = {
+        *("db", "gold_db", "denodo_config", "baseline", "gates", "max_memory_mib", "cache_size_mib"),
+        *("system", "repeat", "param", "system_timeout_s", "request_template"),
+    }
+    assert fields_of(Settings).keys() - taken == made_by_verbs
 
 
 LIMITS = ["timeout_s", "gold_timeout_s", "comparison_timeout_s", "max_rows", "max_memory_bytes"]

@@ -123,7 +123,7 @@ def evaluate(
         databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL.
         gold_databases: where gold's queries are executed, if that is another database than the predictions', in the
             same forms: for a migration, or a virtual layer over a warehouse. Each side is read in its own dialect.
-        metrics: names of registered metrics, or metrics; None: the built-in ones.
+        metrics: names of registered metrics, or metrics; None: the usual ones (docs/reference/metrics.md).
         limits: caps for every query; ``gold_timeout_s`` is gold's own time.
         columns: ``any`` accepts any column order, ``strict`` demands gold's.
         relative_tolerance: for numbers where a float takes part, as a share of the larger, below 1.

@@ -142,7 +142,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--metrics",
             COMPARISON,
-            "Metrics, separated by commas. Default: all built-in ones.",
+            "Metrics, separated by commas. Default: the usual ones.",
             "NAMES",
             example="[match, bird_ex]",
             with_commas=True,

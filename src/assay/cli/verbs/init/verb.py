@@ -133,7 +133,7 @@ def _lines(found: Found, folder: Path) -> Iterator[str]:
     yield "# The folder that keeps the run; the same command goes on there where it was interrupted."
     yield from _written(given, "output", "output: runs/first")
     yield ""
-    yield "# The first is the headline. Without this line: all built-in ones. ves and bird_rves time queries, too."
+    yield "# The first is the headline. Without this line: the usual ones. ves and bird_rves time queries, too."
     yield from _written(given, "metrics", f"metrics: [{', '.join(found.metrics)}]")
     yield ""
     limits = Limits()
