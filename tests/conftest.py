@@ -92,10 +92,11 @@ def _hostile_figures(terminalreporter: Any) -> None:
     most: dict[str, int] = {}
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(outcome, ()):
-            told = dict(getattr(report, "user_properties", ()))
+            properties = getattr(report, "user_properties", ())  # one for each of a test's statements
+            told = dict(properties)
             if "hostile" in told:
                 most[told["hostile"]] = max(most.get(told["hostile"], 0), told.get("most_memory", 0) >> 20)
-            for name, engine in told.items():
+            for name, engine in properties:
                 if name in ("hostile", "known_gap"):
                     key = outcome if name == "hostile" else "gap"
                     count = counts.setdefault(engine, {})

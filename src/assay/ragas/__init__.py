@@ -3,13 +3,12 @@
 `assay.ragas.adapter` has the same metrics as subclasses of ragas' own, for `ragas.evaluate`.
 """
 
-from assay.ragas.comparison import ComparisonOptions, TableComparison
+from assay.ragas.comparison import TableComparison
 from assay.ragas.datacompy import DataCompyScore, TableScore, compare_tables
 from assay.ragas.equivalence import EquivalenceScore, LLMSQLEquivalence, SQLSemanticEquivalence
 from assay.ragas.surface import MetricResult, SingleTurnSample
 
 __all__ = [
-    "ComparisonOptions",
     "DataCompyScore",
     "EquivalenceScore",
     "LLMSQLEquivalence",

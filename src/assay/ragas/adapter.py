@@ -16,6 +16,7 @@ from typing import Any
 
 from assay.errors import InputError, MissingDependency
 from assay.llm_judge import JudgeSettings
+from assay.ragas.comparison import TableOptions
 from assay.ragas.datacompy import DataCompyScore as _Tables
 from assay.ragas.equivalence import LLMSQLEquivalence as _Queries
 from assay.ragas.surface import MetricResult
@@ -33,7 +34,7 @@ except ImportError as error:
 __all__ = ["DataCompyScore", "LLMSQLEquivalence"]
 
 _LOG = logging.getLogger("assay.ragas")
-_OPTIONS = frozenset(_Tables.__struct_fields__) - {"name"}
+_OPTIONS = frozenset({"mode", "metric", *TableOptions.__struct_fields__})
 _METHODS = {"detail", "ascore", "score"}
 
 

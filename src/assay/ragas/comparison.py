@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -15,10 +15,10 @@ Tolerance: TypeAlias = float | Mapping[str, float]
 _WIDEST = 40
 
 
-class ComparisonOptions(Struct, kw_only=True):
+class TableOptions(Struct, frozen=True, kw_only=True):
     """What counts as a difference between two tables. The defaults are those of ragas."""
 
-    join_columns: str | Iterable[str] | None = None
+    join_columns: tuple[str, ...] = ()
     """The key that pairs rows; without one, rows are paired by position. Equal keys pair in their order."""
     abs_tol: Tolerance = 0.0
     """For all columns, or by column name, with ``default`` for all other columns."""
@@ -30,12 +30,6 @@ class ComparisonOptions(Struct, kw_only=True):
     """Ignores blanks around a text, also in keys."""
     sample_rows: int = 10
     """How many differences to keep per column, and how many unpaired rows per side."""
-
-
-class TableOptions(ComparisonOptions, frozen=True):  # type: ignore[misc] # (allowed by msgspec)
-    """The options of one comparison."""
-
-    join_columns: tuple[str, ...] = ()
 
 
 class CellDifference(Struct, frozen=True):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from assay.errors import InputError, UsageError
 from assay.model import Failure
-from assay.ragas.comparison import ComparisonOptions, Measure, Mode, TableComparison, TableOptions, Tolerance
+from assay.ragas.comparison import Measure, Mode, TableComparison, TableOptions, Tolerance
 from assay.ragas.surface import MetricResult, WrongArgument
 
 _MODES: dict[str, Mode] = {"rows": "rows", "row": "rows", "columns": "columns", "column": "columns"}
@@ -95,7 +95,7 @@ def _names(join_columns: str | Iterable[str] | None) -> tuple[str, ...]:
     return names
 
 
-class DataCompyScore(ComparisonOptions, eq=False):
+class DataCompyScore:
     """ragas' metric of that name: compares the response's table with the reference's, without pandas or datacompy.
 
     rows: paired rows that agree in all shared columns, over the response's rows (precision) or the
@@ -103,13 +103,31 @@ class DataCompyScore(ComparisonOptions, eq=False):
     reference's columns. From 0 to 1; higher is better. Attributes may be set, and are checked then.
     """
 
-    mode: Literal["rows", "columns", "row", "column"] = "rows"
-    metric: Measure = "f1"
-    name: str = "data_compare_score"
+    __slots__ = ("metric", "mode", "name", *TableOptions.__struct_fields__)
 
-    def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            setattr(self, name, getattr(self, name))
+    def __init__(
+        self,
+        mode: Literal["rows", "columns", "row", "column"] = "rows",
+        metric: Measure = "f1",
+        name: str = "data_compare_score",
+        *,
+        join_columns: str | Iterable[str] | None = None,
+        abs_tol: Tolerance = 0.0,
+        rel_tol: Tolerance = 0.0,
+        ignore_case: bool = False,
+        ignore_spaces: bool = False,
+        sample_rows: int = 10,
+    ) -> None:
+        """``sample_rows``: how many differences `detail` keeps per column, and how many unpaired rows per side."""
+        self.mode = mode
+        self.metric = metric
+        self.name = name
+        self.join_columns = join_columns
+        self.abs_tol = abs_tol
+        self.rel_tol = rel_tol
+        self.ignore_case = ignore_case
+        self.ignore_spaces = ignore_spaces
+        self.sample_rows = sample_rows
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _CHOICES and value not in _CHOICES[name]:

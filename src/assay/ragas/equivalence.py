@@ -13,8 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from math import nan
 from typing import Any
 
-from msgspec import Struct
-
 from assay.llm_judge import JudgeSettings, Opinion, QueryJudge, QueryPair
 from assay.llm_judge.opinion import unscored
 from assay.model import Failure
@@ -29,6 +27,7 @@ class EquivalenceScore(MetricResult):
     """1.0 equivalent, 0.0 not, NaN unscored; ``reason`` says why, ``opinion`` holds the votes."""
 
     opinion: Opinion
+    __repr__ = __str__ = float.__repr__
 
     @classmethod
     def of(cls, opinion: Opinion) -> EquivalenceScore:
@@ -41,7 +40,7 @@ class EquivalenceScore(MetricResult):
         return (EquivalenceScore.of, (self.opinion,))
 
 
-class LLMSQLEquivalence(Struct, eq=False):
+class LLMSQLEquivalence:
     """Whether a query is semantically equivalent to its reference, by an LLM. Nothing is executed.
 
     ``llm`` is a model's name or URL, an OpenAI client (sync or async; ``model`` then names the model),
@@ -49,10 +48,18 @@ class LLMSQLEquivalence(Struct, eq=False):
     text, plain or async. ``settings`` are the judge's: samples, orders, concurrency, cache, prompt.
     """
 
-    llm: Any = None
-    name: str = "llm_sql_equivalence_with_reference"
-    model: str | None = None
-    settings: JudgeSettings | None = JudgeSettings()
+    def __init__(
+        self,
+        llm: Any = None,
+        name: str = "llm_sql_equivalence_with_reference",
+        *,
+        model: str | None = None,
+        settings: JudgeSettings | None = None,
+    ) -> None:
+        self.llm = llm
+        self.name = name
+        self.model = model
+        self.settings: JudgeSettings = settings or JudgeSettings()
 
     async def single_turn_ascore(
         self,
@@ -106,7 +113,7 @@ class LLMSQLEquivalence(Struct, eq=False):
 
     async def _ascores(self, pairs: Sequence[QueryPair | Opinion]) -> list[EquivalenceScore]:
         model, ours = model_of(self.llm, self.model, asyncio.get_running_loop())
-        judge = QueryJudge(model, self.settings or JudgeSettings())
+        judge = QueryJudge(model, self.settings)
         asked = [pair for pair in pairs if isinstance(pair, QueryPair)]
 
         def work() -> list[Opinion]:
@@ -120,10 +127,18 @@ class LLMSQLEquivalence(Struct, eq=False):
         return [EquivalenceScore.of(pair if isinstance(pair, Opinion) else next(opinions)) for pair in pairs]
 
 
-class SQLSemanticEquivalence(LLMSQLEquivalence, eq=False):
+class SQLSemanticEquivalence(LLMSQLEquivalence):
     """`LLMSQLEquivalence` under the name and arguments of ragas' newer metric."""
 
-    name: str = "sql_semantic_equivalence"
+    def __init__(
+        self,
+        llm: Any = None,
+        name: str = "sql_semantic_equivalence",
+        *,
+        model: str | None = None,
+        settings: JudgeSettings | None = None,
+    ) -> None:
+        super().__init__(llm, name, model=model, settings=settings)
 
 
 def _pair_or_reason(sample: Any) -> QueryPair | Opinion:
