@@ -507,7 +507,7 @@ def test_a_concept_without_an_id_is_counted_and_the_others_are_read(edition: str
     (tmp_path / "given.xml").write_text(without)
     structures = load_structures([tmp_path / "given.xml"])
     (note,) = structures.notes
-    assert note.endswith("T:CS cannot be read: 1 of its concepts have no id (the others were read)")
+    assert note.endswith("T:CS is read in part: 1 of its concepts has no id")
     assert [one.name for one in structures.datasets[0].dimensions] == ["Area", None]
 
 

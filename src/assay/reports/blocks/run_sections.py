@@ -118,7 +118,7 @@ def _dimensions(totals: SelectionTotals) -> Iterable[Section]:
     pooled = Row(cells=cells("all dimensions", totals.turns, 0, totals.micro), strong=True)
     legend = "TP: terms in target and selection; FP: only selected; FN: only in the target"
     if any(not one.turns for one in totals.by_dimension):
-        legend += "; 0 turns: a dimension that is in no target"
+        legend += "; a dimension with 0 turns is in no target"
     if beyond:
         legend += "; beyond: turns that selected in a dimension that their target does not have"
     table = Table(columns=titles, rows=(*rows(each), pooled), look="grid", foot=f"{legend}.", bars=(3, 4))
@@ -264,7 +264,7 @@ def _costs(report: RunNumbers) -> Iterable[Section]:
             Column(long="What"),
             Column(title="in all", right=True, strong=True),
             Column(title="per answer", right=True),
-            "",
+            "said by",
         )
         title = "Tokens and cost, as the answers say them"
         blocks.append(Table(title=title, columns=titles, rows=rows(lines), look="usage"))
@@ -297,7 +297,7 @@ def _usage(usage: UsageTotals, answers: int) -> Iterable[tuple[Cell, ...]]:
 
     def line(name: str, total: str, each: str, saying: int) -> tuple[Cell, ...]:
         said = f"{saying:,} of {plural(answers, 'answer')}" if saying else ""
-        return name, total, each if saying else "", Description(meaning=f"said by {said}" if said else "")
+        return name, total, each if saying else "", Description(meaning=said)
 
     counts = (
         ("tokens in", usage.input, usage.answers_with_input),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from assay.model import WitnessTotals
-from assay.reports.blocks.counts import count_table, figure_row, figure_table
+from assay.reports.blocks.counts import count_table, figure_table
 from assay.reports.blocks.run_numbers import RunNumbers
-from assay.reports.blocks.values import Section
+from assay.reports.blocks.values import Description, Row, Section
 from assay.reports.text.meanings import STRENGTHS
 from assay.reports.text.plain import interval, percent, plural, words
 
@@ -44,7 +44,11 @@ def section(report: RunNumbers, totals: WitnessTotals) -> Section:
     figures = figure_table(
         "accuracy",
         (
-            figure_row(name, report.verdict_figure(rate), meaning, leads=rate is totals.after)
+            Row(
+                cells=(name, report.verdict_figure(rate), Description(meaning=meaning)),
+                strong=rate is totals.after,
+                style="percent",
+            )
             for name, rate, meaning in lines
         ),
     )

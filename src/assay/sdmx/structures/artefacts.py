@@ -34,7 +34,13 @@ _CASCADING = (True, "true", "1", _ROOT_EXCLUDED)
 
 
 class Unreadable(Exception):
-    """One artefact cannot be read. Not raised outside this package: the message, which says why, becomes a note."""
+    """One artefact cannot be read. Not raised outside this package: the message, which says why, becomes a note.
+
+    ``partly``: the rest of it was read.
+    """
+
+    def __init__(self, why: str, *, partly: bool = False) -> None:
+        super().__init__(f"{'is read in part' if partly else 'cannot be read'}: {why}")
 
 
 def add_artefact(catalogue: Catalogue, collection: str, written: object, language: str) -> None:
@@ -169,7 +175,7 @@ def _add_code_list(catalogue: Catalogue, artefact: forms.CodeList, language: str
     codes.add(names, below, whole=not artefact.is_partial and not unnamed)
     codes.extensions.extend(map(_extension, artefact.codelist_extensions or ()))
     if unnamed:
-        raise Unreadable(f"{unnamed:,} of its codes have no id (the others were read)")
+        raise Unreadable(f"{unnamed:,} of its codes {'has' if unnamed == 1 else 'have'} no id", partly=True)
 
 
 def _extension(extension: forms.Extension) -> Extension:
@@ -210,7 +216,7 @@ def _add_concepts(catalogue: Catalogue, artefact: forms.ConceptScheme, language:
         code_list = None if core is None else _list(core.enumeration)
         known.setdefault(id_, Concept(name=_name(concept, language), code_list=code_list))
     if unnamed:
-        raise Unreadable(f"{unnamed:,} of its concepts have no id (the others were read)")
+        raise Unreadable(f"{unnamed:,} of its concepts {'has' if unnamed == 1 else 'have'} no id", partly=True)
 
 
 def _add_structure(catalogue: Catalogue, artefact: forms.DataStructure, language: str) -> None:

@@ -154,7 +154,7 @@ def add_json(catalogue: Catalogue, content: bytes, *, where: str, language: str)
             try:
                 add_artefact(catalogue, collection, artefact, language)
             except Unreadable as error:
-                catalogue.notes.append(f"{where}: the {_shown(collection, place, artefact)} cannot be read: {error}")
+                catalogue.notes.append(f"{where}: the {_shown(collection, place, artefact)} {error}")
 
 
 def _is_structure(message: Mapping[str, Any], data: Mapping[str, Any]) -> bool:

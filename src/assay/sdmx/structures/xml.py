@@ -140,7 +140,7 @@ def add_xml(catalogue: Catalogue, content: bytes, *, where: str, language: str) 
         except Unreadable as error:
             agency, id_ = artefact.get("agencyID"), artefact.get("id")
             shown = f"{name} {f'{agency}:' if agency else ''}{id_}" if id_ else f"{name} in line {artefact.sourceline}"
-            catalogue.notes.append(f"{where}: the {shown[:200]} cannot be read: {error}")
+            catalogue.notes.append(f"{where}: the {shown[:200]} {error}")
 
 
 def parse(content: bytes, where: str) -> Any:
