@@ -112,6 +112,14 @@ def test_evaluate_refuses_what_no_run_can_keep(name: str, folder: Path) -> None:
     assert refused >= 3
 
 
+@pytest.mark.parametrize("name", ["concurrency", "repeats", "output", "name", "limit", "allow_unmatched"])
+def test_an_evaluation_of_selections_refuses_the_same(name: str, folder: Path) -> None:
+    """Before any file is looked for: the cases named here are not there."""
+    for value in (object(), [1]):
+        with pytest.raises(UsageError, match=name):
+            assay.evaluate_selections("missing.yaml", "missing.yaml", **{name: value})
+
+
 def test_every_setting_leads_to_what_uses_it() -> None:
     """A field alone is an option that does nothing: `evaluate` takes it, or what it is handed."""
     taken = {

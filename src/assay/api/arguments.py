@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, get_args
 
 from assay import registry
@@ -14,43 +14,41 @@ from assay.model.witness import AFTER_WITNESSES, MOST_ROWS, WitnessSettings
 from assay.ports import Metric
 from assay.runs.store.results_table import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.settings import Settings
-from assay.settings.setting import fault_of_path, fields_of
+from assay.settings.setting import KINDS, fault_of_path, fields_of, is_of
 
 
-def check_values(given: dict[str, object], limits: Limits) -> None:
-    """Raise UsageError for a value that no setting of this name can have. None is left to its default."""
+def check_limits(limits: Limits) -> None:
+    """Raise UsageError for caps under which no query can run."""
+    check_values({name: getattr(limits, name) for name in _LIMITS})
     for name in ("max_memory_bytes", "max_result_bytes"):
         size = getattr(limits, name)
-        if not _is(size, int) or size < 1:
+        if not is_of(size, int) or size < 1:
             raise UsageError(f"{name} is {size!r}: give a whole number of bytes from 1 up")
-    for name, value in (given | {name: getattr(limits, name) for name in _LIMITS}).items():
+
+
+def check_values(given: Mapping[str, object]) -> None:
+    """Raise UsageError for a value that no setting of this name can have. None is left to its default."""
+    for name, value in given.items():
         field = fields_of(Settings)[_SETTINGS.get(name, name)]
         setting = field.setting
         if value is None or setting is None:
             continue
         if setting.is_path:
-            fault = fault_of_path(os.fspath(value)) if isinstance(value, str | os.PathLike) else "is no path"
+            fault = fault_of_path(os.fspath(value)) if isinstance(value, str | os.PathLike) else "is not a path"
             if fault is not None:
                 raise UsageError(f"{name} is {value!r}, which {fault}: give a path")
             continue
-        if not any(_is(value, kind) for kind in field.kinds):
-            raise UsageError(f"{name} is {value!r}: give {_KINDS[field.kinds[0]]}")
+        if not any(is_of(value, kind) for kind in field.kinds):
+            raise UsageError(f"{name} is {value!r}: give {KINDS[field.kinds[0]]}")
         if setting.words and value not in setting.words:
             raise UsageError(f"{name} is {value!r}: write {' or '.join(map(repr, setting.words))}")
         if isinstance(value, int | float) and not setting.has(value):
-            raise UsageError(f"{name} is {value!r}: give {_KINDS[field.kinds[0]]} {setting.reach}")
+            raise UsageError(f"{name} is {value!r}: give {KINDS[field.kinds[0]]} {setting.reach}")
 
 
-_SETTINGS: Final = {"repeats": "repeat"}
-"""Settings that have another name as an argument."""
+_SETTINGS: Final = {"repeats": "repeat", "timing_extra_s": "timing_budget_s"}
+"""Arguments that are a setting of another name, or have its values."""
 _LIMITS: Final = ("timeout_s", "gold_timeout_s", "comparison_timeout_s", "max_rows")
-_KINDS: Final = {bool: "True or False", int: "a whole number", float: "a number", str: "a text"}
-
-
-def _is(value: object, kind: type) -> bool:
-    if isinstance(value, bool) or kind is bool:
-        return isinstance(value, bool) and kind is bool
-    return isinstance(value, (int, float) if kind is float else kind)
 
 
 def metrics_asked_for(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:
@@ -95,15 +93,6 @@ def check_names(metrics: Sequence[MetricInfo], repeats: int) -> None:
             raise UsageError(f"the metric {metric.name!r} is asked for twice")
         if name in RESULT_COLUMNS or (name == REPEAT_COLUMN and repeats > 1):
             raise UsageError(f"the metric {metric.name!r} is called like a column of the results: rename it")
-
-
-def check_timing(iterations: int, budget_s: float | None, extra_s: float) -> None:
-    """Raise UsageError for a number of executions or of seconds that cannot be."""
-    if iterations < 1:
-        raise UsageError(f"timing_iterations is {iterations!r}: give a whole number from 1 up")
-    for name, seconds in (("timing_budget_s", budget_s), ("timing_extra_s", extra_s)):
-        if seconds is not None and not 0 <= seconds < math.inf:
-            raise UsageError(f"{name} is {seconds!r}: give a number of seconds from 0 up")
 
 
 def check_options(columns: str, *, relative_tolerance: float = 0.0, absolute_tolerance: float = 0.0) -> None:

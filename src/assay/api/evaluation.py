@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from assay import registry
 from assay._version import __version__
 from assay.api.arguments import (
+    check_limits,
     check_names,
     check_options,
-    check_timing,
     check_values,
     checked_penalties,
     metrics_asked_for,
@@ -179,6 +179,7 @@ def evaluate(
             "columns": columns,
             "timing_iterations": timing_iterations,
             "timing_budget_s": timing_budget_s,
+            "timing_extra_s": timing_extra_s,
             "concurrency": concurrency,
             "repeats": repeats,
             "workers": workers,
@@ -189,9 +190,9 @@ def evaluate(
             "allow_unmatched": allow_unmatched,
             "extract": extract,
             "limit": None if files is None else files.limit,
-        },
-        limits := limits or Limits(),
+        }
     )
+    check_limits(limits := limits or Limits())
     cached = cache_folder(cache, cache_bytes)
     searched = witness_settings(witness)
     if isinstance(cases, OwnInputs):
@@ -205,7 +206,6 @@ def evaluate(
         absolute_tolerance=absolute_tolerance,
         leniency=leniency or STRICT,
     )
-    check_timing(timing_iterations, timing_budget_s, timing_extra_s)
     _check_together(gold_databases=gold_databases, suite=suite, witness=searched, scratch=scratch, backend=backend)
     tried_on = _suite(suite)
     asked = with_witnesses(_with_suite(metrics_asked_for(metrics), tried_on), searched)

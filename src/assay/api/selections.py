@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec.structs import replace
 
 from assay._version import __version__
-from assay.api.arguments import read_tags
+from assay.api.arguments import check_values, read_tags
 from assay.api.inputs import CasesInput, FileOptions, Inputs, OnCases, is_system, read_inputs
 from assay.api.run import Run
 from assay.api.running import carry_out, provenance_of
@@ -117,6 +117,16 @@ def evaluate_selections(
     """
     if match_on not in ("id_and_name", "id"):
         raise UsageError(f"match_on is {match_on!r}: write 'id_and_name' or 'id'")
+    check_values(
+        {
+            "concurrency": concurrency,
+            "repeats": repeats,
+            "output": output,
+            "name": name,
+            "limit": limit,
+            "allow_unmatched": allow_unmatched,
+        }
+    )
     system = predictions if is_system(predictions) else None
     check_repeats(repeats, live=system is not None)
     options = FileOptions(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from types import NoneType
 from typing import Any, Final, NoReturn, get_args, get_origin
 
 from msgspec import Struct
@@ -13,7 +12,7 @@ from msgspec import Struct
 from assay.cases.text.yaml import location_of
 from assay.errors import CaseFileError, InputError
 from assay.model import DatabaseUrl
-from assay.settings.setting import Setting, fault_of_path, fields_of, key_of, members_of
+from assay.settings.setting import KINDS, Setting, fault_of_path, fields_of, is_of, key_of, members_of
 from assay.settings.values import Settings, declarations
 
 _COLUMN_EXAMPLES: Final = {
@@ -22,15 +21,6 @@ _COLUMN_EXAMPLES: Final = {
 }
 _NOUNS: Final = {"gates": "gate", "lint": "setting of lint", "witness": "setting of witness"}
 _NOT_READ: Final = frozenset({"gates.origin", "case_fields.shared_id", "prediction_fields.shared_id"})
-_KINDS: Final = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-    dict: "a mapping",
-    list: "a list",
-    NoneType: "nothing",
-}
 _BY_TYPE: Final = {bool: "true", int: "1", float: "0.5", str: "text"}
 _MOST_SHOWN: Final = 60
 _ALSO_PATHS: Final = frozenset({("cases",), ("prompt",), ("db",), ("gold_db",)})
@@ -125,7 +115,7 @@ class _Checker:
             for step, entry, kinds_of_entry, entry_is_optional in within:
                 self.value(entry, kinds_of_entry, (*trail, step), optional=entry_is_optional)
             return
-        if not (value is None and optional) and not any(_is(value, kind) for kind in kinds):
+        if not (value is None and optional) and not any(is_of(value, kind) for kind in kinds):
             self._unfit(value, " or ".join(dict.fromkeys(_kinds(kinds))), trail)
         if value is not None:
             self._check_reach(value, kinds, trail)
@@ -250,17 +240,6 @@ def _within(value: Any, kind: Any) -> Iterator[tuple[str | int, Any, Sequence[An
     return None
 
 
-def _is(value: Any, member: Any) -> bool:
-    """Whether a plain value is of a plain type: a whole number is a number, and true is not a number."""
-    if member is Any:
-        return True
-    if isinstance(value, bool) or member is bool:
-        return isinstance(value, bool) and member is bool
-    if member is float:
-        return isinstance(value, int | float)
-    return isinstance(member, type) and isinstance(value, member)
-
-
 def _kinds(members: Sequence[Any]) -> Iterator[str]:
     for one in members:
         if get_origin(one) is tuple:
@@ -268,18 +247,18 @@ def _kinds(members: Sequence[Any]) -> Iterator[str]:
         elif get_origin(one) is dict or _is_struct(one):
             yield "a mapping"
         else:
-            yield _KINDS[one]
+            yield KINDS[one]
 
 
 def _by_type(expected: str, value: object) -> str:
-    if expected == _KINDS[bool] and str(value).lower() in ("no", "n", "off", "0"):
+    if expected == KINDS[bool] and str(value).lower() in ("no", "n", "off", "0"):
         return "false"
-    first = next((kind for kind, said in _KINDS.items() if expected.startswith(said)), str)
+    first = next((kind for kind, said in KINDS.items() if expected.startswith(said)), str)
     return _BY_TYPE.get(first, "text")
 
 
 def _found(value: Any) -> str:
-    kind = next(said for known, said in _KINDS.items() if type(value) is known)
+    kind = next(said for known, said in KINDS.items() if type(value) is known)
     if value is None or isinstance(value, dict | list):
         return kind
     shown = str(value).lower() if isinstance(value, bool) else repr(value)

@@ -121,6 +121,29 @@ def _fields_of(declared: Any) -> dict[str, Field]:
     return found
 
 
+KINDS: Final = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    dict: "a mapping",
+    list: "a list",
+    NoneType: "nothing",
+}
+"""What messages call the types of values."""
+
+
+def is_of(value: object, kind: Any) -> bool:
+    """Whether a plain value is of a plain type: a whole number is a number, and true is not a number."""
+    if kind is Any:
+        return True
+    if isinstance(value, bool) or kind is bool:
+        return isinstance(value, bool) and kind is bool
+    if kind is float:
+        return isinstance(value, int | float)
+    return isinstance(kind, type) and isinstance(value, kind)
+
+
 def fault_of_path(text: str) -> str | None:
     """Why a text cannot name a file or a folder; None where it can."""
     if not text.strip():
