@@ -34,9 +34,9 @@ class Simulated:
         self._feed()
         while self._events:
             self.now, worker = heapq.heappop(self._events)
-            number, _ = self.pending[worker].pop(0)
+            number, took_s = self.pending[worker].pop(0)
             self.done.append((worker, number))
-            self.queues[worker].measure(1)
+            self.queues[worker].measure(1, took_s)
             if self.pending[worker]:
                 self._begin(worker)
             self._feed()

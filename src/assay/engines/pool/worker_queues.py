@@ -69,11 +69,10 @@ class WorkerQueue(Generic[T]):
         """The worker was idle, and begins."""
         self._since = self._clock()
 
-    def measure(self, done: int) -> float:
-        """So many tasks are done since the last time, or since `begin`: how long each took."""
-        now = self._clock()
-        each = (now - self._since) / done
-        self._since = now
+    def measure(self, done: int, took_s: float) -> float:
+        """So many tasks are done, and took so long together: how long each took."""
+        each = took_s / done
+        self._since = self._clock()
         self.cost_s = each if self.cost_s is None else (1 - _WEIGHT) * self.cost_s + _WEIGHT * each
         return each
 
