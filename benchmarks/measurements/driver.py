@@ -98,7 +98,7 @@ def driven(folder: Path, workers: int, pace_s: float = 0.0) -> Stages:
     recorded = folder / "outcomes"
     if not recorded.exists():
         scorer = WorkerScorer(worker_settings(ComparisonOptions(), Limits(), names))
-        recorded.write_bytes(pickle.dumps([scorer(works.task(place)) for place in range(_RECORDED)]))
+        recorded.write_bytes(pickle.dumps([scorer(task) for task in works.tasks(range(_RECORDED))]))
         scorer.close()
     settings = RunSettings(
         cases="cases", predictions="answers", database=database, metrics=names, limits=Limits(), workers=workers
@@ -113,27 +113,41 @@ def driven(folder: Path, workers: int, pace_s: float = 0.0) -> Stages:
 
     with (
         tempfile.TemporaryDirectory() as output,
-        WorkerPool(workers=workers, setup="benchmarks.measurements.driver:replay", argument=(str(recorded), pace_s)) as pool,
+        WorkerPool(
+            workers=workers, setup="benchmarks.measurements.driver:replay", argument=(str(recorded), pace_s)
+        ) as pool,
     ):
         pool.wait_until_ready()
         begun, begun_at = time.process_time(), time.perf_counter()
         execute(job, pool, folder=Path(output, "run"), on_progress=watch)
         ((judged, when),) = judged_at
-        stages.judge_s, stages.store_s, stages.judge_wall_s = judged - begun, time.process_time() - judged, when - begun_at
+        stages.judge_s, stages.store_s, stages.judge_wall_s = (
+            judged - begun,
+            time.process_time() - judged,
+            when - begun_at,
+        )
     return stages
 
 
 def main(setup: Setup) -> dict[str, float]:
     import sys
+
     found = {}
     with tempfile.TemporaryDirectory() as name:
         pace = float(sys.argv[1])
         for cases in map(int, sys.argv[2:]):
-            folder = Path(name, str(cases)); folder.mkdir()
+            folder = Path(name, str(cases))
+            folder.mkdir()
             make_benchmark(folder, cases)
             s = driven(folder, WORKERS, pace)
-            print(cases, {k: round(1000 * getattr(s, k) / cases, 4) for k in s.__struct_fields__}, round(1000*s.whole_s/cases,4), own_peak_mb())
+            print(
+                cases,
+                {k: round(1000 * getattr(s, k) / cases, 4) for k in s.__struct_fields__},
+                round(1000 * s.whole_s / cases, 4),
+                own_peak_mb(),
+            )
     return found
+
 
 if __name__ == "__main__":
     main(Setup())

@@ -351,7 +351,7 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
         judge = make_judge("match", "results_match", "bird_ex", limits=Limits(comparison_timeout_s=limit_s))
         line = judge(Work(case=case, prediction=prediction, url=url))
         assert isinstance(line, bytes)
-        evidence = decode_evidence(Summarizer().received(line)[0])
+        evidence = decode_evidence(next(Summarizer().received([line]))[0])
         if evidence.scores[2].value is not None:
             break
     assert evidence.outcome == "unscored"
@@ -378,7 +378,7 @@ def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
     def judged() -> Any:
         line = make_judge(*metrics, limits=Limits())(task)
         assert isinstance(line, bytes)
-        evidence = decode_evidence(Summarizer().received(line)[0])
+        evidence = decode_evidence(next(Summarizer().received([line]))[0])
         times = {"wall_time_s": None}
         golds = tuple(replace(gold, **times) for gold in evidence.gold_executions)
         predicted = evidence.predicted_execution
@@ -430,7 +430,7 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
         judge = make_judge("match", "results_match", "bird_ex", limits=Limits(comparison_timeout_s=limit_s))
         line = judge(Work(case=case, prediction=Prediction(case_id="heavy", query=heavy), url=url))
         assert isinstance(line, bytes)
-        evidence = decode_evidence(Summarizer().received(line)[0])
+        evidence = decode_evidence(next(Summarizer().received([line]))[0])
         if evidence.scores[2].value is not None and (gold_too or evidence.outcome == "incorrect"):
             break
     assert is_final_answer(summarized(evidence))

@@ -205,7 +205,7 @@ def test_a_node_does_batches_on_its_own_copy_of_a_database(
         found = _taken(node, 6)
     finally:
         node.close()
-    scored = [Summarizer().received(line) for _, line in sorted(found.items()) if isinstance(line, bytes)]
+    scored = [*Summarizer().received([line for _, line in sorted(found.items()) if isinstance(line, bytes)])]
     outcomes = [decode_evidence(line).outcome for line, _ in scored]
     assert [summary.outcome for _, summary in scored] == outcomes
     assert outcomes == ["correct", "incorrect", "correct", "incorrect"]

@@ -155,7 +155,7 @@ def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
         raise AssayError(f"checking failed: {outcome.message}")
     match outcome.outcome:
         case bytes() as scored:
-            return decode_evidence(Summarizer().received(scored)[0]), Executions()
+            return decode_evidence(next(Summarizer().received([scored]))[0]), Executions()
         case CaseOutcome(evidence=line, executions=executions):
             return decode_evidence(line), executions
         case other:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -31,12 +31,14 @@ class Summarizer:
         found = summary_of(evidence)
         return self._shared(found, self._known.setdefault(found.scores, found.scores))
 
-    def received(self, scored: bytes) -> tuple[bytes, CaseSummary]:
-        """The line and the summary of a case `with_summary`."""
-        line, scores, rest = scored.split(b"\n")
-        if scores not in self._known:
-            self._known[scores] = decode_value(scores, tuple[Score, ...])
-        return line, self._shared(decode_value(rest, CaseSummary), self._known[scores])
+    def received(self, scored: Sequence[bytes]) -> Iterator[tuple[bytes, CaseSummary]]:
+        """The line and the summary of each case `with_summary`."""
+        parts = [case.split(b"\n") for case in scored]
+        summaries = decode_value(b"[%s]" % b",".join([rest for _, _, rest in parts]), list[CaseSummary])
+        for (line, scores, _), summary in zip(parts, summaries, strict=True):
+            if scores not in self._known:
+                self._known[scores] = decode_value(scores, tuple[Score, ...])
+            yield line, self._shared(summary, self._known[scores])
 
     def _shared(self, summary: CaseSummary, scores: tuple[Score, ...]) -> CaseSummary:
         """The summary, with parts of earlier summaries in place of equal ones."""

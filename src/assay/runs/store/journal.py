@@ -104,22 +104,25 @@ class Journal:
 
     def append(self, digest: str, content: bytes) -> int:
         """Write one finished case, and return where its content begins. Raises RunError where the disk is full."""
-        start = self.put(digest, content)
+        (start,) = self.put([(digest, content)])
         self.flush()
         return start
 
-    def put(self, digest: str, content: bytes) -> int:
-        """As `append`, but written by the next `flush`, together with all that was put before it."""
-        line = line_of(digest, content, _CONTENTS[self.path.name])
-        self._waiting.append(line)
-        self._size += len(line)
-        self._sum = crc32(line, self._sum)
-        return self._size - len(content) - len(_END)
-
-    @property
-    def waits(self) -> bool:
-        """Whether anything was put and is not written."""
-        return bool(self._waiting)
+    def put(self, cases: Iterable[tuple[str, bytes]]) -> list[int]:
+        """As `append` for several cases, but written by the next `flush`, together with all that was put before."""
+        kind, size = _CONTENTS[self.path.name], self._size
+        lines: list[bytes] = []
+        starts: list[int] = []
+        for digest, content in cases:
+            line = line_of(digest, content, kind)
+            lines.append(line)
+            size += len(line)
+            starts.append(size - len(content) - len(_END))
+        block = b"".join(lines)
+        self._waiting.append(block)
+        self._size = size
+        self._sum = crc32(block, self._sum)
+        return starts
 
     def flush(self) -> None:
         """Write what was put. Raises RunError where the disk is full."""
