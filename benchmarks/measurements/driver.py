@@ -60,8 +60,8 @@ def replay(argument: tuple[str, float]) -> Callable[[object], object]:
 
 def renamed(outcome: object, old: bytes, new: bytes) -> object:
     """An outcome as of another case."""
-    assert isinstance(outcome, bytes)
-    return outcome.replace(old, new)
+    assert isinstance(outcome, tuple)
+    return tuple([part.replace(old, new) for part in outcome])
 
 
 class Stages(Struct, kw_only=True):

@@ -119,7 +119,7 @@ class _Outcomes:
         with self._lock:
             self._ends.append(end)
             self._took_s += took_s
-            self._bytes += sum(len(part) for part in end[1:] if isinstance(part, bytes))
+            self._bytes += _size(end)
         if self._bytes > _LARGE_BYTES or len(self._ends) >= _MOST_ENDS:
             self.send()
         elif not self._some.is_set():
@@ -154,12 +154,22 @@ def _run(function: Callable[[object], object], task_id: int, payload: object) ->
     """What came of a task, as in `wire.ENDED`."""
     try:
         outcome = function(payload)
-        return (task_id, outcome) if type(outcome) is bytes else (task_id, None, pickle.dumps(outcome, 5))
+        return (task_id, outcome) if _is_bytes(outcome) else (task_id, None, pickle.dumps(outcome, 5))
     except MemoryError:
         kind, message = "out_of_memory", "the worker process reached its memory limit"
     except Exception as error:  # noqa: BLE001 - the per-case boundary: one task's trouble must not end the others
         kind, message = "error", f"{type(error).__name__}: {error}"
     return task_id, None, kind, message
+
+
+def _is_bytes(outcome: object) -> bool:
+    """Whether it is bytes, or a tuple of nothing else."""
+    return type(outcome) is bytes or (type(outcome) is tuple and all(type(part) is bytes for part in outcome))
+
+
+def _size(end: object) -> int:
+    """The length of all bytes in what came of a task."""
+    return sum(map(_size, end)) if isinstance(end, tuple) else len(end) if isinstance(end, bytes) else 0
 
 
 def _take_pipes() -> tuple[int, int]:

@@ -21,7 +21,7 @@ _SHARE = 0.02
 """The part of the queue's time so far that a slice may take: the fewer messages, the less the parent is woken."""
 _FIRST = 4
 """Tasks of a batch to send before any of it was measured. Then at most twice as many as before: some may be slow."""
-_MOST = 64
+_MOST = 192
 _SLOW_S = 0.02
 """From this cost on a task is sent when nothing is pending: the way of a message takes much less."""
 _WORTH_S = 0.005

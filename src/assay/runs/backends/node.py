@@ -158,13 +158,13 @@ class Node:
             shared = True
             while not self._closed:
                 for outcome in self._pool.run(self._given(shared=shared), shared=shared):
-                    found = outcome.outcome if isinstance(outcome, TaskDone) else b""
+                    found = outcome.outcome if isinstance(outcome, TaskDone) else ()
                     with self._change:
                         self._change.wait_for(
                             lambda: self._waiting_bytes < _MOST_WAITING_BYTES or self._dropping or self._closed
                         )
                         self._waiting.append(outcome)
-                        self._waiting_bytes += len(found) if isinstance(found, bytes) else _OTHER_BYTES
+                        self._waiting_bytes += sum(map(len, found)) if isinstance(found, tuple) else _OTHER_BYTES
                         if len(self._waiting) in (1, _ENOUGH):
                             self._change.notify_all()
                 shared = not shared

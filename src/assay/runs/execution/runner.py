@@ -13,7 +13,7 @@ from assay.errors import AssayError, RunError
 from assay.model import CaseSummary, Evidence, Failure, Prediction, Score, Verdict
 from assay.platform.spool import Spool
 from assay.ports import Backend, QueryRequest, Task, TaskDone, TaskLost
-from assay.runs.aggregate.summarize import Summarizer, with_summary
+from assay.runs.aggregate.summarize import Scored, Summarizer, with_summary
 from assay.runs.execution.asking import ResponseStream
 from assay.runs.execution.first_cases import FirstCases
 from assay.runs.execution.interruption import is_stopping
@@ -232,9 +232,10 @@ class CaseRunner:
         def take_in() -> None:
             outcomes = arrived.copy()
             arrived.clear()
+            scored = [self._scored(outcome) for outcome in outcomes]
+            summaries = self._summarizer.received(scored)
             cases: list[tuple[int, bytes, CaseSummary]] = []
-            scored = self._summarizer.received([self._scored(outcome) for outcome in outcomes])
-            for outcome, (line, summary) in zip(outcomes, scored, strict=True):
+            for outcome, (line, _, _), summary in zip(outcomes, scored, summaries, strict=True):
                 place = outcome.task_id
                 left.done(self.works.url(place).text, outcome.took_s if isinstance(outcome, TaskDone) else 0.0)
                 if is_kept(place, summary):
@@ -251,16 +252,16 @@ class CaseRunner:
         finally:
             take_in()
 
-    def _scored(self, outcome: TaskDone | TaskLost) -> bytes:
-        """The line and the summary of a case, as `with_summary` gives them."""
-        if isinstance(outcome, TaskDone) and isinstance(scored := outcome.outcome, bytes):
-            return scored
-        work = self.works[outcome.task_id]
+    def _scored(self, outcome: TaskDone | TaskLost) -> Scored:
         if isinstance(outcome, TaskLost):
-            return with_summary(encode_evidence(_lost(self.job, work, outcome)))
-        if isinstance(scored, CaseOutcome):
-            return with_summary(_with_local_scores(self.job, work, scored))
-        raise AssayError(f"a worker answered with {type(scored).__name__} where a line of evidence belongs")
+            return with_summary(encode_evidence(_lost(self.job, self.works[outcome.task_id], outcome)))
+        match outcome.outcome:
+            case (bytes() as line, bytes() as scores, bytes() as rest):
+                return line, scores, rest
+            case CaseOutcome() as scored:
+                return with_summary(_with_local_scores(self.job, self.works[outcome.task_id], scored))
+            case other:
+                raise AssayError(f"a worker answered with {type(other).__name__} where a line of evidence belongs")
 
     def _tasks(self, places: Sequence[int], attempt: int) -> list[Task]:
         url, metrics = self.works.url, self.job.local_metrics
