@@ -51,7 +51,7 @@ class Summarizer:
         once = self._known.setdefault
         for name in _SHARED_IF_CORRECT if summary.outcome == "correct" else _SHARED:
             part = getattr(summary, name)
-            if part and (known := once(part, part)) is not part:
+            if part is not None and (known := once(part, part)) is not part:
                 force_setattr(summary, name, known)
         force_setattr(summary, "scores", scores)
         return summary
