@@ -15,7 +15,7 @@ import pickle
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from types import TracebackType
@@ -222,7 +222,10 @@ class WorkerPool:
         )
 
     def _drive(self, source: Source[Task]) -> Iterator[TaskDone | TaskLost]:
-        while self._feed(source):
+        heard: set[WorkerProcess[Task]] = set()
+        """The workers that said something since they were last fed."""
+        while self._feed(source, heard):
+            heard.clear()
             for event in self._arrived():
                 if self._closed:
                     raise UsageError("this pool was closed while it ran")
@@ -230,6 +233,7 @@ class WorkerPool:
                     event()
                     continue
                 worker, frames = event
+                heard.add(worker)
                 for frame in frames:
                     yield from self._receive(worker, frame)
                 if not frames and worker in self._workers:
@@ -244,11 +248,13 @@ class WorkerPool:
                 events.append(self._events.get_nowait())
         return events
 
-    def _feed(self, source: Source[Task]) -> bool:
-        """Give each free worker a batch. Return False when everything is done."""
+    def _feed(self, source: Source[Task], heard: Collection[WorkerProcess[Task]]) -> bool:
+        """Give each worker that may need some its next tasks. Return False when everything is done."""
         busy = False
         for worker in tuple(self._workers):
-            if tasks := self._next_of(worker, source):
+            if worker.pending and worker not in heard:
+                busy = True
+            elif tasks := self._next_of(worker, source):
                 if not worker.pending and not worker.alive:  # the worker ended while idle: no task is to blame
                     worker.reap()
                     worker = self._heir(worker)  # noqa: PLW2901
@@ -257,7 +263,9 @@ class WorkerPool:
                 worker.pending.extend(tasks)
                 payloads = pickle.dumps([task.payload for task in tasks], 5)
                 worker.send(pickle.dumps(([task.id for task in tasks], self._losses, payloads), 5))
-            busy = busy or bool(worker.pending)
+                busy = True
+            else:
+                busy = busy or bool(worker.pending)
         return busy or (source.dry and not self._winding_up)
 
     def _next_of(self, worker: WorkerProcess[Task], source: Source[Task]) -> deque[Task]:
