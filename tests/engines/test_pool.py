@@ -102,6 +102,12 @@ def test_large_payloads_and_outcomes_pass_whole(pool: WorkerPool) -> None:
     assert all(value(outcome)[1] == data for outcome in outcomes.values())  # type: ignore[index]
 
 
+def test_outcomes_of_every_kind_come_back_as_they_were(pool: WorkerPool) -> None:
+    kinds = [b"", b"bytes", (b"two", b"parts"), (), (b"bytes", "and text"), (b"nested", (b"tuple",)), None, [b"list"]]
+    outcomes = run(pool, [("return", kind) for kind in kinds] * 3)
+    assert [value(outcome) for _, outcome in sorted(outcomes.items())] == kinds * 3
+
+
 def test_a_task_that_raises_loses_only_itself(pool: WorkerPool) -> None:
     outcomes = run(pool, [("raise", "no luck"), ("echo", 1), ("unpicklable", None), ("echo", 2)])
     assert outcomes[0] == TaskLost(0, "error", "ValueError: no luck")

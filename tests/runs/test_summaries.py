@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.model import Case, Evidence, Prediction, Score, Verdict
-from assay.runs.aggregate.summarize import Summarizer, with_summary
+from assay.runs.aggregate.summarize import Scored, Summarizer, with_summary
 from assay.runs.store.codec import decode_evidence, encode_evidence, encode_value, identity_of
 from assay.runs.store.journal import read_lines
 from many_cases import each
@@ -97,3 +97,19 @@ def test_an_identity_is_the_encoding_without_unused_later_fields(case: Case, pre
         for unused in LATER_FIELDS:
             expected = expected.replace(unused, b"")
         assert identity_of(value) == expected
+
+
+def test_a_run_keeps_one_object_for_all_that_have_no_flags() -> None:
+    first, second = Summarizer().received([_scored("a"), _scored("b")])
+    assert first.flags == frozenset()
+    assert first.flags is second.flags
+
+
+def _scored(case_id: str) -> Scored:
+    evidence = Evidence(
+        case=Case(id=case_id, question="?", golds=("SELECT 1",)),
+        prediction=Prediction(case_id=case_id, query="SELECT 1"),
+        verdict=Verdict(outcome="correct", reason="all 1 rows match"),
+        scores=(Score(metric="match", value=1.0),),
+    )
+    return with_summary(encode_evidence(evidence), evidence)
