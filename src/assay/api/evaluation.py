@@ -166,7 +166,7 @@ def evaluate(
             engine's queries on: in schemas of new names, which are dropped at the end; nothing else on it is touched.
         on_cases: called with the cases once they are read, before anything is executed and before a live
             system is asked; an exception from it ends the evaluation.
-        on_progress: called with the progress after each case.
+        on_progress: called with the progress as cases finish; fast cases are reported several at a time.
 
     Raises:
         InputError: a file, column, URL, database or name cannot be used. Nothing was written then.
