@@ -24,7 +24,7 @@ import duckdb
 
 import assay
 from assay.model import Limits
-from benchmarks.frame import Setup
+from benchmarks.frame import Setup, descendants
 
 _ROUND = 200
 _CASES = 20_000
@@ -62,7 +62,7 @@ class Held:
         status = Path("/proc/self/status").read_text().splitlines()
         return cls(
             handles=len(os.listdir("/proc/self/fd")),
-            processes=len(_children()),
+            processes=len(descendants(os.getpid())),
             threads=threading.active_count(),
             temporary_files=len(os.listdir(tempfile.gettempdir())),
             memory_mb=next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS")),
@@ -158,8 +158,9 @@ def _round(folder: Path, number: int, chance: random.Random, fault: str | None) 
         struck = True
         if fault == "interrupt":
             raise KeyboardInterrupt
-        for child in _children()[:1]:
-            os.kill(child, signal.SIGKILL)
+        if below := descendants(os.getpid()):
+            with suppress(ProcessLookupError):
+                os.kill(chance.choice(below), signal.SIGKILL)
 
     with suppress(KeyboardInterrupt):
         run = assay.evaluate(
@@ -182,14 +183,6 @@ _KINDS = ("sqlite", "duckdb", "sqlite")
 
 def _query(chance: random.Random) -> str:
     return chance.choice(_QUERIES).format(n=chance.randrange(500))
-
-
-def _children() -> list[int]:
-    found: list[int] = []
-    for task in os.listdir("/proc/self/task"):
-        with suppress(OSError):
-            found += map(int, Path(f"/proc/self/task/{task}/children").read_text().split())
-    return found
 
 
 def full(_: Setup) -> dict[str, float]:

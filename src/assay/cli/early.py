@@ -16,12 +16,13 @@ def start_workers(arguments: Sequence[str]) -> None:
     if any(one.partition("=")[0] in _ASKS_FIRST for one in arguments):
         return
     from assay.engines.pool.spawn import default_workers, start_ahead
-    from assay.runs import SETUP
+    from assay.runs import PLAIN_SETUP, SETUP
 
     wanted = _number_after("--workers", arguments)
     # One pair takes one. How many outputs LLMSQL's verb gets is not known yet: few are judged before a second starts.
     count = 1 if arguments[0] in ("llmsql", "check") else default_workers()
-    start_ahead(count if wanted is None else min(count, wanted), SETUP)
+    setup = PLAIN_SETUP if arguments[0] == "llmsql" else SETUP
+    start_ahead(count if wanted is None else min(count, wanted), setup)
 
 
 def _number_after(flag: str, arguments: Sequence[str]) -> int | None:

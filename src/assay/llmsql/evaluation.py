@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.engines.pool.spawn import default_workers, dismiss_ahead, start_ahead
 from assay.llmsql.benchmark_files import DEFAULT_VERSION, DEFAULT_WORKDIR
-from assay.runs import SETUP
+from assay.runs import PLAIN_SETUP
 from assay.sdmx.gc_pause import collector_paused
 
 
@@ -53,7 +53,7 @@ def evaluate(
         UsageError: the arguments do not go together.
     """
     # Its worker imports what it needs while this process does.
-    start_ahead(min(1, default_workers() if workers is None else workers), SETUP)
+    start_ahead(min(1, default_workers() if workers is None else workers), PLAIN_SETUP)
     try:
         return _evaluated(
             outputs,
