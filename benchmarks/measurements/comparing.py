@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from assay import registry
-from assay.comparison import compare
+from assay.comparison.compare import compare
 from assay.engines.duckdb import DuckdbEngine
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Limits, Prediction, Result, Row
 from assay.ports import Executions

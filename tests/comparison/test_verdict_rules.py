@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from uuid import UUID
 
-from assay.comparison import Answer, compare
+from assay.comparison.answer import Answer
+from assay.comparison.compare import compare
 from assay.model import Cell, Comparison, ComparisonOptions, Result
 from many_cases import each
 

@@ -9,8 +9,8 @@ from math import comb, prod
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.comparison import Answer, compare
-from assay.comparison.answer import Segment
+from assay.comparison.answer import Answer, Segment
+from assay.comparison.compare import compare
 from assay.model import ComparisonOptions, Result, Row
 from assay.scoring.queries.context import ExecutionContext
 from assay.scoring.queries.tie_detection import answers_with_ties

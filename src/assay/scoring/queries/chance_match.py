@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.comparison import Answer, compare
+from assay.comparison.answer import Answer
+from assay.comparison.compare import compare
 from assay.model import Comparison, ComparisonOptions, Flag, Result, Row
 from assay.scoring.queries.any_row_choices import choices, other_results, with_rows
 from assay.scoring.queries.comparing import Compared

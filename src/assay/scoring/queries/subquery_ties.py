@@ -11,7 +11,7 @@ from itertools import combinations, islice, product
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.comparison import Answer
+from assay.comparison.answer import Answer
 from assay.model import Ambiguity, Result, Row
 from assay.scoring.queries.any_row_choices import other_rows
 from assay.scoring.queries.context import ExecutionContext
