@@ -77,16 +77,16 @@ def true_ones() -> Iterator[None]:
         spawn.starter_of = before
 
 
-def starter(setup: str) -> spawn.Starter:
+def starter(setup: str, *, alone: bool = False) -> spawn.Starter:
     """Starts workers through this process's server, where that gives the same as `true_starter`."""
     there = server()
-    return starter_at(there.address, there.early, setup)
+    return starter_at(there.address, there.early, setup, alone=alone)
 
 
-def starter_at(address: str, known: Mapping[str, str], setup: str) -> spawn.Starter:
+def starter_at(address: str, known: Mapping[str, str], setup: str, *, alone: bool = False) -> spawn.Starter:
     """Starts workers through the server at this address, which was started with such an environment."""
     if not sys.executable or _bootstrap != spawn._BOOTSTRAP or forking.early(memory.environment()) != known:
-        return true_starter(setup)
+        return true_starter(setup, alone=alone)
     return Served(address, setup)
 
 

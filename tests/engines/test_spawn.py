@@ -143,7 +143,7 @@ def test_only_a_command_that_will_surely_need_them_starts_workers_ahead(
 ) -> None:
     monkeypatch.setattr(spawn, "default_workers", lambda: 2)
     told: list[tuple[int, str]] = []
-    monkeypatch.setattr(spawn, "start_ahead", lambda count, setup: told.append((count, setup)))
+    monkeypatch.setattr(spawn, "start_ahead", lambda count, setup, alone: told.append((count, setup)))
     early.start_workers(arguments.split())
     assert sum(number for number, _ in told) == count
     assert {Path(setup.partition(":")[0]).name for _, setup in told} <= {"assay.runs.workers.scoring_worker"}

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from assay.engines.pool import memory, wire
-from assay.engines.pool.template import ForkedProcess, Template, can_fork
+from assay.engines.pool.template import ForkedProcess, Template, can_fork, fork_here
 from assay.errors import AssayError
 
 _MOST_WORKERS = 8
@@ -107,9 +107,9 @@ class Interpreters:
 class Forks:
     """Forks each worker from a process that has imported for all of them."""
 
-    def __init__(self, setup: str) -> None:
+    def __init__(self, setup: str, *, alone: bool = False) -> None:
         self._setup = setup
-        self._template = self._open()
+        self._template = Template(lambda control: fork_here(control, setup)) if alone else self._open()
 
     def prepare(self, count: int) -> None:
         """Do nothing: the template imports already."""
@@ -133,12 +133,15 @@ _ahead: list[tuple[object, Starter]] = []
 """What was started ahead: at most one."""
 
 
-def start_ahead(count: int, setup: str) -> None:
-    """Start what a pool of so many workers with this ``setup`` (``module:function``) will take."""
+def start_ahead(count: int, setup: str, *, alone: bool = False) -> None:
+    """Start what a pool of so many workers with this ``setup`` (``module:function``) will take.
+
+    ``alone``: this process has one thread and has written nothing, so that it may be forked itself.
+    """
     dismiss_ahead()
     if count:
         atexit.register(dismiss_ahead)
-        starter = starter_of(setup)
+        starter = starter_of(setup, alone=alone)
         starter.prepare(count)
         _ahead.append((_key(setup), starter))
 
@@ -163,9 +166,9 @@ def _key(setup: str) -> tuple[Any, ...]:
     return os.getpid(), setup, tuple(sys.path), os.getcwd(), dict(os.environ)
 
 
-def starter_of(setup: str) -> Starter:
-    """What starts workers on this machine for ``setup``."""
-    return Forks(setup) if can_fork() else Interpreters(setup)
+def starter_of(setup: str, *, alone: bool = False) -> Starter:
+    """What starts workers on this machine for ``setup``; see `start_ahead`."""
+    return Forks(setup, alone=alone) if can_fork() else Interpreters(setup)
 
 
 def default_workers() -> int:

@@ -24,6 +24,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import IO
 
+from assay.engines.pool import memory
+
 _PACKET_BYTES = 64
 _FORK = b"fork"
 _UNKNOWN = -signal.SIGKILL if sys.platform != "win32" else 1
@@ -44,8 +46,8 @@ def can_fork() -> bool:
 class Template:
     """The parent's handle on a template process. May be used from any thread."""
 
-    def __init__(self, start: Callable[[int], subprocess.Popen[bytes]]) -> None:
-        """``start`` starts an interpreter that calls `main` with the descriptor that it is given."""
+    def __init__(self, start: Callable[[int], subprocess.Popen[bytes] | Fork]) -> None:
+        """``start`` starts a process that calls `main` with the descriptor that it is given."""
         ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with its:
             self._process = start(its.fileno())
@@ -104,6 +106,39 @@ class Template:
             return number
 
 
+class Fork:
+    """A fork of this process that calls a function, as far as `subprocess.Popen` is used of one."""
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        """This process must have no other thread, and nothing in its streams' buffers."""
+        self.returncode: int | None = None
+        self.pid = os.fork()
+        if not self.pid:
+            try:
+                function()
+            finally:
+                os._exit(1)
+
+    def poll(self) -> int | None:
+        """The exit status; None while it runs."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def wait(self) -> int:
+        """Wait for its end."""
+        if self.returncode is None:
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.returncode
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
 class ForkedProcess:
     """A worker that a template forked, as far as `subprocess.Popen` is used of one. May be used from any thread."""
 
@@ -157,6 +192,27 @@ class ForkedProcess:
                 pid = int(self._template.reply(self._number) or 0)
                 self._known = (pid, os.pidfd_open(pid) if pid else -1)
             return self._known
+
+
+def fork_here(control: int, setup: str) -> Fork:
+    """A template that is a fork of this process, and shares what that has imported."""
+    return Fork(lambda: _become_template(control, setup))
+
+
+def _become_template(control: int, setup: str) -> None:
+    """Have what an interpreter of its own would have had, and begin."""
+    gc.disable()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1):
+        os.dup2(nothing, descriptor)
+    for descriptor in map(int, os.listdir("/proc/self/fd")):
+        if descriptor > 2 and descriptor != control:
+            with contextlib.suppress(OSError):  # it listed the folder
+                os.close(descriptor)
+    del sys.argv[1:]
+    memory.take_environment()
+    main(control, setup)
 
 
 def main(control: int, setup: str) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from assay.engines.execution_cache.cache import ExecutionCache
 from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
@@ -127,12 +126,17 @@ class WorkerScorer:
     def _make_executor(self, attempt: int, *, of_gold: bool = False) -> Executor:
         folder = self._settings.execution_cache
         limits = self._settings.limits.of_gold if of_gold else self._settings.limits
+        shared = None
+        if folder is not None:
+            from assay.engines.execution_cache.cache import ExecutionCache  # it knows time zones, which take a while
+
+            shared = ExecutionCache(folder, limits)
         return Executor(
             engines=self._settings.engines,
             limits=limits,
             cache=ByteCache(self._settings.cache_bytes // (2 if self._golds_apart else 1)),
             attempt=attempt + _GOLDS * of_gold,
-            shared=None if folder is None else ExecutionCache(folder, limits),
+            shared=shared,
         )
 
     def _make_scorer(self, executor: Executor, golds: Executor | None = None) -> QueryScorer:
