@@ -39,11 +39,26 @@ MEASUREMENTS: tuple[Measurement, ...] = (
                 name="spider.evaluation",
                 what="judging and looking for causes, against executing each distinct query once in one process",
                 unit="times",
-                bound=1.8,
+                bound=3.5,
             ),
-            Line(name="spider.metrics", what="the same without looking for causes", unit="times"),
-            Line(name="spider.process", what="`assay run`, the whole process", unit="s", bound=0.7),
-            Line(name="spider.process_cpu", what="the same, processor time of all its processes", unit="s"),
+            Line(name="spider.metrics", what="the same without looking for causes", unit="times", bound=1.8),
+        ),
+    ),
+    Measurement(
+        name="command",
+        title="`assay run` on the same, the whole process, against a script that executes and compares sets of rows",
+        run=_lazily("spider:whole_command"),
+        lines=(
+            Line(name="command.wall", what="`assay run`", unit="s", bound=0.85),
+            Line(name="command.cpu", what="processor time of all its processes", unit="s", bound=1.5),
+            Line(name="command.script_wall", what="against the script", unit="times", bound=4.5),
+            Line(name="command.script_cpu", what="against the script, in processor time", unit="times", bound=8),
+            Line(
+                name="command.one_case",
+                what="a run of one case (imports, starts, its report), of the processor time of the whole",
+                unit="%",
+                bound=8,
+            ),
         ),
     ),
     Measurement(
@@ -51,8 +66,8 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         title="One case of Spider's development set in one worker, causes included",
         run=_lazily("spider:by_outcome"),
         lines=(
-            Line(name="outcome.correct", what="processor time for a correct answer", unit="ms"),
-            Line(name="outcome.incorrect", what="processor time for an incorrect answer", unit="ms", bound=6),
+            Line(name="outcome.correct", what="processor time for a correct answer", unit="ms", bound=0.4),
+            Line(name="outcome.incorrect", what="processor time for an incorrect answer", unit="ms", bound=4),
         ),
     ),
     Measurement(
@@ -62,6 +77,27 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         lines=(
             Line(name="spider.calls", what="calls of functions per case", unit="calls"),
             Line(name="spider.allocated", what="memory of Python's objects at most, 300 cases", unit="MiB"),
+        ),
+    ),
+    Measurement(
+        name="instructions",
+        title="Instructions of the processor for one case in one process, causes included, counted by valgrind",
+        run=_lazily("instructions:of_cases"),
+        heavy=True,
+        lines=(
+            Line(name="instructions.correct", what="a correct answer", unit="million"),
+            Line(name="instructions.incorrect", what="an incorrect answer", unit="million"),
+        ),
+    ),
+    Measurement(
+        name="row-instructions",
+        title="Instructions of comparing two results of 100,000 x 5, against those of comparing sets",
+        run=_lazily("instructions:of_comparisons"),
+        heavy=True,
+        lines=(
+            Line(name="instructions.shuffled", what="shuffled", unit="times"),
+            Line(name="instructions.swapped", what="two columns swapped", unit="times"),
+            Line(name="instructions.noisy", what="the noise of floats in a column", unit="times"),
         ),
     ),
     Measurement(

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks import llmsql, tables
 from benchmarks.frame import NotHere, Setup, assay, seconds
-from benchmarks.measurements.spider import folder_of, inputs_of
+from benchmarks.measurements.spider import command_of, files_of, folder_of, inputs_of
 
 
 def _peer(setup: Setup, name: str, what: str) -> str:
@@ -73,7 +73,8 @@ def against_datacompy(setup: Setup) -> dict[str, float]:
 
 def _against_script(setup: Setup, name: str) -> dict[str, float]:
     command = _peer(setup, name, "COMMAND with {gold}, {predictions}, {json}, {databases}: the benchmark's own script")
-    inputs, _, ours = inputs_of(setup)
+    inputs, _ = inputs_of(setup)
+    ours = command_of(setup, *files_of(setup))
     with tempfile.TemporaryDirectory() as folder:
         gold, predictions, as_json = (Path(folder) / file for file in ("gold.sql", "predicted.sql", "predicted.json"))
         pairs = list(zip(inputs.cases, inputs.predictions, strict=True))
@@ -90,7 +91,7 @@ def _against_script(setup: Setup, name: str) -> dict[str, float]:
         measured = []
         for number in range(setup.rounds):
             other_s = seconds(lambda: subprocess.run(filled, check=True, stdout=subprocess.DEVNULL))
-            measured.append(assay(*ours, "-q", "-o", Path(folder) / f"run{number}").wall_s / other_s)
+            measured.append(assay(*ours, "-o", Path(folder) / f"run{number}").wall_s / other_s)
     return {f"{name}.script": statistics.median(measured)}
 
 
