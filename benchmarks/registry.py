@@ -291,6 +291,15 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         ),
     ),
     Measurement(
+        name="busy",
+        title="Spider's development set three times beside eight busy processes",
+        run=_lazily("soak:beside_busy_processes"),
+        heavy=True,
+        lines=(
+            Line(name="busy.differ", what="verdicts, scores and causes unlike a quiet run's", unit="cases", bound=0),
+        ),
+    ),
+    Measurement(
         name="llmsql",
         title="LLMSQL's evaluation, 16,000 questions over 5,000 tables, against its package",
         run=_lazily("peers:against_llmsql"),
