@@ -235,6 +235,23 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         ),
     ),
     Measurement(
+        name="driver",
+        title="The driver alone: 15 workers that replay outcomes, a millisecond each, in processor time of the driver",
+        run=_lazily("driver:bound"),
+        heavy=True,
+        lines=(
+            Line(name="driver.fast", what="20,680 cases, per case", unit="ms", bound=0.1),
+            Line(name="driver.fast_judging", what="the same, while workers are at work", unit="ms", bound=0.03),
+            Line(name="driver.fast_bound", what="the least that they take with any number of cores", unit="s"),
+            Line(name="driver.large", what="100,000 cases, per case", unit="ms", bound=0.09),
+            Line(name="driver.large_judging", what="the same, while workers are at work", unit="ms", bound=0.03),
+            Line(
+                name="driver.large_bound", what="the least that they take with any number of cores", unit="s", bound=15
+            ),
+            Line(name="driver.memory", what="memory, against 1,000 cases", unit="times"),
+        ),
+    ),
+    Measurement(
         name="reading",
         title="A stored run of 100,000 cases: reading it and writing its reports, each a process, in processor time",
         run=_lazily("reading:reading"),

@@ -92,9 +92,9 @@ def test_the_answers_of_any_number_of_golds_stay_within_the_workers_room(
     for number in range(20):
         case = Case(id=str(number), question="q", golds=(gold(number),))
         for query in (gold(number).replace("a % 97", "1"), f"{gold(number)}, b"):
-            line = judge(Work(case=case, prediction=Prediction(case_id=case.id, query=query), url=url))
-            assert isinstance(line, bytes)
-            assert b'"outcome":"unscored"' not in line
+            scored = judge(Work(case=case, prediction=Prediction(case_id=case.id, query=query), url=url))
+            assert isinstance(scored, tuple)
+            assert b'"outcome":"unscored"' not in scored[0]
             assert all(cache.held_bytes <= room for cache in made)
     [cache] = [cache for cache in made if len(cache)]
     assert room / 2 < cache.held_bytes
@@ -113,7 +113,7 @@ def test_a_worker_with_little_memory_scores_all_of_many_large_ordered_golds(url:
     with make_pool(ComparisonOptions(), limits, ["match"], 1) as pool:
         done = list(pool.run([tasks]))
         assert pool.restarts == 0
-    assert all(isinstance(one, TaskDone) and b'"outcome":"correct"' in bytes(one.outcome) for one in done)  # type: ignore[call-overload]
+    assert all(isinstance(one, TaskDone) and b'"outcome":"correct"' in one.outcome[0] for one in done)  # type: ignore[index]
 
 
 def _memory_of(make: Any) -> int:
@@ -343,15 +343,14 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
 
     case = Case(id="slow", question="q", golds=("SELECT a, b FROM t WHERE a < 3",))
     monkeypatch.setattr("assay.scoring.queries.gold_answers.compare", endless)
-    from assay.runs.aggregate.summarize import Summarizer
     from assay.runs.store.codec import decode_evidence
 
     prediction = Prediction(case_id="slow", query="SELECT a, b FROM t WHERE 3 > a")
     for limit_s in LIMITS_S:
         judge = make_judge("match", "results_match", "bird_ex", limits=Limits(comparison_timeout_s=limit_s))
-        line = judge(Work(case=case, prediction=prediction, url=url))
-        assert isinstance(line, bytes)
-        evidence = decode_evidence(Summarizer().received(line)[0])
+        scored = judge(Work(case=case, prediction=prediction, url=url))
+        assert isinstance(scored, tuple)
+        evidence = decode_evidence(scored[0])
         if evidence.scores[2].value is not None:
             break
     assert evidence.outcome == "unscored"
@@ -366,7 +365,6 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
 def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
     url: DatabaseUrl, monkeypatch: pytest.MonkeyPatch, make_judge: Callable[..., WorkerScorer], query: str
 ) -> None:
-    from assay.runs.aggregate.summarize import Summarizer
     from assay.runs.store.codec import decode_evidence
     from assay.scoring.queries.metric_scores import MetricScorer
 
@@ -376,9 +374,9 @@ def test_what_takes_too_long_in_one_go_is_done_again_step_by_step(
     metrics = ("match", "results_match", "spider_ex", "bird_ex")
 
     def judged() -> Any:
-        line = make_judge(*metrics, limits=Limits())(task)
-        assert isinstance(line, bytes)
-        evidence = decode_evidence(Summarizer().received(line)[0])
+        scored = make_judge(*metrics, limits=Limits())(task)
+        assert isinstance(scored, tuple)
+        evidence = decode_evidence(scored[0])
         times = {"wall_time_s": None}
         golds = tuple(replace(gold, **times) for gold in evidence.gold_executions)
         predicted = evidence.predicted_execution
@@ -410,7 +408,6 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
     gold_too: bool,
 ) -> None:
     from assay.comparison.compare import compare
-    from assay.runs.aggregate.summarize import Summarizer
     from assay.runs.store.codec import decode_evidence
     from assay.scoring.queries.verdicts import is_final_answer, needs_retry
 
@@ -428,9 +425,9 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
     monkeypatch.setattr("assay.scoring.queries.gold_answers.compare", burdened)
     for limit_s in LIMITS_S:
         judge = make_judge("match", "results_match", "bird_ex", limits=Limits(comparison_timeout_s=limit_s))
-        line = judge(Work(case=case, prediction=Prediction(case_id="heavy", query=heavy), url=url))
-        assert isinstance(line, bytes)
-        evidence = decode_evidence(Summarizer().received(line)[0])
+        scored = judge(Work(case=case, prediction=Prediction(case_id="heavy", query=heavy), url=url))
+        assert isinstance(scored, tuple)
+        evidence = decode_evidence(scored[0])
         if evidence.scores[2].value is not None and (gold_too or evidence.outcome == "incorrect"):
             break
     assert is_final_answer(summarized(evidence))

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -205,9 +206,9 @@ def test_a_node_does_batches_on_its_own_copy_of_a_database(
         found = _taken(node, 6)
     finally:
         node.close()
-    scored = [Summarizer().received(line) for _, line in sorted(found.items()) if isinstance(line, bytes)]
-    outcomes = [decode_evidence(line).outcome for line, _ in scored]
-    assert [summary.outcome for _, summary in scored] == outcomes
+    scored: list[Any] = [outcome for _, outcome in sorted(found.items()) if isinstance(outcome, tuple)]
+    outcomes = [decode_evidence(line).outcome for line, _, _ in scored]
+    assert [summary.outcome for summary in Summarizer().received(scored)] == outcomes
     assert outcomes == ["correct", "incorrect", "correct", "incorrect"]
     assert isinstance(found[4], Timed)
     assert not found[4].out_of_time

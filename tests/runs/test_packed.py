@@ -148,12 +148,12 @@ def test_works_are_those_that_were_planned_in_memory_and_in_a_file(large: int, m
     assert works[10:12] == planned[10:12]
     assert [works.digest(index) for index in range(90)] == [digest_of(work, bases) for work in planned]
     assert [works.url(index) for index in range(90)] == [work.url for work in planned]
-    tasks = [works.task(index) for index in range(90)]
+    tasks = works.tasks(range(90))
     assert [unpack_task(task, Work) for task in tasks] == planned
     assert sum(not isinstance(task, bytes) for task in tasks) == 9, "text that is not valid Unicode stays as it is"
     later = replace(planned[5].prediction, query="SELECT 5")
     works.answer(5, later)
-    assert works[5] == unpack_task(works.task(5), Work) == replace(planned[5], prediction=later)
+    assert works[5] == unpack_task(works.tasks([5])[0], Work) == replace(planned[5], prediction=later)
     assert works.digest(5) == digest_of(works[5], bases)
     assert works.digest(6) == digest_of(planned[6], bases)
     assert works[6] == planned[6]

@@ -41,7 +41,9 @@ def test_what_a_worker_sends_is_the_line_and_its_summary(name: str) -> None:
     for line in read_lines(FOLDER / name / "journal.jsonl"):
         evidence = decode_evidence(line.content)
         content = encode_evidence(evidence)
-        assert sent.received(with_summary(content)) == (content, read.summary(evidence))
+        scored = with_summary(content)
+        assert scored[0] == content
+        assert sent.received([scored]) == [read.summary(evidence)]
 
 
 def test_equal_parts_of_summaries_are_one_object() -> None:
@@ -55,8 +57,8 @@ def test_equal_parts_of_summaries_are_one_object() -> None:
         return encode_evidence(evidence)
 
     summarizer = Summarizer()
-    (_, first), (_, second), (_, third) = (
-        summarizer.received(with_summary(line(number, text))) for number, text in enumerate(("a", "a", "b"))
+    first, second, third = summarizer.received(
+        [with_summary(line(number, text)) for number, text in enumerate(("a", "a", "b"))]
     )
     assert first.scores is second.scores is third.scores, "scores are without details"
     assert first.flags is second.flags is third.flags

@@ -35,7 +35,6 @@ from assay.model import (
 )
 from assay.ports import Executions, Task, TaskDone, TaskLost
 from assay.reports.text.pair import HEAD_ROWS, pair_text
-from assay.runs.aggregate.summarize import Summarizer
 from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
 from assay.runs.workers.worker_tasks import CaseOutcome
@@ -154,8 +153,8 @@ def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
     if not isinstance(outcome, TaskDone):
         raise AssayError(f"checking failed: {outcome.message}")
     match outcome.outcome:
-        case bytes() as scored:
-            return decode_evidence(Summarizer().received(scored)[0]), Executions()
+        case (bytes() as line, _, _):
+            return decode_evidence(line), Executions()
         case CaseOutcome(evidence=line, executions=executions):
             return decode_evidence(line), executions
         case other:

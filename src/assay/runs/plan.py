@@ -251,11 +251,12 @@ class Works(Sequence[Work]):
         work = self._answered[index] = replace(self[index], prediction=prediction)
         self._digests[_DIGEST_BYTES * index : _DIGEST_BYTES * (index + 1)] = bytes.fromhex(digest_of(work, self._bases))
 
-    def task(self, index: int) -> object:
-        """The work in the form in which a worker takes it."""
-        if isinstance(self._works, Spool) and index not in self._answered:
-            return self._works.line(index) or self._works[index]
-        return pack_task(self[index])
+    def tasks(self, indices: Sequence[int]) -> list[object]:
+        """Works in the form in which a worker takes them."""
+        if not isinstance(self._works, Spool) or any(index in self._answered for index in indices):
+            return [pack_task(self[index]) for index in indices]
+        lines = self._works.lines(indices)
+        return [line or self._works[index] for index, line in zip(indices, lines, strict=True)]
 
     def url(self, index: int) -> DatabaseUrl:
         """The database of a work."""

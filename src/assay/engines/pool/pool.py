@@ -15,9 +15,11 @@ import pickle
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from types import TracebackType
+from typing import Any
 
 from assay.engines.pool import spawn, wire
 from assay.engines.pool.process import Event, WorkerProcess
@@ -31,6 +33,7 @@ _WAIT_S = 0.5
 _START_S = 120.0
 _MAX_STARTS_LOST = 3
 _MAX_LOSSES = 4
+_MOST_EVENTS = 32
 
 
 class WorkerPool:
@@ -181,7 +184,7 @@ class WorkerPool:
                 continue
             worker, frames = event
             for frame in frames or ():
-                list(self._receive(worker, frame))
+                self._receive(worker, frame)
             if not frames and worker in self._workers:
                 list(self._replace(worker))
 
@@ -225,36 +228,39 @@ class WorkerPool:
         )
 
     def _drive(self, source: Source[Task]) -> Iterator[TaskDone | TaskLost]:
-        while self._feed(source):
-            try:
-                event = self._events.get(timeout=_WAIT_S)
-            except Empty:
-                continue
-            if self._closed:
-                raise UsageError("this pool was closed while it ran")
-            if not isinstance(event, tuple):
-                event()
-                continue
-            worker, frames = event
-            if frames:
-                outcomes = [outcome for frame in frames for outcome in self._receive(worker, frame)]
-                if outcomes:
-                    took_s = worker.queue.measure(len(outcomes))
-                    # Sent before the caller looks at these, so that the worker need not wait for it.
-                    for outcome in outcomes:
-                        yield (
-                            TaskDone(outcome.task_id, outcome.outcome, took_s)
-                            if isinstance(outcome, TaskDone)
-                            else outcome
-                        )
-            elif worker in self._workers:
-                yield from self._replace(worker)
+        heard: set[WorkerProcess[Task]] = set()
+        """The workers that said something since they were last fed."""
+        while self._feed(source, heard):
+            heard.clear()
+            for event in self._arrived():
+                if self._closed:
+                    raise UsageError("this pool was closed while it ran")
+                if not isinstance(event, tuple):
+                    event()
+                    continue
+                worker, frames = event
+                heard.add(worker)
+                for frame in frames:
+                    yield from self._receive(worker, frame)
+                if not frames and worker in self._workers:
+                    yield from self._replace(worker)
 
-    def _feed(self, source: Source[Task]) -> bool:
-        """Give each free worker a batch. Return False when everything is done."""
+    def _arrived(self) -> list[Event[Task] | Callable[[], None]]:
+        """What has happened until now, after at most `_WAIT_S`: the busier this process, the more at once."""
+        events: list[Event[Task] | Callable[[], None]] = []
+        with suppress(Empty):
+            events.append(self._events.get(timeout=_WAIT_S))
+            while len(events) < _MOST_EVENTS:
+                events.append(self._events.get_nowait())
+        return events
+
+    def _feed(self, source: Source[Task], heard: Collection[WorkerProcess[Task]]) -> bool:
+        """Give each worker that may need some its next tasks. Return False when everything is done."""
         busy = False
         for worker in tuple(self._workers):
-            if tasks := self._next_of(worker, source):
+            if worker.pending and worker not in heard:
+                busy = True
+            elif tasks := self._next_of(worker, source):
                 if not worker.pending and not worker.alive:  # the worker ended while idle: no task is to blame
                     worker.reap()
                     worker = self._heir(worker)  # noqa: PLW2901
@@ -263,7 +269,9 @@ class WorkerPool:
                 worker.pending.extend(tasks)
                 payloads = pickle.dumps([task.payload for task in tasks], 5)
                 worker.send(pickle.dumps(([task.id for task in tasks], self._losses, payloads), 5))
-            busy = busy or bool(worker.pending)
+                busy = True
+            else:
+                busy = busy or bool(worker.pending)
         return busy or (source.dry and not self._winding_up)
 
     def _next_of(self, worker: WorkerProcess[Task], source: Source[Task]) -> deque[Task]:
@@ -292,15 +300,16 @@ class WorkerPool:
             self._workers[self._workers.index(worker)] = heir
         return heir
 
-    def _receive(self, worker: WorkerProcess[Task], frame: bytes) -> Iterator[TaskDone | TaskLost]:
+    def _receive(self, worker: WorkerProcess[Task], frame: bytes) -> Sequence[TaskDone | TaskLost]:
+        """Take in a message of a worker; what came of its tasks, if it says that."""
         message = pickle.loads(frame)
         match message[0]:
-            case wire.DONE:
-                worker.pending.popleft()
-                yield TaskDone(message[1], message[2])
-            case wire.FAILED:
-                worker.pending.popleft()
-                yield TaskLost(message[1], message[2], message[3])
+            case wire.ENDED:
+                _, took_s, ends = message
+                each_s = worker.queue.measure(len(ends), took_s)
+                for _ in ends:
+                    worker.pending.popleft()
+                return [_outcome(end, each_s) for end in ends]
             case wire.READY:
                 worker.ready = True
                 worker.queue.begin()
@@ -312,6 +321,7 @@ class WorkerPool:
                 if isinstance(message[1], AssayError):
                     raise message[1]
                 raise AssayError(f"a worker process could not set up {self._setup}:\n{message[2].rstrip()}")
+        return ()
 
     def _replace(self, worker: WorkerProcess[Task]) -> Iterator[TaskLost]:
         """Start a worker in place of one that is gone, and put its unfinished tasks back."""
@@ -365,3 +375,14 @@ class WorkerPool:
                 state = worker.state()
                 if state is not None and now > state.deadline + self._grace_s:
                     worker.kill(state)
+
+
+def _outcome(end: tuple[Any, ...], took_s: float) -> TaskDone | TaskLost:
+    """What came of a task, from its form in `wire.ENDED`."""
+    match end:
+        case (task_id, outcome):
+            return TaskDone(task_id, outcome, took_s)
+        case (task_id, _, pickled):
+            return TaskDone(task_id, pickle.loads(pickled), took_s)
+    task_id, _, kind, message = end
+    return TaskLost(task_id, kind, message)

@@ -15,10 +15,11 @@ from msgspec import Struct
 
 READY = 0
 """``(READY,)``: the setup function has returned."""
-DONE = 1
-"""``(DONE, task_id, outcome)``."""
-FAILED = 2
-"""``(FAILED, task_id, kind, message)``: the task function raised, or its payload could not be unpickled."""
+ENDED = 1
+"""``(ENDED, took_s, ends)``: what came of the next tasks, and the seconds that they took together. Each of ``ends`` is
+one of these: ``(task_id, outcome)``, what the task function returned, bytes or a tuple of bytes;
+``(task_id, None, pickled)`` if it returned anything else, pickled separately so that only this task fails where it
+cannot be; ``(task_id, None, kind, message)``: the function raised, or the payload could not be unpickled."""
 UNUSABLE = 3
 """``(UNUSABLE, error or None, traceback text)``: the setup function raised, and the worker ends."""
 WORN = 4

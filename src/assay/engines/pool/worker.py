@@ -22,8 +22,10 @@ from assay.engines import watchdog
 from assay.engines.pool import heartbeat, memory, wire
 from assay.platform import safeguards as protections
 
-_LARGE_BYTES = 64 * 1024
-_MOST_FRAMES = 64
+_LARGE_BYTES = 256 * 1024
+_MOST_ENDS = 256
+_PIPE_BYTES = 1024 * 1024
+"""The size of the pipe to the parent, where the system lets it be set: each filling wakes the parent."""
 _SOON_S, _LATEST_S = 0.04, 0.25
 """How long outcomes are collected in a run that has just begun, and in one that has lasted for a while. Each sending
 wakes the parent twice: many workers that send often would keep it busy."""
@@ -63,64 +65,84 @@ def main(heartbeat_file: int | str, warm: str = "") -> None:
     _limit(hello.memory_limit_bytes)
     if hello.memory_limit_bytes is not None:
         memory.install()
-    answers = _Answers(outbox)
-    answers.put(pickle.dumps((wire.READY,)))
+    _serve(function, outbox, batches, pulse)
+
+
+def _serve(
+    function: Callable[[object], object], outbox: int, batches: SimpleQueue[bytes], pulse: heartbeat.Heartbeat
+) -> None:
+    """Do the tasks of each batch in turn, as long as the parent is there."""
+    outcomes = _Outcomes(outbox)
+    outcomes.tell(wire.READY)
     process = memory.current()
     while True:
-        answers.send()
+        outcomes.send()
         task_ids, losses, pickled = pickle.loads(batches.get())
         pulse.losses.update(losses)
         try:
             payloads = pickle.loads(pickled)
         except Exception as error:  # noqa: BLE001 - a payload's own unpickling may raise anything: this batch's trouble
             for task_id in task_ids:
-                answers.put(pickle.dumps((wire.FAILED, task_id, "error", f"{type(error).__name__}: {error}")))
+                outcomes.put((task_id, None, "error", f"{type(error).__name__}: {error}"))
             continue
         for task_id, payload in zip(task_ids, payloads, strict=True):
             pulse.take_up(task_id)
-            answers.put(_run(function, task_id, payload))
+            begun = time.monotonic()
+            end = _run(function, task_id, payload)
+            outcomes.put(end, time.monotonic() - begun)
             pulse.end()
             if process is not None and process.rest():
-                answers.put(pickle.dumps((wire.WORN,)))
-                answers.send()
+                outcomes.send()
+                outcomes.tell(wire.WORN)
                 os._exit(0)  # not a return: Python would take everything apart at exit, which the system does faster
 
 
-class _Answers:
-    """Sends the worker's frames, several at once: sending each outcome alone takes as long as a short task.
+class _Outcomes:
+    """Sends what came of the worker's tasks, many in one frame: each frame wakes the parent, which has many workers.
 
-    No frame waits for long: a thread sends the queued ones while the next task runs.
+    Nothing waits for long: a thread sends what is there while the next task runs.
     """
 
     def __init__(self, outbox: int) -> None:
         self._outbox = outbox
-        self._frames: list[bytes] = []
+        self._ends: list[tuple[object, ...]] = []
+        self._bytes = 0
+        self._took_s = 0.0
         self._lock = threading.Lock()
         self._some = threading.Event()
+        if fcntl := protections.module("fcntl"):
+            with contextlib.suppress(OSError, AttributeError):  # not Linux, or beyond what a user's pipes may hold
+                fcntl.fcntl(outbox, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         threading.Thread(target=self._send_soon, daemon=True).start()
 
-    def put(self, frame: bytes) -> None:
-        """Queue a frame, which is sent soon."""
+    def put(self, end: tuple[object, ...], took_s: float = 0.0) -> None:
+        """Queue what came of a task, which is sent soon."""
         with self._lock:
-            self._frames.append(frame)
-        if len(frame) > _LARGE_BYTES or len(self._frames) >= _MOST_FRAMES:
+            self._ends.append(end)
+            self._took_s += took_s
+            self._bytes += _size(end)
+        if self._bytes > _LARGE_BYTES or len(self._ends) >= _MOST_ENDS:
             self.send()
         elif not self._some.is_set():
             self._some.set()
 
     def send(self) -> None:
-        """Send the queued frames."""
+        """Send what is queued."""
         self._some.clear()
         with self._lock:
-            frames, self._frames = self._frames, []
-            if not frames:
-                return
-            try:
-                wire.send(self._outbox, *frames)
-            except BrokenPipeError:
-                os._exit(0)  # the parent is gone, and nobody would read a traceback
-            except MemoryError:
-                os._exit(1)  # another worker repeats the tasks whose outcome was not sent
+            if self._ends:
+                ends, took_s = self._ends, self._took_s
+                self._ends, self._took_s, self._bytes = [], 0.0, 0
+                self.tell(wire.ENDED, took_s, ends)
+
+    def tell(self, *message: object) -> None:
+        """Send one message now."""
+        try:
+            wire.send(self._outbox, pickle.dumps(message, 5))
+        except BrokenPipeError:
+            os._exit(0)  # the parent is gone, and nobody would read a traceback
+        except MemoryError:
+            os._exit(1)  # another worker repeats the tasks whose outcome was not sent
 
     def _send_soon(self) -> None:
         started = time.monotonic()
@@ -129,14 +151,26 @@ class _Answers:
             self.send()
 
 
-def _run(function: Callable[[object], object], task_id: int, payload: object) -> bytes:
+def _run(function: Callable[[object], object], task_id: int, payload: object) -> tuple[object, ...]:
+    """What came of a task, as in `wire.ENDED`."""
     try:
-        return pickle.dumps((wire.DONE, task_id, function(payload)), 5)
+        outcome = function(payload)
+        return (task_id, outcome) if _is_bytes(outcome) else (task_id, None, pickle.dumps(outcome, 5))
     except MemoryError:
         kind, message = "out_of_memory", "the worker process reached its memory limit"
     except Exception as error:  # noqa: BLE001 - the per-case boundary: one task's trouble must not end the others
         kind, message = "error", f"{type(error).__name__}: {error}"
-    return pickle.dumps((wire.FAILED, task_id, kind, message))
+    return task_id, None, kind, message
+
+
+def _is_bytes(outcome: object) -> bool:
+    """Whether it is bytes, or a tuple of nothing else."""
+    return type(outcome) is bytes or (type(outcome) is tuple and all(type(part) is bytes for part in outcome))
+
+
+def _size(end: object) -> int:
+    """The length of all bytes in what came of a task."""
+    return sum(map(_size, end)) if isinstance(end, tuple) else len(end) if isinstance(end, bytes) else 0
 
 
 def _take_pipes() -> tuple[int, int]:

@@ -21,7 +21,7 @@ _SHARE = 0.02
 """The part of the queue's time so far that a slice may take: the fewer messages, the less the parent is woken."""
 _FIRST = 4
 """Tasks of a batch to send before any of it was measured. Then at most twice as many as before: some may be slow."""
-_MOST = 64
+_MOST = 192
 _SLOW_S = 0.02
 """From this cost on a task is sent when nothing is pending: the way of a message takes much less."""
 _WORTH_S = 0.005
@@ -69,11 +69,10 @@ class WorkerQueue(Generic[T]):
         """The worker was idle, and begins."""
         self._since = self._clock()
 
-    def measure(self, done: int) -> float:
-        """So many tasks are done since the last time, or since `begin`: how long each took."""
-        now = self._clock()
-        each = (now - self._since) / done
-        self._since = now
+    def measure(self, done: int, took_s: float) -> float:
+        """So many tasks are done, and took so long together: how long each took."""
+        each = took_s / done
+        self._since = self._clock()
         self.cost_s = each if self.cost_s is None else (1 - _WEIGHT) * self.cost_s + _WEIGHT * each
         return each
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from assay.model import CaseSummary, Evidence, Score
 from assay.model.verdicts.summary import summarized
@@ -18,6 +18,12 @@ _SHARED = (
     *("failure", "near_misses", "cause", "cause_table", "cause_column", "search"),
 )
 """The fields in which many cases are equal."""
+_SHARED_IF_CORRECT = (*_SHARED, "reason")
+"""Few reasons, such as the number of rows; incorrect cases have many."""
+
+Scored: TypeAlias = tuple[bytes, bytes, bytes]
+"""A case as workers send it: its line of evidence, its scores, and the rest of its summary, each as JSON. So the main
+process decodes no evidence, and the scores that many cases share once."""
 
 
 class Summarizer:
@@ -29,22 +35,26 @@ class Summarizer:
     def summary(self, evidence: Evidence) -> CaseSummary:
         """The summary of one case."""
         found = summary_of(evidence)
-        return self._shared(found, self._known.setdefault(found.scores, found.scores))
+        return self._share(found, self._known.setdefault(found.scores, found.scores))
 
-    def received(self, scored: bytes) -> tuple[bytes, CaseSummary]:
-        """The line and the summary of a case `with_summary`."""
-        line, scores, rest = scored.split(b"\n")
-        if scores not in self._known:
-            self._known[scores] = decode_value(scores, tuple[Score, ...])
-        return line, self._shared(decode_value(rest, CaseSummary), self._known[scores])
+    def received(self, scored: Sequence[Scored]) -> list[CaseSummary]:
+        """The summaries of cases from what workers sent."""
+        summaries = decode_value(b"[%s]" % b",".join([rest for _, _, rest in scored]), list[CaseSummary])
+        for (_, scores, _), summary in zip(scored, summaries, strict=True):
+            if (known := self._known.get(scores)) is None:
+                known = self._known[scores] = decode_value(scores, tuple[Score, ...])
+            self._share(summary, known)
+        return summaries
 
-    def _shared(self, summary: CaseSummary, scores: tuple[Score, ...]) -> CaseSummary:
-        """The summary, with parts of earlier summaries in place of equal ones."""
+    def _share(self, summary: CaseSummary, scores: tuple[Score, ...]) -> CaseSummary:
+        """Put parts of earlier summaries in place of equal ones, in a summary that only the caller has."""
         once = self._known.setdefault
-        parts = {name: known for name in _SHARED if (known := once(part := getattr(summary, name), part)) is not part}
-        if summary.outcome == "correct":  # few reasons, such as the number of rows; incorrect cases have many
-            parts["reason"] = once(summary.reason, summary.reason)
-        return replace(summary, scores=scores, **parts)
+        for name in _SHARED_IF_CORRECT if summary.outcome == "correct" else _SHARED:
+            part = getattr(summary, name)
+            if part is not None and (known := once(part, part)) is not part:
+                force_setattr(summary, name, known)
+        force_setattr(summary, "scores", scores)
+        return summary
 
 
 def summary_of(evidence: Evidence) -> CaseSummary:
@@ -53,15 +63,11 @@ def summary_of(evidence: Evidence) -> CaseSummary:
     return summarized(evidence, gold_features=features_of(golds[0]) if evidence.cause and golds else ())
 
 
-def with_summary(line: bytes, evidence: Evidence | None = None) -> bytes:
-    """A journal line, and below it the scores and the rest of the summary.
-
-    Workers send this, so that the main process decodes no evidence, and the scores that many cases share once.
-    ``evidence`` is what the line holds, where the caller has it.
-    """
+def with_summary(line: bytes, evidence: Evidence | None = None) -> Scored:
+    """A case as workers send it. ``evidence`` is what the line holds, where the caller has it."""
     # Packed cells do not matter to a summary.
     summary = summary_of(decode_value(line, Evidence) if evidence is None else evidence)
-    return b"\n".join((line, encode_value(summary.scores), encode_value(replace(summary, scores=()))))
+    return line, encode_value(summary.scores), encode_value(replace(summary, scores=()))
 
 
 def summaries_of(evidence: Iterable[Evidence]) -> list[CaseSummary]:

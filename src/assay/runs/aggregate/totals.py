@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from itertools import combinations
+from itertools import combinations, islice, pairwise
 from typing import get_args
 
 from assay.errors import UsageError
@@ -32,7 +33,7 @@ from assay.model.verdicts.summary import CaseSummary
 from assay.model.verdicts.verdict import MATCH_STRENGTHS
 from assay.runs.aggregate.difficulties import named, partition
 from assay.runs.aggregate.metric_infos import VERDICT
-from assay.runs.aggregate.rates import Answers, rate_of
+from assay.runs.aggregate.rates import Answers, Values, rate_of
 from assay.runs.aggregate.reliability import reliability_totals
 from assay.runs.aggregate.repeats import conversation_totals, repeat_totals
 from assay.runs.aggregate.spread import spreads_of
@@ -63,7 +64,7 @@ def aggregate(
     """
     answers = Answers.of(summaries, repeats=repeats, confidence=confidence)
     firsts = [summaries[start] for start in answers.starts]
-    columns = [column_of(summaries, metric) for metric in metrics]
+    columns = columns_of(summaries, metrics)
     means = list(map(answers.means, columns))
     times = answers.means([case.total_time_s for case in summaries])
 
@@ -109,7 +110,7 @@ def aggregate(
         by_tag=grouped("tag", [case.tags for case in firsts]),
         determined=apart("determined", [i for i, case in enumerate(firsts) if "ambiguous_gold" not in case.flags]),
         sound=apart("sound", [i for i, case in enumerate(firsts) if case.case_id not in doubtful]),
-        disagreements=_disagreements(firsts, metrics, list(map(answers.split, columns))),
+        disagreements=_disagreements(firsts, metrics, answers, columns),
         flags=counts_of((case.case_id, case.flags) for case in summaries),
         near_misses=counts_of((case.case_id, case.near_misses) for case in summaries),
         failures=counts_of((case.case_id, failures_of(case)) for case in summaries),
@@ -131,22 +132,26 @@ def aggregate(
     )
 
 
-def column_of(summaries: Sequence[CaseSummary], metric: MetricInfo) -> list[float | None]:
-    """One metric's value for each case, in the run's order."""
-    known: dict[int, float | None] = {}  # most cases share their scores with others
-    column = []
-    for case in summaries:
-        key = id(case.scores)
-        if key not in known:
+def columns_of(summaries: Sequence[CaseSummary], metrics: Sequence[MetricInfo]) -> list[list[float | None]]:
+    """Each metric's value for each answer, in the run's order."""
+    # Most answers share their scores with others, so that each such object is looked at once.
+    keys = [id(case.scores) for case in summaries]
+    distinct: dict[int, CaseSummary] = {}
+    for key, case in zip(keys, summaries, strict=True):
+        distinct.setdefault(key, case)
+    columns: list[list[float | None]] = []
+    for metric in metrics:
+        values: dict[int, float | None] = {}
+        for key, case in distinct.items():
             score = case.score(metric.name)
-            value = known[key] = None if score is None else score.value
+            value = values[key] = None if score is None else score.value
             if value is not None and not (value in (0.0, 1.0) if metric.binary else math.isfinite(value)):
                 wanted = "0, 1" if metric.binary else "a finite number"
                 raise UsageError(
                     f"metric {metric.name!r} gave {value!r} for case {case.case_id!r}: it must give {wanted} or None"
                 )
-        column.append(known[key])
-    return column
+        columns.append([values[key] for key in keys])
+    return columns
 
 
 def usage_of(summaries: Sequence[CaseSummary]) -> UsageTotals | None:
@@ -191,7 +196,8 @@ def _tokens_in_all(tokens: TokenUsage) -> int | None:
 def _disagreements(
     firsts: Sequence[CaseSummary],
     metrics: Sequence[MetricInfo],
-    columns: Sequence[Sequence[tuple[float | None, ...]]],
+    answers: Answers,
+    columns: Sequence[Values],
 ) -> tuple[Disagreement, ...]:
     """Every pair of yes/no metrics that differ on some answer, in the metrics' order.
 
@@ -200,17 +206,18 @@ def _disagreements(
     """
     names = [metric.name for metric in metrics if metric.binary]
     binary = [column for metric, column in zip(metrics, columns, strict=True) if metric.binary]
-    # Many cases have the same values of all metrics, so that each such row is looked at once.
-    alike: dict[tuple[tuple[float | None, ...], ...], list[int]] = {}
-    for place, row in enumerate(zip(*binary, strict=True)):
-        alike.setdefault(row, []).append(place)
+    # Many cases have the same values of all metrics, a row for each answer, so that each such case is looked at once.
+    alike: dict[tuple[tuple[float | None, ...], ...], array[int]] = defaultdict(lambda: array("q"))
+    rows = zip(*binary, strict=True)
+    for place, (start, end) in enumerate(pairwise((*answers.starts, answers.count))):
+        alike[tuple(islice(rows, end - start))].append(place)
     found = []
     for left, right in combinations(range(len(names)), 2):
         both = neither = 0
         only_first: list[int] = []
         only_second: list[int] = []
-        for row, places in alike.items():
-            values = {pair for pair in zip(row[left], row[right], strict=True) if None not in pair}
+        for case, places in alike.items():
+            values = {pair for row in case if None not in (pair := (row[left], row[right]))}
             if _FIRST in values:
                 only_first += places
             if _SECOND in values:

@@ -55,10 +55,10 @@ class Costs(Struct, kw_only=True):
     _by_name: dict[str, float] = {}
     _usual: float | None = None
 
-    def note(self, name: str, took_s: float) -> None:
-        """A task on that database took so long."""
-        self._by_name[name] = _nearer(self._by_name.get(name), took_s)
-        self._usual = _nearer(self._usual, took_s)
+    def note(self, name: str, took_s: float, *, tasks: int = 1) -> None:
+        """So many tasks on that database took so long each."""
+        self._by_name[name] = _nearer(self._by_name.get(name), took_s, tasks)
+        self._usual = _nearer(self._usual, took_s, tasks)
 
     def of(self, name: str) -> float:
         """Seconds of one task."""
@@ -66,6 +66,6 @@ class Costs(Struct, kw_only=True):
         return self._by_name.get(name, usual)
 
 
-def _nearer(mean_s: float | None, took_s: float) -> float:
-    """A running mean with one more measurement."""
-    return took_s if mean_s is None else (1 - _WEIGHT) * mean_s + _WEIGHT * took_s
+def _nearer(mean_s: float | None, took_s: float, times: int) -> float:
+    """A running mean with so many more measurements."""
+    return took_s if mean_s is None else took_s + (1 - _WEIGHT) ** times * (mean_s - took_s)

@@ -7,9 +7,10 @@ import os
 import pickle
 import platform
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from statistics import fmean
 from time import monotonic
 from typing import Any, Protocol
 
@@ -84,12 +85,9 @@ class NodeThread(threading.Thread):
             self._start()
             while self._feed():
                 delivery = self._call("take", _TAKE_S)
-                outcomes = list(delivery.outcomes)
+                outcomes = delivery.outcomes
                 with self._backend.change:
-                    for outcome in outcomes:
-                        batch = self._of_task.get(outcome.task_id)
-                        if batch is not None and batch.shared and isinstance(outcome, TaskDone):
-                            self._backend.costs.note(batch.name, outcome.took_s)
+                    self._note_costs(delivery.done)
                     self._drop([outcome.task_id for outcome in outcomes])
                 if outcomes:
                     self._backend.deliver(outcomes)
@@ -103,6 +101,16 @@ class NodeThread(threading.Thread):
                 with suppress(Exception):
                     self._ray.kill(self._actor)
                 backend.lost(self, f"{self._name}: {first_line(error)}")
+
+    def _note_costs(self, done: Sequence[tuple[int, object, float]]) -> None:
+        """Note what tasks cost whose batch may be parted."""
+        taken: defaultdict[str, list[float]] = defaultdict(list)
+        for task_id, _, took_s in done:
+            batch = self._of_task.get(task_id)
+            if batch is not None and batch.shared:
+                taken[batch.name].append(took_s)
+        for name, seconds in taken.items():
+            self._backend.costs.note(name, fmean(seconds), tasks=len(seconds))
 
     def check(self, url: DatabaseUrl) -> None:
         """See that the node reaches a database. Called by another thread; raises InputError where it does not."""

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from assay.errors import AssayError, RunError
 from assay.model import CaseSummary, Evidence, Failure, Prediction, Score, Verdict
 from assay.platform.spool import Spool
-from assay.ports import Backend, QueryRequest, Task, TaskLost
-from assay.runs.aggregate.summarize import Summarizer, with_summary
+from assay.ports import Backend, QueryRequest, Task, TaskDone, TaskLost
+from assay.runs.aggregate.summarize import Scored, Summarizer, with_summary
 from assay.runs.execution.asking import ResponseStream
 from assay.runs.execution.first_cases import FirstCases
 from assay.runs.execution.interruption import is_stopping
@@ -179,32 +179,35 @@ class CaseRunner:
         doubtful: list[int] = []
         timed_out: list[int] = []
         stalled = False
+        first = FirstCases()
+
+        def is_kept(place: int, summary: CaseSummary) -> bool:
+            nonlocal stalled
+            first.take(summary)
+            if needs_retry(summary):
+                doubtful.append(place)
+                stalled = stalled or not is_final_answer(summary)
+                return False
+            if may_have_stalled(summary):
+                timed_out.append(place)
+            return True
+
+        def is_final(place: int, _: CaseSummary) -> bool:
+            self.retried.add(place)
+            return True
+
         with is_stopping(self._wind_up) as interruption:
             pool, live = self.pool, self._live
             if pool is not None and live is not None:
                 live.begin(lambda: pool.soon(self._arrived))
-            first = FirstCases()
-            for place, line, summary in self._scored(self.remaining, attempt=0):
-                first.take(summary)
-                if needs_retry(summary):
-                    doubtful.append(place)
-                    stalled = stalled or not is_final_answer(summary)
-                    continue
-                if may_have_stalled(summary):
-                    timed_out.append(place)
-                self._keep(place, line, summary)
-                self.tell()
+            self._score(self.remaining, 0, is_kept)
             if live is not None and interruption.asked:
                 self.tell()
                 live.finish()
             interruption.end_here()
             if live is not None and live.failure is not None:
                 raise live.failure
-            for place, line, summary in self._scored([*doubtful, *(timed_out if stalled else ())], attempt=1):
-                self.retried.add(place)
-                self._keep(place, line, summary)
-                self.tell()
-            self._flush()
+            self._score([*doubtful, *(timed_out if stalled else ())], 1, is_final)
             interruption.end_here()
 
     def _wind_up(self) -> None:
@@ -216,52 +219,81 @@ class CaseRunner:
             self.pool.stop_gracefully()
             self.pool.soon(self.tell)
 
-    def _scored(self, places: Sequence[int], *, attempt: int) -> Iterator[tuple[int, bytes, CaseSummary]]:
-        """The line and the summary of each case, as they arrive from the workers."""
-        job, pool = self.job, self.pool
+    def _score(self, places: Sequence[int], attempt: int, is_kept: Callable[[int, CaseSummary], bool]) -> None:
+        """Have cases scored by the workers. Of what arrives together, that which ``is_kept`` is written together."""
+        pool = self.pool
         if pool is None or not (places or self._unanswered):
             return
         names = (self.works.url(place).text for place in chain(places, self._unanswered))
-        self._left = left = TimeLeft(names, job.settings.workers)
-        batches = (
-            None if batch is None else [self._task(place, attempt) for place in batch]
-            for batch in self._batches(places, pool.size)
-        )
-        for outcome in pool.run(batches, shared=True):
-            place, took_s = outcome.task_id, 0.0
-            if isinstance(outcome, TaskLost):
-                scored: object = with_summary(encode_evidence(_lost(job, self.works[place], outcome)))
-            else:
-                scored, took_s = outcome.outcome, outcome.took_s
-                if isinstance(scored, CaseOutcome):
-                    scored = with_summary(_with_local_scores(job, self.works[place], scored))
-            if not isinstance(scored, bytes):
-                raise AssayError(f"a worker answered with {type(scored).__name__} where a line of evidence belongs")
-            left.done(self.works.url(place).text, took_s)
-            yield place, *self._summarizer.received(scored)
+        self._left = left = TimeLeft(names, self.job.settings.workers)
+        batches = (None if batch is None else self._tasks(batch, attempt) for batch in self._batches(places, pool.size))
+        arrived: list[TaskDone | TaskLost] = []
 
-    def _task(self, place: int, attempt: int) -> Task:
-        payload, metrics = self.works.task(place), self.job.local_metrics
-        if attempt or metrics:
+        def take_in() -> None:
+            outcomes = arrived.copy()
+            arrived.clear()
+            scored = [self._scored(outcome) for outcome in outcomes]
+            summaries = self._summarizer.received(scored)
+            cases: list[tuple[int, bytes, CaseSummary]] = []
+            for outcome, (line, _, _), summary in zip(outcomes, scored, summaries, strict=True):
+                place = outcome.task_id
+                left.done(self.works.url(place).text, outcome.took_s if isinstance(outcome, TaskDone) else 0.0)
+                if is_kept(place, summary):
+                    cases.append((place, line, summary))
+            self._keep(cases)
+            self._flush()
+            self.tell()
+
+        try:
+            for outcome in pool.run(batches, shared=True):
+                if not arrived:
+                    pool.soon(take_in)
+                arrived.append(outcome)
+        finally:
+            take_in()
+
+    def _scored(self, outcome: TaskDone | TaskLost) -> Scored:
+        if isinstance(outcome, TaskLost):
+            return with_summary(encode_evidence(_lost(self.job, self.works[outcome.task_id], outcome)))
+        match outcome.outcome:
+            case (bytes() as line, bytes() as scores, bytes() as rest):
+                return line, scores, rest
+            case CaseOutcome() as scored:
+                return with_summary(_with_local_scores(self.job, self.works[outcome.task_id], scored))
+            case other:
+                raise AssayError(f"a worker answered with {type(other).__name__} where a line of evidence belongs")
+
+    def _tasks(self, places: Sequence[int], attempt: int) -> list[Task]:
+        url, metrics = self.works.url, self.job.local_metrics
+        if not attempt and not metrics:
+            payloads = zip(places, self.works.tasks(places), strict=True)
+            return [Task(id=place, payload=payload, database=url(place)) for place, payload in payloads]
+        tasks: list[Task] = []
+        for place in places:
             work = self.works[place]
             requests: list[QueryRequest] = []
             for metric in metrics:
                 with suppress(Exception):  # the per-case boundary: its score will tell
                     requests += tuple(metric.requests(work.case, work.prediction))
             payload = pack_task(replace(work, attempt=attempt, requests=tuple(requests), keep_rows=bool(metrics)))
-        return Task(id=place, payload=payload, database=self.works.url(place))
+            tasks.append(Task(id=place, payload=payload, database=url(place)))
+        return tasks
 
-    def _keep(self, place: int, line: bytes, summary: CaseSummary) -> None:
+    def _keep(self, cases: Sequence[tuple[int, bytes, CaseSummary]]) -> None:
+        """Keep cases, each given by its place, its line and its summary. In the journal they are after `_flush`."""
+        if not cases:
+            return
         self.begin()
-        self._line_at[place] = len(self._lines)
-        journal = self._journal
-        if journal is None:
-            self._lines.append_line(line)
-        else:
-            if self.pool is not None and not journal.waits:
-                self.pool.soon(journal.flush)  # what has arrived together is written together
-            self._lines.note(journal.put(self.works.digest(place), line), len(line))
-        self._note(place, summary)
+        journal, lines = self._journal, self._lines
+        if journal is not None:
+            starts = journal.put([(self.works.digest(place), line) for place, line, _ in cases])
+        for number, (place, line, summary) in enumerate(cases):
+            self._line_at[place] = len(lines)
+            if journal is None:
+                lines.append_line(line)
+            else:
+                lines.note(starts[number], len(line))
+            self._note(place, summary)
 
     def _line(self, place: int) -> bytes:
         return self._lines.line(self._line_at[place])
@@ -339,7 +371,7 @@ class CaseRunner:
             self._journal.flush()
 
     def _store(self, place: int, evidence: Evidence) -> None:
-        self._keep(place, encode_evidence(evidence), self._summarizer.summary(evidence))
+        self._keep([(place, encode_evidence(evidence), self._summarizer.summary(evidence))])
 
     def tell(self) -> None:
         """Report the progress."""

@@ -104,28 +104,31 @@ class Journal:
 
     def append(self, digest: str, content: bytes) -> int:
         """Write one finished case, and return where its content begins. Raises RunError where the disk is full."""
-        start = self.put(digest, content)
+        (start,) = self.put([(digest, content)])
         self.flush()
         return start
 
-    def put(self, digest: str, content: bytes) -> int:
-        """As `append`, but written by the next `flush`, together with all that was put before it."""
-        line = line_of(digest, content, _CONTENTS[self.path.name])
-        self._waiting.append(line)
-        self._size += len(line)
-        self._sum = crc32(line, self._sum)
-        return self._size - len(content) - len(_END)
-
-    @property
-    def waits(self) -> bool:
-        """Whether anything was put and is not written."""
-        return bool(self._waiting)
+    def put(self, cases: Iterable[tuple[str, bytes]]) -> list[int]:
+        """As `append` for several cases, but written by the next `flush`, together with all that was put before."""
+        middle, size = b'","%s":' % _CONTENTS[self.path.name], self._size
+        parts: list[bytes] = []
+        starts: list[int] = []
+        for digest, content in cases:
+            name = digest.encode("ascii")
+            parts += _BEGIN, name, middle, content, _END  # a content is copied once, by the join
+            starts.append(size + len(_BEGIN) + len(name) + len(middle))
+            size = starts[-1] + len(content) + len(_END)
+        block = b"".join(parts)
+        self._waiting.append(block)
+        self._size = size
+        self._sum = crc32(block, self._sum)
+        return starts
 
     def flush(self) -> None:
         """Write what was put. Raises RunError where the disk is full."""
         if not self._waiting:
             return
-        left, self._waiting = memoryview(b"".join(self._waiting)), []
+        left, self._waiting = memoryview(self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)), []
         try:
             while left:
                 left = left[os.write(self._descriptor, left) :]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -182,23 +182,30 @@ def _portions(path: Path, order: Sequence[str] | None, folder: Path) -> tuple[li
     DuckDB then needs neither to sort nor to drop lines, and it keeps about as much memory as one file is large. A line
     that a killed process wrote only in part, the last one, is left out.
     """
-    starts: dict[str, int] = {}
-    lengths: dict[str, int] = {}
+    number_of = {digest: number for number, digest in enumerate(dict.fromkeys(order or ()))}
+    starts = array("q", [-1]) * len(number_of)
+    lengths = array("q", [0]) * len(number_of)
     portions: list[Path] = []
     longest = start = 0
     with path.open("rb", buffering=1 << 20) as file:
         for line in file:
             if line.endswith(b"\n"):
                 digest = journal.digest_of_line(line)
-                starts[digest], lengths[digest] = start, len(line)
+                if order is None and digest not in number_of:
+                    number_of[digest] = len(starts)
+                    starts.append(-1)
+                    lengths.append(0)
+                if (number := number_of.get(digest)) is not None:
+                    starts[number], lengths[number] = start, len(line)
             start += len(line)
-        wanted = iter(starts if order is None else [digest for digest in order if digest in starts])
-        for number in count():
-            portion = folder / f"{number}.jsonl"
+        numbers = range(len(starts)) if order is None else map(number_of.__getitem__, order)
+        wanted = (number for number in numbers if starts[number] >= 0)
+        while True:
+            portion = folder / f"{len(portions)}.jsonl"
             size = 0
             with portion.open("wb") as copy:
-                for digest in wanted:
-                    line = read_at(file.fileno(), starts[digest], lengths[digest])
+                for number in wanted:
+                    line = read_at(file.fileno(), starts[number], lengths[number])
                     if len(line) > _PORTION_BYTES:
                         with suppress(msgspec.DecodeError):  # DuckDB will say that it is damaged
                             line = msgspec.json.encode(_with_cut_texts(msgspec.json.decode(line))) + b"\n"
@@ -206,11 +213,10 @@ def _portions(path: Path, order: Sequence[str] | None, folder: Path) -> tuple[li
                     size += copy.write(line)
                     if size >= _PORTION_BYTES:
                         break
-            if size or not number:
+            if size or not portions:
                 portions.append(portion)
             if size < _PORTION_BYTES:
                 return [_quoted(str(portion)) for portion in portions], longest
-    raise AssertionError("the loop ends with the last portion")
 
 
 def _with_cut_texts(value: Any) -> Any:

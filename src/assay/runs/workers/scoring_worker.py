@@ -17,7 +17,7 @@ from assay.errors import PluginError
 from assay.model import Execution, PairTiming
 from assay.model.witness import Refutation
 from assay.ports import Diagnoser, Executions, Metric
-from assay.runs.aggregate.summarize import with_summary
+from assay.runs.aggregate.summarize import Scored, with_summary
 from assay.runs.plan import Work
 from assay.runs.store.codec import encode_evidence, unpack_task
 from assay.runs.workers.known_schemas import KnownSchemas
@@ -74,7 +74,7 @@ class WorkerScorer:
         self._matches: MatchWorker | None = None
         self._checker: SuiteChecker | None = None
 
-    def __call__(self, packed: object) -> bytes | CaseOutcome | Timed | Refutation:
+    def __call__(self, packed: object) -> Scored | CaseOutcome | Timed | Refutation:
         if isinstance(packed, MatchTask):
             return self._searched(packed)
         task = packed if isinstance(packed, TimingTask) else unpack_task(packed, Work)
@@ -195,7 +195,7 @@ def _is_plain(task: Work) -> bool:
     return not task.requests and not task.case.results and all(map(is_plain, task.case.golds))
 
 
-def _scored(scorer: QueryScorer, task: Work) -> bytes | CaseOutcome:
+def _scored(scorer: QueryScorer, task: Work) -> Scored | CaseOutcome:
     if not task.keep_rows and not task.head_rows:
         evidence = scorer.evidence(task.case, task.prediction, task.url, task.gold_url)
         return with_summary(encode_evidence(evidence), evidence)

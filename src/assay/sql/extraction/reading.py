@@ -82,6 +82,10 @@ def refuses(words: str) -> bool:
     return _REFUSES.search(words) is not None
 
 
+def _without_end_mark(text: str) -> str:
+    return _END_MARK.sub("", text) if text.rstrip().endswith(">") else text
+
+
 def read_text(text: str) -> Reading:
     """The query in a text.
 
@@ -91,7 +95,7 @@ def read_text(text: str) -> Reading:
     """
     if holds_nothing(text):
         return Reading(query=None)
-    whole = _END_MARK.sub("", text).strip(_UNREADABLE)
+    whole = _without_end_mark(text).strip(_UNREADABLE)
     if is_null_word(whole) or is_statement(whole):
         place: ExtractionPlace | None = None if whole == text.strip(_BLANKS) else "words"
         return Reading(query=without_end(whole), place=place, bare=True, complete=whole.endswith(";"))
@@ -102,7 +106,7 @@ def read_text(text: str) -> Reading:
     if answer != text and is_statement(answer):
         complete = answer.rstrip().endswith(";")
         return Reading(query=without_end(answer), place="words", complete=complete, others=drafts)
-    answer = _END_MARK.sub("", answer)
+    answer = _without_end_mark(answer)
     place, found = _found(answer)
     chosen = choose(answer, found)
     if not found and opening_of(answer) in ("query", "command"):

@@ -36,6 +36,8 @@ _DOUBTFUL = re.compile(
     rf"|\n[ \t]*\r?\n\s*(?!(?i:{GOES_ON.pattern}))[A-Za-z]"
 )
 """What may follow a statement that is not the whole text: a reason to parse the text."""
+_MAY_BE_DOUBTFUL = re.compile(r"[`~<;\n]")
+"""A character that all of that has, and most statements do not."""
 _SEVERAL_ENDS = re.compile(r";\s*;\s*\Z")
 """Semicolons that some engines refuse if a comment follows them."""
 _NOTE_IN_LINE = re.compile(r"[ \t]*(?:--[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/)")
@@ -77,7 +79,7 @@ def is_statement(text: str) -> bool:
     opening = opening_of(text)
     if opening in (None, "command"):
         return opening == "command" and "\n```" not in text
-    if opening == "query" and not _DOUBTFUL.search(text):
+    if opening == "query" and not (_MAY_BE_DOUBTFUL.search(text) and _DOUBTFUL.search(text)):
         return True
     notes = next((rest for rest in _after_semicolons(text) if NOTES.fullmatch(rest)), "")
     if not _SEVERAL_ENDS.search(masked(before := text[: len(text) - len(notes)])):
