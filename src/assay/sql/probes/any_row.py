@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from assay.sql.outline import read_outline
 from assay.sql.probes.bare_terms import bare_terms, extremes
 from assay.sql.probes.edits import Edit, alone, from_subquery, order_further, places, read_for_probes
 from assay.sql.probes.hidden_keys import as_groups, orders_by_hidden_key
@@ -49,12 +50,6 @@ _WORTH_PARSING = re.compile(
     r"\bgroup\s+by\b|\bdistinct\b.*\border\s+by\b|\bhaving\b|\bover\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|string_agg|json\w*_group_\w+)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_ONE_AGGREGATE = re.compile(
-    r"\s*select\s+(?:count|sum|avg|min|max)\s*\([^()]*\)(?:\s+as\s+\w+)?\s+from\b[^()]*;?\s*", re.IGNORECASE
-)
-"""One aggregate of one SELECT: nothing stands beside it."""
-_CLAUSES_AFTER = re.compile(r"\b(?:group|having|order|select)\b", re.IGNORECASE)
-
 AnyRowKind = Literal["scalar subquery", "bare column", "row order"]
 
 
@@ -317,9 +312,10 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
     """The places where a query may read any of several rows; none where it cannot be read. Of SQLite's dialect only:
     other engines refuse such queries, or need a function that says so, such as ANY_VALUE.
     """
-    if dialect != "sqlite" or len(query) > _MOST_CHARACTERS or not _WORTH_PARSING.search(query):
+    if dialect != "sqlite" or len(query) > _MOST_CHARACTERS:
         return ()
-    if _ONE_AGGREGATE.fullmatch(query) and len(_CLAUSES_AFTER.findall(query)) == 1:
+    outline = read_outline(query)
+    if not _WORTH_PARSING.search(query) if outline is None else outline.is_decided:
         return ()
     read = read_for_probes(query, dialect)
     return () if read is None else tuple(_found(read))

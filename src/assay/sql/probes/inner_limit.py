@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from assay.sql.outline import read_outline
 from assay.sql.probes.edits import (
     Edit,
     alone,
@@ -89,7 +90,8 @@ def inner_limits(query: str, dialect: str) -> list[InnerLimit]:
     """The inner queries that have a LIMIT, the innermost last. None where the query cannot be read."""
     from sqlglot import exp
 
-    read = read_for_probes(query, dialect)
+    outline = read_outline(query)
+    read = None if outline is not None and not outline.has_inner_limit else read_for_probes(query, dialect)
     if read is None:
         return []
     others = {id(part) for part in (*cutting(read.tree), ordered_inside(read))}
