@@ -11,7 +11,7 @@ say: tests hold it to the parser's reading.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -34,13 +34,13 @@ Item: TypeAlias = "str | list[Item]"
 """A word, or what stands in a pair of parentheses."""
 
 _CLAUSES = {"select": 0, "from": 1, "where": 2, "group": 3, "having": 4, "order": 5, "limit": 6, "offset": 7}
-_SET_OPERATIONS = frozenset({"union", "intersect", "except"})
+_SET_OPERATIONS = ("union", "intersect", "except")
 _AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})
 _FUNCTIONS = _AGGREGATES | {"abs", "round", "lower", "upper", "length", "substr", "coalesce", "ifnull", "nullif"}
 _COMPARISONS = frozenset({"=", "<", ">", "<=", ">=", "<>", "!="})
 _OPERATORS = _COMPARISONS | {"and", "or", "not", "in", "is", "like", "between", "exists", "+", "-", "*", "/", ","}
-_COMMA = frozenset({","})
-_JOINS = frozenset({"join", ","})
+_COMMA = (",",)
+_JOINS = ("join", ",")
 _KINDS_OF_JOINS = frozenset({"inner", "left", "outer", "cross"})
 _RESERVED = frozenset(
     {*_CLAUSES, *_SET_OPERATIONS, *_OPERATORS, *_KINDS_OF_JOINS}
@@ -57,7 +57,6 @@ _RESERVED = frozenset(
 )
 """Words that are no names: they have a meaning of their own in some dialect."""
 _CONSTANTS = frozenset({"null", "true", "false"})
-_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)?")
 _COUNT = re.compile(r"\d{1,9}")
 _FROM = re.compile(r"\bfrom\b", re.IGNORECASE)
 _ORDER_BY = re.compile(r"\border\s+by\b", re.IGNORECASE)
@@ -157,10 +156,10 @@ def _nested(words: Sequence[str]) -> list[Item]:
 class _Level:
     """A query or a subquery: one SELECT, or several with set operations between them, and the subqueries within."""
 
-    def __init__(self, items: Sequence[Item]) -> None:
+    def __init__(self, items: list[Item]) -> None:
         self.has_inner_limit = False
         self.is_decided = True
-        parts = list(_split(items, _SET_OPERATIONS))
+        parts = _split(items, _SET_OPERATIONS)
         for number, part in enumerate(parts, start=1):
             self.last = _Select(part[1:] if number > 1 and part[:1] == ["all"] else part)
             if number < len(parts) and (self.last.order or self.last.most_rows is not None):
@@ -186,7 +185,7 @@ class _Level:
             self._walk(part)
         self.is_decided = self.is_decided and select.is_decided
 
-    def _walk_query(self, items: Sequence[Item], *, as_value: bool = False) -> None:
+    def _walk_query(self, items: list[Item], *, as_value: bool = False) -> None:
         inner = _Level(items)
         self.has_inner_limit = self.has_inner_limit or inner.has_inner_limit or inner.last.most_rows is not None
         self.is_decided = self.is_decided and inner.is_decided and (not as_value or inner.gives_one_row)
@@ -219,7 +218,7 @@ class _Level:
 class _Select:
     """One SELECT, its clauses told apart by their first words."""
 
-    def __init__(self, items: Sequence[Item]) -> None:
+    def __init__(self, items: list[Item]) -> None:
         clauses = _clauses(items)
         selected = clauses["select"]
         self._is_distinct = selected[:1] == ["distinct"]
@@ -291,16 +290,20 @@ def _clauses(items: Sequence[Item]) -> dict[str, list[Item]]:
     return found
 
 
-def _split(items: Sequence[Item], between: frozenset[str]) -> Iterator[list[Item]]:
+def _split(items: list[Item], between: Sequence[str]) -> list[list[Item]]:
     """The parts between these words."""
-    part: list[Item] = []
+    for word in between:
+        if word in items:
+            break
+    else:
+        return [items]
+    parts: list[list[Item]] = [[]]
     for item in items:
-        if isinstance(item, str) and item in between:
-            yield part
-            part = []
+        if item in between:
+            parts.append([])
         else:
-            part.append(item)
-    yield part
+            parts[-1].append(item)
+    return parts
 
 
 def _keys(clauses: dict[str, list[Item]], name: str) -> list[list[Item]]:
@@ -310,7 +313,7 @@ def _keys(clauses: dict[str, list[Item]], name: str) -> list[list[Item]]:
         return []
     if given[:1] != ["by"]:
         raise _NotPlainError
-    return list(_split(given[1:], _COMMA))
+    return _split(given[1:], _COMMA)
 
 
 def _output(items: list[Item]) -> tuple[list[Item], str]:
@@ -348,7 +351,8 @@ def _count(items: list[Item]) -> int:
 def _is_name(item: Item) -> bool:
     if not isinstance(item, str) or item in _RESERVED or item in _CONSTANTS:
         return False
-    return _NAME.fullmatch(item) is not None
+    first = item[0]
+    return first == "_" or (first.isalnum() and not first.isdecimal())
 
 
 def _is_operand(item: Item) -> bool:

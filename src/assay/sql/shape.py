@@ -145,10 +145,12 @@ def is_plain(query: str) -> bool:
 @lru_cache(maxsize=2048)
 def may_be_cut(query: str) -> bool:
     """Whether the text may contain a LIMIT or a similar choice of rows anywhere. Searched, not parsed."""
+    if chooses_by_number(query):
+        return True
+    if not _has_any(query.lower(), _CUT):
+        return False
     outline = read_outline(query)
-    if outline is not None:
-        return outline.most_rows is not None or outline.has_inner_limit
-    return _has_any(query.lower(), _CUT) or chooses_by_number(query)
+    return outline is None or outline.most_rows is not None or outline.has_inner_limit
 
 
 def _has_any(text: str, parts: Sequence[str]) -> bool:
@@ -307,8 +309,9 @@ def same_text(first: str, second: str, dialect: str) -> bool:
         return True
     if "".join(first.lower().split()).rstrip(";") != "".join(second.lower().split()).rstrip(";"):
         return False
-    if (plain := _words_of_select(first)) is not None and plain == _words_of_select(second):
-        return True  # as for most queries that get here, without parsing them
+    plain = [_words_of_select(query) for query in (first, second)]
+    if None not in plain:
+        return plain[0] == plain[1]
     read = [parse_query(query, dialect) for query in (first, second)]
     words = [
         [

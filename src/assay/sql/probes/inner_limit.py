@@ -15,6 +15,7 @@ from assay.sql.probes.edits import (
     Edit,
     alone,
     breaking_keys,
+    cut_to,
     from_subquery,
     order_further,
     places,
@@ -56,7 +57,7 @@ class InnerLimit(Struct, frozen=True):
                 runs[-1].append(row)
             else:
                 runs.append([row])
-        parts = [self._sorted(width).limit(len(run), copy=False).offset(run[0], copy=False) for run in runs]
+        parts = [cut_to(self._sorted(width), len(run), offset=run[0]) for run in runs]
         if len(parts) == 1:
             return self._with(parts[0])
         made: exp.Query = from_subquery(parts[0], "assay_0")
