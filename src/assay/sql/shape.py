@@ -19,7 +19,7 @@ from assay.sql.outline import plain_words, read_outline
 from assay.sql.spelling import as_engine_means, as_engine_reads
 
 if TYPE_CHECKING:
-    from sqlglot import Parser, Token, exp
+    from sqlglot import Dialect, Parser, Token, exp
 
 _QUOTED = r'"(?:[^"]|"")+"'
 _PLAIN = re.compile(
@@ -245,9 +245,9 @@ def is_nested_too_deeply(query: str, dialect: str) -> bool:
 
 
 def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQuery | None:
-    from sqlglot import Dialect, exp
+    from sqlglot import exp
 
-    speaks = Dialect.get_or_raise(dialect)
+    speaks = _dialect(dialect)
     text = as_engine_reads(query, dialect)
     tokens = speaks.tokenize(text)
     parser = _keeping_signs(speaks.parser_class)(dialect=speaks) if keeps_signs else speaks.parser()
@@ -256,6 +256,13 @@ def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> Parsed
         return None
     tree = as_engine_means(trees[0], text, dialect)
     return None if tree is None else ParsedQuery(tree, tokens)
+
+
+@lru_cache(maxsize=8)
+def _dialect(name: str) -> Dialect:
+    from sqlglot import Dialect
+
+    return Dialect.get_or_raise(name)
 
 
 @lru_cache(maxsize=8)
