@@ -5,19 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from assay.model import CaseSummary, Evidence, Score
-from assay.model.verdicts.summary import summarized
-from assay.runs.store.codec import decode_value, encode_value
+from assay.model.verdicts.summary import summarized, without_details
+from assay.runs.store.codec import decode_evidence, decode_value, encode_value
 
 _SHARED = (
     *("database", "difficulty", "tags", "conversation", "gold_features", "query_source", "answer_failure", "flags"),
     *("failure", "near_misses", "cause", "cause_table", "cause_column", "search"),
 )
 """The fields in which many cases are equal."""
+_shared_parts = attrgetter(*_SHARED)
+_MOST_REMEMBERED = 1000
+"""What many cases have in common is among the first that come: later ones are not remembered."""
+
+
+class _Stored(Evidence, frozen=True, kw_only=True, omit_defaults=True):
+    """Evidence as it is decoded for its summary alone: its scores stay encoded, which many cases share."""
+
+    scores: msgspec.Raw = msgspec.Raw(b"[]")  # type: ignore[assignment]
 
 
 class Summarizer:
@@ -25,32 +36,56 @@ class Summarizer:
 
     def __init__(self) -> None:
         self._known: dict[Any, Any] = {}
+        self._encoded: dict[bytes, tuple[Score, ...]] = {}
+        self._alike: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def summary(self, evidence: Evidence) -> CaseSummary:
         """The summary of one case."""
         found = summary_of(evidence)
         return self._shared(found, self._known.setdefault(found.scores, found.scores))
 
+    def stored(self, line: bytes) -> CaseSummary:
+        """The summary of the case in a line of a journal. Raises RunError where the line is damaged."""
+        evidence = decode_evidence(line, _Stored)
+        scores = self._scores(bytes(evidence.scores))
+        return self._shared(summary_of(evidence, scores), scores)
+
     def received(self, scored: bytes) -> tuple[bytes, CaseSummary]:
         """The line and the summary of a case `with_summary`."""
         line, scores, rest = scored.split(b"\n")
-        if scores not in self._known:
-            self._known[scores] = decode_value(scores, tuple[Score, ...])
-        return line, self._shared(decode_value(rest, CaseSummary), self._known[scores])
+        return line, self._shared(decode_value(rest, CaseSummary), self._scores(scores))
+
+    def _scores(self, encoded: bytes) -> tuple[Score, ...]:
+        """The scores without their details; those that many cases have are decoded once."""
+        if (known := self._encoded.get(encoded)) is not None:
+            return known
+        once = self._known.setdefault
+        scores = tuple([once(score, score) for score in without_details(decode_value(encoded, tuple[Score, ...]))])
+        if len(self._encoded) < _MOST_REMEMBERED:
+            self._encoded[encoded] = scores
+        return scores
 
     def _shared(self, summary: CaseSummary, scores: tuple[Score, ...]) -> CaseSummary:
         """The summary, with parts of earlier summaries in place of equal ones."""
         once = self._known.setdefault
-        parts = {name: known for name in _SHARED if (known := once(part := getattr(summary, name), part)) is not part}
+        parts = _shared_parts(summary)
+        if (alike := self._alike.get(parts)) is None:
+            alike = {name: once(part, part) for name, part in zip(_SHARED, parts, strict=True) if part}
+            if len(self._alike) < _MOST_REMEMBERED:
+                self._alike[parts] = alike
         if summary.outcome == "correct":  # few reasons, such as the number of rows; incorrect cases have many
-            parts["reason"] = once(summary.reason, summary.reason)
-        return replace(summary, scores=scores, **parts)
+            return replace(summary, scores=scores, reason=once(summary.reason, summary.reason), **alike)
+        return replace(summary, scores=scores, **alike)
 
 
-def summary_of(evidence: Evidence) -> CaseSummary:
-    """The summary of one case by itself."""
+def summary_of(evidence: Evidence, scores: tuple[Score, ...] | None = None) -> CaseSummary:
+    """The summary of one case by itself; ``scores``: those of the evidence without their details, if they are known."""
     golds = evidence.case.golds
-    return summarized(evidence, gold_features=features_of(golds[0]) if evidence.cause and golds else ())
+    return summarized(
+        evidence,
+        scores=scores,
+        gold_features=features_of(golds[0]) if evidence.cause and golds else (),
+    )
 
 
 def with_summary(line: bytes, evidence: Evidence | None = None) -> bytes:
