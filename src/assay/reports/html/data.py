@@ -45,17 +45,17 @@ class Packed:
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
-        self._begun: list[CaseContent | PairDetail] = []
+        self._begun: list[bytes] = []
 
     def add(self, detail: CaseContent | PairDetail) -> None:
         """The details of the next case."""
-        self._begun.append(detail)
+        self._begun.append(_json(detail))
         if len(self._begun) == CHUNK:
             self._finish()
 
     def _finish(self) -> None:
         if self._begun:
-            self._chunks.append(pack(self._begun))
+            self._chunks.append(_packed(b"[%s]" % b",".join(self._begun)))
             self._begun = []
 
     def pieces(self, index: Index) -> Iterator[bytes]:
@@ -69,13 +69,20 @@ class Packed:
 
 def pack(value: object) -> bytes:
     """A value as JSON, gzipped, in base64: what `page.unpack` reads in a page."""
+    return _packed(_json(value))
+
+
+def _packed(content: bytes) -> bytes:
     # A fixed time: the same run gives the same bytes.
-    return b64encode(gzip.compress(_json(value), 6, mtime=0))
+    return b64encode(gzip.compress(content, 6, mtime=0))
+
+
+_ENCODE = msgspec.json.Encoder().encode
 
 
 def _json(value: object) -> bytes:
     try:
-        return msgspec.json.encode(value)
+        return _ENCODE(value)
     except UnicodeEncodeError:
         text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace")
