@@ -27,8 +27,9 @@ _AS_THEY_ARE = frozenset({int, str, bytes, type(None), datetime, time, timedelta
 _MAYBE_NAN = frozenset({float, Decimal})
 _AS_THEY_ARE_BUT_NAN = _AS_THEY_ARE | _MAYBE_NAN
 
+_TRUTHS = frozenset({False, True})
 _MIDNIGHT = time()
-PORTION = 1024
+PORTION = 512
 """Rows that are looked at together: few enough for a processor's cache."""
 
 
@@ -70,6 +71,21 @@ def cell_types(rows: Iterable[Row]) -> set[type]:
     if isinstance(rows, ColumnRows):
         return set(rows.kinds)
     return set(map(type, chain.from_iterable(rows)))
+
+
+def types_and_columns_with_truths(rows: Sequence[Row]) -> tuple[set[type], list[int]]:
+    """The types of all cells, and the columns in which another result could have booleans that equal these cells.
+
+    Those hold a 0 or a 1. Raises TypeError if a cell does not hash.
+    """
+    types: set[type] = set()
+    found: set[int] = set()
+    for start in range(0, len(rows), PORTION):
+        for column, cells in enumerate(zip(*rows[start : start + PORTION], strict=True)):
+            types.update(map(type, cells))
+            if column not in found and not _TRUTHS.isdisjoint(cells):
+                found.add(column)
+    return types, sorted(found)
 
 
 def comparable_as_they_are(types: set[type]) -> bool:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
 from assay.comparison.answer import Answer
 from assay.comparison.budget import Budget, BudgetSpent
-from assay.comparison.cells import PORTION, Column, Key, cell_types, comparable_as_they_are, to_columns
+from assay.comparison.cells import (
+    PORTION,
+    Column,
+    Key,
+    cell_types,
+    comparable_as_they_are,
+    to_columns,
+    types_and_columns_with_truths,
+)
 from assay.comparison.codes import shared as codes
 from assay.comparison.greedy import greedy_mapping
 from assay.comparison.near import near_misses
@@ -21,7 +30,7 @@ from assay.comparison.shapes import PivotedResult, shape_misses
 from assay.comparison.single_column import LoneColumns, lone_columns, partners
 from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.comparison.tolerant_mapping import find_agreement
-from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
+from assay.model import AlignedRow, Cell, Comparison, ComparisonOptions, NearMiss, Result, Row
 from assay.model.results.columns import ColumnRows
 
 if TYPE_CHECKING:
@@ -196,22 +205,25 @@ def _equal_as_they_are(
     # Looking up one row first saves building the set where the columns are in another order.
     if theirs[0] not in ours:
         return False
-    types = set() if options.boolean_is_integer else cell_types(ours)
-    if not comparable_as_they_are(types):
-        return False
+    types: set[type] = set()
+    mixed: list[Callable[[Row], Cell]] = []
     try:
+        if not options.boolean_is_integer:
+            types, columns = types_and_columns_with_truths(ours)
+            mixed = list(map(itemgetter, columns))
+        if not comparable_as_they_are(types):
+            return False
         distinct = set(ours)
         if len(distinct) < len(ours):
-            types |= set() if options.boolean_is_integer else cell_types(theirs)
+            types.update(*(map(type, map(cell, theirs)) for cell in mixed))
             return comparable_as_they_are(types) and dict.__eq__(Counter(ours), Counter(theirs))
         # As many predicted rows as gold rows, and gold has no duplicates: if removing the predicted
         # ones leaves nothing, each gold row occurred once. In portions, so that cells are
-        # still at hand in the cache when they are hashed after their types were looked at.
+        # still at hand in the cache when their types are looked at.
         for start in range(0, len(theirs), PORTION):
             portion = theirs[start : start + PORTION]
-            if not options.boolean_is_integer:
-                types |= cell_types(portion)
             distinct.difference_update(portion)
+            types.update(*(map(type, map(cell, portion)) for cell in mixed))
     except TypeError:  # a cell that does not hash: the keys will
         return False
     return not distinct and comparable_as_they_are(types)
