@@ -260,7 +260,8 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         run=_lazily("peers:against_llmsql"),
         heavy=True,
         lines=(
-            Line(name="llmsql.ratio", what="time, each side a new process", unit="times", bound=1),
+            Line(name="llmsql.cpu", what="processor time, each side a new process", unit="times", bound=1),
+            Line(name="llmsql.ratio", what="time", unit="times", bound=1),
             Line(name="llmsql.differ", what="verdicts and counts that differ", unit="verdicts", bound=0),
         ),
     ),

@@ -27,9 +27,8 @@ _AS_THEY_ARE = frozenset({int, str, bytes, type(None), datetime, time, timedelta
 _MAYBE_NAN = frozenset({float, Decimal})
 _AS_THEY_ARE_BUT_NAN = _AS_THEY_ARE | _MAYBE_NAN
 
-_TRUTHS = frozenset({False, True})
 _MIDNIGHT = time()
-PORTION = 512
+_PORTION = 1024
 """Rows that are looked at together: few enough for a processor's cache."""
 
 
@@ -73,21 +72,6 @@ def cell_types(rows: Iterable[Row]) -> set[type]:
     return set(map(type, chain.from_iterable(rows)))
 
 
-def types_and_columns_with_truths(rows: Sequence[Row]) -> tuple[set[type], list[int]]:
-    """The types of all cells, and the columns in which another result could have booleans that equal these cells.
-
-    Those hold a 0 or a 1. Raises TypeError if a cell does not hash.
-    """
-    types: set[type] = set()
-    found: set[int] = set()
-    for start in range(0, len(rows), PORTION):
-        for column, cells in enumerate(zip(*rows[start : start + PORTION], strict=True)):
-            types.update(map(type, cells))
-            if column not in found and not _TRUTHS.isdisjoint(cells):
-                found.add(column)
-    return types, sorted(found)
-
-
 def comparable_as_they_are(types: set[type]) -> bool:
     """Whether rows of these types may be compared by Python equality alone to show that they are equal.
 
@@ -108,8 +92,8 @@ def to_columns(rows: Sequence[Row], width: int, *, boolean_is_integer: bool) -> 
     columns: list[list[Cell]] = [[] for _ in range(width)]
     are_keys = [True] * width
     getters = [itemgetter(index) for index in range(width)]
-    for start in range(0, len(rows), PORTION):
-        portion = rows[start : start + PORTION]
+    for start in range(0, len(rows), _PORTION):
+        portion = rows[start : start + _PORTION]
         for index, get in enumerate(getters):
             part = list(map(get, portion))
             columns[index] += part

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from operator import itemgetter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
 from assay.comparison.answer import Answer
 from assay.comparison.budget import Budget, BudgetSpent
-from assay.comparison.cells import (
-    PORTION,
-    Column,
-    Key,
-    cell_types,
-    comparable_as_they_are,
-    to_columns,
-    types_and_columns_with_truths,
-)
+from assay.comparison.cells import Column, Key, cell_types, comparable_as_they_are, to_columns
 from assay.comparison.codes import shared as codes
 from assay.comparison.greedy import greedy_mapping
 from assay.comparison.near import near_misses
@@ -30,7 +21,7 @@ from assay.comparison.shapes import PivotedResult, shape_misses
 from assay.comparison.single_column import LoneColumns, lone_columns, partners
 from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.comparison.tolerant_mapping import find_agreement
-from assay.model import AlignedRow, Cell, Comparison, ComparisonOptions, NearMiss, Result, Row
+from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
 from assay.model.results.columns import ColumnRows
 
 if TYPE_CHECKING:
@@ -42,6 +33,8 @@ _NEAR_MISS_CELLS = 200_000
 """With more cells than this on both sides together, near misses are not looked for."""
 _GREEDY_CELLS = 4_000_000
 """With more cells than this, a mismatch is shown by position."""
+_PORTION = 128
+"""Rows that are looked up together."""
 _MATCHED_SAMPLE = 5
 _ALIGN_WORK = 2_000_000
 """At most this many cells are looked at to pair rows for display where tolerance leaves the pairs open."""
@@ -205,25 +198,22 @@ def _equal_as_they_are(
     # Looking up one row first saves building the set where the columns are in another order.
     if theirs[0] not in ours:
         return False
-    types: set[type] = set()
-    mixed: list[Callable[[Row], Cell]] = []
+    types = set() if options.boolean_is_integer else cell_types(ours)
+    if not comparable_as_they_are(types):
+        return False
     try:
-        if not options.boolean_is_integer:
-            types, columns = types_and_columns_with_truths(ours)
-            mixed = list(map(itemgetter, columns))
-        if not comparable_as_they_are(types):
-            return False
         distinct = set(ours)
         if len(distinct) < len(ours):
-            types.update(*(map(type, map(cell, theirs)) for cell in mixed))
+            types |= set() if options.boolean_is_integer else cell_types(theirs)
             return comparable_as_they_are(types) and dict.__eq__(Counter(ours), Counter(theirs))
         # As many predicted rows as gold rows, and gold has no duplicates: if removing the predicted
-        # ones leaves nothing, each gold row occurred once. In portions, so that cells are
-        # still at hand in the cache when their types are looked at.
-        for start in range(0, len(theirs), PORTION):
-            portion = theirs[start : start + PORTION]
+        # ones leaves nothing, each gold row occurred once. In small portions, so that cells are
+        # still at hand in the cache when their types are looked at after they were hashed.
+        for start in range(0, len(theirs), _PORTION):
+            portion = theirs[start : start + _PORTION]
             distinct.difference_update(portion)
-            types.update(*(map(type, map(cell, portion)) for cell in mixed))
+            if not options.boolean_is_integer:
+                types |= cell_types(portion)
     except TypeError:  # a cell that does not hash: the keys will
         return False
     return not distinct and comparable_as_they_are(types)

@@ -32,8 +32,8 @@ from assay.sdmx.gc_pause import collector_paused
 
 _TOGETHER = 200
 """Outputs that a worker judges in one task."""
-_WORTH_A_WORKER = 8_000
-"""Fewer outputs than this are judged before a second worker has started."""
+_WORTH_A_WORKER = 20_000
+"""Fewer outputs than this take less time than a second worker adds to that of the processors."""
 
 
 @collector_paused()  # all objects are kept to the end, so scanning them is useless
