@@ -39,10 +39,11 @@ def against_llmsql(setup: Setup) -> dict[str, float]:
         ours, theirs = folder / "ours.json", folder / "theirs.json"
         measured = []
         for _ in range(setup.rounds):
-            other_s = llmsql.timed(python, llmsql.PACKAGE, paths, theirs)
-            measured.append(llmsql.timed(sys.executable, llmsql.OURS, paths, ours) / other_s)
+            other = llmsql.timed(python, llmsql.PACKAGE, paths, theirs)
+            measured.append((other, llmsql.timed(sys.executable, llmsql.OURS, paths, ours)))
         reports = [json.loads(path.read_text(encoding="utf-8")) for path in (ours, theirs)]
-    return {"llmsql.ratio": statistics.median(measured), "llmsql.differ": len(llmsql.differences(*reports))}
+    cpu, wall = llmsql.ratios(measured)
+    return {"llmsql.cpu": cpu, "llmsql.ratio": wall, "llmsql.differ": len(llmsql.differences(*reports))}
 
 
 def against_datacompy(setup: Setup) -> dict[str, float]:

@@ -103,6 +103,17 @@ def test_booleans_are_integers_only_where_the_engine_has_no_booleans() -> None:
     assert _cells(True, True).equal
 
 
+@each("one", [1, 1.0, Decimal(1)])
+@each("copies", [1, 2])
+def test_a_boolean_among_rows_in_another_order_is_not_a_number(one: object, copies: int) -> None:
+    numbers = [("a", one), ("b", 2), ("c", 3)] * copies
+    booleans = [("c", 3), ("b", 2), ("a", True)] * copies
+    for gold, predicted in ((numbers, booleans), (booleans, numbers)):
+        assert not compare(Result.of(predicted), Result.of(gold)).equal
+        assert compare(Result.of(predicted), Result.of(gold), ComparisonOptions(boolean_is_integer=True)).equal
+    assert compare(Result.of(booleans), Result.of(booleans[::-1])).equal
+
+
 def test_tolerance_is_settable_and_applies_to_floats_alone() -> None:
     assert _cells(100.0, 100.5, relative_tolerance=0.01).equal
     assert not _cells(100, 101, relative_tolerance=0.1).equal
