@@ -24,8 +24,6 @@ BINARY: int = getattr(os, "O_BINARY", 0)
 
 _BUFFER_BYTES = 1024 * 1024
 """Values that take less together stay in memory; more go to a temporary file."""
-_MOST_READ_BYTES = 4 * 1024 * 1024
-"""Several values are read at once together with what lies between them, up to this size."""
 _AT_ONCE = 256
 """How many values are read from the file at once."""
 _LARGEST_GAP = 4
@@ -87,15 +85,6 @@ class Spool(Sequence[T], Generic[T]):
         if (begin := start - self._written) >= 0 and self._buffer:
             return bytes(self._buffer[begin : begin + length])
         return read_at(self._descriptor, start, length)
-
-    def lines(self, indices: Sequence[int]) -> list[bytes]:
-        """The encoded forms of several values, read at once if they are near each other in the file."""
-        starts, ends = [self._starts[i] for i in indices], [self._starts[i] + self._lengths[i] for i in indices]
-        begin, end = min(starts, default=0), max(ends, default=0)
-        if end - begin > _MOST_READ_BYTES or (self._buffer and end > self._written):
-            return list(map(self.line, indices))
-        block = read_at(self._descriptor, begin, end - begin)
-        return [block[start - begin : end - begin] for start, end in zip(starts, ends, strict=True)]
 
     @overload
     def __getitem__(self, index: int) -> T: ...

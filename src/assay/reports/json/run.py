@@ -229,8 +229,8 @@ def _case(line: bytes, *, of_selections: bool) -> Any:
         case = decode(packed_line(line))
     if len(case.verdict.flags) > 1:  # so that reports of the same run are the same bytes
         case.verdict.flags = sorted(case.verdict.flags)
-    if not of_selections and case.refutation is not None:
-        case.refutation = refutation_fields(decode_evidence(line).refutation)
+    if not of_selections and (found := case.refutation and decode_evidence(line).refutation):
+        case.refutation = refutation_fields(found)
     return case
 
 

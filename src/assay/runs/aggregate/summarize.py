@@ -13,7 +13,7 @@ from msgspec.structs import force_setattr, replace
 
 from assay.model import CaseSummary, Evidence, Score
 from assay.model.verdicts.summary import summarized, without_details
-from assay.runs.store.codec import decode_evidence, decode_value, encode_value
+from assay.runs.store.codec import decode_evidence_as, decode_value, encode_value
 
 _SHARED = (
     *("database", "difficulty", "tags", "conversation", "gold_features", "query_source", "answer_failure", "flags"),
@@ -57,7 +57,7 @@ class Summarizer:
 
     def stored(self, line: bytes) -> CaseSummary:
         """The summary of the case in a line of a journal. Raises RunError where the line is damaged."""
-        evidence = decode_evidence(line, _Stored)
+        evidence = decode_evidence_as(line, _Stored)
         scores = self._scores(bytes(evidence.scores))
         return self._share(summary_of(evidence, scores), scores)
 

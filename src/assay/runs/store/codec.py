@@ -95,8 +95,13 @@ def _with_rows(evidence: _Evidence, change: Callable[[Row], Row]) -> _Evidence:
     )
 
 
-def decode_evidence(line: bytes, kind: type[_Evidence] = Evidence) -> _Evidence:  # type: ignore[assignment]
+def decode_evidence(line: bytes) -> Evidence:
     """The evidence of one line. Raises RunError where the line does not hold one."""
+    return decode_evidence_as(line, Evidence)
+
+
+def decode_evidence_as(line: bytes, kind: type[_Evidence]) -> _Evidence:
+    """The evidence of one line in another form than usual. Raises as `decode_evidence` does."""
     # Failures get their present names, since they are compared. Evidence does not mention LLMs, whose failures are
     # stored with their opinions.
     evidence = decode_value(line.replace(_BLAME_OF_BEFORE, _BLAME), kind)
