@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -104,7 +105,7 @@ class Used:
     peak_mb: float
     """The largest memory of itself."""
     children_peak_mb: float
-    """The largest memory of one of its children."""
+    """The largest memory of one of the processes below it."""
 
 
 def assay(*arguments: object, watch_s: float = 0.05) -> Used:
@@ -116,7 +117,7 @@ def assay(*arguments: object, watch_s: float = 0.05) -> Used:
     while process.poll() is None:
         cpu_s = max(cpu_s, _cpu_s(process.pid))
         own = max(own, _peak_mb(process.pid))
-        children = max([children, *map(_peak_mb, _children(process.pid))])
+        children = max([children, *map(_peak_mb, descendants(process.pid))])
         time.sleep(watch_s)
     wall_s = time.perf_counter() - started
     if process.returncode:
@@ -140,11 +141,14 @@ def _peak_mb(pid: int) -> float:
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 
 
-def _children(pid: int) -> list[int]:
-    try:
-        return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
-    except OSError:
-        return []
+def descendants(parent: int) -> list[int]:
+    """The ids of all processes below one, each before its own children (Linux)."""
+    found: list[int] = []
+    for path in sorted(Path(f"/proc/{parent}/task").glob("*/children")):
+        with suppress(OSError):  # the thread has ended
+            for number in map(int, path.read_text().split()):
+                found += [number, *descendants(number)]
+    return found
 
 
 def own_peak_mb() -> float:

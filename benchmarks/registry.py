@@ -39,11 +39,26 @@ MEASUREMENTS: tuple[Measurement, ...] = (
                 name="spider.evaluation",
                 what="judging and looking for causes, against executing each distinct query once in one process",
                 unit="times",
-                bound=1.8,
+                bound=3.5,
             ),
-            Line(name="spider.metrics", what="the same without looking for causes", unit="times"),
-            Line(name="spider.process", what="`assay run`, the whole process", unit="s", bound=0.7),
-            Line(name="spider.process_cpu", what="the same, processor time of all its processes", unit="s"),
+            Line(name="spider.metrics", what="the same without looking for causes", unit="times", bound=1.8),
+        ),
+    ),
+    Measurement(
+        name="command",
+        title="`assay run` on the same, the whole process, against a script that executes and compares sets of rows",
+        run=_lazily("spider:whole_command"),
+        lines=(
+            Line(name="command.wall", what="`assay run`", unit="s", bound=0.85),
+            Line(name="command.cpu", what="processor time of all its processes", unit="s", bound=1.5),
+            Line(name="command.script_wall", what="against the script", unit="times", bound=4.5),
+            Line(name="command.script_cpu", what="against the script, in processor time", unit="times", bound=8),
+            Line(
+                name="command.one_case",
+                what="a run of one case (imports, starts, its report), of the processor time of the whole",
+                unit="%",
+                bound=8,
+            ),
         ),
     ),
     Measurement(
@@ -51,8 +66,8 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         title="One case of Spider's development set in one worker, causes included",
         run=_lazily("spider:by_outcome"),
         lines=(
-            Line(name="outcome.correct", what="processor time for a correct answer", unit="ms"),
-            Line(name="outcome.incorrect", what="processor time for an incorrect answer", unit="ms", bound=6),
+            Line(name="outcome.correct", what="processor time for a correct answer", unit="ms", bound=0.4),
+            Line(name="outcome.incorrect", what="processor time for an incorrect answer", unit="ms", bound=4),
         ),
     ),
     Measurement(
@@ -62,6 +77,27 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         lines=(
             Line(name="spider.calls", what="calls of functions per case", unit="calls"),
             Line(name="spider.allocated", what="memory of Python's objects at most, 300 cases", unit="MiB"),
+        ),
+    ),
+    Measurement(
+        name="instructions",
+        title="Instructions of the processor for one case in one process, causes included, counted by valgrind",
+        run=_lazily("instructions:of_cases"),
+        heavy=True,
+        lines=(
+            Line(name="instructions.correct", what="a correct answer", unit="million"),
+            Line(name="instructions.incorrect", what="an incorrect answer", unit="million"),
+        ),
+    ),
+    Measurement(
+        name="row-instructions",
+        title="Instructions of comparing two results of 100,000 x 5, against those of comparing sets",
+        run=_lazily("instructions:of_comparisons"),
+        heavy=True,
+        lines=(
+            Line(name="instructions.shuffled", what="shuffled", unit="times"),
+            Line(name="instructions.swapped", what="two columns swapped", unit="times"),
+            Line(name="instructions.noisy", what="the noise of floats in a column", unit="times"),
         ),
     ),
     Measurement(
@@ -113,9 +149,9 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         title="Comparing two results, against `set(predicted) == set(gold)`",
         run=_lazily("comparing:rows"),
         lines=(
-            Line(name="rows.shuffled", what="100,000 x 5, shuffled", unit="times", bound=3),
-            Line(name="rows.swapped", what="100,000 x 5, two columns swapped", unit="times", bound=5),
-            Line(name="rows.noisy", what="100,000 x 5, the noise of floats in a column", unit="times", bound=3),
+            Line(name="rows.shuffled", what="100,000 x 5, shuffled", unit="times", bound=1.5),
+            Line(name="rows.swapped", what="100,000 x 5, two columns swapped", unit="times", bound=2),
+            Line(name="rows.noisy", what="100,000 x 5, the noise of floats in a column", unit="times", bound=2.5),
             Line(name="rows.bits", what="10,000 x 20 permuted columns of 0 and 1", unit="s", bound=0.3),
         ),
     ),
@@ -272,12 +308,22 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         ),
     ),
     Measurement(
+        name="busy",
+        title="Spider's development set three times beside eight busy processes",
+        run=_lazily("soak:beside_busy_processes"),
+        heavy=True,
+        lines=(
+            Line(name="busy.differ", what="verdicts, scores and causes unlike a quiet run's", unit="cases", bound=0),
+        ),
+    ),
+    Measurement(
         name="llmsql",
         title="LLMSQL's evaluation, 16,000 questions over 5,000 tables, against its package",
         run=_lazily("peers:against_llmsql"),
         heavy=True,
         lines=(
-            Line(name="llmsql.ratio", what="time, each side a new process", unit="times", bound=1),
+            Line(name="llmsql.cpu", what="processor time, each side a new process", unit="times", bound=1),
+            Line(name="llmsql.ratio", what="time", unit="times", bound=1),
             Line(name="llmsql.differ", what="verdicts and counts that differ", unit="verdicts", bound=0),
         ),
     ),

@@ -76,7 +76,7 @@ whole = command["session"]
 if whole:
     os.setsid()
 elif workers_place:
-    assay.engines.pool.spawn._popen = functools.partial(workers.start_at, *workers_place)
+    assay.engines.pool.spawn.starter_of = functools.partial(workers.starter_at, *workers_place)
 sys.argv = [assay.__main__.__file__, *command["arguments"]]
 try:
     assay.__main__.main()

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
 import forking
 from assay.engines.pool import memory, spawn
@@ -37,7 +36,7 @@ gc.freeze()
 import assay.engines.duckdb  # only now: DuckDB complains at a process's end of what was kept from the collector
 asked = forking.serve(*place)
 forking.take_path(asked["path"])
-assay.engines.pool.worker.main(asked["warm"])
+assay.engines.pool.worker.main(asked["also"][0], asked["warm"])
 """
 _IMPORTED = """
 assay.runs.workers.scoring_worker assay.runs.workers.lint_worker assay.scoring.queries.subquery_ties
@@ -45,8 +44,8 @@ assay.engines.sqlite assay.metrics.bird assay.metrics.match assay.metrics.ves
 """
 """What nearly every worker imports."""
 _bootstrap = spawn._BOOTSTRAP
-true_start = spawn._popen
-"""Start a worker as Assay does: an interpreter of its own."""
+true_starter = spawn.starter_of
+"""What starts workers as Assay does."""
 
 
 _servers: list[forking.Server] = []
@@ -61,40 +60,52 @@ def server() -> forking.Server:
 
 
 def forked_from_now_on() -> Callable[[], None]:
-    """Start workers by a fork where that is possible, until what is given is called."""
+    """Start workers through the server where that is possible, until what is given is called."""
     if forking.can_serve():
-        spawn._popen = start
-    return partial(setattr, spawn, "_popen", true_start)
+        spawn.starter_of = starter
+    return partial(setattr, spawn, "starter_of", true_starter)
 
 
 @contextmanager
 def true_ones() -> Iterator[None]:
     """Start workers as Assay does for a while."""
-    before = spawn._popen
-    spawn._popen = true_start
+    before = spawn.starter_of
+    spawn.starter_of = true_starter
     try:
         yield
     finally:
-        spawn._popen = before
+        spawn.starter_of = before
 
 
-def start(descriptor: int | None, warm: str) -> Any:
-    """Start a worker through this process's server, where that gives the same as `true_start`."""
+def starter(setup: str, *, alone: bool = False) -> spawn.Starter:
+    """Starts workers through this process's server, where that gives the same as `true_starter`."""
     there = server()
-    return start_at(there.address, there.early, descriptor, warm)
+    return starter_at(there.address, there.early, setup, alone=alone)
 
 
-def start_at(address: str, known: Mapping[str, str], descriptor: int | None, warm: str) -> Any:
-    """Start a worker through the server at this address, which was started with such an environment."""
-    environment = memory.environment()
-    if (
-        descriptor is None
-        or not sys.executable
-        or _bootstrap != spawn._BOOTSTRAP
-        or forking.early(environment) != known
-    ):
-        return true_start(descriptor, warm)
-    return Forked(address, environment, descriptor, warm)
+def starter_at(address: str, known: Mapping[str, str], setup: str, *, alone: bool = False) -> spawn.Starter:
+    """Starts workers through the server at this address, which was started with such an environment."""
+    if not sys.executable or _bootstrap != spawn._BOOTSTRAP or forking.early(memory.environment()) != known:
+        return true_starter(setup, alone=alone)
+    return Served(address, setup)
+
+
+class Served:
+    """Starts the workers of one pool through a server."""
+
+    def __init__(self, address: str, setup: str) -> None:
+        self._address = address
+        self._warm = setup.partition(":")[0]
+
+    def prepare(self, count: int) -> None:
+        """Do nothing: the server has imported."""
+
+    def spawn(self) -> spawn.Spawned:
+        """A worker."""
+        return spawn.Spawned(lambda descriptor, _: Forked(self._address, memory.environment(), descriptor, self._warm))
+
+    def close(self) -> None:
+        """Do nothing: the server stays."""
 
 
 class Forked(forking.Process):

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks import llmsql, tables
 from benchmarks.frame import NotHere, Setup, assay, seconds
-from benchmarks.measurements.spider import folder_of, inputs_of
+from benchmarks.measurements.spider import command_of, files_of, folder_of, inputs_of
 
 
 def _peer(setup: Setup, name: str, what: str) -> str:
@@ -39,10 +39,11 @@ def against_llmsql(setup: Setup) -> dict[str, float]:
         ours, theirs = folder / "ours.json", folder / "theirs.json"
         measured = []
         for _ in range(setup.rounds):
-            other_s = llmsql.timed(python, llmsql.PACKAGE, paths, theirs)
-            measured.append(llmsql.timed(sys.executable, llmsql.OURS, paths, ours) / other_s)
+            other = llmsql.timed(python, llmsql.PACKAGE, paths, theirs)
+            measured.append((other, llmsql.timed(sys.executable, llmsql.OURS, paths, ours)))
         reports = [json.loads(path.read_text(encoding="utf-8")) for path in (ours, theirs)]
-    return {"llmsql.ratio": statistics.median(measured), "llmsql.differ": len(llmsql.differences(*reports))}
+    cpu, wall = llmsql.ratios(measured)
+    return {"llmsql.cpu": cpu, "llmsql.ratio": wall, "llmsql.differ": len(llmsql.differences(*reports))}
 
 
 def against_datacompy(setup: Setup) -> dict[str, float]:
@@ -73,7 +74,8 @@ def against_datacompy(setup: Setup) -> dict[str, float]:
 
 def _against_script(setup: Setup, name: str) -> dict[str, float]:
     command = _peer(setup, name, "COMMAND with {gold}, {predictions}, {json}, {databases}: the benchmark's own script")
-    inputs, _, ours = inputs_of(setup)
+    inputs, _ = inputs_of(setup)
+    ours = command_of(setup, *files_of(setup))
     with tempfile.TemporaryDirectory() as folder:
         gold, predictions, as_json = (Path(folder) / file for file in ("gold.sql", "predicted.sql", "predicted.json"))
         pairs = list(zip(inputs.cases, inputs.predictions, strict=True))
@@ -90,7 +92,7 @@ def _against_script(setup: Setup, name: str) -> dict[str, float]:
         measured = []
         for number in range(setup.rounds):
             other_s = seconds(lambda: subprocess.run(filled, check=True, stdout=subprocess.DEVNULL))
-            measured.append(assay(*ours, "-q", "-o", Path(folder) / f"run{number}").wall_s / other_s)
+            measured.append(assay(*ours, "-o", Path(folder) / f"run{number}").wall_s / other_s)
     return {f"{name}.script": statistics.median(measured)}
 
 

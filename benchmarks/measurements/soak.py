@@ -12,10 +12,12 @@ import os
 import random
 import signal
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -23,11 +25,13 @@ from typing import Any
 import duckdb
 
 import assay
-from assay.model import Limits
-from benchmarks.frame import Setup
+from assay.model import Limits, Run
+from benchmarks.frame import Setup, descendants
+from benchmarks.measurements.spider import evaluated, inputs_of
 
 _ROUND = 200
 _CASES = 20_000
+_BUSY, _BUSY_RUNS, _BUSY_S = 8, 3, 600
 _LIMITS = Limits(timeout_s=0.5, max_rows=1000, max_result_bytes=4 * 1024 * 1024, comparison_timeout_s=5)
 _ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 _QUERIES = (
@@ -62,7 +66,7 @@ class Held:
         status = Path("/proc/self/status").read_text().splitlines()
         return cls(
             handles=len(os.listdir("/proc/self/fd")),
-            processes=len(_children()),
+            processes=len(descendants(os.getpid())),
             threads=threading.active_count(),
             temporary_files=len(os.listdir(tempfile.gettempdir())),
             memory_mb=next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS")),
@@ -158,8 +162,9 @@ def _round(folder: Path, number: int, chance: random.Random, fault: str | None) 
         struck = True
         if fault == "interrupt":
             raise KeyboardInterrupt
-        for child in _children()[:1]:
-            os.kill(child, signal.SIGKILL)
+        if below := descendants(os.getpid()):
+            with suppress(ProcessLookupError):
+                os.kill(chance.choice(below), signal.SIGKILL)
 
     with suppress(KeyboardInterrupt):
         run = assay.evaluate(
@@ -184,14 +189,6 @@ def _query(chance: random.Random) -> str:
     return chance.choice(_QUERIES).format(n=chance.randrange(500))
 
 
-def _children() -> list[int]:
-    found: list[int] = []
-    for task in os.listdir("/proc/self/task"):
-        with suppress(OSError):
-            found += map(int, Path(f"/proc/self/task/{task}/children").read_text().split())
-    return found
-
-
 def full(_: Setup) -> dict[str, float]:
     """20,000 cases."""
     soaked = soak(_CASES)
@@ -199,3 +196,24 @@ def full(_: Setup) -> dict[str, float]:
         "soak.killed": soaked.killed,
         "soak.interrupted": soaked.interrupted,
     }
+
+
+def beside_busy_processes(setup: Setup) -> dict[str, float]:
+    """Spider's development set three times beside eight processes that never rest: what differs from a quiet run."""
+    inputs, works = inputs_of(setup)
+    quiet = _said(evaluated(inputs, works, setup.workers)[0])
+    differ = 0
+    with ExitStack() as started:
+        for _ in range(_BUSY):
+            # Each ends by itself, whatever happens to this process.
+            code = f"import time; end = time.monotonic() + {_BUSY_S}\nwhile time.monotonic() < end: pass"
+            process = started.enter_context(subprocess.Popen([sys.executable, "-c", code]))
+            started.callback(process.kill)
+        for _ in range(_BUSY_RUNS):
+            said = _said(evaluated(inputs, works, setup.workers)[0])
+            differ += sum(one != other for one, other in zip(said, quiet, strict=True))
+    return {"busy.differ": differ}
+
+
+def _said(run: Run) -> list[object]:
+    return [(item.verdict, [score.value for score in item.scores], item.cause) for item in run.evidence]

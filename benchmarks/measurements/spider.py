@@ -7,11 +7,14 @@ import pstats
 import resource
 import sqlite3
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 import tracemalloc
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from assay import registry
@@ -27,6 +30,7 @@ from benchmarks.frame import NotHere, Setup, assay, seconds
 
 ANSWERS = "din-sql-gpt4"
 _KINDS = ("correct", "incorrect")
+_SCRIPT = Path(__file__).with_name("script.py")
 
 
 def folder_of(setup: Setup) -> Path:
@@ -36,15 +40,27 @@ def folder_of(setup: Setup) -> Path:
     return setup.spider.absolute()
 
 
-def inputs_of(setup: Setup) -> tuple[Inputs, list[Work], list[str]]:
-    """The cases as work, and the arguments of the command that does it."""
+def files_of(setup: Setup) -> tuple[Path, Path]:
+    """The questions, and the answers to them."""
     folder = folder_of(setup)
-    questions, answers = str(folder / "dev.jsonl"), str(folder / "predictions" / f"{ANSWERS}.jsonl")
-    template = f"sqlite:///{folder}/database/{{db_id}}/{{db_id}}.sqlite"
-    inputs = read_inputs(questions, answers, FileOptions(), allow_unmatched=False)
-    locate, _ = locator(template)
-    works = plan_work(inputs.cases, inputs.predictions, locate)
-    return inputs, works, ["run", questions, "-p", answers, "--db", template, "--workers", str(setup.workers)]
+    return folder / "dev.jsonl", folder / "predictions" / f"{ANSWERS}.jsonl"
+
+
+def inputs_of(setup: Setup) -> tuple[Inputs, list[Work]]:
+    """The cases as work."""
+    questions, answers = files_of(setup)
+    inputs = read_inputs(str(questions), str(answers), FileOptions(), allow_unmatched=False)
+    locate, _ = locator(_databases(setup))
+    return inputs, plan_work(inputs.cases, inputs.predictions, locate)
+
+
+def _databases(setup: Setup) -> str:
+    return f"sqlite:///{folder_of(setup)}/database/{{db_id}}/{{db_id}}.sqlite"
+
+
+def command_of(setup: Setup, questions: Path, answers: Path) -> list[object]:
+    """The command that judges such files."""
+    return ["run", questions, "-p", answers, "--db", _databases(setup), "--workers", setup.workers, "-q"]
 
 
 class RecordingExecutor(Executor):
@@ -107,7 +123,7 @@ def by_outcome(setup: Setup) -> dict[str, float]:
 
     As many of each kind as there are of the rarer one; less what a worker takes that judges one case.
     """
-    inputs, works, _ = inputs_of(setup)
+    inputs, works = inputs_of(setup)
     run, _ = evaluated(inputs, works, setup.workers)
     outcomes = [case.outcome for case in run.summaries]
     kinds = {kind: [work for work, outcome in zip(works, outcomes, strict=True) if outcome == kind] for kind in _KINDS}
@@ -127,21 +143,47 @@ def _worker_cpu_s(inputs: Inputs, works: list[Work]) -> float:
 
 
 def against_the_floor(setup: Setup) -> dict[str, float]:
-    """Judging with and without causes, and the whole command, each in turn with the floor."""
-    inputs, works, command = inputs_of(setup)
+    """Judging with and without causes, each in turn with the floor."""
+    inputs, works = inputs_of(setup)
     executor = RecordingExecutor()
     judge_all(works, executor)
     executor.close()
     found: dict[str, list[float]] = defaultdict(list)
-    for number in range(setup.rounds):
+    for _ in range(setup.rounds):
         least = seconds(lambda: floor(executor.queries))
         found["spider.evaluation"].append(evaluated(inputs, works, setup.workers)[1] / least)
         found["spider.metrics"].append(evaluated(inputs, works, setup.workers, causes=False)[1] / least)
-        before = _children_s()
-        with tempfile.TemporaryDirectory() as folder:
-            found["spider.process"].append(assay(*command, "-o", Path(folder) / f"run{number}", "-q").wall_s)
-        found["spider.process_cpu"].append(_children_s() - before)
     return {name: statistics.median(values) for name, values in found.items()}
+
+
+def whole_command(setup: Setup) -> dict[str, float]:
+    """The whole command, each time in turn with a bare script, and with a run of one case."""
+    questions, answers = files_of(setup)
+    script = [sys.executable, str(_SCRIPT), str(questions), str(answers), str(folder_of(setup) / "database")]
+    found: dict[str, list[float]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as name:
+        one = [Path(name, f"one.{kind}.jsonl") for kind in ("questions", "answers")]
+        for source, copy in zip((questions, answers), one, strict=True):
+            with source.open(encoding="utf-8") as lines:
+                copy.write_text(next(lines), encoding="utf-8")
+        for number in range(setup.rounds):
+            bare_s, bare_cpu_s = _used(lambda: subprocess.run(script, check=True, stdout=subprocess.DEVNULL))
+            all_s, all_cpu_s = _used(
+                partial(assay, *command_of(setup, questions, answers), "-o", Path(name, f"{number}"))
+            )
+            _, one_cpu_s = _used(partial(assay, *command_of(setup, *one), "-o", Path(name, f"{number}.one")))
+            found["command.wall"].append(all_s)
+            found["command.cpu"].append(all_cpu_s)
+            found["command.script_wall"].append(all_s / bare_s)
+            found["command.script_cpu"].append(all_cpu_s / bare_cpu_s)
+            found["command.one_case"].append(100 * one_cpu_s / all_cpu_s)
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def _used(work: Callable[[], object]) -> tuple[float, float]:
+    """The seconds of work that other processes do, and their processor time."""
+    before = _children_s()
+    return seconds(work), _children_s() - before
 
 
 def _children_s() -> float:
@@ -152,7 +194,7 @@ def _children_s() -> float:
 
 def counted(setup: Setup) -> dict[str, float]:
     """Calls of functions and memory, which no other work on the machine changes."""
-    _, works, _ = inputs_of(setup)
+    _, works = inputs_of(setup)
     warm = Executor(engines=registry.engine_references(), limits=Limits())
     judge_all(works[:50], warm)  # imports, grammars
     warm.close()

@@ -15,8 +15,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from assay.comparison import compare
 from assay.comparison.codes import coder
+from assay.comparison.compare import compare
 from assay.engines.duckdb import DuckdbEngine, columnar
 from assay.model import DatabaseUrl, Limits, Result
 from assay.model.results.columns import ColumnRows

@@ -36,7 +36,7 @@ _NOUNS: dict[str, str] = {
 def registered(group: Group) -> dict[str, EntryPoint]:
     """The entry points of a group by name. Raises PluginError where two packages register one name."""
     found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=group):
+    for entry in _installed().select(group=group):
         other = found.get(entry.name)
         if other is not None and other.value != entry.value:
             raise PluginError(
@@ -45,6 +45,12 @@ def registered(group: Group) -> dict[str, EntryPoint]:
             )
         found[entry.name] = entry
     return found
+
+
+@lru_cache(maxsize=1)
+def _installed() -> Any:
+    """The entry points of every installed package, each of which is a file to read: what `select` chooses from."""
+    return entry_points()
 
 
 def _package(entry: EntryPoint) -> str:

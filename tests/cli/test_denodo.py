@@ -16,6 +16,7 @@ import pytest
 from processes import PASSWORD, assay, emulator, end_group, lines, sheet, started, until
 
 from assay.testing import DenodoEmulator, Fault, example
+from process_tree import descendants
 
 pytestmark = pytest.mark.slow
 
@@ -278,7 +279,7 @@ def test_no_child_process_has_the_password(server: DenodoEmulator, workbook: Pat
     process = started(command(server, workbook, tmp_path / "out.xlsx"), env=SECRET)
     try:
         until(lambda: server.executed.total() >= 1, what="a worker at work")
-        children = _descendants(process.pid)
+        children = descendants(process.pid)
         assert children
         seen = {pid: [Path(f"/proc/{pid}/{name}").read_bytes() for name in ("cmdline", "environ")] for pid in children}
         seen[process.pid] = [Path(f"/proc/{process.pid}/cmdline").read_bytes()]
@@ -286,12 +287,6 @@ def test_no_child_process_has_the_password(server: DenodoEmulator, workbook: Pat
         assert all(texts[0] for texts in seen.values())
     finally:
         end_group(process, signal.SIGKILL)
-
-
-def _descendants(parent: int) -> list[int]:
-    threads = Path(f"/proc/{parent}/task").iterdir()
-    children = [pid for thread in threads for pid in (thread / "children").read_text().split()]
-    return [found for pid in map(int, children) for found in (pid, *_descendants(pid))]
 
 
 def test_wrong_credentials_stop_at_the_first_answer(server: DenodoEmulator, workbook: Path, tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from itertools import chain
 import pytest
 from tests.comparison.reference import Segments, is_finite, is_number, same_answer
 
-from assay.comparison import Answer, Segment, compare
+from assay.comparison.answer import Answer, Segment
+from assay.comparison.compare import compare
 from assay.model import Cell, ComparisonOptions, Result, Row
 
 TABLES = 1_000

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.comparison import Answer, Segment, compare
+from assay.comparison.answer import Answer, Segment
+from assay.comparison.compare import compare
 from assay.errors import UsageError
 from assay.model import Result, Row
 

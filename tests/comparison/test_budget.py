@@ -7,8 +7,9 @@ from time import monotonic
 
 import pytest
 
-from assay.comparison import Answer, Segment, compare
+from assay.comparison.answer import Answer, Segment
 from assay.comparison.budget import Budget, BudgetSpent
+from assay.comparison.compare import compare
 from assay.comparison.contained import find_contained_mapping
 from assay.comparison.permutation import Side, same_rows
 from assay.model import ComparisonOptions, Result, Row

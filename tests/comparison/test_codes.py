@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.comparison.test_against_brute_force import make_table
 
-from assay.comparison import Answer, Segment, compare
+from assay.comparison.answer import Answer, Segment
 from assay.comparison.cells import key_of
 from assay.comparison.codes import shared, side
 from assay.comparison.codes.coder import DictionaryEncoder
 from assay.comparison.codes.layout import numbers_of
+from assay.comparison.compare import compare
 from assay.comparison.tolerance import as_float, is_number
 from assay.model import Cell, Comparison, ComparisonOptions, Result, Row
 from many_cases import each

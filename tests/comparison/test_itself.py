@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.comparison import Answer, compare, compare_with_itself
+from assay.comparison.answer import Answer
+from assay.comparison.compare import compare, compare_with_itself
 from assay.model import Cell, ComparisonOptions, Result
 
 CELLS: st.SearchStrategy[Cell] = st.one_of(

@@ -10,7 +10,9 @@ from itertools import permutations
 
 import pytest
 
-from assay.comparison import Answer, Segment, compare, compare_leniently
+from assay.comparison.answer import Answer, Segment
+from assay.comparison.compare import compare
+from assay.comparison.lenient import compare_leniently
 from assay.errors import UsageError
 from assay.model import Cell, ComparisonOptions, Leniency, Result, Row
 from many_cases import each

@@ -11,7 +11,9 @@ from math import inf, nan
 import pytest
 from msgspec.structs import replace
 
-from assay.comparison import Answer, compare, single_column
+from assay.comparison import single_column
+from assay.comparison.answer import Answer
+from assay.comparison.compare import compare
 from assay.model import ComparisonOptions, Result
 from many_cases import each
 

@@ -15,7 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.comparison.reference import is_finite, is_number, near_miss_holds
 
-from assay.comparison import Answer, Segment, compare
+from assay.comparison.answer import Answer, Segment
+from assay.comparison.compare import compare
 from assay.model import Cell, ComparisonOptions, NearMissKind, Result, Row
 from many_cases import each
 

@@ -8,8 +8,8 @@ from itertools import permutations
 
 import pytest
 
-from assay.comparison import compare
 from assay.comparison.budget import Budget, BudgetSpent
+from assay.comparison.compare import compare
 from assay.comparison.permutation import Side, find_mapping, same_rows
 from assay.comparison.refinement import Refinement
 from assay.comparison.tolerant_mapping import find_agreement

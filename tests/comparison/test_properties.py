@@ -10,8 +10,9 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.comparison import Answer, Segment, compare
+from assay.comparison.answer import Answer, Segment
 from assay.comparison.cells import key_of
+from assay.comparison.compare import compare
 from assay.model import Cell, ComparisonOptions, Result, Row
 
 QUICK = ComparisonOptions(near_misses=False, sample_rows=0)

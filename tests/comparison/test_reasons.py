@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from assay.comparison import Answer, compare
+from assay.comparison.answer import Answer
+from assay.comparison.compare import compare
 from assay.model import ComparisonOptions, Result, Row
 from many_cases import each
 

@@ -11,7 +11,9 @@ from itertools import permutations, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.comparison import Answer, compare, compare_leniently
+from assay.comparison.answer import Answer
+from assay.comparison.compare import compare
+from assay.comparison.lenient import compare_leniently
 from assay.model import Cell, ComparisonOptions, Leniency, Result
 from many_cases import each
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.comparison.reference import same_cell
 
-from assay.comparison import Answer, compare
+from assay.comparison.answer import Answer
 from assay.comparison.cells import key_of
-from assay.comparison.compare import _equal_as_they_are
+from assay.comparison.compare import _equal_as_they_are, compare
 from assay.comparison.tolerance import _few_in_line, _many_in_line, numbers_equal
 from assay.model import Cell, ComparisonOptions, Result, Row
 from many_cases import each

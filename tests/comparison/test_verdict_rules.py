@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from uuid import UUID
 
-from assay.comparison import Answer, compare
+from assay.comparison.answer import Answer
+from assay.comparison.compare import compare
 from assay.model import Cell, Comparison, ComparisonOptions, Result
 from many_cases import each
 
@@ -100,6 +101,17 @@ def test_booleans_are_integers_only_where_the_engine_has_no_booleans() -> None:
     assert not compare(Result.of([(True,)]), Result.of([(1,)])).equal
     assert not compare(Result.of([(1,), (2,)]), Result.of([(True,), (2,)])).equal
     assert _cells(True, True).equal
+
+
+@each("one", [1, 1.0, Decimal(1)])
+@each("copies", [1, 2])
+def test_a_boolean_among_rows_in_another_order_is_not_a_number(one: object, copies: int) -> None:
+    numbers = [("a", one), ("b", 2), ("c", 3)] * copies
+    booleans = [("c", 3), ("b", 2), ("a", True)] * copies
+    for gold, predicted in ((numbers, booleans), (booleans, numbers)):
+        assert not compare(Result.of(predicted), Result.of(gold)).equal
+        assert compare(Result.of(predicted), Result.of(gold), ComparisonOptions(boolean_is_integer=True)).equal
+    assert compare(Result.of(booleans), Result.of(booleans[::-1])).equal
 
 
 def test_tolerance_is_settable_and_applies_to_floats_alone() -> None:

@@ -18,10 +18,10 @@ import pytest
 from msgspec.structs import replace
 from tests.metrics.test_by_codes import scores_of
 
-from assay.comparison import compare
 from assay.comparison.codes import coder as coder_module
 from assay.comparison.codes import shared
 from assay.comparison.codes.coder import DictionaryEncoder
+from assay.comparison.compare import compare
 from assay.engines.duckdb import columnar
 from assay.engines.duckdb import engine as engine_module
 from assay.engines.duckdb.arrow_stream import ArrowStream, ColumnPart, StreamError

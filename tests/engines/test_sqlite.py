@@ -212,6 +212,21 @@ def test_a_query_that_fails_is_an_error_with_one_line(engine: SqliteEngine, quer
     assert engine.execute("SELECT 1").status == "rows"
 
 
+def test_a_snapshot_is_one_state_of_the_file_and_lets_queries_do_no_more(engine: SqliteEngine, shop: Path) -> None:
+    writer = sqlite3.connect(shop, timeout=0, isolation_level=None)
+    with engine.snapshot():
+        before = engine.execute("SELECT count(*) FROM sqlite_master").result
+        assert engine.execute("SELECT no_such_column").status == "error"
+        for statement in ("COMMIT", "ROLLBACK", "BEGIN", "CREATE TABLE added (a)"):
+            assert engine.execute(statement).status == "refused"
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            writer.execute("CREATE TABLE added (a)")
+        assert engine.execute("SELECT count(*) FROM sqlite_master").result == before
+    writer.execute("CREATE TABLE added (a)")
+    writer.close()
+    assert engine.execute("SELECT * FROM added").status == "empty"
+
+
 def test_a_missing_file_is_named_with_the_closest_one(shop: Path) -> None:
     with pytest.raises(DatabaseError, match=r"no SQLite database at .*shpo\.sqlite.*did you mean .*shop\.sqlite"):
         SqliteEngine.check(url_of(shop.with_name("shpo.sqlite")))

@@ -15,6 +15,7 @@ from typing import Any
 
 import commands
 from assay import load_run
+from process_tree import descendants
 
 SERVER_SCRIPT = "CREATE TABLE t(a INTEGER PRIMARY KEY, b VARCHAR(10))"
 ROWS = 400
@@ -180,10 +181,9 @@ def disturb(
 
 def workers(process: subprocess.Popen[str], database: Path) -> list[int]:
     """The process ids of a run's workers that have opened the database: the others are starting. Linux only."""
-    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     found = []
-    for number in path.read_text().split() if path.exists() else ():
+    for number in descendants(process.pid):
         with suppress(OSError):
             if any(os.readlink(file) == str(database.resolve()) for file in Path(f"/proc/{number}/fd").iterdir()):
-                found.append(int(number))
+                found.append(number)
     return found

@@ -11,7 +11,7 @@ from uuid import UUID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.comparison import Answer
+from assay.comparison.answer import Answer
 from assay.model import Cell, CellTypes, ComparisonOptions, Result, Row
 from assay.scoring.queries.given_rows import in_readings
 from assay.scoring.queries.gold_answers import GoldAnswer

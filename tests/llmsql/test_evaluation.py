@@ -20,9 +20,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from small_benchmark import GOLDS, TABLE, Benchmark, write_lines
 
-from assay.llmsql import evaluate
-from assay.llmsql.assessment import assess
-from assay.llmsql.report import json_of
+from assay.cases.benchmarks.llmsql import Outputs
+from assay.llmsql import assessment, evaluate
+from assay.llmsql.assessment import AssessedRun, assess
+from assay.llmsql.query_result import SHOWN_ROWS
+from assay.llmsql.report import json_of, report_of
+from assay.model import ComparisonOptions
 
 Evaluated = Callable[..., dict[str, Any]]
 KEYS = [
@@ -336,3 +339,46 @@ def test_only_outputs_that_count_for_more_than_a_match_are_decoded(benchmark: Be
     found = assess(outputs, questions_path=benchmark.questions, db_path=benchmark.database, workers=1, head_rows=5)
     assert [one.question_id for one in found.findings] == [2, 3, 5]
     assert (found.total, found.matches, found.pred_none, found.gold_none, found.sql_errors) == (4, 3, 1, 1, 1)
+
+
+_ODD = (
+    *("SELECT NULL; SELECT nothing FROM Table", "", "SELECT", 'SELECT "Name" FROM Table; SELECT "Name" FROM "Table"'),
+    *("DROP TABLE x; SELECT load_extension('x')", "SELECT x'00ff', 1e999", "SELECT 'a;b' FROM Table"),
+    *("SELECT printf('%.*c', 200000, 'x')", "SELECT a.* FROM Table a, pragma_function_list", "SELECT 1e-5"),
+    *(gold.replace(" WHERE ", "\nWHERE ") for _, gold in GOLDS.values()),
+)
+
+
+def test_outputs_are_judged_alike_with_and_without_a_run(
+    benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path
+) -> None:
+    for odd in _ODD:
+        outputs = [{"question_id": number, "completion": odd} for number in GOLDS]
+        by_run = assess(
+            outputs,
+            **benchmark.arguments(),
+            workers=1,
+            head_rows=SHOWN_ROWS,
+            options=ComparisonOptions(near_misses=False, sample_rows=0),
+            diagnose=False,
+        )
+        expected = report_of(by_run)
+        found = evaluated(outputs)
+        assert {**found, "timestamp": ""} == {**expected, "timestamp": ""}, odd
+
+
+def test_a_run_is_made_only_of_outputs_that_need_one(evaluated: Evaluated, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[object] = []
+
+    def assessed(outputs: Outputs, **more: Any) -> AssessedRun:
+        judged.extend(item.question_id for item in outputs.items)
+        return assess(outputs, **more)
+
+    monkeypatch.setattr(assessment, "assess", assessed)
+    expected = evaluated(OUTPUTS)
+    assert judged == []
+    slow = {"question_id": 4, "completion": "SELECT load_extension('x')"}
+    found = evaluated([*(output for output in OUTPUTS if output["question_id"] != 4), slow])
+    assert judged == [4]
+    assert found["matches"] == expected["matches"]
+    assert [one["question_id"] for one in found["mismatches"]] == [5, 4]

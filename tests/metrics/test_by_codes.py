@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.comparison.test_codes import EVERY_CELL
 
-from assay.comparison import compare
 from assay.comparison.codes import shared
+from assay.comparison.compare import compare
 from assay.metrics import bird, denodo, llmsql, spider, spider2
 from assay.model import Case, CaseOptions, Cell, Execution, Prediction, Result, Row
 from assay.ports import Executions, Metric

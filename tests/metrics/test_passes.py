@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from assay import registry
-from assay.comparison import compare
 from assay.comparison.codes import coder, shared
+from assay.comparison.compare import compare
 from assay.model import Case, ComparisonOptions, Execution, Prediction, Result, Row
 from assay.model.results.columns import ColumnRows, FloatCells, IntegerCells
 from assay.ports import Executions

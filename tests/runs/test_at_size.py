@@ -24,7 +24,7 @@ import assay
 from assay import registry
 from assay.api.single import gather_evidence
 from assay.api.workers import make_pool
-from assay.comparison import Answer
+from assay.comparison.answer import Answer
 from assay.engines.pool.cache import ByteCache, size_of
 from assay.engines.pool.pool import Task, TaskDone
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Limits, Prediction, Result
@@ -407,7 +407,7 @@ def test_an_answer_that_cannot_be_compared_is_at_fault_where_gold_beside_itself_
     trouble: str,
     gold_too: bool,
 ) -> None:
-    from assay.comparison import compare
+    from assay.comparison.compare import compare
     from assay.runs.store.codec import decode_evidence
     from assay.scoring.queries.verdicts import is_final_answer, needs_retry
 

@@ -17,6 +17,8 @@ _PLAIN = (
     "SELECT a FROM t UNION SELECT a FROM u",
     "SELECT a FROM t UNION ALL SELECT a FROM u",
     "SELECT a FROM t EXCEPT SELECT a FROM u",
+    "SELECT COUNT(*) FILTER(WHERE a > 1), total(DISTINCT a), Quote(a) || quote(b), f() FROM t",
+    "SELECT a FROM t ORDER BY b COLLATE nocase DESC, 1 COLLATE BINARY",
 )
 _LEFT_TO_THE_GENERATOR = (
     "SELECT 'it''s'",
@@ -28,7 +30,8 @@ _LEFT_TO_THE_GENERATOR = (
     "SELECT a FROM main.t",
     "SELECT a / b FROM t",
     "SELECT CASE WHEN a THEN b END FROM t",
-    "SELECT COUNT(*) FILTER(WHERE a) FROM t",
+    'SELECT "my f"(a) FROM t',
+    "SELECT MAX(a, b) FROM t",
     "SELECT a FROM t UNION SELECT a FROM u ORDER BY a",
     "VALUES (1)",
 )

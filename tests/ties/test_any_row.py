@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from assay import check
-from assay.comparison import Answer, compare
+from assay.comparison.answer import Answer
+from assay.comparison.compare import compare
 from assay.model import ComparisonOptions, Result, Verdict
 from assay.scoring.queries import chance_match as luck
 from assay.scoring.queries.chance_match import ChanceMatchDetector

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from assay.api.arguments import check_options
 from assay.api.frames import as_result
 from assay.api.workers import check_databases, local_pool, make_pool, worker_settings
-from assay.comparison import Answer
-from assay.comparison import compare_leniently as compare_results
+from assay.comparison.answer import Answer
+from assay.comparison.lenient import compare_leniently as compare_results
 from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, InputError, UnscoredError
 from assay.model import (

@@ -15,7 +15,7 @@ from assay.engines.pool.spawn import default_workers, dismiss_ahead
 from assay.errors import DatabaseError, InputError, UsageError, did_you_mean
 from assay.model import ComparisonOptions, DatabaseUrl, Limits
 from assay.ports import Backend
-from assay.runs import SETUP
+from assay.runs import PLAIN_SETUP, SETUP
 from assay.runs.plan import Locate
 from assay.runs.workers.worker_tasks import WorkerSettings
 
@@ -152,7 +152,8 @@ def check_backend(name: str | None) -> None:
 
 def local_pool(worker: WorkerSettings, workers: int) -> WorkerPool:
     """A pool of workers that judge cases on this machine; it is not started yet."""
-    return WorkerPool(workers=workers, setup=SETUP, argument=worker, memory_limit_bytes=_memory_limit_bytes(worker))
+    setup = PLAIN_SETUP if worker.plain_queries else SETUP
+    return WorkerPool(workers=workers, setup=setup, argument=worker, memory_limit_bytes=_memory_limit_bytes(worker))
 
 
 def _memory_limit_bytes(worker: WorkerSettings) -> int:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 
 _WITH_WORKERS = ("run", "llmsql", "demo", "check")
 _ASKS_FIRST = ("--system", "--help", "-h", "--show-prompt", "--backend")
 """With these no query is executed soon, or none at all, or not on this machine."""
+
+_SHARED = (
+    "assay.engines.sqlite",
+    "assay.metrics.match",
+    "assay.runs.plan",
+    "assay.runs.workers.worker_tasks",
+    "assay.scoring.queries.metric_scores",
+)
+"""What this process needs as much as its workers: a fork has it already."""
 
 
 def start_workers(arguments: Sequence[str]) -> None:
@@ -16,12 +26,16 @@ def start_workers(arguments: Sequence[str]) -> None:
     if any(one.partition("=")[0] in _ASKS_FIRST for one in arguments):
         return
     from assay.engines.pool.spawn import default_workers, start_ahead
-    from assay.runs import SETUP
+    from assay.runs import PLAIN_SETUP, SETUP
 
     wanted = _number_after("--workers", arguments)
     # One pair takes one. How many outputs LLMSQL's verb gets is not known yet: few are judged before a second starts.
     count = 1 if arguments[0] in ("llmsql", "check") else default_workers()
-    start_ahead(count if wanted is None else min(count, wanted), SETUP)
+    setup = PLAIN_SETUP if arguments[0] == "llmsql" else SETUP
+    if count := count if wanted is None else min(count, wanted):
+        for module in _SHARED:
+            import_module(module)
+        start_ahead(count, setup, alone=True)
 
 
 def _number_after(flag: str, arguments: Sequence[str]) -> int | None:

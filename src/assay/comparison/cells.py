@@ -28,7 +28,7 @@ _MAYBE_NAN = frozenset({float, Decimal})
 _AS_THEY_ARE_BUT_NAN = _AS_THEY_ARE | _MAYBE_NAN
 
 _MIDNIGHT = time()
-PORTION = 1024
+_PORTION = 1024
 """Rows that are looked at together: few enough for a processor's cache."""
 
 
@@ -92,8 +92,8 @@ def to_columns(rows: Sequence[Row], width: int, *, boolean_is_integer: bool) -> 
     columns: list[list[Cell]] = [[] for _ in range(width)]
     are_keys = [True] * width
     getters = [itemgetter(index) for index in range(width)]
-    for start in range(0, len(rows), PORTION):
-        portion = rows[start : start + PORTION]
+    for start in range(0, len(rows), _PORTION):
+        portion = rows[start : start + _PORTION]
         for index, get in enumerate(getters):
             part = list(map(get, portion))
             columns[index] += part

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from assay.comparison.answer import Answer
 from assay.comparison.budget import Budget, BudgetSpent
-from assay.comparison.cells import PORTION, Column, Key, cell_types, comparable_as_they_are, to_columns
+from assay.comparison.cells import Column, Key, cell_types, comparable_as_they_are, to_columns
 from assay.comparison.codes import shared as codes
 from assay.comparison.greedy import greedy_mapping
 from assay.comparison.near import near_misses
@@ -33,6 +33,8 @@ _NEAR_MISS_CELLS = 200_000
 """With more cells than this on both sides together, near misses are not looked for."""
 _GREEDY_CELLS = 4_000_000
 """With more cells than this, a mismatch is shown by position."""
+_PORTION = 128
+"""Rows that are looked up together."""
 _MATCHED_SAMPLE = 5
 _ALIGN_WORK = 2_000_000
 """At most this many cells are looked at to pair rows for display where tolerance leaves the pairs open."""
@@ -205,13 +207,13 @@ def _equal_as_they_are(
             types |= set() if options.boolean_is_integer else cell_types(theirs)
             return comparable_as_they_are(types) and dict.__eq__(Counter(ours), Counter(theirs))
         # As many predicted rows as gold rows, and gold has no duplicates: if removing the predicted
-        # ones leaves nothing, each gold row occurred once. In portions, so that cells are
-        # still at hand in the cache when they are hashed after their types were looked at.
-        for start in range(0, len(theirs), PORTION):
-            portion = theirs[start : start + PORTION]
+        # ones leaves nothing, each gold row occurred once. In small portions, so that cells are
+        # still at hand in the cache when their types are looked at after they were hashed.
+        for start in range(0, len(theirs), _PORTION):
+            portion = theirs[start : start + _PORTION]
+            distinct.difference_update(portion)
             if not options.boolean_is_integer:
                 types |= cell_types(portion)
-            distinct.difference_update(portion)
     except TypeError:  # a cell that does not hash: the keys will
         return False
     return not distinct and comparable_as_they_are(types)

@@ -1,13 +1,19 @@
-"""Where the benchmark's two files are: given, in a working folder, or downloaded into it."""
+"""The benchmark's two files: given, in a working folder, or downloaded into it; and the questions of outputs."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from msgspec import Struct
 
-from assay.errors import InputError, MissingDependency, UsageError
+from assay.cases.benchmarks.llmsql import Outputs, check_known, read_questions
+from assay.engines.sqlite.file import open_read_only
+from assay.errors import DatabaseError, InputError, MissingDependency, UsageError
+from assay.model import Case
 
 VERSIONS = {
     "1.0": "llmsql-bench/llmsql-benchmark",
@@ -97,3 +103,30 @@ def _unobtainable(version: str, folder: Path, name: str, error: BaseException) -
         f"place {QUESTIONS} and {DATABASE} from there into {folder}, "
         "or say where they are (questions_path and db_path, on the command line --questions and --db)"
     )
+
+
+def read_cases(given: Outputs, files: BenchmarkFiles) -> tuple[tuple[Case, ...], int]:
+    """The question of each output, and how many questions there are.
+
+    Raises as `read_questions` and `check_known` do, and InputError if the database has none of the questions' tables.
+    """
+    questions = read_questions(files.questions)
+    check_known(given, questions, files.questions)
+    cases = tuple(questions[item.prediction.case_id] for item in given.items)
+    _check_tables(files.database, cases)
+    return cases, len(questions)
+
+
+def _check_tables(database: str, cases: Sequence[Case]) -> None:
+    """Raise InputError where the database has none of the questions' tables, before anything is judged or kept."""
+    try:
+        with closing(open_read_only(database)) as connection:
+            there = {name.casefold() for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    except (OSError, sqlite3.Error, DatabaseError):
+        return  # the run reports why it cannot be read
+    wanted = [table for case in cases if (table := case.options.table) is not None]
+    if wanted and not any(table.casefold() in there for table in wanted):
+        raise InputError(
+            f"{database}: none of the {len(cases):,} gold queries runs there (no such table: {wanted[0]}): "
+            "is it the database of these questions and this version?"
+        )

@@ -4,12 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from msgspec.structs import replace
+
+from assay.cases.benchmarks.llmsql import Output, Outputs, read_outputs
+from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers, dismiss_ahead, start_ahead
-from assay.llmsql.benchmark_files import DEFAULT_VERSION, DEFAULT_WORKDIR
-from assay.runs import SETUP
+from assay.llmsql.benchmark_files import DEFAULT_VERSION, DEFAULT_WORKDIR, locate_files, read_cases
+from assay.llmsql.findings import Assessment, Finding
+from assay.llmsql.plain_outputs import (
+    MATCH,
+    MEMORY_BYTES,
+    MOST_S,
+    SETUP,
+    Judged,
+    PlainJudgement,
+    PlainOutput,
+    PlainTask,
+)
+from assay.llmsql.query_result import SHOWN_ROWS
+from assay.model import Case, ComparisonOptions, DatabaseUrl
+from assay.ports import Task, TaskDone
 from assay.sdmx.gc_pause import collector_paused
+
+_TOGETHER = 200
+"""Outputs that a worker judges in one task."""
+_WORTH_A_WORKER = 20_000
+"""Fewer outputs than this take less time than a second worker adds to that of the processors."""
 
 
 @collector_paused()  # all objects are kept to the end, so scanning them is useless
@@ -71,20 +95,55 @@ def evaluate(
 
 
 def _evaluated(
-    outputs: object, *, save_report: str | os.PathLike[str] | None, shown: int, **options: Any
+    outputs: object,
+    *,
+    save_report: str | os.PathLike[str] | None,
+    shown: int,
+    version: str,
+    workdir: str | os.PathLike[str] | None,
+    questions_path: str | os.PathLike[str] | None,
+    db_path: str | os.PathLike[str] | None,
+    timeout_s: float | None,
+    workers: int | None,
 ) -> dict[str, Any]:
-    from assay.llmsql.assessment import SHOWN_ROWS, assess
     from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
-    from assay.model import ComparisonOptions
 
     path = report_path(None if save_report is None else os.fspath(save_report))
-    assessment = assess(
-        outputs,
-        **options,
-        head_rows=SHOWN_ROWS,
-        # The report shows neither near misses nor causes.
-        options=ComparisonOptions(near_misses=False, sample_rows=0),
-        diagnose=False,
+    given = read_outputs(outputs)
+    files = locate_files(version, workdir=workdir, questions=questions_path, database=db_path)
+    cases, asked = read_cases(given, files)
+    usable = (timeout_s is None or timeout_s >= MOST_S) and (workers is None or (type(workers) is int and workers > 0))
+    # With other arguments all is left to the run, which refuses unusable ones.
+    judged = _judged(given, cases, files.database, workers) if usable else [None] * len(cases)
+    findings = [
+        _finding(item, case, one) if one is not None and one != MATCH else None
+        for item, case, one in zip(given.items, cases, judged, strict=True)
+    ]
+    left = [place for place, one in enumerate(judged) if one is None]
+    if left:
+        from assay.llmsql.assessment import assess
+
+        rest = replace(given, items=tuple(given.items[place] for place in left))
+        run = assess(
+            rest,
+            version=version,
+            questions_path=files.questions,
+            db_path=files.database,
+            timeout_s=timeout_s,
+            workers=workers,
+            head_rows=SHOWN_ROWS,
+            # The report shows neither near misses nor causes.
+            options=ComparisonOptions(near_misses=False, sample_rows=0),
+            diagnose=False,
+        )
+        places = {item.question_id: place for item, place in zip(rest.items, left, strict=True)}
+        for finding in run.findings:
+            findings[places[finding.question_id]] = finding
+    assessment = Assessment(
+        version=version,
+        outputs=given,
+        questions=asked,
+        findings=tuple(finding for finding in findings if finding is not None),
     )
     for finding in assessment.mismatches[:shown]:
         say(mismatch_text(finding) + "\n")
@@ -92,3 +151,36 @@ def _evaluated(
     write_report(report, path)
     say(summary_text(assessment, saved=path))
     return report
+
+
+def _judged(given: Outputs, cases: Sequence[Case], database: str, workers: int | None) -> list[Judged]:
+    """The judgement of each output; None of those that a run has to judge."""
+    url = DatabaseUrl.parse(f"sqlite:///{quote(str(Path(database).absolute()))}")
+    plain = [
+        PlainOutput(case.golds[0], case.options.table or "", item.prediction.query or "")
+        for item, case in zip(given.items, cases, strict=True)
+    ]
+    size = workers if workers is not None else min(default_workers(), 1 + len(plain) // _WORTH_A_WORKER)
+    found: list[Judged] = [None] * len(plain)
+    with WorkerPool(workers=size, setup=SETUP, argument=url, memory_limit_bytes=MEMORY_BYTES) as pool:
+        starts = range(0, len(plain), _TOGETHER)
+        tasks = [Task(id=start, payload=PlainTask(str(start), plain[start : start + _TOGETHER])) for start in starts]
+        for outcome in pool.run([task] for task in tasks):
+            if isinstance(outcome, TaskDone):
+                judged: Any = outcome.outcome
+                found[outcome.task_id : outcome.task_id + len(judged)] = judged
+    return found
+
+
+def _finding(item: Output, case: Case, judgement: PlainJudgement) -> Finding:
+    completion = item.prediction.query or ""
+    return Finding(
+        question_id=item.question_id,
+        question=case.question,
+        gold_query=case.golds[0],
+        completion=completion,
+        has_query=bool(judgement.results),
+        matched=judgement.matched,
+        gold=judgement.gold,
+        results=judgement.results,
+    )

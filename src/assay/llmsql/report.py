@@ -15,8 +15,9 @@ from uuid import uuid4
 import msgspec
 
 from assay.errors import InputError
-from assay.llmsql.assessment import Assessment, Finding, error_of
-from assay.model import Execution, Row
+from assay.llmsql.findings import Assessment, Finding
+from assay.llmsql.query_result import QueryResult
+from assay.model import Row
 from assay.reports.text.plain import cell_text, clipped, interval, one_line, percent, plural, visible
 
 _PLAIN = frozenset({int, str, type(None)})
@@ -42,32 +43,31 @@ def report_of(assessment: Assessment) -> dict[str, Any]:
 
 def mismatch_of(finding: Finding) -> dict[str, Any]:
     """One mismatch under the benchmark's own keys, then why queries failed and how many rows there are."""
-    case, prediction = finding.evidence.case, finding.evidence.prediction
-    gold, predicted = finding.gold, next(reversed(finding.executions), None)
+    gold, predicted = finding.gold, next(reversed(finding.results), None)
     return {
         "question_id": finding.question_id,
-        "question": case.question,
-        "gold_sql": case.golds[0],
-        "model_output": prediction.raw,
+        "question": finding.question,
+        "gold_sql": finding.gold_query,
+        "model_output": finding.completion,
         "gold_results": _rows_of(gold),
         "prediction_results": _rows_of(predicted),
-        "gold_error": None if gold is None else error_of(gold),
+        "gold_error": None if gold is None else gold.error,
         "prediction_errors": list(finding.errors),
-        "gold_row_count": gold.row_count if gold is not None and gold.succeeded else None,
-        "prediction_row_count": predicted.row_count if predicted is not None and predicted.succeeded else None,
+        "gold_row_count": None if gold is None else gold.row_count,
+        "prediction_row_count": None if predicted is None else predicted.row_count,
     }
 
 
-def _rows_of(execution: Execution | None) -> list[Row] | None:
+def _rows_of(result: QueryResult | None) -> list[Row] | None:
     """The kept rows of a result; None where there is no result.
 
     Sorted, as in the package, where all rows are kept and can be sorted; else in the order they came in.
     """
-    if execution is None or not execution.succeeded:
+    if result is None or result.error is not None:
         return None
-    rows = list(execution.head)
+    rows = list(result.head)
     try:
-        return sorted(rows) if len(rows) == execution.row_count else rows
+        return sorted(rows) if len(rows) == result.row_count else rows
     except TypeError:
         return rows
 
@@ -126,15 +126,14 @@ def write_report(report: Mapping[str, Any], path: Path) -> None:
 
 def mismatch_text(finding: Finding) -> str:
     """One mismatch for a reader."""
-    case, prediction = finding.evidence.case, finding.evidence.prediction
-    if finding.executions:
-        predicted = _shown_text(finding.executions[-1])
+    if finding.results:
+        predicted = _shown_text(finding.results[-1])
     else:
         predicted = next(iter(finding.errors), "there is no SELECT in it")
     parts = [
-        ("question", one_line(case.question, limit=_PRINTED_QUERY)),
-        ("output", clipped((prediction.raw or "").strip(), limit=_PRINTED_QUERY)),
-        ("gold", clipped(case.golds[0].strip(), limit=_PRINTED_QUERY)),
+        ("question", one_line(finding.question, limit=_PRINTED_QUERY)),
+        ("output", clipped((finding.completion or "").strip(), limit=_PRINTED_QUERY)),
+        ("gold", clipped(finding.gold_query.strip(), limit=_PRINTED_QUERY)),
         ("output gives", predicted),
         ("gold gives", _shown_text(finding.gold) if finding.gold is not None else "not known"),
     ]
@@ -145,11 +144,11 @@ def mismatch_text(finding: Finding) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _shown_text(execution: Execution) -> str:
-    if (error := error_of(execution)) is not None:
-        return f"no result: {visible(error)}"
-    count = execution.row_count or 0
-    rows = "; ".join(", ".join(cell_text(cell).whole for cell in row[:20]) for row in execution.head[:_PRINTED_ROWS])
+def _shown_text(result: QueryResult) -> str:
+    if result.error is not None:
+        return f"no result: {visible(result.error)}"
+    count = result.row_count or 0
+    rows = "; ".join(", ".join(cell_text(cell).whole for cell in row[:20]) for row in result.head[:_PRINTED_ROWS])
     more = f"; and {plural(count - _PRINTED_ROWS, 'row')} more" if count > _PRINTED_ROWS else ""
     return f"{plural(count, 'row')}: {rows}{more}" if count else "no rows"
 

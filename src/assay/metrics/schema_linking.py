@@ -9,14 +9,14 @@ or uses no item, scores 0 in all three.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from assay.metrics.base import QueryMetric, unscorable, unscored, without_schema
 from assay.model import Case, Comparison, Prediction, Score
 from assay.ports import Executions
-from assay.sql.query import Unreadable
-from assay.sql.schema import names_of
-from assay.sql.schema_items import SchemaItems, schema_items
+
+if TYPE_CHECKING:
+    from assay.sql.schema_items import SchemaItems
 
 _MOST_NAMED = 10
 
@@ -37,6 +37,11 @@ class _SchemaLinking(QueryMetric):
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
         """The best value over the gold queries that can be read. None: there is none, or no schema is known."""
+        # Who only lists metrics reads no queries.
+        from assay.sql.query import Unreadable
+        from assay.sql.schema import names_of
+        from assay.sql.schema_items import schema_items
+
         failure = without_schema(case, prediction, executions)
         if failure is not None or executions.schema is None:
             return unscored(self.name, failure)

@@ -48,7 +48,7 @@ FailureKind = Literal[
 ]
 
 
-class Failure(Struct, frozen=True, kw_only=True):
+class Failure(Struct, frozen=True, kw_only=True, gc=False):
     """The trouble of one case, as data: it is stored, counted and shown, never raised.
 
     A broken gold query is never the system's failure: ``blame`` says whose it is.

@@ -9,6 +9,7 @@ import os
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import add
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_type_hints, overload
 
@@ -23,10 +24,10 @@ BINARY: int = getattr(os, "O_BINARY", 0)
 
 _BUFFER_BYTES = 1024 * 1024
 """Values that take less together stay in memory; more go to a temporary file."""
-_MOST_READ_BYTES = 4 * 1024 * 1024
-"""Several values are read at once together with what lies between them, up to this size."""
 _AT_ONCE = 256
 """How many values are read from the file at once."""
+_LARGEST_GAP = 4
+"""Values are read at once if what lies between them is at most this many times as large as they are."""
 
 
 class Spool(Sequence[T], Generic[T]):
@@ -85,15 +86,6 @@ class Spool(Sequence[T], Generic[T]):
             return bytes(self._buffer[begin : begin + length])
         return read_at(self._descriptor, start, length)
 
-    def lines(self, indices: Sequence[int]) -> list[bytes]:
-        """The encoded forms of several values, read at once if they are near each other in the file."""
-        starts, ends = [self._starts[i] for i in indices], [self._starts[i] + self._lengths[i] for i in indices]
-        begin, end = min(starts, default=0), max(ends, default=0)
-        if end - begin > _MOST_READ_BYTES or (self._buffer and end > self._written):
-            return list(map(self.line, indices))
-        block = read_at(self._descriptor, begin, end - begin)
-        return [block[start - begin : end - begin] for start, end in zip(starts, ends, strict=True)]
-
     @overload
     def __getitem__(self, index: int) -> T: ...
     @overload
@@ -116,21 +108,29 @@ class Spool(Sequence[T], Generic[T]):
         part = defstruct("Part", [(name, hints[name]) for name in names], gc=False)
         return self._decoded(msgpack.Decoder(part).decode)
 
-    def _decoded(self, decode: Callable[[bytes], Any]) -> Iterator[Any]:
+    def lines(self, indices: Sequence[int]) -> Iterator[bytes]:
+        """The encoded forms of these values. Those of `_AT_ONCE` are read at once where they are close together."""
         if self._written:
             self._spill()
-        data, begin = bytes(self._buffer), 0
-        for first in range(0, len(self), _AT_ONCE):
-            starts, lengths = self._starts[first : first + _AT_ONCE], self._lengths[first : first + _AT_ONCE]
-            if self._written:
-                begin = starts[0]
-                data = read_at(self._descriptor, begin, starts[-1] + lengths[-1] - begin)
-            places = zip(starts, lengths, strict=True)
-            lines = [data[start - begin : start - begin + length] for start, length in places]
-            if self._objects:
-                yield from (decode(line) if line else self._objects[i] for i, line in enumerate(lines, first))
-            else:
-                yield from map(decode, lines)
+        data = bytes(self._buffer)
+        for first in range(0, len(indices), _AT_ONCE):
+            some = indices[first : first + _AT_ONCE]
+            starts, lengths = [self._starts[index] for index in some], [self._lengths[index] for index in some]
+            begin = 0
+            if self._descriptor >= 0:
+                begin, end = min(starts), max(map(add, starts, lengths))
+                if end - begin > _LARGEST_GAP * sum(lengths):
+                    yield from map(self.line, some)
+                    continue
+                data = read_at(self._descriptor, begin, end - begin)
+            for start, length in zip(starts, lengths, strict=True):
+                yield data[start - begin : start - begin + length]
+
+    def _decoded(self, decode: Callable[[bytes], Any]) -> Iterator[Any]:
+        lines = self.lines(range(len(self)))
+        if not self._objects:
+            return map(decode, lines)
+        return (decode(line) if line else self._objects[index] for index, line in enumerate(lines))
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless."""

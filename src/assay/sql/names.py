@@ -13,7 +13,6 @@ from assay.sql.schema.create_table import table_clauses
 from assay.sql.select import UNKNOWN, Meaning, Select, Source, StoredColumn
 from assay.sql.shape import outermost
 from assay.sql.sources import Ctes, named_outputs
-from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -51,14 +50,17 @@ class QueryNames:
     A column of a subquery or a CTE is followed into it until a stored column, or a computed expression, is found.
     """
 
-    def __init__(self, text: str, dialect: str, names: SchemaNames | None, tree: exp.Query) -> None:
+    def __init__(
+        self, text: str, dialect: str, names: SchemaNames | None, tree: exp.Query, nodes: list[exp.Expr]
+    ) -> None:
         from sqlglot import exp
 
         self.text = text
         self.dialect = dialect
         self.names = names
         self.tree = tree
-        self._nodes = nodes_of(tree)
+        self.nodes = nodes
+        """Every node of the tree, as `nodes_of` gives them."""
         self._ctes = Ctes(always_recursive=dialect == "sqlite")
         self._selects: dict[int, Select] = {}
         self._meanings: dict[int, Meaning] = {}
@@ -82,7 +84,7 @@ class QueryNames:
 
     def all_of(self, *kinds: type[_Node]) -> Iterator[_Node]:
         """Every node of these kinds in the tree as parsed."""
-        return (node for node in self._nodes if isinstance(node, kinds))
+        return (node for node in self.nodes if isinstance(node, kinds))
 
     def select_of(self, node: exp.Expr) -> Select | None:
         """The SELECT around a node, or that the node is."""

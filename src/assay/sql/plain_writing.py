@@ -29,9 +29,10 @@ _INFIX: Mapping[str, str] = {
     "add": "+",
     "sub": "-",
     "mul": "*",
+    "collate": "COLLATE",
 }
 _PREFIX: Mapping[str, str] = {"not": "NOT ", "from": " FROM ", "where": " WHERE ", "having": " HAVING "}
-_LISTS: Mapping[str, str] = {"group": " GROUP BY ", "order": " ORDER BY ", "distinct": "DISTINCT "}
+_LISTS: Mapping[str, str] = {"group": " GROUP BY ", "order": " ORDER BY "}
 _COMBINING = ("union", "intersect", "except")
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")
 _CLAUSES = ("where", "group", "having", "order", "limit", "offset")
@@ -122,6 +123,29 @@ def _all(nodes: list[Any] | None) -> str:
 def _function(name: str, args: Mapping[str, Any]) -> str:
     _only(args, "this", "big_int")
     return f"{name}({_written(args.get('this'))})"
+
+
+def _unknown_function(args: Mapping[str, Any]) -> str:
+    _only(args, "this", "expressions")
+    name, given = args.get("this"), args.get("expressions")
+    if not isinstance(name, str) or not name.isidentifier():
+        raise _UnplainError
+    return f"{name.upper()}({_all(given) if given else ''})"
+
+
+def _filter(args: Mapping[str, Any]) -> str:
+    _only(args, "this", "expression")
+    return f"{_written(args.get('this'))} FILTER({_written(args.get('expression')).strip()})"
+
+
+def _concatenation(args: Mapping[str, Any]) -> str:
+    _only(args, "this", "expression", "safe")
+    return f"{_written(args.get('this'))} || {_written(args.get('expression'))}"
+
+
+def _distinct(args: Mapping[str, Any]) -> str:
+    _only(args, "expressions")
+    return f"DISTINCT {_all(args['expressions'])}" if args.get("expressions") else "DISTINCT"
 
 
 def _alias(args: Mapping[str, Any]) -> str:
@@ -232,6 +256,10 @@ _WRITERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "literal": _literal,
     "star": _star,
     "alias": _alias,
+    "anonymous": _unknown_function,
+    "distinct": _distinct,
+    "dpipe": _concatenation,
+    "filter": _filter,
     "table": _table,
     "ordered": _ordered,
     "in": _in,

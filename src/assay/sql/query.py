@@ -74,7 +74,7 @@ class Query(QueryNames):
             for source in select.sources.values()
             if source.table is not None and source.table.lower() != source.node.name.lower()
         }
-        bound, twins = bind(self.tree, self._nodes, self.names, self.dialect, texts=texts, elsewhere=elsewhere)
+        bound, twins = bind(self.tree, self.nodes, self.names, self.dialect, texts=texts, elsewhere=elsewhere)
         self._selects |= {id(twins[key]): select for key, select in self._selects.items() if key in twins}
         return bound, twins
 
@@ -198,10 +198,11 @@ def read_tree(tree: exp.Query, text: str, dialect: str, names: SchemaNames | Non
     """Read a query that is part of a longer text, such as a view's. Never raises."""
     from sqlglot.errors import SqlglotError
 
-    if (reason := too_large(tree, MOST_NODES)) is not None:
+    nodes = nodes_of(tree)
+    if (reason := too_large(nodes, MOST_NODES)) is not None:
         return Unreadable(reason)
     try:
-        return Query(text, dialect, names, tree)
+        return Query(text, dialect, names, tree, nodes)
     except RecursionError:
         return Unreadable("is nested too deeply to be read")
     except (SqlglotError, ValueError) as problem:
@@ -229,14 +230,15 @@ def span_of(node: exp.Expr) -> Span | None:
     return Span(min(mark["start"] for mark in marks), max(mark["end"] for mark in marks) + 1)
 
 
-def too_large(tree: exp.Query, most_nodes: int) -> str | None:
-    """Why a tree has too many nodes or levels. A list of literals in IN counts as nothing, however long it is."""
-    nodes = nodes_of(tree)
+def too_large(nodes: list[exp.Expr], most_nodes: int) -> str | None:
+    """Why a tree of these nodes has too many of them, or too many levels. A list of literals in IN counts as nothing,
+    however long it is.
+    """
     if len(nodes) > most_nodes:
         lists = (node for node in nodes if node.key == "in")
         listed = sum(value.key == "literal" for node in lists for value in node.expressions)
         if len(nodes) - listed > most_nodes:
             return f"has more than {most_nodes:,} parts"
-    if len(nodes) > MOST_LEVELS and levels_of(tree, nodes) > MOST_LEVELS:
+    if len(nodes) > MOST_LEVELS and levels_of(nodes[0], nodes) > MOST_LEVELS:
         return f"is nested more than {MOST_LEVELS:,} levels deep"
     return None

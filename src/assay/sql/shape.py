@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from assay.sql.outline import plain_words, read_outline
 from assay.sql.spelling import as_engine_means, as_engine_reads
 
 if TYPE_CHECKING:
-    from sqlglot import Parser, Token, exp
+    from sqlglot import Dialect, Parser, Token, exp
 
 _QUOTED = r'"(?:[^"]|"")+"'
 _PLAIN = re.compile(
@@ -101,20 +102,6 @@ _CLOCK_FUNCTIONS = frozenset({"date", "time", "datetime", "julianday", "unixepoc
 """SQLite's functions that read the clock when called without arguments."""
 
 
-_WORD = "|".join(
-    (
-        r"""[^\W\d]\w*+(?>\.[^\W\d]\w*+)?+(?![.'"])""",
-        r"\d++(?>\.\d++)?+(?![\w.])",
-        r"[<>=!]++",
-        r"[,()]|(?<!\()\+(?!\))|\*(?!\*)|-(?![->])|/(?![*/])",
-        r"""'[^'\\]*+'(?!')|"[^"\\]*+"(?!")""",
-    )
-)
-"""A name, a number, signs, or a quoted text, each of which is a word of its own in every dialect."""
-_PLAIN_WORD = re.compile(_WORD)
-_PLAIN_TEXT = re.compile(rf"(?>\s++|{_WORD})*+")
-
-
 class OuterClauses(Struct, frozen=True, kw_only=True):
     """The outermost level of one query.
 
@@ -158,7 +145,12 @@ def is_plain(query: str) -> bool:
 @lru_cache(maxsize=2048)
 def may_be_cut(query: str) -> bool:
     """Whether the text may contain a LIMIT or a similar choice of rows anywhere. Searched, not parsed."""
-    return _has_any(query.lower(), _CUT) or chooses_by_number(query)
+    if chooses_by_number(query):
+        return True
+    if not _has_any(query.lower(), _CUT):
+        return False
+    outline = read_outline(query)
+    return outline is None or outline.most_rows is not None or outline.has_inner_limit
 
 
 def _has_any(text: str, parts: Sequence[str]) -> bool:
@@ -180,6 +172,14 @@ def read_shape(query: str, dialect: str) -> OuterClauses:
     lowered = query.lower()
     if not _has_any(lowered, _ORDER_OR_CUT):
         return OuterClauses(written=lowered.lstrip().startswith("values"))
+    outline = read_outline(query)
+    if outline is not None:
+        return OuterClauses(
+            ordered=outline.ordered,
+            limited=outline.most_rows is not None,
+            most_rows=outline.most_rows,
+            skips_rows=outline.offset is not None,
+        )
     parsed = parse_query(query, dialect)
     if parsed is None:
         words = {word.lower() for word in _WORTH_PARSING.findall(query)}
@@ -198,7 +198,7 @@ def read_shape(query: str, dialect: str) -> OuterClauses:
 def is_nondeterministic(query: str, dialect: str) -> bool:
     """Whether a query uses chance or the clock anywhere. False where it cannot be parsed."""
     lowered = query.lower()
-    if not _has_any(lowered, _LUCK):
+    if not _has_any(lowered, _LUCK) or read_outline(query) is not None:
         return False
     parsed = parse_query(query, dialect)
     return parsed is not None and _is_nondeterministic(parsed.tree)
@@ -245,9 +245,9 @@ def is_nested_too_deeply(query: str, dialect: str) -> bool:
 
 
 def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQuery | None:
-    from sqlglot import Dialect, exp
+    from sqlglot import exp
 
-    speaks = Dialect.get_or_raise(dialect)
+    speaks = _dialect(dialect)
     text = as_engine_reads(query, dialect)
     tokens = speaks.tokenize(text)
     parser = _keeping_signs(speaks.parser_class)(dialect=speaks) if keeps_signs else speaks.parser()
@@ -256,6 +256,13 @@ def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> Parsed
         return None
     tree = as_engine_means(trees[0], text, dialect)
     return None if tree is None else ParsedQuery(tree, tokens)
+
+
+@lru_cache(maxsize=8)
+def _dialect(name: str) -> Dialect:
+    from sqlglot import Dialect
+
+    return Dialect.get_or_raise(name)
 
 
 @lru_cache(maxsize=8)
@@ -309,8 +316,9 @@ def same_text(first: str, second: str, dialect: str) -> bool:
         return True
     if "".join(first.lower().split()).rstrip(";") != "".join(second.lower().split()).rstrip(";"):
         return False
-    if (plain := _plain_words(first)) is not None and plain == _plain_words(second):
-        return True  # as for most queries that get here, without parsing them
+    plain = [_words_of_select(query) for query in (first, second)]
+    if None not in plain:
+        return plain[0] == plain[1]
     read = [parse_query(query, dialect) for query in (first, second)]
     words = [
         [
@@ -324,12 +332,10 @@ def same_text(first: str, second: str, dialect: str) -> bool:
     return len(words) == 2 and words[0] == words[1]
 
 
-def _plain_words(query: str) -> list[str] | None:
-    """The words of a SELECT that has the same ones in every dialect, bare ones in small letters; None for others."""
+def _words_of_select(query: str) -> list[str] | None:
+    """The words of a SELECT that has the same ones in every dialect; None for others."""
     text = query.strip().removesuffix(";")
-    if text[:6].lower() != "select" or not _PLAIN_TEXT.fullmatch(text):
-        return None
-    return [word if word[0] in "'\"" else word.lower() for word in _PLAIN_WORD.findall(text)]
+    return plain_words(text) if text[:6].lower() == "select" else None
 
 
 def deterministic_keys(tree: exp.Expr) -> list[exp.Ordered]:
@@ -377,4 +383,4 @@ def _reads_clock(node: exp.Expr, name: str) -> bool:
 
 def warm_up() -> None:
     """Import sqlglot now."""
-    read_shape("SELECT 1 FROM t ORDER BY 1", "sqlite")
+    parse_query("SELECT 1 FROM t ORDER BY 1", "sqlite")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from assay.sql.trees import nodes_of, nodes_of_kind
+from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -56,16 +56,15 @@ def as_engine_reads(text: str, dialect: str) -> str:
 
 def as_engine_means(tree: exp.Query, text: str, dialect: str) -> exp.Query | None:
     """The tree of a text that `as_engine_reads` gave, changed into what the engine reads; None: it refuses the text."""
-    from sqlglot import exp
-
+    nodes = nodes_of(tree)
     if not text.isascii():
-        for node in nodes_of(tree):
+        for node in nodes:
             if isinstance(name := node.args.get("this"), str) and not name.isascii():
                 node.args["this"] = "".join(map(_put_back, name))
-    if dialect not in _SELECTS_NOTHING and not all(one.expressions for one in nodes_of_kind(tree, exp.Select)):
-        return None
-    if dialect == "sqlite":
-        for node in nodes_of_kind(tree, exp.In):
+    for node in nodes:
+        if node.key == "select" and not node.expressions and dialect not in _SELECTS_NOTHING:
+            return None
+        if node.key == "in" and dialect == "sqlite":
             _name_table(node)
     return tree
 
@@ -75,7 +74,7 @@ def _put_back(letter: str) -> str:
     return chr(code) if 0 <= code < 0x10000 else letter
 
 
-def _name_table(node: exp.In) -> None:
+def _name_table(node: exp.Expr) -> None:
     """Write ``x IN t`` as ``x IN (SELECT * FROM t)``, which is what it means in SQLite."""
     from sqlglot import exp
 

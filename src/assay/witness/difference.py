@@ -12,7 +12,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.comparison import Answer, compare
+from assay.comparison.answer import Answer
+from assay.comparison.compare import compare
 from assay.model import Cell, Comparison, ComparisonOptions, Execution, Result, Row
 from assay.ports import PossibleAnswers, ReadsAnswers, ScratchDatabase
 from assay.witness.clock import Clock

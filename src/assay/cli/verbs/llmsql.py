@@ -67,7 +67,8 @@ def llmsql(  # one parameter an option
     from assay.cli.output import STANDARD_OUTPUT, finish, keeping, printed_report, tell_cache_use
     from assay.cli.progress import progress
     from assay.errors import UsageError
-    from assay.llmsql.assessment import HEAD_ROWS, METRICS, SHOWN_ROWS, assess
+    from assay.llmsql.assessment import HEAD_ROWS, METRICS, assess
+    from assay.llmsql.query_result import SHOWN_ROWS
     from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
 
     given = outputs if outputs is not None else outputs_option

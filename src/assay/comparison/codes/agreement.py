@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import to_columns
 from assay.comparison.codes.coder import CodedColumn
-from assay.comparison.codes.layout import Flags, total
+from assay.comparison.codes.layout import Flags
 from assay.comparison.codes.near import gathered
 from assay.comparison.codes.shared import CodedColumns, coded_columns
 from assay.comparison.codes.side import EncodedResult, Mapping, counts_agree
@@ -107,7 +107,7 @@ class CodedPair(Struct, frozen=True, kw_only=True):
                     loose[0].append(both.loose[0])
                     loose[1].append(both.loose[1])
             # One column with other values is enough: most mismatches end here.
-            if total(ours[column].codes) != total(theirs[column].codes):
+            if ours[column].total != theirs[column].total:
                 return False
             budget.check_clock()
         one, two = replace(self.gold, columns=ours), replace(self.predicted, columns=theirs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import repeat
 from operator import is_
 from types import NoneType
@@ -14,21 +15,21 @@ from msgspec import Struct
 
 from assay.comparison.cells import key_of
 from assay.comparison.codes.from_columns import codes_of, has_negative_zero
-from assay.comparison.codes.layout import NULL, Codes, Flags, Floats, Known, float_codes, integer_codes
+from assay.comparison.codes.layout import NULL, Codes, Flags, Floats, Known, float_codes, integer_codes, total
 from assay.model import Cell, Row
 from assay.model.results.columns import ColumnCells, ColumnRows
 from assay.platform.memmap import MANY_BYTES
 
 _CODE_BYTES = 8
-_PORTION = 1024
-"""Rows that are coded together."""
-_TURNED = 256
+_PORTION = 512
 """Rows that are turned into columns together: few enough for a processor's cache."""
+_WAITING = 16_384
+"""Numbers of one column that are coded together."""
 _EXACT_AS_FLOAT = 2**53
-_NUMBERS = frozenset({int, float, NoneType})
+_EXACT, _FLOATS = frozenset({int, NoneType}), frozenset({float, NoneType})
 
 
-class CodedColumn(Struct, frozen=True, kw_only=True):
+class CodedColumn(Struct, frozen=True, kw_only=True, dict=True):
     """One column as codes, with what codes do not say."""
 
     codes: Codes
@@ -47,6 +48,11 @@ class CodedColumn(Struct, frozen=True, kw_only=True):
         """For each cell that is a number whether it is a float."""
         return np.full(len(self.codes), self.floats) if isinstance(self.floats, bool) else self.floats
 
+    @cached_property
+    def total(self) -> int:
+        """A number that equal bags of values share, and different ones hardly ever."""
+        return total(self.codes)
+
 
 class DictionaryEncoder:
     """Codes results so that they can be compared with one another. Two coders give different codes."""
@@ -62,13 +68,8 @@ class DictionaryEncoder:
             return [self._column(column, spills=spills) for column in rows.columns]
         columns = [_Growing(self, len(rows)) for _ in range(width)]
         for start in range(0, len(rows), _PORTION):
-            portion = rows[start : start + _PORTION]
-            parts: list[list[Cell]] = [[] for _ in range(width)]
-            for turned in range(0, len(portion), _TURNED):
-                for part, cells in zip(parts, zip(*portion[turned : turned + _TURNED], strict=True), strict=True):
-                    part.extend(cells)
-            for column, part in zip(columns, parts, strict=True):
-                column.add(start, part)
+            for column, cells in zip(columns, zip(*rows[start : start + _PORTION], strict=True), strict=True):
+                column.add(cells)
         return [column.coded() for column in columns]
 
     def _column(self, column: ColumnCells, *, spills: bool) -> CodedColumn:
@@ -78,65 +79,109 @@ class DictionaryEncoder:
 
 
 class _Growing:
-    """A column that is coded portion by portion."""
+    """A column that is coded while its cells come in portions.
+
+    Portions of integers alone, or of floats alone, with or without NULLs, wait as an array until there are many, since
+    arrays are fast when they are long. Any other portion is coded at once, after those that wait.
+    """
 
     def __init__(self, coder: DictionaryEncoder, count: int) -> None:
         self._coder = coder
         self._codes: Codes = np.empty(count, dtype=np.uint64)
+        self._done = 0
+        self._waiting: array[Any] = array("q")
+        self._nulls = bytearray()
+        """For each number that waits whether it is NULL; shorter if there is none among the last of them."""
         self._flags: list[tuple[int, Flags | bool]] = []
         self._kinds: set[type] = set()
         self._negative_zero = False
 
     def coded(self) -> CodedColumn:
         """The column, once all portions are there."""
+        self._code_waiting()
         kinds = frozenset(self._kinds)
         floats: Flags | bool = False
         if any(issubclass(kind, float) for kind in kinds):
             floats = True
-            if not kinds <= {float, NoneType}:
+            if not kinds <= _FLOATS:
                 floats = np.concatenate([np.full(count, flag) for count, flag in self._flags])
         return CodedColumn(codes=self._codes, floats=floats, kinds=kinds, has_negative_zero=self._negative_zero)
 
-    def add(self, start: int, cells: list[Cell]) -> None:
-        """The cells from row ``start`` on."""
+    def add(self, cells: tuple[Cell, ...]) -> None:
+        """The next cells."""
         kinds = set(map(type, cells))
         self._kinds |= kinds
-        codes = self._numeric(cells, kinds) if kinds <= _NUMBERS else None
+        if (kinds <= _EXACT or kinds <= _FLOATS) and self._waits(cells, kinds):
+            return
+        self._code_waiting()
+        codes = self._of_both_kinds(cells, kinds) if kinds <= _EXACT | _FLOATS and float in kinds else None
         if codes is None:
             codes = self._by_dictionary(cells, kinds)
-        self._codes[start : start + len(cells)] = codes
+        self._put(codes)
 
-    def _numeric(self, cells: list[Cell], kinds: set[type]) -> Codes | None:
-        """The codes of numbers and NULLs by arrays; None where a number is too large for that."""
-        filled: list[Any] = [0 if cell is None else cell for cell in cells] if NoneType in kinds else cells
-        codes: Codes | None
+    def _waits(self, cells: tuple[Cell, ...], kinds: set[type]) -> bool:
+        """Put numbers of one type to those that wait; False where a number is too large for an array."""
+        code: Any = "d" if float in kinds else "q" if int in kinds else self._waiting.typecode
+        if code != self._waiting.typecode or len(self._waiting) >= _WAITING:
+            self._code_waiting()
+            self._waiting = array(code)
         try:
-            if float in kinds:
-                numbers = np.frombuffer(array("d", filled), dtype=np.float64)
-                flags: Flags | bool = kinds <= {float, NoneType}
-                if int in kinds:
-                    flags = np.fromiter(map(is_, map(type, cells), repeat(float)), dtype=np.bool_, count=len(cells))
-                    if not (np.abs(numbers[~flags]) < _EXACT_AS_FLOAT).all():
-                        return None
-                self._negative_zero = self._negative_zero or _has_negative_zero(numbers)
-                codes = float_codes(numbers, self._coder.known)
-            else:
-                flags = False
-                codes = integer_codes(np.frombuffer(array("q", filled), dtype=np.int64))
+            if NoneType not in kinds:
+                self._waiting.extend(array(code, cells))
+                return True
+            numbers: array[Any] = array(code, [0 if cell is None else cell for cell in cells])
+        except OverflowError:
+            return False
+        self._nulls.extend(bytes(len(self._waiting) - len(self._nulls)))
+        self._nulls.extend(map(is_, cells, repeat(None)))
+        self._waiting.extend(numbers)
+        return True
+
+    def _code_waiting(self) -> None:
+        count = len(self._waiting)
+        if not count:
+            return
+        floats = self._waiting.typecode == "d"
+        codes: Codes | None
+        if floats:
+            numbers = np.frombuffer(self._waiting, dtype=np.float64)
+            self._negative_zero = self._negative_zero or _has_negative_zero(numbers)
+            codes = float_codes(numbers, self._coder.known)
+        else:
+            codes = integer_codes(np.frombuffer(self._waiting, dtype=np.int64))
+            if codes is None:
+                codes = self._coder.known.codes_of(self._waiting.tolist())
+        if self._nulls:
+            codes[: len(self._nulls)][np.frombuffer(self._nulls, dtype=np.bool_)] = NULL
+        self._flags.append((count, floats))
+        self._put(codes)
+        self._waiting, self._nulls = array(self._waiting.typecode), bytearray()
+
+    def _put(self, codes: Codes) -> None:
+        self._codes[self._done : self._done + len(codes)] = codes
+        self._done += len(codes)
+
+    def _of_both_kinds(self, cells: tuple[Cell, ...], kinds: set[type]) -> Codes | None:
+        """The codes of integers and floats by arrays; None where an integer is too large for that."""
+        filled: list[Any] = [0.0 if cell is None else cell for cell in cells]
+        try:
+            numbers = np.frombuffer(array("d", filled), dtype=np.float64)
         except OverflowError:
             return None
-        if codes is None:
+        flags = np.fromiter(map(is_, map(type, cells), repeat(float)), dtype=np.bool_, count=len(cells))
+        if not (np.abs(numbers[~flags]) < _EXACT_AS_FLOAT).all():
             return None
+        self._negative_zero = self._negative_zero or _has_negative_zero(numbers)
+        codes = float_codes(numbers, self._coder.known)
         if NoneType in kinds:
             codes[np.fromiter(map(is_, cells, repeat(None)), dtype=np.bool_, count=len(cells))] = NULL
         self._flags.append((len(cells), flags))
         return codes
 
-    def _by_dictionary(self, cells: list[Cell], kinds: set[type]) -> Codes:
+    def _by_dictionary(self, cells: tuple[Cell, ...], kinds: set[type]) -> Codes:
         boolean = self._coder.boolean_is_integer
-        floats = any(issubclass(kind, float) for kind in kinds)
         flags: Flags | bool = False
-        if floats:
+        if any(issubclass(kind, float) for kind in kinds):
             flags = np.fromiter((isinstance(cell, float) for cell in cells), dtype=np.bool_, count=len(cells))
             numbers = np.array([cell for cell in cells if isinstance(cell, float)], dtype=np.float64)
             self._negative_zero = self._negative_zero or _has_negative_zero(numbers)

@@ -7,6 +7,7 @@ is first met, by a dictionary.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Context, Decimal
 from math import isfinite
@@ -70,7 +71,7 @@ class Known(dict[Key, int]):
         self[key] = code
         return code
 
-    def codes_of(self, keys: list[Key]) -> Codes:
+    def codes_of(self, keys: Sequence[Key]) -> Codes:
         """One code for each key."""
         return np.fromiter(map(self.__getitem__, keys), dtype=np.uint64, count=len(keys))
 

@@ -12,7 +12,7 @@ from uuid import UUID
 import numpy as np
 
 from assay.comparison.codes.coder import CodedColumn
-from assay.comparison.codes.layout import NAN, Codes, Flags, Floats, Integers, distinct, mixed, total
+from assay.comparison.codes.layout import NAN, Codes, Flags, Floats, Integers, distinct, mixed
 from assay.comparison.codes.near import gathered
 from assay.comparison.codes.shared import CodedColumns, coded_columns
 from assay.comparison.codes.side import counts_agree, row_numbers
@@ -130,7 +130,7 @@ class Measures:
         if self.is_typed_alike and self.same_bag:
             return True
         options = [other for other in theirs if _typed_alike(ours, other)]
-        options = [other for other in options if total(other.codes) == total(ours.codes)]
+        options = [other for other in options if other.total == ours.total]
         return any(np.array_equal(np.sort(ours.codes), np.sort(other.codes)) for other in options)
 
     @cached_property

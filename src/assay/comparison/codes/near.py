@@ -30,29 +30,66 @@ def gathered(columns: Sequence[CodedColumn], known: Known, options: ComparisonOp
         return None
     if not (options.relative_tolerance or options.absolute_tolerance):
         return None
-    floats, line = _numbers([_floats_of(column) for column in columns], known)
+    places = _Places([_floats_of(column) for column in columns])
+    line_codes, line = _numbers(places.distinct, known)
     if not len(line):
         return None
     exact = [_near_exact(column, line, known, options) for column in columns]
     every_exact = distinct(np.concatenate(exact))
-    codes, line = _numbers([floats, every_exact], known)
+    codes = line_codes
+    if len(every_exact):
+        codes, line = _numbers(distinct(np.concatenate([line_codes, every_exact])), known)
     starts, stops, narrow = chains_in_line(line, options)
     chain = np.repeat(np.arange(len(starts)), stops - starts)
     common = codes[starts][chain]
     changed = common != codes
     if not changed.any():
         return None
-    tight = (narrow & (_weights(codes, line, every_exact, starts) <= 1)) | (stops - starts == 1)
-    among = [column.any_floats or len(near) > 0 for column, near in zip(columns, exact, strict=True)]
+    tight = narrow & (_weights(codes, line, every_exact, starts) <= 1) if len(every_exact) else narrow
+    tight |= stops - starts == 1
     table = _Table(codes[changed], common[changed])
+    floats = places.changed(table.applied(places.distinct))
     found = [
-        replace(column, codes=table.applied(column.codes)) if there else column
-        for column, there in zip(columns, among, strict=True)
+        _with_changed(column, their_floats, table, exact=len(near) > 0)
+        for column, their_floats, near in zip(columns, floats, exact, strict=True)
     ]
     if tight.all():
         return Gathered(columns=found, loose=None)
     loose = np.sort(codes[~tight[chain]])
     return Gathered(columns=found, loose=[_places_among(column.codes, loose)[1] for column in columns])
+
+
+def _with_changed(column: CodedColumn, floats: Codes, table: _Table, *, exact: bool) -> CodedColumn:
+    """The column with these codes for its floats, and with those of its exact numbers that the table changes."""
+    if column.floats is True:
+        return replace(column, codes=floats)
+    if not (len(floats) or exact):
+        return column
+    codes = table.applied(column.codes) if exact else column.codes.copy()
+    if not isinstance(column.floats, bool):
+        codes[column.floats] = floats
+    return replace(column, codes=codes)
+
+
+class _Places:
+    """Which codes occur in these arrays, and where."""
+
+    def __init__(self, arrays: Sequence[Codes]) -> None:
+        self._ends = np.cumsum([len(codes) for codes in arrays])
+        codes = np.concatenate(arrays)
+        self._order = np.argsort(codes)
+        ordered = codes[self._order]
+        first = np.ones(len(codes), dtype=np.bool_)
+        first[1:] = ordered[1:] != ordered[:-1]
+        self.distinct: Codes = ordered[first]
+        """Each code once, sorted."""
+        self._first = first
+
+    def changed(self, others: Codes) -> list[Codes]:
+        """The arrays with another code for each code of `distinct`."""
+        codes = np.empty(len(self._order), dtype=np.uint64)
+        codes[self._order] = others[np.cumsum(self._first) - 1]
+        return np.split(codes, self._ends[:-1])
 
 
 def _floats_of(column: CodedColumn) -> Codes:
@@ -61,12 +98,11 @@ def _floats_of(column: CodedColumn) -> Codes:
     return column.codes[column.floats]
 
 
-def _numbers(codes: Sequence[Codes], known: Known) -> tuple[Codes, Floats]:
-    """The different finite numbers among these codes, from the least to the largest, and their values."""
-    found = distinct(np.concatenate(codes))
-    values = numbers_of(found, known)
+def _numbers(codes: Codes, known: Known) -> tuple[Codes, Floats]:
+    """The finite numbers among these different codes, from the least to the largest, and their values."""
+    values = numbers_of(codes, known)
     there = ~np.isnan(values)
-    found, values = found[there], values[there]
+    found, values = codes[there], values[there]
     order = np.argsort(values, kind="stable")
     return found[order], values[order]
 
@@ -76,7 +112,7 @@ def _near_exact(column: CodedColumn, line: Floats, known: Known, options: Compar
     none: Codes = column.codes[:0]
     if all(issubclass(kind, (float, str, bytes, NoneType)) for kind in column.kinds):
         return none
-    exact, values = _numbers([column.codes[~column.is_float()]], known)
+    exact, values = _numbers(distinct(column.codes[~column.is_float()]), known)
     if not len(exact):
         return none
     places = np.searchsorted(line, values)

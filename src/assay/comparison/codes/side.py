@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from assay.comparison.codes.coder import CodedColumn
-from assay.comparison.codes.layout import Codes, Flags, Integers, distinct, mixed, total
+from assay.comparison.codes.layout import Codes, Flags, Integers, distinct, mixed
 from assay.comparison.hashed_cells import HashedCells, ManyHashed
 
 Mapping = tuple[int, ...]
@@ -41,7 +41,7 @@ class EncodedResult(Struct, frozen=True, kw_only=True):
 
     def fingerprints(self, *, counted: bool = True) -> list[int]:  # noqa: ARG002 - counting is no more work here
         """A number for each column's bag of values."""
-        return [total(column.codes) for column in self.columns]
+        return [column.total for column in self.columns]
 
     def distinct_count(self, column: int) -> int:
         """How many different values a column has."""
@@ -65,10 +65,12 @@ class EncodedResult(Struct, frozen=True, kw_only=True):
         if self.row_count != other.row_count:
             return False
         one, two = self.chosen(range(len(self.columns))), other.chosen(mapping)
-        if row_total(one, self.row_count) != row_total(two, other.row_count):
+        hashes = row_hashes(one, self.row_count), row_hashes(two, other.row_count)
+        if hashes[0].sum(dtype=np.uint64) != hashes[1].sum(dtype=np.uint64):
             return False
-        ours, theirs = row_numbers(one, two, self.row_count, other.row_count)
-        return counts_agree(ours, theirs)
+        if _paired_orders(one, two, *hashes) is not None:
+            return True
+        return counts_agree(*_numbered(one, two, *hashes))
 
 
 def counts_agree(ours: Integers, theirs: Integers) -> bool:
@@ -87,35 +89,78 @@ def row_hashes(columns: Sequence[Codes], count: int) -> Codes:
     return found
 
 
-def row_total(columns: Sequence[Codes], count: int) -> int:
-    """A number that is the same for equal bags of rows."""
-    return int(row_hashes(columns, count).sum(dtype=np.uint64))
-
-
 def row_numbers(
     ours: Sequence[Codes], theirs: Sequence[Codes], our_count: int, their_count: int
 ) -> tuple[Integers, Integers]:
-    """A number for each row of both sides, from 0 on: equal numbers exactly where all codes are equal.
+    """A number for each row of both sides, from 0 on: equal numbers exactly where all codes are equal."""
+    return _numbered(ours, theirs, row_hashes(ours, our_count), row_hashes(theirs, their_count))
 
-    Rows are sorted by a hash; neighbours of one hash are compared. Where hashes collide, rows are sorted by all codes.
+
+def _numbered(
+    ours: Sequence[Codes], theirs: Sequence[Codes], our_hashes: Codes, their_hashes: Codes
+) -> tuple[Integers, Integers]:
+    """The numbers of rows with these hashes.
+
+    Equal bags are numbered by one side. Otherwise both sides are sorted together by their hashes, and neighbours with
+    one hash are compared. Where hashes collide, rows are sorted by all codes.
     """
-    hashes = np.concatenate([row_hashes(ours, our_count), row_hashes(theirs, their_count)])
+    if (orders := _paired_orders(ours, theirs, our_hashes, their_hashes)) is not None:
+        alike = _alike_rows(our_hashes, ours, orders[0])
+        if alike is not None:
+            numbers = _counted_up(alike, len(our_hashes))
+            return _scattered(numbers, orders[0]), _scattered(numbers, orders[1])
+    count = len(our_hashes)
+    hashes = np.concatenate([our_hashes, their_hashes])
+    both = [np.concatenate(pair) for pair in zip(ours, theirs, strict=True)]
     order = np.argsort(hashes)
+    alike = _alike_rows(hashes, both, order)
+    if alike is None:
+        order = np.lexsort(both)
+        alike = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
+        for codes in both:
+            alike &= _alike(codes[order])
+    numbers = _scattered(_counted_up(alike, len(order)), order)
+    return numbers[:count], numbers[count:]
+
+
+def _paired_orders(
+    ours: Sequence[Codes], theirs: Sequence[Codes], our_hashes: Codes, their_hashes: Codes
+) -> tuple[Integers, Integers] | None:
+    """An order of each side's rows in which rows at the same place are equal.
+
+    None if the bags differ, or if hashes collide.
+    """
+    if len(our_hashes) != len(their_hashes) or our_hashes.sum(dtype=np.uint64) != their_hashes.sum(dtype=np.uint64):
+        return None  # different bags nearly always show by the sums, and need no sorting
+    order, their_order = np.argsort(our_hashes), np.argsort(their_hashes)
+    pairs = zip((our_hashes, *ours), (their_hashes, *theirs), strict=True)
+    if not all(np.array_equal(one[order], two[their_order]) for one, two in pairs):
+        return None
+    return order, their_order
+
+
+def _alike_rows(hashes: Codes, columns: Sequence[Codes], order: Integers) -> Flags | None:
+    """For each row in this order but the first whether it equals the one before; None where hashes collide."""
     alike = _alike(hashes[order])
-    del hashes
-    differ = np.zeros(len(alike), dtype=np.bool_)
-    for one, two in zip(ours, theirs, strict=True):
-        differ |= ~_alike(np.concatenate([one, two])[order])
-    if (alike & differ).any():
-        order = np.lexsort([np.concatenate([one, two]) for one, two in zip(ours, theirs, strict=True)])
-        alike = np.ones(max(our_count + their_count - 1, 0), dtype=np.bool_)
-        for one, two in zip(ours, theirs, strict=True):
-            alike &= _alike(np.concatenate([one, two])[order])
-    numbers = np.empty(our_count + their_count, dtype=np.int64)
-    if len(numbers):
-        numbers[order[0]] = 0
-        numbers[order[1:]] = np.cumsum(~alike)
-    return numbers[:our_count], numbers[our_count:]
+    if not alike.any():
+        return alike
+    for codes in columns:
+        if (alike & ~_alike(codes[order])).any():
+            return None
+    return alike
+
+
+def _counted_up(alike: Flags, count: int) -> Integers:
+    """A number from 0 on for each of so many sorted rows, the same for rows that are alike."""
+    numbers = np.zeros(count, dtype=np.int64)
+    np.cumsum(~alike, out=numbers[1:])
+    return numbers
+
+
+def _scattered(numbers: Integers, order: Integers) -> Integers:
+    found = np.empty_like(numbers)
+    found[order] = numbers
+    return found
 
 
 def _alike(values: Codes) -> Flags:

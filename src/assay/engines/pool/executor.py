@@ -8,19 +8,21 @@ from collections import OrderedDict, deque
 from collections.abc import Mapping
 from contextlib import closing
 from hashlib import blake2b
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.engines import outcomes
-from assay.engines.execution_cache.cache import ExecutionCache
 from assay.engines.loading import engine_for
 from assay.engines.pool import heartbeat, memory
 from assay.engines.pool.cache import ByteCache, rows_size
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits
 from assay.ports import LABEL_BYTES, DescribesSchema, Engine, EngineClass, Loss
+
+if TYPE_CHECKING:
+    from assay.engines.execution_cache.cache import ExecutionCache
 
 _CONNECTIONS = 8
 _OPENING_S = 10.0

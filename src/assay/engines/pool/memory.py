@@ -31,6 +31,8 @@ _LATER_BYTES = 96 * 1024 * 1024
 _MOST_LEFT_BYTES = 64 * 1024 * 1024
 """How much a process may keep from finished tasks, besides results, without being replaced."""
 _C_ARENAS = "MALLOC_ARENA_MAX"
+_ARENA_MAX = -8
+"""What `mallopt` calls the same."""
 _DUCKDB_ALLOCATOR = "DUCKDB_JE_MALLOC_CONF"
 _GIVE_BACK = "retain:false"
 _MOMENT_S = 0.005
@@ -50,6 +52,15 @@ def environment() -> dict[str, str]:
     given = found.get(_DUCKDB_ALLOCATOR)
     found[_DUCKDB_ALLOCATOR] = f"{given},{_GIVE_BACK}" if given else _GIVE_BACK
     return found
+
+
+def take_environment() -> None:
+    """Have in this process what `environment` gives one that starts. Called before it imports DuckDB or has threads."""
+    import ctypes
+
+    os.environ.update(environment())
+    with contextlib.suppress(OSError, AttributeError):  # a C library other than GNU's
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
 def give_back() -> None:

@@ -65,6 +65,7 @@ class WorkerPool:
         self._grace_s = grace_s
         self._memory_limit_bytes = memory_limit_bytes
         self._workers: list[WorkerProcess[Task]] = []
+        self._starter: spawn.Starter | None = None
         self._events: SimpleQueue[Event[Task] | Callable[[], None]] = SimpleQueue()
         self._returned: deque[deque[Task]] = deque()
         self._losses: dict[bytes, Loss] = {}
@@ -113,6 +114,7 @@ class WorkerPool:
             if self._closed:
                 raise UsageError("this pool is closed: make a new one")
             atexit.register(self.close)
+            self._starter = spawn.take(self._setup)
             for _ in range(self._size):
                 self._workers.append(self._spawn())
         spawn.dismiss_ahead()
@@ -201,6 +203,8 @@ class WorkerPool:
         for worker in self._workers:
             worker.reap()
         self._workers.clear()
+        if self._starter is not None:
+            self._starter.close()
         if self._watch is not None:
             self._watch.join(timeout=1.0)
 
@@ -214,7 +218,9 @@ class WorkerPool:
         self.close()
 
     def _spawn(self) -> WorkerProcess[Task]:
+        assert self._starter is not None
         return WorkerProcess(
+            self._starter.spawn(),
             setup=self._setup,
             argument=self._argument,
             memory_limit_bytes=self._memory_limit_bytes,

@@ -13,8 +13,9 @@ from collections import deque
 from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from assay.engines.pool import heartbeat, spawn, wire
+from assay.engines.pool import heartbeat, wire
 from assay.engines.pool.heartbeat import HeartbeatState
+from assay.engines.pool.spawn import Spawned
 from assay.engines.pool.worker_queues import WorkerQueue
 from assay.ports import Loss
 
@@ -32,7 +33,13 @@ class WorkerProcess(Generic[T]):
     """
 
     def __init__(
-        self, *, setup: str, argument: bytes, memory_limit_bytes: int | None, events: SimpleQueue[Any]
+        self,
+        spawned: Spawned,
+        *,
+        setup: str,
+        argument: bytes,
+        memory_limit_bytes: int | None,
+        events: SimpleQueue[Any],
     ) -> None:
         self.pending: deque[T] = deque()
         """Its tasks whose outcome has not arrived, in order: the first ones may be done."""
@@ -50,7 +57,6 @@ class WorkerProcess(Generic[T]):
         self._killed = False
         self._reaping = threading.Lock()
         self._reaped = False
-        spawned = spawn.take(setup)
         self._spawned = spawned
         self._memory = spawned.memory
         self._process = spawned.process
@@ -61,8 +67,6 @@ class WorkerProcess(Generic[T]):
         hello = wire.Hello(
             setup=setup,
             argument=argument,
-            heartbeat_fd=spawned.descriptor if spawned.inherits else None,
-            heartbeat_path=None if spawned.inherits else spawned.path,
             memory_limit_bytes=memory_limit_bytes,
         )
         self.send(pickle.dumps(hello))
@@ -117,10 +121,7 @@ class WorkerProcess(Generic[T]):
                 self._stdout.close()
                 self.last_state = heartbeat.read(self._memory)
                 self.last_task = heartbeat.read_task(self._memory)
-                if os.name != "posix":
-                    self._memory.close()
-                    with contextlib.suppress(OSError):
-                        os.unlink(self._spawned.path)
+                self._spawned.release()
                 self._reaped = True
 
     @property
@@ -132,7 +133,7 @@ class WorkerProcess(Generic[T]):
         """How the worker ended. Call it after `reap`."""
         if self._killed and (not self.ready or self._killed_at == self.last_state):
             return Loss(kind="timeout", message="did not stop at its time limit and was ended")
-        code = self._process.returncode
+        code = self._process.wait()
         if code < 0:
             name = _signal_name(-code)
             hint = ", perhaps for want of memory" if name == "SIGKILL" else ""

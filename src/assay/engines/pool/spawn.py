@@ -1,8 +1,8 @@
 """Start worker processes: ahead of time where a command will surely need them, else when the pool does.
 
-Imports little itself, so that a command can start its workers before it imports what it needs: both then import at the
-same time. A worker that was started ahead waits for the first message, with its modules imported; one that nobody takes
-ends with this process.
+Imports little itself, so that a command can begin to start its workers before it imports what it needs: both then
+import at the same time. On Linux one process imports for all workers (`assay.engines.pool.template`); elsewhere each
+worker that is started ahead imports for itself. What nobody takes ends with this process.
 """
 
 from __future__ import annotations
@@ -14,32 +14,36 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol
 
 from assay.engines.pool import memory, wire
+from assay.engines.pool.template import ForkedProcess, Template, can_fork, fork_here
 from assay.errors import AssayError
 
 _MOST_WORKERS = 8
 
 # The parent alone handles Ctrl-C from the start, also while the worker imports, which makes no garbage.
 _BOOTSTRAP = (
-    "import gc, signal, sys; gc.disable(); signal.signal(signal.SIGINT, signal.SIG_IGN); "
-    "sys.path[:] = {path}; from assay.engines.pool.worker import main; main({warm!r})"
+    "import gc, signal, sys; gc.disable(); signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = {path}; "
+    "from assay.engines.pool.{module} import main; main{arguments}"
 )
 
 
 class Spawned:
     """A child process that runs `assay.engines.pool.worker.main`, with the map that it shares with this one."""
 
-    def __init__(self, *, warm: str = "") -> None:
-        descriptor, self.path = tempfile.mkstemp(prefix="assay-", suffix=".heartbeat")
+    def __init__(self, start: Callable[[int | None, str | None], subprocess.Popen[bytes] | ForkedProcess]) -> None:
+        """``start`` starts the process, given the map's descriptor where that is inherited, and else its path."""
+        descriptor, path = tempfile.mkstemp(prefix="assay-", suffix=".heartbeat")
+        self._path = None if os.name == "posix" else path
         try:
             os.ftruncate(descriptor, wire.MAP_BYTES)
             self.memory: mmap.mmap = mmap.mmap(descriptor, wire.MAP_BYTES)
-            self.inherits: bool = os.name == "posix"
-            if self.inherits:
-                os.unlink(self.path)  # the descriptor is enough, and no file can remain
-            self.process = _popen(descriptor if self.inherits else None, warm)
-            self.descriptor = descriptor
+            if self._path is None:
+                os.unlink(path)  # the descriptor is enough, and no file can remain
+            self.process = start(descriptor if self._path is None else None, self._path)
         finally:
             os.close(descriptor)
 
@@ -50,47 +54,121 @@ class Spawned:
         self.process.kill()  # it may be in the middle of its imports
         self.process.wait()
         self.process.stdout.close()  # type: ignore[union-attr]
-        if not self.inherits:
+        self.release()
+
+    def release(self) -> None:
+        """Give the map back, once the process has ended."""
+        if self._path is not None:
             self.memory.close()
             with contextlib.suppress(OSError):
-                os.unlink(self.path)
+                os.unlink(self._path)
 
 
-_ahead: list[tuple[str, Spawned]] = []
-_owner = 0
+class Starter(Protocol):
+    """Starts the workers of one pool."""
+
+    def prepare(self, count: int) -> None:
+        """Begin to import for so many workers."""
+
+    def spawn(self) -> Spawned:
+        """A worker."""
+
+    def close(self) -> None:
+        """End what no worker came of."""
 
 
-def start_ahead(count: int, setup: str) -> None:
-    """Start workers that a pool with this ``setup`` (``module:function``) will take; they import its module already."""
-    global _owner  # noqa: PLW0603 - these are the process's own children
-    if _owner != os.getpid():
-        _ahead.clear()  # a forked child: the workers belong to its parent
-        _owner = os.getpid()
-        atexit.register(dismiss_ahead)
-    for _ in range(count - len(_ahead)):
-        _ahead.append((sys_path_key(setup), Spawned(warm=setup.partition(":")[0])))
+class Interpreters:
+    """Starts an interpreter for each worker."""
 
+    def __init__(self, setup: str) -> None:
+        self._warm = setup.partition(":")[0]
+        self._ahead: list[Spawned] = []
 
-def take(setup: str) -> Spawned:
-    """A worker that was started ahead for this ``setup``, else a new one."""
-    if _owner == os.getpid():
-        key = sys_path_key(setup)
-        for index, (known, spawned) in enumerate(_ahead):
-            if known == key and spawned.process.poll() is None:
-                del _ahead[index]
+    def prepare(self, count: int) -> None:
+        """See `Starter.prepare`."""
+        for _ in range(count - len(self._ahead)):
+            self._ahead.append(Spawned(partial(_worker, self._warm)))
+
+    def spawn(self) -> Spawned:
+        """See `Starter.spawn`."""
+        while self._ahead:
+            spawned = self._ahead.pop(0)
+            if spawned.process.poll() is None:
                 return spawned
-    return Spawned()
+            spawned.dismiss()
+        return Spawned(partial(_worker, ""))
+
+    def close(self) -> None:
+        """See `Starter.close`."""
+        while self._ahead:
+            self._ahead.pop().dismiss()
+
+
+class Forks:
+    """Forks each worker from a process that has imported for all of them."""
+
+    def __init__(self, setup: str, *, alone: bool = False) -> None:
+        self._setup = setup
+        self._template = Template(lambda control: fork_here(control, setup)) if alone else self._open()
+
+    def prepare(self, count: int) -> None:
+        """Do nothing: the template imports already."""
+
+    def spawn(self) -> Spawned:
+        """See `Starter.spawn`."""
+        if not self._template.alive:
+            self._template.close()
+            self._template = self._open()
+        return Spawned(lambda descriptor, _: self._template.fork(descriptor or 0))
+
+    def close(self) -> None:
+        """See `Starter.close`."""
+        self._template.close()
+
+    def _open(self) -> Template:
+        return Template(lambda control: _popen("template", (control, self._setup), control, subprocess.DEVNULL))
+
+
+_ahead: list[tuple[object, Starter]] = []
+"""What was started ahead: at most one."""
+
+
+def start_ahead(count: int, setup: str, *, alone: bool = False) -> None:
+    """Start what a pool of so many workers with this ``setup`` (``module:function``) will take.
+
+    ``alone``: this process has one thread and has written nothing, so that it may be forked itself.
+    """
+    dismiss_ahead()
+    if count:
+        atexit.register(dismiss_ahead)
+        starter = starter_of(setup, alone=alone)
+        starter.prepare(count)
+        _ahead.append((_key(setup), starter))
+
+
+def take(setup: str) -> Starter:
+    """What was started ahead for this ``setup``, else a new one."""
+    if _ahead and _ahead[0][0] == _key(setup):
+        return _ahead.pop()[1]
+    return starter_of(setup)
 
 
 def dismiss_ahead() -> None:
-    """End the workers that were started ahead and that nobody took."""
-    while _ahead and _owner == os.getpid():
-        _ahead.pop()[1].dismiss()
+    """End what was started ahead and what nobody took."""
+    while _ahead:
+        key, starter = _ahead.pop()
+        if isinstance(key, tuple) and key[0] == os.getpid():  # else a forked child, whose parent it belongs to
+            starter.close()
 
 
-def sys_path_key(setup: str) -> str:
+def _key(setup: str) -> tuple[Any, ...]:
     """What must not have changed since a worker was started: a caller may extend the path that it was given."""
-    return "\0".join((setup, *sys.path))
+    return os.getpid(), setup, tuple(sys.path), os.getcwd(), dict(os.environ)
+
+
+def starter_of(setup: str, *, alone: bool = False) -> Starter:
+    """What starts workers on this machine for ``setup``; see `start_ahead`."""
+    return Forks(setup, alone=alone) if can_fork() else Interpreters(setup)
 
 
 def default_workers() -> int:
@@ -99,15 +177,21 @@ def default_workers() -> int:
     return max(1, min(cores, _MOST_WORKERS))
 
 
-def _popen(descriptor: int | None, warm: str) -> subprocess.Popen[bytes]:
+def _worker(warm: str, descriptor: int | None, path: str | None) -> subprocess.Popen[bytes]:
+    return _popen("worker", (descriptor if path is None else path, warm), descriptor)
+
+
+def _popen(
+    module: str, arguments: tuple[object, ...], descriptor: int | None, streams: int = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
     if not sys.executable:
         raise AssayError("worker processes need a Python interpreter to start, and sys.executable names none")
     # Pass sys.path on, since the parent may have changed it: the worker can import what the parent can.
-    code = _BOOTSTRAP.format(path=ascii(list(sys.path)), warm=warm)
+    code = _BOOTSTRAP.format(path=ascii(list(sys.path)), module=module, arguments=ascii(arguments))
     return subprocess.Popen(
         [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stdin=streams,
+        stdout=streams,
         bufsize=0,
         env=memory.environment(),
         pass_fds=() if descriptor is None else (descriptor,),

@@ -39,8 +39,6 @@ class Hello(Struct, frozen=True, kw_only=True):
     """``module:function``."""
     argument: bytes
     """The setup function's argument, pickled separately so that an error in unpickling it can be reported."""
-    heartbeat_fd: int | None
-    heartbeat_path: str | None
     memory_limit_bytes: int | None
 
 

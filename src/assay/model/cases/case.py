@@ -20,7 +20,7 @@ ColumnRule = Literal["any", "strict"]
 """``any``: one permutation of columns for all rows is free; ``strict``: gold's column order counts."""
 
 
-class CaseOptions(Struct, frozen=True, kw_only=True):
+class CaseOptions(Struct, frozen=True, kw_only=True, gc=False):
     """How one case is to be judged, where that differs from the run's settings.
 
     None means: as the run says.
@@ -41,7 +41,7 @@ class CaseOptions(Struct, frozen=True, kw_only=True):
     """The case's own leniency; it takes precedence over the run's."""
 
 
-class Case(Struct, frozen=True, kw_only=True):
+class Case(Struct, frozen=True, kw_only=True, gc=False):
     """One question with its gold."""
 
     id: str
@@ -95,7 +95,7 @@ ExtractionPlace = Literal["fence", "json", "words", "tool"]
 argument of a tool call."""
 
 
-class Extraction(Struct, frozen=True, kw_only=True):
+class Extraction(Struct, frozen=True, kw_only=True, gc=False):
     """How a query was taken from a text that is not a statement but contains one (`assay.sql.extraction`)."""
 
     place: ExtractionPlace | None
@@ -116,7 +116,7 @@ class Extraction(Struct, frozen=True, kw_only=True):
         return Failure(stage="read", kind="no_query", blame="system", message=message)
 
 
-class Prediction(Struct, frozen=True, kw_only=True):
+class Prediction(Struct, frozen=True, kw_only=True, gc=False):
     """What the system answered to one case.
 
     ``query`` is None where it gave no query; then ``result`` has the rows that it gave in its place, or ``failure``

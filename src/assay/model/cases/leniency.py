@@ -22,7 +22,7 @@ _CHOICES = (
 )
 
 
-class Leniency(Struct, frozen=True, kw_only=True):
+class Leniency(Struct, frozen=True, kw_only=True, gc=False):
     """Differences that do not count as mistakes, though the verdict's rules would say so.
 
     None leaves a field open: a case's own value comes before the run's, and a field that neither

@@ -8,7 +8,7 @@ from typing import Any, SupportsFloat
 from msgspec import Struct
 
 
-class TokenUsage(Struct, frozen=True, kw_only=True):
+class TokenUsage(Struct, frozen=True, kw_only=True, gc=False):
     """Tokens that the system under test reports. None: not reported."""
 
     input: int | None = None

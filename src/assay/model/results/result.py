@@ -69,7 +69,7 @@ class Result(Struct, frozen=True, kw_only=True):
         return digest.hexdigest()
 
 
-class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What came of executing one query.
 
     With the status ``rows`` or ``empty`` it holds a whole Result; with ``truncated`` one that a cap cut

@@ -29,7 +29,7 @@ NearMissKind = Literal[
 ]
 
 
-class NearMiss(Struct, frozen=True, kw_only=True):
+class NearMiss(Struct, frozen=True, kw_only=True, gc=False):
     """One way in which a wrong answer comes close to gold."""
 
     kind: NearMissKind
@@ -58,7 +58,7 @@ _SIGNS: dict[RowState, str] = {"matched": "", "missing": "− gold", "extra": "+
 _SHOWN_ROWS, _SHOWN_COLUMNS = 20, 12
 
 
-class AlignedRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AlignedRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One line of the aligned difference: gold's row beside the predicted one.
 
     ``predicted`` has its columns in gold's order, by the comparison's column mapping, followed by the columns without
@@ -71,7 +71,7 @@ class AlignedRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     predicted: Row | None = None
 
 
-class Comparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Comparison(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """How a predicted result relates to gold's.
 
     ``column_mapping[i]`` is the predicted column that stands for gold's column i, or None where

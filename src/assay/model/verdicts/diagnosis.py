@@ -77,7 +77,7 @@ SchemaUse = Literal["other_tables", "other_columns", "same"]
 answer is wrong with the same ones."""
 
 
-class Cause(Struct, frozen=True, kw_only=True):
+class Cause(Struct, frozen=True, kw_only=True, gc=False):
     """One cause of a wrong answer, with evidence that a person can check."""
 
     kind: CauseKind
@@ -96,7 +96,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     """The column it is about, if it is about one."""
 
 
-class RepairStep(Struct, frozen=True, kw_only=True):
+class RepairStep(Struct, frozen=True, kw_only=True, gc=False):
     """One clause of the prediction, and gold's clause in its place; empty where there is none."""
 
     clause: str
@@ -104,7 +104,7 @@ class RepairStep(Struct, frozen=True, kw_only=True):
     after: str
 
 
-class Repair(Struct, frozen=True, kw_only=True):
+class Repair(Struct, frozen=True, kw_only=True, gc=False):
     """The smallest change found that makes the answer right: the prediction with these clauses of gold's."""
 
     steps: tuple[RepairStep, ...]
@@ -116,7 +116,7 @@ class Repair(Struct, frozen=True, kw_only=True):
     """Where another database parts the repaired query from gold, in a sentence: more than this repair is wrong."""
 
 
-class Diagnosis(Struct, frozen=True, kw_only=True):
+class Diagnosis(Struct, frozen=True, kw_only=True, gc=False):
     """Why an answer is wrong: the primary cause first."""
 
     causes: tuple[Cause, ...]

@@ -13,14 +13,14 @@ from assay.model.verdicts.verdict import Outcome, Score, Verdict
 from assay.model.witness import Refutation
 
 
-class PairTiming(Struct, frozen=True, kw_only=True):
+class PairTiming(Struct, frozen=True, kw_only=True, gc=False):
     """Wall times of gold and prediction, executed one after the other. Seconds, above 0."""
 
     gold_s: float
     predicted_s: float
 
 
-class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Everything known about one case: what a run stores and a report shows.
 
     The executions carry no rows; the comparison carries a sample of them.

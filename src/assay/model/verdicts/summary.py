@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from assay.model.cases.case import Prediction
 from assay.model.cases.decision import Decision, Given
+from assay.model.cases.leniency import STRICT
 from assay.model.cases.usage import TokenUsage
 from assay.model.failure import NO_ANSWER, Failure, has_no_answer
 from assay.model.results.result import Execution, ExecutionStatus
@@ -144,9 +145,12 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
         return failure.kind == "unanswered" or has_no_answer(failure)
 
 
-def summarized(evidence: Evidence, *, gold_features: tuple[str, ...] = ()) -> CaseSummary:
-    """The summary of one case."""
+def summarized(
+    evidence: Evidence, *, scores: tuple[Score, ...] | None = None, gold_features: tuple[str, ...] = ()
+) -> CaseSummary:
+    """The summary of one case; ``scores``: those of the evidence `without_details`, if they are known."""
     case, prediction, verdict = evidence.case, evidence.prediction, evidence.verdict
+    leniency = case.options.leniency
     comparison, diagnosis, found = evidence.comparison, evidence.diagnosis, evidence.refutation
     first = diagnosis.causes[0] if diagnosis is not None and diagnosis.causes else None
     repair = None if diagnosis is None else diagnosis.repair
@@ -162,7 +166,7 @@ def summarized(evidence: Evidence, *, gold_features: tuple[str, ...] = ()) -> Ca
         expects=case.expects,
         conversation=case.conversation,
         turn=case.turn,
-        declares_leniency=bool(case.options.leniency.said),
+        declares_leniency=leniency != STRICT and bool(leniency.said),
         gold_features=gold_features,
         repeat=prediction.repeat,
         given=given_of(evidence),
@@ -179,7 +183,7 @@ def summarized(evidence: Evidence, *, gold_features: tuple[str, ...] = ()) -> Ca
         strength=verdict.strength,
         failure=verdict.failure,
         all_tie=verdict.ambiguity is not None and verdict.ambiguity.all_tie,
-        scores=tuple(map(_without_detail, evidence.scores)),
+        scores=without_details(evidence.scores) if scores is None else scores,
         near_misses=tuple([miss.kind for miss in misses]),
         provoked=comparison is not None and comparison.provoked,
         golds=tuple(map(_execution, evidence.gold_executions)),
@@ -202,9 +206,10 @@ def given_of(evidence: Evidence) -> Given:
     verdict = evidence.verdict
     if verdict.decision is not None:
         return verdict.decision
-    failures = verdict.failure, evidence.prediction.failure
-    silent = any(failure is not None and failure.kind in NO_HEARTBEAT for failure in failures)
-    return "nothing" if silent else "answer"
+    for failure in (verdict.failure, evidence.prediction.failure):
+        if failure is not None and failure.kind in NO_HEARTBEAT:
+            return "nothing"
+    return "answer"
 
 
 def _latency_of(prediction: Prediction) -> float | None:
@@ -213,12 +218,16 @@ def _latency_of(prediction: Prediction) -> float | None:
         seconds = prediction.timing_s(name)
         if seconds is not None:
             return seconds
-    turns = [turn.latency_s for turn in prediction.turns if turn.latency_s is not None]
+    turns = [turn.latency_s for turn in prediction.turns if turn.latency_s is not None] if prediction.turns else ()
     return math.fsum(turns) if turns else None
 
 
-def _without_detail(score: Score) -> Score:
-    return score if score.detail is None else replace(score, detail=None)
+def without_details(scores: tuple[Score, ...]) -> tuple[Score, ...]:
+    """The scores as a summary has them."""
+    for score in scores:
+        if score.detail is not None:
+            return tuple([replace(score, detail=None) for score in scores])
+    return scores
 
 
 def _execution(execution: Execution) -> ExecutionSummary:

@@ -70,7 +70,7 @@ MATCH_STRENGTHS: tuple[Strength, ...] = (
 """The strengths of a match, the surest first."""
 
 
-class Ambiguity(Struct, frozen=True, kw_only=True):
+class Ambiguity(Struct, frozen=True, kw_only=True, gc=False):
     """How far gold leaves its answer open, because it takes only some of the rows that tie, or any row of several."""
 
     taken_rows: int
@@ -105,7 +105,7 @@ class Ambiguity(Struct, frozen=True, kw_only=True):
         return f"{self.choices:,} choices are right"
 
 
-class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Whether one answer is right, why, and how sure that is."""
 
     outcome: Outcome
@@ -133,7 +133,7 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return block(f"{self.outcome}: {self.reason}", told, mood=moods.get(self.outcome, "open"))
 
 
-class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Score(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One metric's value for one case.
 
     ``value`` is None where there is no score, and ``failure`` says why: an absent value must not enter a mean.

@@ -50,7 +50,7 @@ def figure(rate: Rate, *, share: bool = True, counted: bool = True) -> Figure:
     )
 
 
-class CaseLink(Struct, frozen=True, kw_only=True):
+class CaseLink(Struct, frozen=True, kw_only=True, gc=False):
     """A case by its id; ``anchor`` is unique within the report: the id, with an addition where ids look the same."""
 
     id: str

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from assay.model import AlignedRow, Cell, Comparison, Evidence
+from assay.model import AlignedRow, Comparison, Evidence
 from assay.model.verdicts.comparison import RowState
 from assay.reports.text.plain import CellText, cell_text, one_line, plural
 
@@ -27,14 +27,14 @@ _CLOSE = 0.6
 AlignedState: TypeAlias = Literal["matched", "near", "missing", "extra"]
 
 
-class AlignedColumn(Struct, frozen=True, array_like=True):
+class AlignedColumn(Struct, frozen=True, array_like=True, gc=False):
     """One column of the aligned results; a side's name is None if that side has no such column, '' if unnamed."""
 
     gold: str | None
     predicted: str | None
 
 
-class AlignedRowView(Struct, frozen=True, array_like=True):
+class AlignedRowView(Struct, frozen=True, array_like=True, gc=False):
     """One line. A cell is None where that side has no such row or column, or where it equals gold's cell
     (``matched``).
 
@@ -53,6 +53,7 @@ class Alignment(
     kw_only=True,
     omit_defaults=True,
     forbid_unknown_fields=True,
+    gc=False,
     rename={"left_columns": "leftColumns"},
 ):
     """A sample of both results side by side: rows in both first, then near ones, then rows of only one side."""
@@ -147,58 +148,59 @@ def _sample(aligned: Sequence[AlignedRow], room: Mapping[RowState, int]) -> list
     return kept
 
 
-def _spread_rows(
-    item: Evidence, comparison: Comparison, rows: Sequence[AlignedRow]
-) -> tuple[tuple[AlignedColumn, ...], list[_Line]]:
-    names = _columns(item, comparison)
-    gold_width = max([len(comparison.column_mapping), *(len(row.gold) for row in comparison.aligned if row.gold)])
-    return names, [_Line.of(row, gold_width, len(names), comparison) for row in rows]
-
-
 _ABSENT = object()
 """Stands for a missing cell, which is not NULL."""
 
 
-class _Line(Struct, frozen=True, eq=False):
+class _Line(Struct, frozen=True, eq=False, gc=False):
     """A row spread over all columns of both sides."""
 
     state: Literal["matched", "missing", "extra"]
     gold: tuple[object, ...]
     predicted: tuple[object, ...]
 
-    @classmethod
-    def of(cls, row: AlignedRow, gold_width: int, width: int, comparison: Comparison) -> _Line:
-        nothing = (_ABSENT,) * width
-        gold = nothing if row.gold is None else (*row.gold, *nothing)[:width]
-        predicted = nothing
+
+def _spread_rows(
+    item: Evidence, comparison: Comparison, rows: Sequence[AlignedRow]
+) -> tuple[tuple[AlignedColumn, ...], list[_Line]]:
+    """The columns of both sides, and the rows spread over them."""
+    gold_widths = [len(row.gold) for row in comparison.aligned if row.gold]
+    names = _columns(item, comparison, gold_widths)
+    mapping, width = comparison.column_mapping, len(names)
+    nothing = (_ABSENT,) * width
+    # The comparison gives the predicted columns with a counterpart first, in gold's order.
+    places = [place for place, option in enumerate(mapping) if option is not None]
+    places += range(max([len(mapping), *gold_widths]), width)
+    is_in_place = places == list(range(len(places)))
+    lines = []
+    for row in rows:
+        gold = predicted = nothing
+        if row.gold is not None:
+            gold = row.gold if len(row.gold) == width else (*row.gold, *nothing)[:width]
         if row.predicted is not None:
-            predicted = _spread(row.predicted, comparison.column_mapping, gold_width, width)
-        return cls(row.state, gold, predicted)
+            if is_in_place:
+                predicted = (*row.predicted[: len(places)], *nothing)[:width]
+            else:
+                spread = list(nothing)
+                for place, cell in zip(places, row.predicted, strict=False):
+                    spread[place] = cell
+                predicted = tuple(spread)
+        lines.append(_Line(row.state, gold, predicted))
+    return names, lines
 
 
-def _spread(cells: Sequence[Cell], mapping: Sequence[int | None], gold_width: int, width: int) -> tuple[object, ...]:
-    """Predicted cells in the merged columns: the comparison gives those with a counterpart first, in gold's order."""
-    mapped = [place for place, option in enumerate(mapping) if option is not None]
-    places = [*mapped, *range(gold_width, width)]
-    spread: list[object] = [_ABSENT] * width
-    for place, cell in zip(places, cells, strict=False):
-        spread[place] = cell
-    return tuple(spread)
-
-
-def _columns(item: Evidence, comparison: Comparison) -> tuple[AlignedColumn, ...]:
+def _columns(item: Evidence, comparison: Comparison, gold_widths: Sequence[int]) -> tuple[AlignedColumn, ...]:
     """Gold's columns with their predicted counterparts, then the columns that only the prediction has."""
     index = item.verdict.gold_index or 0
     gold = item.gold_executions[index].columns if index < len(item.gold_executions) else ()
     predicted = item.predicted_execution.columns if item.predicted_execution else ()
     mapping = comparison.column_mapping
-    cells = [len(row.gold) for row in comparison.aligned if row.gold is not None]
-    width = max([len(mapping), *cells])
-    columns = []
-    for place in range(width):
-        option = mapping[place] if place < len(mapping) else None
-        columns.append(AlignedColumn(_name(gold, place), None if option is None else _name(predicted, option)))
-    mapped = sum(option is not None for option in mapping)
+    columns = [
+        AlignedColumn(_name(gold, place), None if option is None else _name(predicted, option))
+        for place, option in enumerate(mapping)
+    ]
+    columns += [AlignedColumn(_name(gold, place), None) for place in range(len(mapping), max(gold_widths, default=0))]
+    mapped = len(mapping) - mapping.count(None)
     widths = [len(row.predicted) - mapped for row in comparison.aligned if row.predicted is not None]
     alone = [place for place in range(len(predicted)) if place not in mapping]
     for place in range(max([len(alone), *widths])):
@@ -265,10 +267,11 @@ def _shown(
     shown: int,
     differs: tuple[int, ...] = (),
 ) -> AlignedRowView:
-    def texts(cells: Sequence[object]) -> tuple[CellText | None, ...]:
-        return tuple(None if cell is _ABSENT else cell_text(cell) for cell in cells[:shown])
+    return AlignedRowView(state, _cell_texts(gold[:shown]), _cell_texts(predicted[:shown]), differs)
 
-    return AlignedRowView(state, texts(gold), texts(predicted), differs)
+
+def _cell_texts(cells: Iterable[object]) -> tuple[CellText | None, ...]:
+    return tuple([None if cell is _ABSENT else cell_text(cell) for cell in cells])
 
 
 def _summary(comparison: Comparison) -> str:

@@ -26,7 +26,7 @@ _ROWS: Mapping[RowState, int] = {"matched": 3, "missing": 6, "extra": 6}
 _COLUMNS = 12
 
 
-class QueryView(Struct, frozen=True, kw_only=True):
+class QueryView(Struct, frozen=True, kw_only=True, gc=False):
     """One query of a case and its outcome, such as ``4 rows in 12 ms`` or an error message."""
 
     label: str
@@ -38,7 +38,7 @@ class QueryView(Struct, frozen=True, kw_only=True):
     """The given text for the clipboard, where it differs from the shown one and is not too long."""
 
 
-class ScoreView(Struct, frozen=True, array_like=True):
+class ScoreView(Struct, frozen=True, array_like=True, gc=False):
     """One metric's value for one case; if there is no value, ``text`` is ``n/a`` and ``detail`` says why."""
 
     metric: str
@@ -52,7 +52,13 @@ Meant: TypeAlias = tuple[str, str]
 
 
 class CaseContent(
-    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, rename={"near_misses": "near"}
+    Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    gc=False,
+    rename={"near_misses": "near"},
 ):
     """What is known of one case, as every format shows it and as a page holds it in JSON."""
 
@@ -99,7 +105,7 @@ class CaseContent(
     """The result of the search for a counterexample."""
 
 
-class CaseView(CaseContent, frozen=True, kw_only=True):
+class CaseView(CaseContent, frozen=True, kw_only=True, gc=False):
     """One case with all that is known of it, and how a report names and finds it."""
 
     id: str

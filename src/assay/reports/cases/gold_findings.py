@@ -25,7 +25,9 @@ class GoldFindings:
 
     def of(self, case_id: str) -> tuple[str, ...]:
         """Each finding about a case, the severest first: ``rule (severity): evidence remedy``."""
-        found = sorted(self._by_case.get(case_id, ()), key=lambda one: SEVERITIES.index(one.severity))
+        if not (findings := self._by_case.get(case_id)):
+            return ()
+        found = sorted(findings, key=lambda one: SEVERITIES.index(one.severity))
         several = len({one.gold for one in found}) > 1
         return tuple(_told(one, numbered=several) for one in found[:_MOST])
 

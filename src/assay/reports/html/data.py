@@ -14,9 +14,10 @@ from array import array
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from assay.model import CaseSummary, CauseGroup, CauseGroupKind, Count, Evidence
 from assay.reports.blocks.counts import cause_groups
@@ -36,7 +37,6 @@ CHUNK = 200
 _QUESTION, _REASON = 240, 200
 _EXPLANATION = 4000
 _MOST_RATIOS = 20
-_NUMBERS = 1000
 OUTCOMES = ("correct", "incorrect", "unscored")
 
 
@@ -45,17 +45,17 @@ class Packed:
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
-        self._begun: list[CaseContent | PairDetail] = []
+        self._begun: list[bytes] = []
 
     def add(self, detail: CaseContent | PairDetail) -> None:
         """The details of the next case."""
-        self._begun.append(detail)
+        self._begun.append(_json(detail))
         if len(self._begun) == CHUNK:
             self._finish()
 
     def _finish(self) -> None:
         if self._begun:
-            self._chunks.append(pack(self._begun))
+            self._chunks.append(_packed(b"[%s]" % b",".join(self._begun)))
             self._begun = []
 
     def pieces(self, index: Index) -> Iterator[bytes]:
@@ -69,13 +69,20 @@ class Packed:
 
 def pack(value: object) -> bytes:
     """A value as JSON, gzipped, in base64: what `page.unpack` reads in a page."""
+    return _packed(_json(value))
+
+
+def _packed(content: bytes) -> bytes:
     # A fixed time: the same run gives the same bytes.
-    return b64encode(gzip.compress(_json(value), 6, mtime=0))
+    return b64encode(gzip.compress(content, 6, mtime=0))
+
+
+_ENCODE = msgspec.json.Encoder().encode
 
 
 def _json(value: object) -> bytes:
     try:
-        return msgspec.json.encode(value)
+        return _ENCODE(value)
     except UnicodeEncodeError:
         text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace")
@@ -99,9 +106,8 @@ class CaseIndex:
         self._answer: list[str] = []
         self._question: list[str] = []
         self._reason: list[str] = []
-        self._values: list[list[float | None]] = [[] for _ in metrics]
+        self._values: list[tuple[float | None, ...]] = []
         self._time: list[float | None] = []
-        self._numbers: dict[float, float] = {}
 
     def add(
         self,
@@ -121,15 +127,11 @@ class CaseIndex:
         # The table leaves out why an answer is right; the opened case says it.
         self._reason.append("" if case.outcome == "correct" else one_line(case.reason, limit=_REASON))
         self._time.append(None if time_s is None else round(time_s, 3))
-        for column, value in zip(self._values, values, strict=True):
-            column.append(None if value is None else self._rounded(value))
+        self._values.append(
+            tuple([value if value is None or value in (0.0, 1.0) else round(value, 4) for value in values])
+        )
         for facet in self._facets:
             facet.add(summary, case)
-
-    def _rounded(self, value: float) -> float:
-        """One object for each value that many cases have, such as 1."""
-        short = round(value, 4)
-        return self._numbers.setdefault(short, short) if len(self._numbers) < _NUMBERS else short
 
     def index(self) -> Index:
         """All of it, once every case was added."""
@@ -144,8 +146,8 @@ class CaseIndex:
             reason=tuple(self._reason),
             facets=tuple(made for facet in self._facets if (made := facet.made()).values),
             metrics=tuple(
-                Metric(name=name, share=share, value=tuple(values))
-                for (name, share), values in zip(self._metrics, self._values, strict=True)
+                Metric(name=name, share=share, value=values)
+                for (name, share), values in zip(self._metrics, zip(*self._values, strict=True), strict=True)
             ),
             time=tuple(self._time),
             chunk=CHUNK,
@@ -165,7 +167,7 @@ def run_index(report: RunReport) -> CaseIndex:
 class FacetColumn:
     """One filter, gathered case by case; ``names`` gives a case's values."""
 
-    def __init__(self, name: str, label: str, names: Callable[[CaseSummary, CaseView], Iterable[str]]) -> None:
+    def __init__(self, name: str, label: str, names: Callable[[CaseSummary, CaseView], tuple[str, ...]]) -> None:
         self._name, self._label, self._names = name, label, names
         self._groups: dict[tuple[str, ...], int] = {}
         """A number for all cases that have the same values."""
@@ -173,7 +175,11 @@ class FacetColumn:
 
     def add(self, summary: CaseSummary, case: CaseView) -> None:
         """The next case."""
-        self._of.append(self._groups.setdefault(tuple(self._names(summary, case)), len(self._groups)))
+        names = self._names(summary, case)
+        group = self._groups.get(names)
+        if group is None:
+            group = self._groups[names] = len(self._groups)
+        self._of.append(group)
 
     def made(self) -> Facet:
         """The filter: its values, the most frequent first, and per case the places of its values."""
@@ -201,8 +207,10 @@ def case_facets(*, now: str = "") -> list[FacetColumn]:
             lambda summary, _: () if summary.schema_use is None else (label_of(summary.schema_use),),
         ),
         FacetColumn("failure", f"Failure{now}", _failure_names),
-        FacetColumn("near", f"Near miss{now}", lambda _, case: (miss.partition(":")[0] for miss in case.near_misses)),
-        FacetColumn("flag", f"Flag{now}", lambda _, case: (name for name, _ in case.flags)),
+        FacetColumn(
+            "near", f"Near miss{now}", lambda _, case: tuple([miss.partition(":")[0] for miss in case.near_misses])
+        ),
+        FacetColumn("flag", f"Flag{now}", lambda _, case: tuple([name for name, _ in case.flags])),
         FacetColumn("tag", "Tag", lambda _, case: case.tags),
     ]
 
@@ -218,13 +226,14 @@ def _run_facets(report: RunReport) -> Iterable[FacetColumn]:
     terms, periods = (totals.wrong_terms, totals.time_states) if totals else ((), ())
     held = {"term": ("Wrong term", terms), "period": ("Periods", periods)}
     for facet, (label, counts) in held.items():
-        yield _of_cases(report, facet, label, [(label_of(one.name), one) for one in counts])
+        yield from _of_cases(report, facet, label, [(label_of(one.name), one) for one in counts])
     if numbers.witnesses is not None:
         yield FacetColumn("strength", "Strength of a match", lambda summary, _: _strength(summary))
     if numbers.reliability is not None:
         yield FacetColumn("decision", "Decision", lambda summary, _: (DID[summary.given],))
         yield FacetColumn("asks", "Question", lambda summary, _: (ASKED[summary.expects],))
-    yield FacetColumn("finding", "Doubt about gold", lambda _, case: case.rules)
+    if report.run.lint is not None:
+        yield FacetColumn("finding", "Doubt about gold", lambda _, case: case.rules)
     groups = cause_groups(report)
     kinds: tuple[tuple[CauseGroupKind, str], ...] = (
         ("table", "Wrong about"),
@@ -233,34 +242,38 @@ def _run_facets(report: RunReport) -> Iterable[FacetColumn]:
     )
     for kind, label in kinds:
         named = [(one_line(group.name, limit=80), group) for group in groups.get(kind, ())]
-        yield _of_cases(report, kind, label, named)
+        yield from _of_cases(report, kind, label, named)
     if report.asked > 1:
         outcomes: dict[str, set[str]] = {}
         for asked in report.run.summaries:
             outcomes.setdefault(asked.case_id, set()).add(asked.outcome)
-        yield FacetColumn("steady", "Steadiness", lambda summary, _: [_steadiness(outcomes[summary.case_id])])
+        yield FacetColumn("steady", "Steadiness", lambda summary, _: (_steadiness(outcomes[summary.case_id]),))
     pairs = [(one_line(pair.first), one_line(pair.second)) for pair in report.disagreements]
-    yield FacetColumn("only", "Accepted only by", lambda _, case: _only(case, pairs))
+    if pairs:
+        yield FacetColumn("only", "Accepted only by", _accepted_only(pairs))
 
 
 def _of_cases(
     report: RunReport, facet: str, label: str, counts: Iterable[tuple[str, Count | CauseGroup]]
-) -> FacetColumn:
-    """The filter by names that the aggregates give with the cases that carry them."""
-    names: dict[str, list[str]] = {}
+) -> Iterable[FacetColumn]:
+    """The filter by names that the aggregates give with the cases that carry them; none where no case does."""
+    names: dict[str, tuple[str, ...]] = {}
     for name, one in counts:
         for link in report.linked(one.case_ids):
-            names.setdefault(link.anchor, []).append(name)
-    return FacetColumn(facet, label, lambda _, case: names.get(case.anchor, ()))
+            names[link.anchor] = (*names.get(link.anchor, ()), name)
+    if names:
+        yield FacetColumn(facet, label, lambda _, case: names.get(case.anchor, ()))
 
 
-def _failure_names(summary: CaseSummary, case: CaseView) -> Iterable[str]:
+def _failure_names(summary: CaseSummary, case: CaseView) -> tuple[str, ...]:
     """What failed on the way to a verdict, as ``blame: kind``, in the words of the first screen."""
+    names = []
     for name in failures_of(summary):
         blame, _, kind = name.partition(": ")
         # Without a query selections were judged: gold is called the target.
         blame, kind = failure_name(blame, kind) if case.predicted is None else (blame, words(kind))
-        yield f"{blame}: {kind}"
+        names.append(f"{blame}: {kind}")
+    return tuple(names)
 
 
 def _strength(summary: CaseSummary) -> tuple[str, ...]:
@@ -276,30 +289,43 @@ def _steadiness(outcomes: Collection[str]) -> str:
     return flaky if len(found) > 1 else right if found == {"correct"} else wrong if found else unscored
 
 
-def _only(case: CaseView, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
-    """The pairs of metrics of which the first accepts this answer and the second does not."""
-    values = {score.metric: score.value for score in case.scores}
-    for first, second in pairs:
-        one, other = values.get(first), values.get(second)
-        if one == 1.0 and other == 0.0:
-            yield only_by(first, second)
-        elif one == 0.0 and other == 1.0:
-            yield only_by(second, first)
+def _accepted_only(pairs: Sequence[tuple[str, str]]) -> Callable[[CaseSummary, CaseView], tuple[str, ...]]:
+    """The pairs of metrics of which one accepts an answer and the other does not, as names of a filter."""
+    metrics = list(dict.fromkeys(name for pair in pairs for name in pair))
+    places = [(metrics.index(first), metrics.index(second), first, second) for first, second in pairs]
+    known: dict[tuple[float | None, ...], tuple[str, ...]] = {}
+
+    def names(_: CaseSummary, case: CaseView) -> tuple[str, ...]:
+        scores = {score.metric: score.value for score in case.scores}
+        values = tuple(map(scores.get, metrics))
+        found = known.get(values)
+        if found is None:
+            found = known[values] = tuple(
+                [
+                    only_by(first, second) if values[here] == 1.0 else only_by(second, first)
+                    for here, there, first, second in places
+                    if (values[here], values[there]) in ((1.0, 0.0), (0.0, 1.0))
+                ]
+            )
+        return found
+
+    return names
 
 
 def for_page(item: Evidence, case: CaseView) -> CaseContent:
     """What a page holds of a case, with what only a page shows of it."""
     prediction = item.prediction
-    content = CaseContent(**{name: getattr(case, name) for name in CaseContent.__struct_fields__})
-    return replace(
-        content,
-        near_misses=tuple(_unsaid(miss, case.reason) for miss in case.near_misses),
-        strength=strength_said(item),
-        explanation=clipped(prediction.explanation, limit=_EXPLANATION) if prediction.explanation else None,
-        tables=tuple(one_line(name, limit=80) for name in prediction.tables_used[:50]),
-        facts=tuple(_facts(item)),
-        beyond=witness_view(item),
-    )
+    content: dict[str, Any] = dict(zip(CaseContent.__struct_fields__, _content(case), strict=True))
+    content["near_misses"] = tuple([_unsaid(miss, case.reason) for miss in case.near_misses])
+    content["strength"] = strength_said(item)
+    content["explanation"] = clipped(prediction.explanation, limit=_EXPLANATION) if prediction.explanation else None
+    content["tables"] = tuple([one_line(name, limit=80) for name in prediction.tables_used[:50]])
+    content["facts"] = tuple(_facts(item))
+    content["beyond"] = witness_view(item)
+    return CaseContent(**content)
+
+
+_content = attrgetter(*CaseContent.__struct_fields__)
 
 
 def _unsaid(miss: str, reason: str) -> str:

@@ -17,20 +17,38 @@ surrogates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from operator import attrgetter
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import Struct
+import msgspec
+from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType, defstruct
+from msgspec.structs import asdict, fields
 
-from assay.model import AlignedRow, Cause, Evidence, Execution, Repair, Result, Run
+from assay.model import (
+    AlignedRow,
+    Case,
+    Cause,
+    Comparison,
+    Diagnosis,
+    Evidence,
+    Execution,
+    Prediction,
+    Repair,
+    Result,
+    Run,
+    Score,
+    Verdict,
+)
+from assay.model.cases.selection import TurnScore
 from assay.model.lint import LintReport
 from assay.model.results.cell_json import cell_to_json
 from assay.model.witness import Refutation, WitnessTable
 from assay.reports.blocks.run import RunReport
+from assay.runs.store.codec import decode_evidence, encode_evidence, packed_line
+from assay.runs.store.journal import lines_of
 
 FORMAT_VERSION = 1
+_ENCODER = msgspec.json.Encoder()
 _PIECE = 1 << 20
 _FINDING = ("rule", "severity", "gold", "evidence", "remedy", "line", "column", "end_line", "end_column", "excerpt")
 
@@ -66,17 +84,17 @@ class JsonReporter:
             "aggregates": _builtins(run.aggregates),
             "lint": None if run.lint is None else _lint(run.lint),
         }
-        case = _case if run.settings.selection is None else _selection_case
+        of_selections = run.settings.selection is not None
         written = bytearray()
         _write(document, written)
         written[-1:] = b',"cases":['
-        for place, item in enumerate(run.evidence):
+        for place, line in enumerate(lines_of(run.evidence)):
             if place:
                 written += b","
-            told = case(item)
+            case = _case(line, of_selections=of_selections)
             if run.lint is not None:
-                told["gold_findings"] = findings.get(item.case.id, ())
-            _write(told, written)
+                case.gold_findings = findings.get(case.case.id, ())
+            _ENCODER.encode_into(case, written, -1)
             if len(written) >= _PIECE:
                 yield bytes(written)
                 written.clear()
@@ -113,13 +131,11 @@ def document(value: dict[str, object]) -> bytes:
     return bytes(written) + b"\n"
 
 
-def _write(value: dict[str, object], written: bytearray) -> None:
+def _write(value: Mapping[str, object], written: bytearray) -> None:
     """Append the value as JSON."""
-    import msgspec
-
     length = len(written)
     try:
-        msgspec.json.Encoder().encode_into(value, written, -1)
+        _ENCODER.encode_into(value, written, -1)
     except UnicodeEncodeError:
         del written[length:]
         written += msgspec.json.encode(_without_surrogates(msgspec.to_builtins(value)))
@@ -127,88 +143,100 @@ def _write(value: dict[str, object], written: bytearray) -> None:
 
 def case_document(items: Sequence[Evidence]) -> str:
     """The answers to one case as a JSON document of their own, with the fields of ``cases``."""
-    cases = [_selection_case(item) if item.turns or item.case.turns else _case(item) for item in items]
+    cases = [_case(encode_evidence(item), of_selections=bool(item.turns or item.case.turns)) for item in items]
     return document({"cases": cases}).decode().rstrip("\n")
 
 
 def pair_document(item: Evidence) -> bytes:
     """One judged pair of queries: ``format`` (``assay-pair``), ``version``, and the fields of a case in a report."""
-    return document({"format": "assay-pair", "version": 1, **_case(item)})
+    case = _case(encode_evidence(item), of_selections=False)
+    return document({"format": "assay-pair", "version": 1, **asdict(case)})
 
 
-def _case(item: Evidence) -> dict[str, object]:
-    """The values themselves wherever that is possible, not dicts of them: msgspec writes them ten times as fast."""
-    comparison = item.comparison
-    predicted = item.predicted_execution
-    return {
-        "case": item.case,
-        "prediction": item.prediction,
-        "verdict": _verdict(item),
-        "scores": [_moved(score, "failure", score.failure) for score in item.scores],
-        "comparison": comparison and _moved(comparison, "aligned", [_row(row) for row in comparison.aligned]),
-        "gold_executions": [_execution(execution) for execution in item.gold_executions],
-        "predicted_execution": predicted and _execution(predicted),
-        "cause": item.cause,
-        "diagnosis": item.diagnosis and _builtins(item.diagnosis),
-        "refutation": item.refutation and refutation_fields(item.refutation),
-    }
+def _form(kind: type[Struct], *, last: str = "", without: str = "", **types: object) -> Any:
+    """A class with the fields of a Struct as a report has them: all are written, also those with their defaults."""
+    given = sorted((one for one in fields(kind) if one.name != without), key=lambda one: one.name == last)
+    shaped = [(one.name, types.get(one.name, one.type), one.default) for one in given]
+    return defstruct(
+        kind.__name__,
+        [(name, type_) if default is NODEFAULT else (name, type_, default) for name, type_, default in shaped],
+        kw_only=True,
+        gc=False,
+    )
 
 
-def _selection_case(item: Evidence) -> dict[str, object]:
-    return {
-        "case": item.case,
-        "prediction": item.prediction,
-        "verdict": _verdict(item),
-        "scores": [_moved(score, "failure", score.failure) for score in item.scores],
-        "turns": item.turns,
-        "cause": item.cause,
-        "diagnosis": item.diagnosis and _builtins(item.diagnosis),
-    }
+class _Packed(Struct, kw_only=True, gc=False):
+    """A cell that JSON cannot hold as it is, as `assay.model.results.cell_json` writes it."""
+
+    type: (
+        Literal["integer", "decimal", "float", "bytes", "text"]
+        | Literal["timestamp", "date", "time", "interval", "UUID", "list", "tuple", "map"]
+    )
+    text: str | UnsetType = UNSET
+    hex: str | UnsetType = UNSET
+    utf8_surrogatepass_hex: str | UnsetType = UNSET
+    days: int | UnsetType = UNSET
+    seconds: int | UnsetType = UNSET
+    microseconds: int | UnsetType = UNSET
+    items: list[_Cell] | UnsetType = UNSET
+    entries: list[tuple[_Cell, _Cell]] | UnsetType = UNSET
 
 
-def _verdict(item: Evidence) -> dict[str, object]:
-    # A frozenset has no order: sort it, so that reports of the same run are the same bytes.
-    verdict = item.verdict
-    fields = {name: getattr(verdict, name) for name in verdict.__struct_fields__}
-    return {**fields, "flags": sorted(verdict.flags)}
+_SAFE = 2**53 - 1
+_Cell: TypeAlias = Annotated[int, Meta(ge=-_SAFE, le=_SAFE)] | str | float | bool | _Packed | None
+_Cells: TypeAlias = list[_Cell]
+_Score: Any = _form(Score, last="failure")
+_Execution: Any = _form(Execution, last="head", without="result", head=tuple[_Cells, ...])
+_Row: Any = _form(AlignedRow, gold=_Cells | None, predicted=_Cells | None)
+_EVIDENCE: Mapping[str, Any] = {
+    "case": Case,
+    "prediction": Prediction,
+    "verdict": _form(Verdict, flags=tuple[str, ...]),
+    "scores": tuple[_Score, ...],
+    "comparison": _form(Comparison, last="aligned", aligned=tuple[_Row, ...]) | None,
+    "gold_executions": tuple[_Execution, ...],
+    "predicted_execution": _Execution | None,
+    "turns": tuple[TurnScore, ...],
+    "cause": str | None,
+    "diagnosis": Diagnosis | None,
+    "refutation": Any,
+    "gold_findings": Any,
+}
+"""The parts of a case in a report, by the fields of `Evidence`."""
+_DEFAULTS: Mapping[str, object] = {"scores": (), "gold_executions": (), "turns": (), "gold_findings": UNSET}
 
 
-def _execution(execution: Execution) -> object:
-    head = [[cell_to_json(cell) for cell in row] for row in execution.head] if execution.head else ()
-    return _moved(execution, "head", head, without="result")
+def _decoder(*names: str) -> Callable[[bytes], Any]:
+    """What decodes the parts of a case from a line of the journal."""
+    parts = [(name, _EVIDENCE[name], _DEFAULTS.get(name)) for name in (*names, "gold_findings")]
+    required, optional = [part[:2] for part in parts[:3]], parts[3:]
+    return msgspec.json.Decoder(defstruct("Case", [*required, *optional], gc=False)).decode
 
 
-def _row(row: AlignedRow) -> dict[str, object]:
-    return {
-        "state": row.state,
-        "gold": None if row.gold is None else [cell_to_json(cell) for cell in row.gold],
-        "predicted": None if row.predicted is None else [cell_to_json(cell) for cell in row.predicted],
-    }
+_QUERIES = _decoder(
+    *("case", "prediction", "verdict", "scores", "comparison", "gold_executions", "predicted_execution"),
+    *("cause", "diagnosis", "refutation"),
+)
+_SELECTIONS = _decoder("case", "prediction", "verdict", "scores", "turns", "cause", "diagnosis")
+
+
+def _case(line: bytes, *, of_selections: bool) -> Any:
+    """A case as a report has it, from its line: no object of the model is made for what is only written again."""
+    decode = _SELECTIONS if of_selections else _QUERIES
+    try:
+        case = decode(line)
+    except msgspec.ValidationError:  # such as an integer that other programs would round, a cell of an unknown type
+        case = decode(packed_line(line))
+    if len(case.verdict.flags) > 1:  # so that reports of the same run are the same bytes
+        case.verdict.flags = sorted(case.verdict.flags)
+    if not of_selections and (found := case.refutation and decode_evidence(line).refutation):
+        case.refutation = refutation_fields(found)
+    return case
 
 
 def _builtins(value: object) -> dict[str, object]:
-    import msgspec
-
     built: dict[str, object] = msgspec.to_builtins(value)
     return built
-
-
-def _moved(value: object, name: str, written: object, *, without: str = "") -> object:
-    """A Struct as it is written, with the field ``name`` as its last, and without one field."""
-    kind: Any = type(value)
-    made, get = _shape(kind, name, without)
-    return made(*get(value), written)
-
-
-@cache
-def _shape(
-    kind: type[Any], last: str, without: str
-) -> tuple[Callable[..., object], Callable[[object], Iterable[object]]]:
-    """What makes the record of such a Struct, and what gets the values of all its fields but the last."""
-    import msgspec
-
-    names = [name for name in kind.__struct_fields__ if name not in (last, without)]
-    return msgspec.defstruct(kind.__name__, [*names, last], gc=False), attrgetter(*names)
 
 
 def _without_surrogates(value: object) -> object:
@@ -245,6 +273,6 @@ def _plain(value: object) -> object:
         fields = _WRITTEN.get(type(value), value.__struct_fields__)
         found = {name: _plain(getattr(value, name)) for name in fields if name != "rows"}
         if isinstance(value, Result | WitnessTable):
-            found["rows"] = [[cell_to_json(cell) for cell in row] for row in value.rows]
+            found["rows"] = [list(map(cell_to_json, row)) for row in value.rows]
         return found
     return [_plain(one) for one in value] if isinstance(value, tuple) else value

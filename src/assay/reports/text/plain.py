@@ -32,11 +32,14 @@ _SHORT_MARKS = {"\n": "⏎", "\t": "⇥"}
 _LOOKS_LIKE_NUMBER = re.compile(r"[+-]?(\d|\.\d|inf|nan)", re.IGNORECASE)
 _MODEL = re.compile(r"/deployments/([^/ ]+)/| model=(\S+)")
 _CELL_LENGTH = 80
+_SHORT, _LONGEST_FLOAT = 10**9, 24
 _TENTH, _HUNDREDTH = Decimal("0.1"), Decimal("0.01")
 _NAMED = frozenset({"null", "none", "true", "false"})
+_DOUBTFUL_STARTS = frozenset(["", *" '\"+-.0123456789iInNtTfF"])
+"""How text begins that may look like another kind of cell, and empty text."""
 
 
-class CellText(Struct, frozen=True, array_like=True):
+class CellText(Struct, frozen=True, array_like=True, gc=False):
     """One cell as a reader sees it. ``cut`` counts the characters (bytes, for bytes) that are not shown."""
 
     kind: CellKind
@@ -59,9 +62,9 @@ def visible(text: str) -> str:
 
 def one_line(text: str, *, limit: int | None = None) -> str:
     """As `visible`, on one line and cut at ``limit`` characters, with an ellipsis where it was cut."""
-    flat = visible(text)
-    if not flat.isprintable() or not flat.isascii() or "  " in flat or flat[:1] == " " or flat[-1:] == " ":
-        flat = " ".join(flat.split())
+    flat = text
+    if not (text.isascii() and text.isprintable()) or "  " in text or text[:1] == " " or text[-1:] == " ":
+        flat = " ".join(visible(text).split())
     return flat if limit is None or len(flat) <= limit else flat[: max(0, limit - 1)].rstrip() + "…"
 
 
@@ -96,6 +99,11 @@ def cell_text(cell: Cell, *, limit: int = _CELL_LENGTH) -> CellText:
     Text is in quotes where it could be taken for something else: empty, like a number, like
     NULL, with spaces at an end, or with characters that do not show.
     """
+    # The most frequent types first.
+    if type(cell) is str:
+        return _text_cell(cell, limit)
+    if (type(cell) is int and -_SHORT < cell < _SHORT) or (type(cell) is float and limit >= _LONGEST_FLOAT):
+        return CellText("number", repr(cell))
     match cell:
         case None:
             return CellText("null", "NULL")
@@ -239,6 +247,15 @@ def _percent_digits(value: float) -> str:
 
 
 def _text_cell(text: str, limit: int) -> CellText:
+    if (
+        len(text) <= limit
+        and text.isascii()
+        and text.isprintable()
+        and text[:1] not in _DOUBTFUL_STARTS
+        and text[-1] != " "
+        and "  " not in text
+    ):
+        return CellText("text", text)
     shown = text[:limit]
     marked = _HIDDEN_IN_CELL.sub(_mark, shown)
     doubtful = (

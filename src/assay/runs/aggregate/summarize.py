@@ -5,25 +5,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec.structs import force_setattr, replace
 
 from assay.model import CaseSummary, Evidence, Score
-from assay.model.verdicts.summary import summarized
-from assay.runs.store.codec import decode_value, encode_value
+from assay.model.verdicts.summary import summarized, without_details
+from assay.runs.store.codec import decode_evidence_as, decode_value, encode_value
 
 _SHARED = (
     *("database", "difficulty", "tags", "conversation", "gold_features", "query_source", "answer_failure", "flags"),
     *("failure", "near_misses", "cause", "cause_table", "cause_column", "search"),
 )
 """The fields in which many cases are equal."""
-_SHARED_IF_CORRECT = (*_SHARED, "reason")
-"""Few reasons, such as the number of rows; incorrect cases have many."""
+_shared_parts = attrgetter(*_SHARED)
+_MOST_REMEMBERED = 1000
+"""What many cases have in common is among the first that come: later ones are not remembered."""
 
 Scored: TypeAlias = tuple[bytes, bytes, bytes]
 """A case as workers send it: its line of evidence, its scores, and the rest of its summary, each as JSON. So the main
 process decodes no evidence, and the scores that many cases share once."""
+
+
+class _Stored(Evidence, frozen=True, kw_only=True, omit_defaults=True):
+    """Evidence as it is decoded for its summary alone: its scores stay encoded, which many cases share."""
+
+    scores: msgspec.Raw = msgspec.Raw(b"[]")  # type: ignore[assignment]
 
 
 class Summarizer:
@@ -31,6 +40,8 @@ class Summarizer:
 
     def __init__(self) -> None:
         self._known: dict[Any, Any] = {}
+        self._encoded: dict[bytes, tuple[Score, ...]] = {}
+        self._alike: dict[tuple[Any, ...], list[tuple[str, Any]]] = {}
 
     def summary(self, evidence: Evidence) -> CaseSummary:
         """The summary of one case."""
@@ -41,26 +52,49 @@ class Summarizer:
         """The summaries of cases from what workers sent."""
         summaries = decode_value(b"[%s]" % b",".join([rest for _, _, rest in scored]), list[CaseSummary])
         for (_, scores, _), summary in zip(scored, summaries, strict=True):
-            if (known := self._known.get(scores)) is None:
-                known = self._known[scores] = decode_value(scores, tuple[Score, ...])
-            self._share(summary, known)
+            self._share(summary, self._scores(scores))
         return summaries
+
+    def stored(self, line: bytes) -> CaseSummary:
+        """The summary of the case in a line of a journal. Raises RunError where the line is damaged."""
+        evidence = decode_evidence_as(line, _Stored)
+        scores = self._scores(bytes(evidence.scores))
+        return self._share(summary_of(evidence, scores), scores)
+
+    def _scores(self, encoded: bytes) -> tuple[Score, ...]:
+        """The scores without their details; those that many cases have are decoded once."""
+        if (known := self._encoded.get(encoded)) is not None:
+            return known
+        once = self._known.setdefault
+        scores = tuple([once(score, score) for score in without_details(decode_value(encoded, tuple[Score, ...]))])
+        if len(self._encoded) < _MOST_REMEMBERED:
+            self._encoded[encoded] = scores
+        return scores
 
     def _share(self, summary: CaseSummary, scores: tuple[Score, ...]) -> CaseSummary:
         """Put parts of earlier summaries in place of equal ones, in a summary that only the caller has."""
         once = self._known.setdefault
-        for name in _SHARED_IF_CORRECT if summary.outcome == "correct" else _SHARED:
-            part = getattr(summary, name)
-            if part is not None and (known := once(part, part)) is not part:
-                force_setattr(summary, name, known)
+        parts = _shared_parts(summary)
+        if (alike := self._alike.get(parts)) is None:
+            alike = [(name, once(part, part)) for name, part in zip(_SHARED, parts, strict=True) if part]
+            if len(self._alike) < _MOST_REMEMBERED:
+                self._alike[parts] = alike
+        for name, part in alike:
+            force_setattr(summary, name, part)
+        if summary.outcome == "correct":  # few reasons, such as the number of rows; incorrect cases have many
+            force_setattr(summary, "reason", once(summary.reason, summary.reason))
         force_setattr(summary, "scores", scores)
         return summary
 
 
-def summary_of(evidence: Evidence) -> CaseSummary:
-    """The summary of one case by itself."""
+def summary_of(evidence: Evidence, scores: tuple[Score, ...] | None = None) -> CaseSummary:
+    """The summary of one case by itself; ``scores``: those of the evidence without their details, if they are known."""
     golds = evidence.case.golds
-    return summarized(evidence, gold_features=features_of(golds[0]) if evidence.cause and golds else ())
+    return summarized(
+        evidence,
+        scores=scores,
+        gold_features=features_of(golds[0]) if evidence.cause and golds else (),
+    )
 
 
 def with_summary(line: bytes, evidence: Evidence | None = None) -> Scored:

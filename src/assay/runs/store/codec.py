@@ -16,6 +16,7 @@ from assay.model.results.cell_json import PACKED, cell_from_json, cell_to_json
 from assay.model.witness import WitnessTable
 
 _Value = TypeVar("_Value")
+_Evidence = TypeVar("_Evidence", bound=Evidence)
 _Table = TypeVar("_Table", Result, WitnessTable)
 _PLAIN = frozenset({NoneType, bool, int, str})
 _NOT_USED = (
@@ -38,6 +39,7 @@ _BLAME_OF_BEFORE, _BLAME = b'"blame":"judge"', b'"blame":"assay"'
 """The old and the new name of Assay's own failures in stored runs. Texts cannot match: their quotes are escaped."""
 
 
+_PACKED, _PACKED_BEFORE = PACKED
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
@@ -63,7 +65,7 @@ def _plain_or_packed(row: Row) -> Row:
     return row if _PLAIN.issuperset(map(type, row)) else _packed(row)
 
 
-def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
+def _with_rows(evidence: _Evidence, change: Callable[[Row], Row]) -> _Evidence:
     """The evidence with each row of the samples in it changed."""
 
     def head(execution: Execution) -> Execution:
@@ -95,12 +97,28 @@ def _with_rows(evidence: Evidence, change: Callable[[Row], Row]) -> Evidence:
 
 def decode_evidence(line: bytes) -> Evidence:
     """The evidence of one line. Raises RunError where the line does not hold one."""
+    return decode_evidence_as(line, Evidence)
+
+
+def decode_evidence_as(line: bytes, kind: type[_Evidence]) -> _Evidence:
+    """The evidence of one line in another form than usual. Raises as `decode_evidence` does."""
     # Failures get their present names, since they are compared. Evidence does not mention LLMs, whose failures are
     # stored with their opinions.
-    evidence = decode_value(line.replace(_BLAME_OF_BEFORE, _BLAME), Evidence)
-    if not any(mark in line for mark in PACKED):  # most lines have no cell that JSON could not hold
+    evidence = decode_value(line.replace(_BLAME_OF_BEFORE, _BLAME), kind)
+    if _PACKED not in line and _PACKED_BEFORE not in line:  # most lines have no cell that JSON could not hold
         return evidence
     return _with_rows(evidence, lambda row: tuple(map(cell_from_json, row)))
+
+
+def current_line(line: bytes) -> bytes:
+    """A line as this Assay would have written it: with the present names of failures and the present form of cells."""
+    line = line.replace(_BLAME_OF_BEFORE, _BLAME)
+    return packed_line(line) if _PACKED_BEFORE in line else line
+
+
+def packed_line(line: bytes) -> bytes:
+    """A line whose every cell is as `assay.model.results.cell_json` has it, also large integers."""
+    return encode_value(_with_rows(decode_evidence(line), _packed))
 
 
 def encode_value(value: object) -> bytes:

@@ -246,7 +246,7 @@ def load_run(folder: Path) -> Run:
     is_small = not path.exists() or path.stat().st_size <= _HELD_BYTES
     lines = Spool[bytes](bytes, path=None if is_small else path, buffer_bytes=_HELD_BYTES)
     checksums = array("I")
-    summary = Summarizer().summary
+    summary = Summarizer().stored
 
     def summarized(line: journal.JournalLine) -> tuple[CaseSummary, int]:
         if is_small:
@@ -254,24 +254,38 @@ def load_run(folder: Path) -> Run:
         else:
             lines.note(line.start, len(line.content))
         checksums.append(crc32(line.content))
-        return summary(decode_evidence(line.content)), len(checksums) - 1
+        return summary(line.content), len(checksums) - 1
 
     cases = read_cases(folder, stored, summarized)
     line_at = array("I", [index for _, index in cases])
 
+    def checked(content: bytes, index: int) -> bytes:
+        if crc32(content) != checksums[index]:
+            raise rewritten()
+        return content
+
+    def rewritten() -> RunError:
+        return RunError(
+            f"{path}: was written anew while its run was being read: read the run again once it is finished"
+        )
+
     def line(place: int) -> bytes:
         index = line_at[place]
         with suppress(OSError, EOFError):
-            content = lines.line(index)
-            if crc32(content) == checksums[index]:
-                return content
-        raise RunError(f"{path}: was written anew while its run was being read: read the run again once it is finished")
+            return checked(lines.line(index), index)
+        raise rewritten()
+
+    def all_lines() -> Iterator[bytes]:
+        with suppress(OSError, EOFError):
+            yield from map(checked, lines.lines(line_at), line_at)
+            return
+        raise rewritten()
 
     return Run(
         settings=stored.settings,
         provenance=stored.provenance,
         summaries=[case for case, _ in cases],
-        evidence=LazyEvidence(len(cases), lambda place: decode_evidence(line(place)), line=line),
+        evidence=LazyEvidence(len(cases), lambda place: decode_evidence(line(place)), line=line, lines=all_lines),
         aggregates=stored.aggregates,
         gates=stored.gates,
         lint=read_lint(folder),

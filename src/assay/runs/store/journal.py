@@ -17,6 +17,7 @@ from assay.errors import RunError
 from assay.model import Evidence
 from assay.platform.safeguards import module
 from assay.platform.spool import BINARY, read_at
+from assay.runs.store.codec import current_line, decode_evidence, encode_evidence
 
 NAME = "journal.jsonl"
 ANSWERS = "answers.jsonl"
@@ -268,7 +269,7 @@ class LazyEvidence(Sequence[Evidence]):
     twice decodes it twice, so that reading it takes no memory. Equal to any sequence of equal evidence; pickled whole.
     """
 
-    __slots__ = ("_count", "_decode", "_kept", "line")
+    __slots__ = ("_count", "_decode", "_kept", "line", "lines")
 
     def __init__(
         self,
@@ -276,9 +277,12 @@ class LazyEvidence(Sequence[Evidence]):
         decode: Callable[[int], Evidence],
         *,
         line: Callable[[int], bytes] | None = None,
+        lines: Callable[[], Iterator[bytes]] | None = None,
     ) -> None:
         self.line = line
         """The line of a place as it is kept: in it, without decoding, one may look for what few evidences have."""
+        self.lines = lines
+        """All lines in order, which is faster than place by place."""
         self._count = count
         self._decode = decode
         self._kept: list[Evidence | None] | None = [None] * count if count <= _MOST_DECODED else None
@@ -296,6 +300,8 @@ class LazyEvidence(Sequence[Evidence]):
         return self._at(range(self._count)[place])
 
     def __iter__(self) -> Iterator[Evidence]:
+        if self._kept is None and self.lines is not None:
+            return map(decode_evidence, self.lines())
         return map(self._at, range(self._count))
 
     def __eq__(self, other: object) -> bool:
@@ -322,3 +328,10 @@ class LazyEvidence(Sequence[Evidence]):
         if found is None:
             found = kept[place] = self._decode(place)
         return found
+
+
+def lines_of(evidence: Sequence[Evidence]) -> Iterator[bytes]:
+    """Each evidence as a line of a journal. Those of a stored run are not decoded for it."""
+    if isinstance(evidence, LazyEvidence) and evidence.lines is not None:
+        return map(current_line, evidence.lines())
+    return map(encode_evidence, evidence)

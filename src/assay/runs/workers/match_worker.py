@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from assay.comparison import Answer, compare_leniently
+from assay.comparison.answer import Answer
+from assay.comparison.lenient import compare_leniently
 from assay.diagnosis.diagnoser import CauseFinder
 from assay.errors import DatabaseError
 from assay.model import STRICT, Case, ComparisonOptions, Evidence, Prediction, Verdict

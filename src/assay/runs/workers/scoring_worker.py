@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from assay.engines.execution_cache.cache import ExecutionCache
 from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
@@ -32,14 +31,20 @@ if TYPE_CHECKING:
     from assay.runs.workers.suite_checking import SuiteChecker
 
 
+_USUAL = ("assay.engines.sqlite.engine", "assay.diagnosis.diagnoser")
+_USUAL_METRICS = ("assay.metrics.match:",)
 _GOLDS = 1000
 """Added to the number of an attempt: what gold's query does in its own time says nothing of a predicted one."""
 
 
 def set_up(settings: WorkerSettings) -> WorkerScorer:
     """Set up one worker: its engines open when first needed."""
-    if not settings.plain_queries:
-        _load_parsers(settings.metrics)
+    _load_parsers(settings.metrics)
+    return set_up_plain(settings)
+
+
+def set_up_plain(settings: WorkerSettings) -> WorkerScorer:
+    """As `set_up`, for queries of which few need a parser: it is imported for the first of them."""
     # Let the garbage collector run rarely: rows are many small objects without reference cycles. What was kept for a
     # while, such as trees of queries, has cycles: such objects grow old before they are dropped, so that the older
     # generations must not wait for tens of thousands of cases.
@@ -121,12 +126,17 @@ class WorkerScorer:
     def _make_executor(self, attempt: int, *, of_gold: bool = False) -> Executor:
         folder = self._settings.execution_cache
         limits = self._settings.limits.of_gold if of_gold else self._settings.limits
+        shared = None
+        if folder is not None:
+            from assay.engines.execution_cache.cache import ExecutionCache  # it knows time zones, which take a while
+
+            shared = ExecutionCache(folder, limits)
         return Executor(
             engines=self._settings.engines,
             limits=limits,
             cache=ByteCache(self._settings.cache_bytes // (2 if self._golds_apart else 1)),
             attempt=attempt + _GOLDS * of_gold,
-            shared=None if folder is None else ExecutionCache(folder, limits),
+            shared=shared,
         )
 
     def _make_scorer(self, executor: Executor, golds: Executor | None = None) -> QueryScorer:
@@ -228,6 +238,16 @@ def _load_parsers(metrics: Sequence[str]) -> None:
     importlib.import_module("assay.scoring.queries.subquery_ties")
     for module in {reference.partition(":")[0] for reference in metrics}:
         getattr(importlib.import_module(module), "warm_up", _nothing)()
+
+
+def _preload() -> None:
+    """Import what the workers of nearly every run need."""
+    _load_parsers(_USUAL_METRICS)
+    for module in _USUAL:
+        importlib.import_module(module)
+
+
+set_up.preload = _preload  # type: ignore[attr-defined]
 
 
 def _nothing() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from assay.comparison import Answer
+from assay.comparison.answer import Answer
 from assay.engines.pool import heartbeat
 from assay.model import Case, Comparison, ComparisonOptions, Execution, Limits, Prediction, Result, Row
 from assay.model.databases.suite import Suite, SuiteDatabase, SuiteFinding, SuiteLayout

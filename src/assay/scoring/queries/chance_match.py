@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.comparison import Answer, compare
+from assay.comparison.answer import Answer
+from assay.comparison.compare import compare
 from assay.model import Comparison, ComparisonOptions, Flag, Result, Row
-from assay.scoring.queries.any_row_choices import choices, other_results, with_rows
+from assay.scoring.queries.any_row_choices import RowTexts, choices, other_results, with_rows
 from assay.scoring.queries.comparing import Compared
 from assay.scoring.queries.context import CaseContext, ExecutionContext
 from assay.scoring.queries.gold_answers import GoldAnswer, gold_answer
@@ -132,19 +133,20 @@ class ChanceMatchDetector(Struct, frozen=True, kw_only=True):
             # What comes of ties alone comes of no other row.
             tied = self._possible(self.query, result)
             others = (other for other in others if tied is None or not compare(other, tied, self.options).equal)
+        texts = RowTexts()
         if in_order and not self.comparison.equal:
             # Of results that only have other rows first, the one counts that would be right.
-            cells = _written(result.rows)
-            others = (other for other in others if _written(other.rows) != cells or self._is_right(other))
+            cells = texts.in_order(result.rows)
+            others = (other for other in others if texts.in_order(other.rows) != cells or self._is_right(other))
         if self.comparison.equal:
             # Both may read any of hundreds of rows: a result with the very cells of a right one is found, not compared.
             answers = (self.known.answer, *self.known.others)
-            right = {_written(answer.result.rows) for answer in answers if not answer.ordered}
+            right = {texts.in_order(answer.result.rows) for answer in answers if not answer.ordered}
             mapping = self.comparison.column_mapping
             others = (
                 other
                 for other in others
-                if _written(_mapped(other, mapping)) not in right and not self._is_right(other)
+                if texts.in_order(_mapped(other, mapping)) not in right and not self._is_right(other)
             )
         return next(others, None) is not None
 
@@ -261,11 +263,6 @@ def _mapped(result: Result, mapping: Sequence[int | None]) -> Iterable[Row]:
     if sorted(columns) != list(range(result.column_count)):
         return result.rows
     return (tuple([row[column] for column in columns]) for row in result.rows)
-
-
-def _written(rows: Iterable[Row]) -> str:
-    """A text that is the same for the same rows in any order, and differs for other rows or types of cells."""
-    return repr(sorted(map(repr, map(tuple, rows))))
 
 
 def _runs(keys: Iterable[object]) -> list[int]:

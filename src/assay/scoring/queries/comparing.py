@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from assay.comparison import Answer, compare_with_itself
+from assay.comparison.answer import Answer
 from assay.comparison.codes.shared import same_lists
+from assay.comparison.compare import compare_with_itself
 from assay.model import CellTypes, Comparison, Execution, Result
 from assay.scoring.queries.context import CaseContext, ExecutionContext
 from assay.scoring.queries.given_rows import Read, counted, in_readings, with_counting

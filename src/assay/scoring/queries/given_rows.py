@@ -14,7 +14,8 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.comparison import Answer, normalised, readings
+from assay.comparison.answer import Answer
+from assay.comparison.readings import normalised, readings
 from assay.model import CellTypes, Comparison, Execution, Failure, Leniency, Result
 from assay.model.results.result import Rows
 from assay.scoring.queries.gold_answers import GoldAnswer

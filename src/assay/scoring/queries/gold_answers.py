@@ -8,7 +8,9 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.comparison import Answer, compare, compare_leniently
+from assay.comparison.answer import Answer
+from assay.comparison.compare import compare
+from assay.comparison.lenient import compare_leniently
 from assay.model import Ambiguity, Comparison, ComparisonOptions, DatabaseUrl, Execution, Result
 from assay.ports import ScratchDatabase
 from assay.scoring.queries.context import ExecutionContext, FailureLog

@@ -6,14 +6,14 @@ The other choices are executed if they are few. Each gives a right answer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, islice, product
+from itertools import chain, combinations, islice, product
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.comparison import Answer
+from assay.comparison.answer import Answer
 from assay.model import Ambiguity, Result, Row
-from assay.scoring.queries.any_row_choices import other_rows
+from assay.scoring.queries.any_row_choices import RowTexts, other_rows
 from assay.scoring.queries.context import ExecutionContext
 from assay.scoring.queries.tie_detection import answers_with_ties
 from assay.sql import chooses_by_number
@@ -257,15 +257,15 @@ def _same(first: Result, second: Result) -> bool:
 
 def different(answers: Sequence[Answer]) -> Iterator[Answer]:
     """The answers without those that allow the same rows as another."""
-    seen: set[str] = set()
+    texts = RowTexts()
+    seen: set[tuple[object, ...]] = set()
     for answer in answers:
-        rows: list[object] = [sorted(map(repr, answer.result.rows))]
+        rows: tuple[object, ...] = texts.in_order(answer.result.rows)
         if answer.ordered or answer.ambiguous:
-            rows = []
-            for segment in answer.segments:
-                # A form that is the same for tied rows that are equal as for rows in a fixed order.
-                tied = sorted(map(repr, segment.rows))
-                rows += tied[: segment.take] if tied[:1] == tied[-1:] else [(segment.take, tied)]
-        if (written := repr(rows)) not in seen:
-            seen.add(written)
+            # A form that is the same for tied rows that are equal as for rows in a fixed order.
+            tied = [(texts.in_order(segment.rows), segment.take) for segment in answer.segments]
+            parts = [part[:take] if part[:1] == part[-1:] else ((take, part),) for part, take in tied]
+            rows = ("ordered", *chain.from_iterable(parts))
+        if rows not in seen:
+            seen.add(rows)
             yield answer

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from assay.comparison import Answer, compare
+from assay.comparison.answer import Answer
+from assay.comparison.compare import compare
 from assay.model import ComparisonOptions, Result, Row
 from assay.scoring.queries.context import ExecutionContext
 from assay.sql import TieProbe, tie_probes

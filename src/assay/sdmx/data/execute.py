@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from assay.comparison import compare
+from assay.comparison.compare import compare
 from assay.model import DataScore, Failure, Result, Selection, SelectionSettings
 from assay.sdmx.data.observations import DataQuery, DataSource, DataTrouble, Observation, UnknownDataset
 from assay.sdmx.matching import DatasetPair, Side, pair_datasets

@@ -57,7 +57,7 @@ def bare_query(text: str, dialect: str, names: SchemaNames) -> BareQuery | Unrea
     read = read_query(text, dialect, names)
     if isinstance(read, Unreadable):
         return read
-    if (reason := too_large(read.tree, MOST_COMPARED_NODES)) is not None:
+    if (reason := too_large(read.nodes, MOST_COMPARED_NODES)) is not None:
         return Unreadable(reason)
     try:
         bound: Query | Unreadable = read

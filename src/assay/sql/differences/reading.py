@@ -125,6 +125,8 @@ class Reader:
         self._sizes: dict[int, int] = {}
         """By id of a query's parts: how many SELECTs it holds, a CTE counted at each use."""
         self._sources: dict[int, dict[str, str]] = {}
+        self._shown: dict[int, tuple[exp.Expr, str]] = {}
+        """What `shown` wrote, by id of the node, which is kept so that no other gets its id."""
 
     # The names
 
@@ -207,6 +209,12 @@ class Reader:
 
     def shown(self, node: exp.Expr) -> str:
         """The text of an expression as its author wrote it, but with columns under their tables' names."""
+        known = self._shown.get(id(node))
+        if known is None:
+            known = self._shown[id(node)] = node, self._show(node)
+        return known[1]
+
+    def _show(self, node: exp.Expr) -> str:
         from sqlglot import exp
 
         if isinstance(node, exp.Column):

@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from assay.sql.outline import read_outline
 from assay.sql.probes.bare_terms import bare_terms, extremes
-from assay.sql.probes.edits import Edit, alone, from_subquery, order_further, places, read_for_probes
+from assay.sql.probes.edits import Edit, alone, cut_to, from_subquery, order_further, places, read_for_probes
 from assay.sql.probes.hidden_keys import as_groups, orders_by_hidden_key
 from assay.sql.probes.row_order import reordered, shows_row_order
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
@@ -45,16 +46,11 @@ MOST_CANDIDATES = 512
 _MOST_LEADING = 3
 """At most this many bare columns are tried as the first to choose a row by."""
 _MOST_CHARACTERS = 20_000
+_WORTH_READING = ("(", "group", "having", "distinct")
 _WORTH_PARSING = re.compile(
     r"\bgroup\s+by\b|\bdistinct\b.*\border\s+by\b|\bhaving\b|\bover\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|string_agg|json\w*_group_\w+)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_ONE_AGGREGATE = re.compile(
-    r"\s*select\s+(?:count|sum|avg|min|max)\s*\([^()]*\)(?:\s+as\s+\w+)?\s+from\b[^()]*;?\s*", re.IGNORECASE
-)
-"""One aggregate of one SELECT: nothing stands beside it."""
-_CLAUSES_AFTER = re.compile(r"\b(?:group|having|order|select)\b", re.IGNORECASE)
-
 AnyRowKind = Literal["scalar subquery", "bare column", "row order"]
 
 
@@ -121,7 +117,7 @@ class AnyRow(Struct, frozen=True):
             return None
         copy = alone(self.node)
         if self.kind == "scalar subquery":
-            return written(from_subquery(copy, "assay_rows").limit(1, copy=False).offset(1, copy=False), "sqlite")
+            return f"SELECT * FROM ({written(copy, 'sqlite', is_last=True)}) AS assay_rows LIMIT 1 OFFSET 1"
         tests = [_differs(term, only) for only in self._filters() for term in self.terms]
         for part in ("order", "limit", "offset", "distinct"):
             copy.set(part, None)
@@ -129,11 +125,12 @@ class AnyRow(Struct, frozen=True):
             group.set("expressions", [copied(key) for key in self._keys])
         copy.set("expressions", [exp.Literal.number(1)])
         copy.set("having", exp.Having(this=exp.or_(*tests, copy=False)))
-        return written(copy.limit(1, copy=False), "sqlite")
+        return f"{written(copy, 'sqlite', is_last=True)} LIMIT 1"
 
     def distinct_rows(self) -> str:
         """The different rows of a scalar subquery, one more than are tried."""
-        return written(_listed(alone(self.node)).limit(MOST_LISTED + 1, copy=False), "sqlite")
+        rows = written(alone(self.node), "sqlite", is_last=True)
+        return f"SELECT DISTINCT * FROM ({rows}) AS assay_rows ORDER BY 1 LIMIT {MOST_LISTED + 1}"
 
     def candidates(self, columns: Sequence[str] = ()) -> str | None:
         """A query for the rows that bare columns may be read from, in groups with several: a text for the group and one
@@ -153,16 +150,21 @@ class AnyRow(Struct, frozen=True):
         group = exp.Window(this=_function("MIN", _label(keys)), partition_by=[copied(key) for key in keys])
         outputs = (group, "assay_group"), (self._row_label(terms), "assay_row")
         copy.set("expressions", [exp.alias_(output, name) for output, name in outputs])
-        counted = from_subquery(copy, "assay_rows").select(
-            "COUNT(*) OVER (PARTITION BY assay_group) AS assay_count", copy=False
+        counted = (
+            "SELECT *, COUNT(*) OVER (PARTITION BY assay_group) AS assay_count "
+            f"FROM ({written(copy, 'sqlite', is_last=True)}) AS assay_rows"
         )
-        rows = exp.select("assay_group", "assay_row").from_(counted.subquery("assay_counted"), copy=False)
-        return written(rows.where("assay_count > 1", copy=False).limit(MOST_CANDIDATES, copy=False), "sqlite")
+        rows = f"SELECT assay_group, assay_row FROM ({counted}) AS assay_counted WHERE assay_count > 1"
+        return f"{rows} LIMIT {MOST_CANDIDATES}"
 
     def take(self, edit: Edit, row: int) -> None:
         """Have this scalar subquery give only one of its `distinct_rows`."""
-        listed = _listed(copied(self.node))
-        edit.twin(self.node).replace(listed.limit(1, copy=False).offset(row, copy=False))
+        from sqlglot import exp
+
+        listed = from_subquery(copied(self.node), "assay_rows")
+        listed.set("distinct", exp.Distinct())
+        listed.set("order", exp.Order(expressions=[exp.Ordered(this=exp.Literal.number(1))]))
+        edit.twin(self.node).replace(cut_to(listed, 1, offset=row))
 
     def steer_to(self, edit: Edit, labels: Sequence[str], columns: Sequence[str]) -> None:
         """Have this query read its bare columns from these `candidates`, one for each group."""
@@ -189,7 +191,7 @@ class AnyRow(Struct, frozen=True):
             return None
         copy = self._ungrouped()
         copy.set("expressions", [_quoted(term)])
-        return written(copy.limit(MOST_LISTED, copy=False), "sqlite")
+        return f"{written(copy, 'sqlite', is_last=True)} LIMIT {MOST_LISTED}"
 
     def _ungrouped(self) -> exp.Select:
         """The query by itself, the different rows that it groups."""
@@ -317,9 +319,13 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
     """The places where a query may read any of several rows; none where it cannot be read. Of SQLite's dialect only:
     other engines refuse such queries, or need a function that says so, such as ANY_VALUE.
     """
-    if dialect != "sqlite" or len(query) > _MOST_CHARACTERS or not _WORTH_PARSING.search(query):
+    if dialect != "sqlite" or len(query) > _MOST_CHARACTERS:
         return ()
-    if _ONE_AGGREGATE.fullmatch(query) and len(_CLAUSES_AFTER.findall(query)) == 1:
+    lowered = query.lower()
+    if not any([word in lowered for word in _WORTH_READING]):  # noqa: C419 - a generator takes longer
+        return ()
+    outline = read_outline(query)
+    if not _WORTH_PARSING.search(query) if outline is None else outline.is_decided:
         return ()
     read = read_for_probes(query, dialect)
     return () if read is None else tuple(_found(read))
@@ -351,11 +357,6 @@ def _hidden_keys(query: Query, node: exp.Select) -> Iterator[AnyRow]:
             select = grouped.select_of(inner)
             if select is not None:
                 yield AnyRow("bare column", grouped, inner, tuple(bare_terms(select)), asked)
-
-
-def _listed(query: exp.Query) -> exp.Select:
-    """The different rows of a query, in an order of their own."""
-    return from_subquery(query, "assay_rows").distinct(copy=False).order_by("1", copy=False)
 
 
 def _function(name: str, argument: exp.Expr) -> exp.Expr:

@@ -136,7 +136,18 @@ def from_subquery(query: exp.Query, alias: str) -> exp.Select:
     """``SELECT * FROM (query) AS alias``."""
     from sqlglot import exp
 
-    return exp.select("*").from_(query.subquery(alias, copy=False), copy=False)
+    # Each part that sqlglot's own builder is given as a text would be parsed.
+    inner = exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias)))
+    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner))
+
+
+def cut_to(query: _Node, rows: int, *, offset: int | None = None) -> _Node:
+    """The query itself, its LIMIT and OFFSET replaced."""
+    from sqlglot import exp
+
+    query.set("limit", exp.Limit(expression=exp.Literal.number(rows)))
+    query.set("offset", None if offset is None else exp.Offset(expression=exp.Literal.number(offset)))
+    return query
 
 
 def window(name: str, keys: Sequence[exp.Expr], alias: str) -> exp.Expr:

@@ -24,6 +24,7 @@ from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Literal
 
+from assay.sql.outline import read_outline, with_output
 from assay.sql.probes.bare_terms import is_aggregate, within
 from assay.sql.probes.conditions import Condition, all_of, any_of, as_number, is_one, none_counted
 from assay.sql.probes.edits import Edit, read_for_probes
@@ -49,11 +50,15 @@ def empty_input_probe(query: str, dialect: str) -> str | None:
     None where the query cannot be traced, or where no cell can come from nothing. The text is
     generated from the tree: check that the other columns equal the query's own result.
     """
+    nothing = f"CASE WHEN COUNT(*) = 0 THEN 1 ELSE 0 END AS {_ROW}"
     plain = plain_aggregate(query) if dialect == "sqlite" else None
-    if plain is None:
-        return traced_probe(query, dialect)
-    before, aggregate, rest = plain
-    return aggregate and f"{before}, CASE WHEN COUNT(*) = 0 THEN 1 ELSE 0 END AS {_ROW}{rest}"
+    if plain is not None:
+        before, aggregate, rest = plain
+        return aggregate and f"{before}, {nothing}{rest}"
+    outline = read_outline(query)
+    if outline is not None and outline.is_aggregate:
+        return with_output(query, nothing)
+    return traced_probe(query, dialect)
 
 
 def traced_probe(query: str, dialect: str) -> str | None:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from assay.sql.outline import read_outline
 from assay.sql.probes.edits import (
     Edit,
     alone,
     breaking_keys,
+    cut_to,
     from_subquery,
     order_further,
     places,
@@ -55,7 +57,7 @@ class InnerLimit(Struct, frozen=True):
                 runs[-1].append(row)
             else:
                 runs.append([row])
-        parts = [self._sorted(width).limit(len(run), copy=False).offset(run[0], copy=False) for run in runs]
+        parts = [cut_to(self._sorted(width), len(run), offset=run[0]) for run in runs]
         if len(parts) == 1:
             return self._with(parts[0])
         made: exp.Query = from_subquery(parts[0], "assay_0")
@@ -89,7 +91,8 @@ def inner_limits(query: str, dialect: str) -> list[InnerLimit]:
     """The inner queries that have a LIMIT, the innermost last. None where the query cannot be read."""
     from sqlglot import exp
 
-    read = read_for_probes(query, dialect)
+    outline = read_outline(query)
+    read = None if outline is not None and not outline.has_inner_limit else read_for_probes(query, dialect)
     if read is None:
         return []
     others = {id(part) for part in (*cutting(read.tree), ordered_inside(read))}

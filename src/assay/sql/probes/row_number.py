@@ -16,6 +16,7 @@ from assay.sql.probes.edits import (
     Edit,
     alone,
     breaking_keys,
+    cut_to,
     from_subquery,
     order_further,
     places,
@@ -61,7 +62,7 @@ class TieBreak(Struct, frozen=True, kw_only=True):
         """A query without rows whose columns are the outputs; None where no star hides their names."""
         if not self.select.is_star:
             return None
-        empty = from_subquery(uncut(alone(self.select)), "assay_none").limit(0, copy=False)
+        empty = cut_to(from_subquery(uncut(alone(self.select)), "assay_none"), 0)
         return written(empty, self.query.dialect)
 
     def ways(self, columns: Sequence[str]) -> Iterator[str]:

@@ -1,0 +1,217 @@
+"""What an outline says of a query is what the parser says; of anything out of the ordinary there is no outline."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlglot import exp, parse_one
+
+from assay.sql import tie_probes
+from assay.sql.outline import Outline, read_outline
+from assay.sql.probes.any_row import _found
+from assay.sql.probes.edits import read_for_probes
+from assay.sql.probes.empty_input import empty_input_probe, traced_probe
+from assay.sql.probes.ranked import TieProbe, _probes
+from assay.sql.shape import _is_nondeterministic, _most_rows, cutting, deterministic_keys, outermost, parse_query
+from many_cases import each
+
+NAMES = st.sampled_from(["a", "b", "c", "t.a", "u.a", "T.B", "x", "n", "limits", "from_", "Group1", "top1", "date"])
+ODD_NAMES = st.sampled_from(['"a"', "'a'", "`a`", "[a]", "t.*", "*", "1", "rowid", "NULL", "random()", "current_date"])
+ALIASES = st.sampled_from(["", "", " AS x", " AS n", " n", " AS a", " x"])
+FUNCTIONS = st.sampled_from(["COUNT", "count", "SUM", "Avg", "MIN", "MAX", "abs", "round", "group_concat", "total"])
+COMPARISONS = st.sampled_from(["=", "<", ">=", "<>", "!=", "==", "LIKE", "IN", "IS", "+", "||"])
+
+
+def words(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+CALLS = st.builds(
+    lambda name, blank, distinct, argument: f"{name}{blank}({distinct}{argument})",
+    FUNCTIONS,
+    st.sampled_from(["", "", " "]),
+    st.sampled_from(["", "", "DISTINCT "]),
+    NAMES | st.sampled_from(["*", "a, b", "a + 1", "COUNT(a)", "(SELECT a FROM u)"]),
+)
+TERMS = st.one_of(NAMES, NAMES, CALLS, CALLS, ODD_NAMES)
+VALUES = st.one_of(st.sampled_from(["1", "2.5", "'it'", "'a from b limit 1'", '"a"', "NULL"]), TERMS)
+
+
+def queries(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """SELECTs with clauses of these kinds of parts, now and then with ``inner`` as a subquery."""
+    group = inner.map(lambda text: f"({text})")
+    conditions = st.lists(
+        st.one_of(
+            st.builds(words, TERMS, COMPARISONS, VALUES),
+            st.builds(words, NAMES, st.sampled_from(["=", "IN", "NOT IN", ">", "BETWEEN"]), group),
+            st.builds(words, st.sampled_from(["EXISTS", "NOT EXISTS", ""]), group),
+            st.builds(lambda one: f"({one} OR b IN (1, 2))", NAMES.map(lambda name: f"{name} = 1")),
+        ),
+        min_size=1,
+        max_size=2,
+    ).map(" AND ".join)
+    outputs = st.lists(
+        st.builds(lambda term, alias: term + alias, st.one_of(TERMS, TERMS, group), ALIASES), min_size=1, max_size=3
+    ).map(", ".join)
+    joins = st.sampled_from(["JOIN", "LEFT JOIN", "left outer join", "INNER JOIN", "CROSS JOIN", ",", "NATURAL JOIN"])
+    entries = st.one_of(st.just("t"), st.just("u AS t"), st.just("t u"), group, group.map(lambda text: f"{text} AS t"))
+    sources = st.one_of(
+        entries,
+        st.builds(words, entries, joins, st.sampled_from(["u", "u AS w"]), st.sampled_from(["", "ON t.a = u.a"])),
+    )
+    keys = st.lists(st.one_of(TERMS, st.sampled_from(["n", "x", "1", "2"])), min_size=1, max_size=2)
+    directions = st.sampled_from(["", "", " DESC", " asc", " COLLATE NOCASE", " NULLS LAST"])
+    limits = st.sampled_from(["LIMIT 1", "limit 3", "LIMIT 3 OFFSET 1", "LIMIT 1, 2", "LIMIT 1 + 1", "OFFSET 2"])
+    select = st.builds(
+        words,
+        st.just("SELECT"),
+        st.sampled_from(["", "", "", "DISTINCT"]),
+        outputs,
+        sources.map(lambda text: f"FROM {text}"),
+        st.one_of(st.just(""), conditions.map(lambda text: f"WHERE {text}")),
+        st.one_of(st.just(""), keys.map(lambda found: f"GROUP BY {', '.join(found)}")),
+        st.one_of(st.just(""), st.just(""), conditions.map(lambda text: f"HAVING {text}")),
+    )
+    tails = st.builds(
+        words,
+        st.one_of(
+            st.just(""),
+            st.builds(lambda found, how: f"ORDER BY {', '.join(key + how for key in found)}", keys, directions),
+        ),
+        st.one_of(st.just(""), limits),
+    )
+    operations = st.sampled_from(["UNION", "UNION ALL", "EXCEPT", "intersect"])
+    return st.one_of(
+        st.builds(words, select, tails),
+        st.builds(words, select, tails),
+        st.builds(words, select, operations, select, tails),
+        st.builds(words, select, tails, operations, select),
+    )
+
+
+QUERIES = st.recursive(
+    st.sampled_from(["SELECT a FROM u", "SELECT MAX(a) FROM u", "SELECT a FROM u ORDER BY b LIMIT 1", "SELECT 1"]),
+    queries,
+    max_leaves=4,
+)
+
+
+def same(first: str | None, second: str | None) -> bool:
+    """Whether two queries have one tree, however they are written."""
+    return first == second or (
+        first is not None and second is not None and parse_one(first, read="sqlite") == parse_one(second, read="sqlite")
+    )
+
+
+def check_outline(query: str, outline: Outline) -> None:
+    """Hold an outline to the parser's reading, unless the query is none that SQLite or the parser can read."""
+    parsed = parse_query(query, "sqlite")
+    if parsed is None:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute("CREATE TABLE t (a, b, c, x, n)")
+            connection.execute("CREATE TABLE u (a, b, c, x, n)")
+            try:
+                connection.execute(query)
+            except sqlite3.Error:
+                return
+        raise AssertionError(f"SQLite reads it, the parser does not: {query}")
+    top, cuts = outermost(parsed.tree), cutting(parsed.tree)
+    assert outline.ordered == bool(deterministic_keys(top))
+    assert outline.most_rows == _most_rows(cuts)
+    assert (outline.most_rows is not None) == bool(cuts)
+    assert (outline.offset is not None) == any(part.args.get("offset") is not None for part in cuts)
+    limits = [node for node in parsed.tree.find_all(exp.Query) if node.args.get("limit") or node.args.get("offset")]
+    assert outline.has_inner_limit == any(node not in cuts for node in limits)
+    assert not _is_nondeterministic(parsed.tree)
+    read = read_for_probes(query, "sqlite")
+    assert read is not None
+    if outline.is_decided:
+        assert not list(_found(read))
+    if outline.keys is not None:
+        ours, theirs = next(tie_probes(query, "sqlite", 1)), next(_probes(read, 1))
+        assert isinstance(ours, TieProbe)
+        assert same(ours.query, theirs.query), query
+        assert (ours.ranked, ours.offset, ours.shown, ours.ordered) == (True, theirs.offset, None, True)
+    if outline.is_aggregate:
+        ours_, theirs_ = empty_input_probe(query, "sqlite"), traced_probe(query, "sqlite")
+        nothing = "COUNT(*) = 0"
+        while theirs_ is not None and f"{nothing} AND {nothing}" in theirs_:  # once for each output
+            theirs_ = theirs_.replace(f"{nothing} AND {nothing}", nothing)
+        assert same(ours_, theirs_), query
+
+
+@given(query=QUERIES)
+def test_an_outline_says_what_the_parser_says(query: str) -> None:
+    outline = read_outline(query)
+    if outline is not None:
+        check_outline(query, outline)
+
+
+@each(
+    "query",
+    [
+        "SELECT a, COUNT(*) FROM t GROUP BY a",
+        "SELECT T1.a, count(*) AS n FROM t AS T1 JOIN u ON T1.a = u.a GROUP BY T1.a HAVING count(*) > 2 ORDER BY n",
+        "SELECT a FROM t WHERE b > (SELECT AVG(b) FROM t)",
+        "SELECT a FROM t WHERE b IN (SELECT b FROM u WHERE c = 'x') ORDER BY a LIMIT 3 OFFSET 1;",
+        "SELECT a FROM t WHERE b = (SELECT b FROM u ORDER BY c LIMIT 1)",
+        "SELECT MAX(a), MIN(a) FROM t WHERE b = 1",
+        "SELECT a FROM t UNION SELECT a FROM u",
+        "SELECT n FROM (SELECT a, COUNT(*) AS n FROM t GROUP BY a) AS w ORDER BY n",
+    ],
+)
+def test_common_queries_have_an_outline_in_which_all_is_decided(query: str) -> None:
+    outline = read_outline(query)
+    assert outline is not None
+    assert outline.is_decided
+    check_outline(query, outline)
+
+
+@each(
+    "query",
+    [
+        "SELECT a, b, COUNT(*) FROM t GROUP BY a",
+        "SELECT a, MAX(b) FROM t",
+        "SELECT COUNT(*) FROM t HAVING a > 1",
+        "SELECT a FROM t GROUP BY a ORDER BY b",
+        "SELECT a FROM t WHERE b = (SELECT b FROM u)",
+        "SELECT a FROM t WHERE b = (SELECT b FROM u GROUP BY b HAVING COUNT(*) > 1)",
+        "SELECT DISTINCT a FROM t ORDER BY b",
+        "SELECT u.a, COUNT(*) FROM t JOIN u ON t.a = u.a GROUP BY t.a",
+        "SELECT a AS b, c FROM t GROUP BY b",
+        "SELECT a FROM t UNION SELECT a FROM u GROUP BY b",
+    ],
+)
+def test_a_row_of_several_is_never_taken_for_decided(query: str) -> None:
+    outline = read_outline(query)
+    assert outline is None or not outline.is_decided
+
+
+@each(
+    "query",
+    [
+        "WITH w AS (SELECT a FROM t) SELECT a FROM w",
+        "SELECT a, ROW_NUMBER() OVER (ORDER BY b) FROM t",
+        "SELECT group_concat(a) FROM t",
+        "SELECT a FROM t ORDER BY random()",
+        "SELECT a FROM t LIMIT 2, 3",
+        "SELECT a FROM t LIMIT (SELECT 1)",
+        "SELECT a FROM t WHERE b IS DISTINCT FROM (SELECT b FROM u)",
+        "SELECT t.* FROM t",
+        "SELECT a FROM t -- a comment",
+        "SELECT 'it''s' FROM t",
+        "SELECT [a] FROM t",
+        "SELECT (SELECT a FROM u) FROM t",
+        "SELECT CASE WHEN a THEN b END FROM t",
+        "SELECT a FROM t; SELECT b FROM t",
+        "SELECT a FROM t WHERE (a",
+        "SELECT 1",
+        "VALUES (1)",
+        "",
+    ],
+)
+def test_queries_out_of_the_ordinary_have_none(query: str) -> None:
+    assert read_outline(query) is None
