@@ -35,7 +35,7 @@ def test_values_in_a_file_are_those_that_were_put_there(cases: list[Case], place
     assert [held[at] for at in range(len(cases) - 1, -1, -1)] == cases[::-1]
     assert list(held[place:]) == cases[place:]
     assert held[:] is held
-    assert held.lines(range(len(cases))) == [held.line(at) for at in range(len(cases))]
+    assert [*held.lines(range(len(cases)))] == [held.line(at) for at in range(len(cases))]
     assert [one.question for one in parts_of(held, "id", "question")] == [case.question for case in cases]
     with pytest.raises(IndexError):
         held[len(cases)]
@@ -53,7 +53,7 @@ def test_a_file_is_used_beyond_a_number_of_values_and_bytes(monkeypatch: pytest.
     assert [held[at] for at in (22, 0, 11, 21)] == [texts[at] for at in (22, 0, 11, 21)]
     assert list(held[20:]) == texts[20:]
     for places in ([22, 0, 11, 21], [3, 1, 2, 1], [22], []):
-        assert held.lines(places) == [held.line(place) for place in places]
+        assert [*held.lines(places)] == [held.line(place) for place in places]
 
 
 ROWS = [

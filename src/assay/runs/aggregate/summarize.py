@@ -76,7 +76,8 @@ class Summarizer:
         once = self._known.setdefault
         parts = _shared_parts(summary)
         if (alike := self._alike.get(parts)) is None:
-            alike = [(name, once(part, part)) for name, part in zip(_SHARED, parts, strict=True) if part]
+            used = ((name, part) for name, part in zip(_SHARED, parts, strict=True) if part not in (None, "", ()))
+            alike = [(name, once(part, part)) for name, part in used]
             if len(self._alike) < _MOST_REMEMBERED:
                 self._alike[parts] = alike
         for name, part in alike:
