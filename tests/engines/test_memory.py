@@ -152,7 +152,7 @@ def test_cases_of_a_run_are_all_scored_while_workers_are_replaced(monkeypatch: p
         done = run(pool, tasks[:3], tasks[3:])
         assert pool.renewals >= 3
         assert pool.restarts == 0
-    assert [b'"outcome":"correct"' in line for line in done] == [True] * 4
+    assert [b'"outcome":"correct"' in line for line, _, _ in done] == [True] * 4
 
 
 def test_what_is_said_to_an_allocator_already_stays_said(monkeypatch: pytest.MonkeyPatch) -> None:
