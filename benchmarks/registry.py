@@ -39,9 +39,9 @@ MEASUREMENTS: tuple[Measurement, ...] = (
                 name="spider.evaluation",
                 what="judging and looking for causes, against executing each distinct query once in one process",
                 unit="times",
-                bound=1.8,
+                bound=3.5,
             ),
-            Line(name="spider.metrics", what="the same without looking for causes", unit="times"),
+            Line(name="spider.metrics", what="the same without looking for causes", unit="times", bound=1.8),
             Line(name="spider.process", what="`assay run`, the whole process", unit="s", bound=0.7),
             Line(name="spider.process_cpu", what="the same, processor time of all its processes", unit="s"),
         ),
@@ -51,8 +51,8 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         title="One case of Spider's development set in one worker, causes included",
         run=_lazily("spider:by_outcome"),
         lines=(
-            Line(name="outcome.correct", what="processor time for a correct answer", unit="ms"),
-            Line(name="outcome.incorrect", what="processor time for an incorrect answer", unit="ms", bound=6),
+            Line(name="outcome.correct", what="processor time for a correct answer", unit="ms", bound=0.4),
+            Line(name="outcome.incorrect", what="processor time for an incorrect answer", unit="ms", bound=4),
         ),
     ),
     Measurement(
