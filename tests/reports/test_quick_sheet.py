@@ -33,7 +33,9 @@ def written(rows: list[list[Any]], sheet_class: type[Any]) -> bytes:
         for number, row in enumerate(rows, start=1):
             cells = [(value, looks[column % 2]) for column, value in enumerate(row)]
             if sheet_class is QuickSheet:
-                sheet.write_whole_row(number, 15.0 * number + 3, [(None if value == "" else value, look) for value, look in cells])
+                sheet.write_whole_row(
+                    number, 15.0 * number + 3, [(None if value == "" else value, look) for value, look in cells]
+                )
                 continue
             sheet.set_row(number, 15.0 * number + 3)
             for column, (value, look) in enumerate(cells):
