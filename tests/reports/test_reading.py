@@ -49,8 +49,9 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
         return decode
 
-    for module in (stored, kept_lines, summarize):
+    for module in (stored, kept_lines):
         monkeypatch.setattr(module, "decode_evidence", counted(module.decode_evidence))
+    monkeypatch.setattr(summarize, "decode_evidence_as", counted(summarize.decode_evidence_as))
     monkeypatch.setattr(kept_lines, "current_line", counted(kept_lines.current_line))
     monkeypatch.setattr(kept_lines, "_MOST_DECODED", 0)
     return lines
