@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -17,8 +19,9 @@ if str(Path(__file__).parent) not in sys.path:
 from selections import large_selection_run
 
 from assay import load_run, registry
-from assay.model import Evidence, Run
+from assay.model import Run
 from assay.reports.diff_formats import render_diff
+from assay.runs.aggregate import summarize
 from assay.runs.compare.diff import diff_runs
 from assay.runs.store import folder as stored
 from assay.runs.store import journal as kept_lines
@@ -38,13 +41,18 @@ def run(request: pytest.FixtureRequest, large_run: Run) -> Run:
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """The lines that were decoded since."""
     lines: list[bytes] = []
-    real = stored.decode_evidence
 
-    def counted(line: bytes) -> Evidence:
-        lines.append(line)
-        return real(line)
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def decode(line: bytes, *kind: Any) -> Any:
+            lines.append(line)
+            return real(line, *kind)
 
-    monkeypatch.setattr(stored, "decode_evidence", counted)
+        return decode
+
+    for module in (stored, kept_lines):
+        monkeypatch.setattr(module, "decode_evidence", counted(module.decode_evidence))
+    monkeypatch.setattr(summarize, "decode_evidence_as", counted(summarize.decode_evidence_as))
+    monkeypatch.setattr(kept_lines, "current_line", counted(kept_lines.current_line))
     monkeypatch.setattr(kept_lines, "_MOST_DECODED", 0)
     return lines
 

@@ -29,10 +29,10 @@ from assay.sql.extraction.completions import queries_in, with_table
 SETUP: Final = "assay.llmsql.plain_outputs:set_up"
 MATCH: Final = "match"
 """One query, which gives gold's rows, and these are not a single NULL: most outputs are such."""
-MOST_S: Final = 0.25
+MOST_S: Final = 1.0
 """The time for all queries of one output, the gold query among them."""
 _OPENING_S: Final = 30.0
-_HANGS_S: Final = 20 * MOST_S
+_HANGS_S: Final = 5 * MOST_S
 """The time after which an output's worker is ended: SQLite itself ends nearly all queries after `MOST_S`."""
 _LIMITS: Final = Limits(
     timeout_s=MOST_S,

@@ -44,9 +44,17 @@ def text_column(
 def metric_column(title: str, name: str | None, style: str, *, width: float = 13) -> CaseColumn:
     """One metric's values; blank for a case without a value, and for every case where the run has no such metric."""
 
+    place = 0  # nearly always the same: the scores are in the order of the run's metrics
+
     def value(item: Evidence) -> Value:
-        score = item.score(name) if name is not None else None
-        return None if score is None else score.value
+        nonlocal place
+        scores = item.scores
+        if place >= len(scores) or scores[place].metric != name:
+            places = (index for index, score in enumerate(scores) if score.metric == name)
+            place = next(places, len(scores))
+            if place == len(scores):
+                return None
+        return scores[place].value
 
     return CaseColumn(title=title, style=style, width=width, value=value)
 
@@ -110,15 +118,11 @@ def write_cases(page: Page, items: Sequence[Any], columns: Sequence[CaseColumn],
     # All titles are at the left: the filter's button covers the right end of a cell.
     page.head(0, [column.title for column in columns], lines=2)
     wrapped = [(place, column.width - 2) for place, column in enumerate(columns) if column.style in _WRAPPED]
+    values_of, styles = [column.value for column in columns], [(column.style, column.safe) for column in columns]
     wrapped.sort(key=lambda entry: -entry[1])  # the widest first: they decide most heights
     for row, item in enumerate(items, start=1):
-        values = [column.value(item) for column in columns]
-        sheet.set_row(row, LINE_POINTS * _lines(values, wrapped, most=lines) + 3)
-        for place, (column, value) in enumerate(zip(columns, values, strict=True)):
-            if value is None or isinstance(value, str):
-                (page.safe_text if column.safe else page.text)(row, place, value or "", column.style)
-            else:
-                page.number(row, place, value, column.style)
+        values = [value(item) for value in values_of]
+        page.cells(row, LINE_POINTS * _lines(values, wrapped, most=lines) + 3, values, styles)
     last = max(1, len(items))
     sheet.autofilter(0, 0, last, len(columns) - 1)
     for place, column in enumerate(columns):

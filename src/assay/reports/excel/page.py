@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from assay.reports.text.plain import visible
@@ -11,7 +11,8 @@ from assay.reports.text.plain import visible
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
     from xlsxwriter.format import Format
-    from xlsxwriter.worksheet import Worksheet
+
+    from assay.reports.excel.quick_sheet import QuickSheet
 
 CELL_LIMIT: Final = 32_767
 """How much text an Excel cell holds, in UTF-16 code units."""
@@ -80,7 +81,7 @@ class Page:
         self.centred = centred
         self.name = name
         self.workbook = workbook
-        self.sheet: Worksheet = workbook.add_worksheet(name, worksheet_class=QuickSheet)
+        self.sheet: QuickSheet = workbook.add_worksheet(name, worksheet_class=QuickSheet)
         self._formats: dict[tuple[str, bool, bool, bool], Format] = {}
 
     def prepare(self, names: Sequence[str]) -> None:
@@ -143,6 +144,26 @@ class Page:
         if style == "percent":
             style = _percent_style(value)
         self.sheet.write_number(row, column, value, self.style(style, total=total, left=left))
+
+    def cells(
+        self, row: int, height: float, values: Iterable[str | float | None], styles: Iterable[tuple[str, bool]]
+    ) -> None:
+        """A whole row of that height, each cell as `text` or `number` writes it, which takes longer.
+
+        ``styles``: of each cell its style, and whether its text is known to be safe, as for `safe_text`.
+        """
+        cells: list[tuple[str | float | None, Format]] = []
+        for value, (style, safe) in zip(values, styles, strict=True):
+            if value is None or value == "":
+                cells.append((None, self.style(style)))
+            elif isinstance(value, str):
+                text = value if safe else cell_text(value)
+                cells.append((text, self.style(style, quoted=text[0] in _FORMULA_STARTS)))
+            elif math.isfinite(value):
+                cells.append((value, self.style(_percent_style(value) if style == "percent" else style)))
+            else:
+                cells.append((None, self.style(style)))
+        self.sheet.write_whole_row(row, height, cells)
 
     def head(self, row: int, names: Sequence[str], *, numbers: Collection[int] = (), lines: int = 1) -> None:
         """A row of column names; those over columns of ``numbers`` are at the right, as numbers are."""

@@ -146,8 +146,8 @@ class CaseIndex:
             reason=tuple(self._reason),
             facets=tuple(made for facet in self._facets if (made := facet.made()).values),
             metrics=tuple(
-                Metric(name=name, share=share, value=values)
-                for (name, share), values in zip(self._metrics, zip(*self._values, strict=True), strict=True)
+                Metric(name=name, share=share, value=tuple([row[place] for row in self._values]))
+                for place, (name, share) in enumerate(self._metrics)
             ),
             time=tuple(self._time),
             chunk=CHUNK,

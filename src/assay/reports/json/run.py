@@ -18,7 +18,7 @@ surrogates.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType, defstruct
@@ -168,10 +168,7 @@ def _form(kind: type[Struct], *, last: str = "", without: str = "", **types: obj
 class _Packed(Struct, kw_only=True, gc=False):
     """A cell that JSON cannot hold as it is, as `assay.model.results.cell_json` writes it."""
 
-    type: (
-        Literal["integer", "decimal", "float", "bytes", "text"]
-        | Literal["timestamp", "date", "time", "interval", "UUID", "list", "tuple", "map"]
-    )
+    type: str
     text: str | UnsetType = UNSET
     hex: str | UnsetType = UNSET
     utf8_surrogatepass_hex: str | UnsetType = UNSET
@@ -225,7 +222,7 @@ def _case(line: bytes, *, of_selections: bool) -> Any:
     decode = _SELECTIONS if of_selections else _QUERIES
     try:
         case = decode(line)
-    except msgspec.ValidationError:  # such as an integer that other programs would round, a cell of an unknown type
+    except msgspec.ValidationError:  # such as an integer that other programs would round
         case = decode(packed_line(line))
     if len(case.verdict.flags) > 1:  # so that reports of the same run are the same bytes
         case.verdict.flags = sorted(case.verdict.flags)
