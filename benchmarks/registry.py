@@ -240,10 +240,10 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         run=_lazily("driver:bound"),
         heavy=True,
         lines=(
-            Line(name="driver.fast", what="20,680 cases, per case", unit="ms", bound=0.1),
+            Line(name="driver.fast", what="20,680 cases, per case", unit="ms", bound=0.06),
             Line(name="driver.fast_judging", what="the same, while workers are at work", unit="ms", bound=0.03),
             Line(name="driver.fast_bound", what="the least that they take with any number of cores", unit="s"),
-            Line(name="driver.large", what="100,000 cases, per case", unit="ms", bound=0.09),
+            Line(name="driver.large", what="100,000 cases, per case", unit="ms", bound=0.06),
             Line(name="driver.large_judging", what="the same, while workers are at work", unit="ms", bound=0.03),
             Line(
                 name="driver.large_bound", what="the least that they take with any number of cores", unit="s", bound=15

@@ -56,6 +56,10 @@ def _until(what: Callable[[], object], why: str) -> None:
         time.sleep(0.05)
 
 
+def _is_of_pool(place: Path) -> bool:
+    return b"assay.engines.pool" in (place / "cmdline").read_bytes()
+
+
 class Cluster:
     """A head without workers of its own, and nodes of one processor."""
 
@@ -92,8 +96,13 @@ class Cluster:
         found = []
         for place in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                name = (place / "cmdline").read_bytes()
-                if os.getsid(int(place.name)) == node.pid and b"assay.engines.pool.worker" in name:
+                if os.getsid(int(place.name)) != node.pid or not _is_of_pool(place):
+                    continue
+                parent = (place / "stat").read_text().rpartition(")")[2].split()[1]
+                # Where workers are forked, what forks them is of the pool, too.
+                if b"assay.engines.pool.worker" in (place / "cmdline").read_bytes() or _is_of_pool(
+                    place.parent / parent
+                ):
                     found.append(int(place.name))
         return found
 

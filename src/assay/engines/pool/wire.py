@@ -42,13 +42,14 @@ class Hello(Struct, frozen=True, kw_only=True):
     memory_limit_bytes: int | None
 
 
-def send(descriptor: int, *frames: bytes) -> None:
-    """Write frames whole. Raises OSError where the other side is gone."""
-    data: bytes | memoryview = b"".join([part for frame in frames for part in (HEADER.pack(len(frame)), frame)])
-    written = os.write(descriptor, data)
-    while written < len(data):
-        data = memoryview(data)[written:]
-        written = os.write(descriptor, data)
+def send(descriptor: int, frame: bytes) -> None:
+    """Write a frame whole. Raises OSError where the other side is gone."""
+    header = HEADER.pack(len(frame))
+    # A large frame is not copied: it may be most of the memory that a worker may have.
+    for data in (header + frame,) if len(frame) <= _READ_BYTES else (header, frame):
+        left = memoryview(data)
+        while left:
+            left = left[os.write(descriptor, left) :]
 
 
 def read_frames(descriptor: int) -> Iterator[list[bytes]]:

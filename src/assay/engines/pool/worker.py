@@ -88,8 +88,7 @@ def _serve(
         for task_id, payload in zip(task_ids, payloads, strict=True):
             pulse.take_up(task_id)
             begun = time.monotonic()
-            end = _run(function, task_id, payload)
-            outcomes.put(end, time.monotonic() - begun)
+            outcomes.put(_run(function, task_id, payload), begun)  # no name, which would keep it while this rests
             pulse.end()
             if process is not None and process.rest():
                 outcomes.send()
@@ -115,8 +114,9 @@ class _Outcomes:
                 fcntl.fcntl(outbox, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         threading.Thread(target=self._send_soon, daemon=True).start()
 
-    def put(self, end: tuple[object, ...], took_s: float = 0.0) -> None:
-        """Queue what came of a task, which is sent soon."""
+    def put(self, end: tuple[object, ...], begun: float | None = None) -> None:
+        """Queue what came of a task that was ``begun`` then, to be sent soon."""
+        took_s = 0.0 if begun is None else time.monotonic() - begun
         with self._lock:
             self._ends.append(end)
             self._took_s += took_s

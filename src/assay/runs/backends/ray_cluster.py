@@ -184,11 +184,7 @@ class RayBackend:
             for outcome in outcomes:
                 if outcome.task_id in self._unfinished:  # a node that was given up may have delivered it meanwhile
                     self._unfinished.discard(outcome.task_id)
-                    place = outcome.task_id - first
-                    if isinstance(outcome, TaskDone):
-                        yield TaskDone(place, outcome.outcome, outcome.took_s)
-                    else:
-                        yield replace(outcome, task_id=place)
+                    yield replace(outcome, task_id=outcome.task_id - first)
 
     def _fill(self, source: Source[Task], first: int) -> bool:
         """Have a few batches at hand for each node, taken from ``source`` in the thread of `run`'s caller."""
@@ -198,10 +194,7 @@ class RayBackend:
             tasks = source.next()
             if tasks is None:
                 return source.dry
-            renumbered = {
-                (task_id := first + task.id): Task(id=task_id, payload=task.payload, database=task.database)
-                for task in tasks
-            }
+            renumbered = {first + task.id: replace(task, id=first + task.id) for task in tasks}
             batch = Batch(tasks=renumbered, shared=self._shared)
             with self.change:
                 self._unfinished.update(batch.tasks)

@@ -85,9 +85,9 @@ class NodeThread(threading.Thread):
             self._start()
             while self._feed():
                 delivery = self._call("take", _TAKE_S)
-                outcomes = delivery.outcomes
+                outcomes = list(delivery.outcomes)
                 with self._backend.change:
-                    self._note_costs(delivery.done)
+                    self._note_costs(outcomes)
                     self._drop([outcome.task_id for outcome in outcomes])
                 if outcomes:
                     self._backend.deliver(outcomes)
@@ -102,13 +102,13 @@ class NodeThread(threading.Thread):
                     self._ray.kill(self._actor)
                 backend.lost(self, f"{self._name}: {first_line(error)}")
 
-    def _note_costs(self, done: Sequence[tuple[int, object, float]]) -> None:
+    def _note_costs(self, outcomes: Sequence[TaskDone | TaskLost]) -> None:
         """Note what tasks cost whose batch may be parted."""
         taken: defaultdict[str, list[float]] = defaultdict(list)
-        for task_id, _, took_s in done:
-            batch = self._of_task.get(task_id)
-            if batch is not None and batch.shared:
-                taken[batch.name].append(took_s)
+        for outcome in outcomes:
+            batch = self._of_task.get(outcome.task_id)
+            if batch is not None and batch.shared and isinstance(outcome, TaskDone):
+                taken[batch.name].append(outcome.took_s)
         for name, seconds in taken.items():
             self._backend.costs.note(name, fmean(seconds), tasks=len(seconds))
 

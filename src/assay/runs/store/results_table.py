@@ -38,7 +38,7 @@ MOST_CHARACTERS = 500_000
 _CUT_END = f" characters, all of them in {journal.NAME}]"
 _LEAST_READ_BYTES = 1024 * 1024
 """DuckDB reads JSON in portions of twice its longest line, or of twice this."""
-_PORTION_BYTES = 4 * 1024 * 1024
+_PORTION_BYTES = 1024 * 1024
 _MEMORY = "'256MiB'"
 """For writing results.parquet; what needs more goes to a temporary file."""
 _ROWS_AT_ONCE = 5_000
@@ -177,7 +177,7 @@ def reading(
 
 
 def _portions(path: Path, order: Sequence[str] | None, folder: Path) -> tuple[list[str], int]:
-    """Copy the last line of each answer, in order, into files of a few MiB; their quoted names, and the longest line.
+    """Copy the last line of each answer, in order, into files of about a MiB; their quoted names, and the longest line.
 
     DuckDB then needs neither to sort nor to drop lines, and it keeps about as much memory as one file is large. A line
     that a killed process wrote only in part, the last one, is left out.
