@@ -33,7 +33,9 @@ class ParquetFile:
         self._size = file.write(_MAGIC)
 
     def write(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Write a row group."""
+        """Write a row group; nothing if there are no rows."""
+        if not rows:
+            return
         chunks, begun = [], self._size
         for (name, kind), values in zip(self._columns.items(), zip(*rows, strict=True), strict=True):
             count, page = _page(kind, values)
@@ -103,7 +105,7 @@ def _encoded(value: Any) -> bytes:
                 last = field
             return content + b"\0"
         case list():
-            kind = _kind(value[0]) if value else 5
+            kind = _kind(value[0]) if value else _THRIFT[dict]  # of empty lists, only that of the row groups is written
             head = bytes([len(value) << 4 | kind]) if len(value) < 15 else bytes([0xF0 | kind]) + _varint(len(value))
             return head + b"".join(map(_encoded, value))
         case str():
