@@ -212,6 +212,12 @@ def given_of(evidence: Evidence) -> Given:
     return "answer"
 
 
+def answer_time_s(prediction: Prediction) -> float | None:
+    """How long the answer took, by the best name for it."""
+    total_s = prediction.timing_s(ANSWER_TIME)
+    return total_s if total_s is not None else _latency_of(prediction)
+
+
 def _latency_of(prediction: Prediction) -> float | None:
     """The answer's time under one of the other names that systems report it by; for a conversation, of all turns."""
     for name in ANSWER_TIMES[1:] if prediction.timings_s else ():

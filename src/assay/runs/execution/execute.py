@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import threading
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from time import perf_counter
@@ -80,8 +78,6 @@ def execute(
             return finished
         if not judging.unanswered:
             judging.begin()
-        # What writes results.parquet is imported while the workers are at work.
-        threading.Thread(target=importlib.import_module, args=("duckdb",), daemon=True).start()
         started = perf_counter()
         judging.judge()
         # The answers that were still missing may turn out to be judged already: failures that came again.

@@ -1,9 +1,6 @@
-"""A run as a table with one row per answer, made from its journal by DuckDB: results.parquet, and `assay sql`.
+"""A run as a table with one row per answer, made from its journal: results.parquet, and `cases` of `assay sql`.
 
-A journal has one line per answer; a later line for the same digest replaces an earlier one. `reading` makes a view of
-the last line of each answer, with its place in the question set and, as ``e``, the parts of its evidence that tables
-need. Each table is one statement over that view, such as the one of `write_parquet`. A field that a line leaves out has
-its default value.
+A journal has one line per answer; a later line for the same digest replaces an earlier one.
 """
 
 from __future__ import annotations
@@ -12,272 +9,168 @@ import os
 import tempfile
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import Any, Final
 
 from assay.errors import RunError
-from assay.model import Run, RunSettings
+from assay.model import Evidence, Execution, Run, RunSettings
 from assay.model.lint import LintReport
-from assay.model.verdicts.summary import ANSWER_TIMES, NO_HEARTBEAT
-from assay.platform.duckdb_progress import without_progress_bar
-from assay.platform.spool import read_at
+from assay.model.verdicts.summary import answer_time_s, given_of
+from assay.platform.spool import Spool
 from assay.runs.store import journal
-from assay.runs.store.codec import decode_evidence, encode_evidence
+from assay.runs.store.codec import decode_value, encode_evidence
+from assay.runs.store.parquet_file import ParquetFile
 from assay.runs.store.writing import taking, temporary
-
-if TYPE_CHECKING:
-    import duckdb
 
 REPEAT_COLUMN = "repeat"
 """The column with the number of a row's answer, from 1; in results.parquet only if the run asked more than once."""
 MOST_CHARACTERS = 500_000
 """The limit for a text in a table: longer texts are cut there, and say so. The journal has the whole text."""
-_CUT_END = f" characters, all of them in {journal.NAME}]"
-_LEAST_READ_BYTES = 1024 * 1024
-"""DuckDB reads JSON in portions of twice its longest line, or of twice this."""
-_PORTION_BYTES = 1024 * 1024
-_MEMORY = "'256MiB'"
-"""For writing results.parquet; what needs more goes to a temporary file."""
-_ROWS_AT_ONCE = 5_000
-"""The rows of a row group."""
-
-_FAILURE = "STRUCT(blame VARCHAR, kind VARCHAR, message VARCHAR)"
-_EXECUTION = f"STRUCT(row_count BIGINT, wall_time_s DOUBLE, earlier_time_s DOUBLE, failure {_FAILURE})"
-_CAUSE = 'STRUCT(kind VARCHAR, message VARCHAR, clause VARCHAR, proved BOOLEAN, "table" VARCHAR, "column" VARCHAR)'
-_EVIDENCE: Final = f"""STRUCT(
-    "case" STRUCT(id VARCHAR, question VARCHAR, database VARCHAR, difficulty VARCHAR, golds VARCHAR[], tags VARCHAR[],
-        expects VARCHAR, conversation VARCHAR, turn INTEGER),
-    prediction STRUCT(query VARCHAR, confidence DOUBLE, repeat INTEGER, timings_s JSON[][],
-        tokens STRUCT("input" BIGINT, "output" BIGINT, total BIGINT), cost_usd DOUBLE, failure {_FAILURE},
-        turns STRUCT(latency_s DOUBLE)[]),
-    verdict STRUCT(outcome VARCHAR, reason VARCHAR, flags VARCHAR[], failure {_FAILURE}, strength VARCHAR,
-        gold_index BIGINT, decision VARCHAR),
-    scores STRUCT(metric VARCHAR, "value" DOUBLE, detail VARCHAR, failure STRUCT(kind VARCHAR))[],
-    comparison STRUCT(near_misses STRUCT(kind VARCHAR, detail VARCHAR)[]),
-    gold_executions {_EXECUTION}[],
-    predicted_execution {_EXECUTION},
-    cause VARCHAR,
-    diagnosis STRUCT(causes {_CAUSE}[], schema_use VARCHAR))"""
+CUT_END = f" characters, all of them in {journal.NAME}]"
+_ROWS_AT_ONCE, _BYTES_AT_ONCE = 5_000, 16 * 1024 * 1024
+"""The rows of a row group, and the size of their lines."""
 
 
-def _text(value: str) -> str:
-    """A text as a table has it: cut, and without the zero character, which few readers of Parquet expect."""
-    cut = f"left({value}, {MOST_CHARACTERS}) || '… [cut: ' || format('{{:,}}', length({value})) || '{_CUT_END}'"
-    is_long = f"length({value}) > {MOST_CHARACTERS} AND NOT ends_with({value}, '{_CUT_END}')"
-    return f"replace(CASE WHEN {is_long} THEN {cut} ELSE {value} END, chr(0), chr(65533))"
+def _text(value: str | None) -> str | None:
+    """A text as the table has it: cut, and without the zero character, which few readers of Parquet expect."""
+    if value is None:
+        return None
+    if len(value) > MOST_CHARACTERS and not value.endswith(CUT_END):
+        value = f"{value[:MOST_CHARACTERS]}… [cut: {len(value):,}{CUT_END}"
+    return value.replace("\0", "\ufffd") if "\0" in value else value
 
 
-def _time(name: str) -> str:
-    """The seconds under a name of the answer's timings; letter case and separators do not matter."""
-    plain = "".join(filter(str.isalnum, name))
-    letters = r"regexp_replace(lower(t[1] ->> '$'), '[^\p{L}\p{N}]', '', 'g')"
-    return f"(list_filter(e.prediction.timings_s, lambda t: {letters} = '{plain}')[1][2])::DOUBLE"
-
-
-REPEAT = "coalesce(e.prediction.repeat, 0) + 1"
-_SILENT_KINDS = ", ".join(f"'{kind}'" for kind in NO_HEARTBEAT)
-_GOLD_SQL = """(CASE WHEN len(e."case".golds) > 0
-    THEN array_to_string(e."case".golds, chr(10) || '---' || chr(10)) END)"""
-_GOLD = "e.gold_executions[coalesce(e.verdict.gold_index, 0) + 1]"
-NEAR_MISSES = "CASE WHEN e.verdict.outcome = 'incorrect' THEN e.comparison.near_misses END"
-_CASES: Final = {
-    "case_id": ("VARCHAR", _text('e."case".id')),
-    "question": ("VARCHAR", _text('e."case".question')),
-    "db_id": ("VARCHAR", _text('e."case".database')),
-    "difficulty": ("VARCHAR", _text('e."case".difficulty')),
-    "predicted_sql": ("VARCHAR", _text("e.prediction.query")),
-    "gold_sql": (
-        "VARCHAR",
-        _text(_GOLD_SQL),
-    ),
-    "outcome": ("VARCHAR", "e.verdict.outcome"),
-    "reason": ("VARCHAR", _text("e.verdict.reason")),
-    "flags": ("VARCHAR[]", "list_sort(coalesce(e.verdict.flags, []))"),
-    "cause": ("VARCHAR", _text("e.cause")),
-    "schema_use": ("VARCHAR", "e.diagnosis.schema_use"),
-    "gold_findings": ("VARCHAR[]", "gold_findings"),
-    "strength": ("VARCHAR", "CASE WHEN e.verdict.outcome = 'correct' THEN coalesce(e.verdict.strength, 'none') END"),
-    "expects": ("VARCHAR", "coalesce(e.\"case\".expects, 'answer')"),
-    "given": (
-        "VARCHAR",
-        f"""coalesce(e.verdict.decision, CASE WHEN coalesce(e.verdict.failure.kind, '') IN ({_SILENT_KINDS})
-        OR coalesce(e.prediction.failure.kind, '') IN ({_SILENT_KINDS}) THEN 'nothing' ELSE 'answer' END)""",
-    ),
-    "confidence": ("DOUBLE", "e.prediction.confidence"),
-    "conversation": ("VARCHAR", _text('e."case".conversation')),
-    "turn": ("INTEGER", 'e."case".turn'),
-    "tags": ("VARCHAR[]", 'coalesce(e."case".tags, [])'),
+_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Evidence], Any]]]] = {
+    "case_id": ("VARCHAR", lambda e: _text(e.case.id)),
+    "question": ("VARCHAR", lambda e: _text(e.case.question)),
+    "db_id": ("VARCHAR", lambda e: _text(e.case.database)),
+    "difficulty": ("VARCHAR", lambda e: _text(e.case.difficulty)),
+    "predicted_sql": ("VARCHAR", lambda e: _text(e.prediction.query)),
+    "gold_sql": ("VARCHAR", lambda e: _text("\n---\n".join(e.case.golds)) if e.case.golds else None),
+    "outcome": ("VARCHAR", lambda e: e.verdict.outcome),
+    "reason": ("VARCHAR", lambda e: _text(e.verdict.reason)),
+    "flags": ("VARCHAR[]", lambda e: sorted(e.verdict.flags)),
+    "cause": ("VARCHAR", lambda e: _text(e.cause)),
+    "schema_use": ("VARCHAR", lambda e: e.diagnosis and e.diagnosis.schema_use),
+    "gold_findings": ("VARCHAR[]", lambda _: None),  # from the lint of the run
+    "strength": ("VARCHAR", lambda e: e.verdict.strength if e.verdict.outcome == "correct" else None),
+    "expects": ("VARCHAR", lambda e: e.case.expects),
+    "given": ("VARCHAR", given_of),
+    "confidence": ("DOUBLE", lambda e: e.prediction.confidence),
+    "conversation": ("VARCHAR", lambda e: _text(e.case.conversation)),
+    "turn": ("INTEGER", lambda e: e.case.turn),
+    "tags": ("VARCHAR[]", lambda e: e.case.tags),
     "near_misses": (
         "VARCHAR[]",
-        f"coalesce(list_transform({NEAR_MISSES}, lambda m: m.kind), [])",
+        lambda e: [miss.kind for miss in e.comparison.near_misses] if e.comparison and e.outcome == "incorrect" else (),
     ),
-    "gold_rows": ("BIGINT", f"{_GOLD}.row_count"),
-    "predicted_rows": ("BIGINT", "e.predicted_execution.row_count"),
-    "gold_s": ("DOUBLE", f"coalesce({_GOLD}.wall_time_s, {_GOLD}.earlier_time_s)"),
-    "predicted_s": (
-        "DOUBLE",
-        "coalesce(e.predicted_execution.wall_time_s, e.predicted_execution.earlier_time_s)",
-    ),
-    "answer_s": (
-        "DOUBLE",
-        f"""coalesce(CASE WHEN len(e.prediction.timings_s) > 0 THEN coalesce({", ".join(map(_time, ANSWER_TIMES))}) END,
-        list_aggregate(list_transform(e.prediction.turns, lambda t: t.latency_s), 'fsum'))""",
-    ),
-    "input_tokens": ("BIGINT", 'e.prediction.tokens."input"'),
-    "output_tokens": ("BIGINT", 'e.prediction.tokens."output"'),
-    "total_tokens": ("BIGINT", "e.prediction.tokens.total"),
-    "cost_usd": ("DOUBLE", "e.prediction.cost_usd"),
+    "gold_rows": ("BIGINT", lambda e: e.gold_execution and e.gold_execution.row_count),
+    "predicted_rows": ("BIGINT", lambda e: e.predicted_execution and e.predicted_execution.row_count),
+    "gold_s": ("DOUBLE", lambda e: _took_s(e.gold_execution)),
+    "predicted_s": ("DOUBLE", lambda e: _took_s(e.predicted_execution)),
+    "answer_s": ("DOUBLE", lambda e: answer_time_s(e.prediction)),
+    "input_tokens": ("BIGINT", lambda e: e.prediction.tokens and e.prediction.tokens.input),
+    "output_tokens": ("BIGINT", lambda e: e.prediction.tokens and e.prediction.tokens.output),
+    "total_tokens": ("BIGINT", lambda e: e.prediction.tokens and e.prediction.tokens.total),
+    "cost_usd": ("DOUBLE", lambda e: e.prediction.cost_usd),
 }
-"""The columns of a row per answer before those of the metrics: the type in DuckDB, and the expression."""
+"""The columns of a row per answer before those of the metrics: the type as DuckDB calls it, and the value."""
 
-RESULT_COLUMNS: Final[Mapping[str, str]] = {name: kind for name, (kind, _) in _CASES.items()}
+RESULT_COLUMNS: Final[Mapping[str, str]] = {name: kind for name, (kind, _) in _COLUMNS.items()}
 """The columns of results.parquet before those of the metrics, with their types in DuckDB."""
-
-
-@contextmanager
-def reading(
-    connection: duckdb.DuckDBPyConnection, path: Path, order: Sequence[str] | None, *, lint: LintReport | None
-) -> Iterator[None]:
-    """Have the view ``answer`` while this lasts: ``place``, ``case_id``, ``e`` and ``gold_findings`` of each answer.
-
-    ``order``: the digests of a finished run's answers; None: all answers so far, in the journal's order. Raises
-    RunError if a line is damaged, and names it.
-    """
-    import duckdb
-
-    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        portions, longest = _portions(path, order, Path(folder))
-        connection.execute("CREATE OR REPLACE TEMP TABLE finding (id VARCHAR, rules VARCHAR[])")
-        rules = {} if lint is None else lint.rules_by_case()
-        if rules:
-            connection.executemany("INSERT INTO finding VALUES (?, ?)", list(rules.items()))
-        found = "coalesce(rules, [])" if rules else "NULL" if lint is None else "[]::VARCHAR[]"
-        connection.execute(
-            f"""CREATE OR REPLACE TEMP VIEW answer AS
-            SELECT place, e."case".id AS case_id, e, {found} AS gold_findings FROM
-            (SELECT row_number() OVER () AS place, evidence AS e FROM read_ndjson([{", ".join(portions)}],
-            columns = {{digest: 'VARCHAR', evidence: {_quoted(_EVIDENCE)}}}, records = true,
-            maximum_object_size = {max(_LEAST_READ_BYTES, 2 * longest)}))
-            {'LEFT JOIN finding ON finding.id = e."case".id' if rules else ""}"""
-        )
-        try:
-            yield
-        except duckdb.InvalidInputException:
-            for line in journal.read_lines(path):
-                try:
-                    decode_evidence(line.content)
-                except RunError as error:
-                    raise journal.damaged(path, line.number) from error
-            raise
-        finally:
-            connection.execute("DROP VIEW answer; DROP TABLE finding")
-
-
-def _portions(path: Path, order: Sequence[str] | None, folder: Path) -> tuple[list[str], int]:
-    """Copy the last line of each answer, in order, into files of about a MiB; their quoted names, and the longest line.
-
-    DuckDB then needs neither to sort nor to drop lines, and it keeps about as much memory as one file is large. A line
-    that a killed process wrote only in part, the last one, is left out.
-    """
-    number_of = {digest: number for number, digest in enumerate(dict.fromkeys(order or ()))}
-    starts = array("q", [-1]) * len(number_of)
-    lengths = array("q", [0]) * len(number_of)
-    portions: list[Path] = []
-    longest = start = 0
-    with path.open("rb", buffering=1 << 20) as file:
-        for line in file:
-            if line.endswith(b"\n"):
-                digest = journal.digest_of_line(line)
-                if order is None and digest not in number_of:
-                    number_of[digest] = len(starts)
-                    starts.append(-1)
-                    lengths.append(0)
-                if (number := number_of.get(digest)) is not None:
-                    starts[number], lengths[number] = start, len(line)
-            start += len(line)
-        numbers = range(len(starts)) if order is None else map(number_of.__getitem__, order)
-        wanted = (number for number in numbers if starts[number] >= 0)
-        while True:
-            portion = folder / f"{len(portions)}.jsonl"
-            size = 0
-            with portion.open("wb") as copy:
-                for number in wanted:
-                    line = read_at(file.fileno(), starts[number], lengths[number])
-                    if len(line) > _PORTION_BYTES:
-                        with suppress(msgspec.DecodeError):  # DuckDB will say that it is damaged
-                            line = msgspec.json.encode(_with_cut_texts(msgspec.json.decode(line))) + b"\n"
-                    longest = max(longest, len(line))
-                    size += copy.write(line)
-                    if size >= _PORTION_BYTES:
-                        break
-            if size or not portions:
-                portions.append(portion)
-            if size < _PORTION_BYTES:
-                return [_quoted(str(portion)) for portion in portions], longest
-
-
-def _with_cut_texts(value: Any) -> Any:
-    """A value from JSON, its texts cut as in the table: DuckDB takes many times the memory of its longest line."""
-    if isinstance(value, dict):
-        return {name: _with_cut_texts(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return list(map(_with_cut_texts, value))
-    if isinstance(value, str) and len(value) > MOST_CHARACTERS:
-        return f"{value[:MOST_CHARACTERS]}… [cut: {len(value):,}{_CUT_END}"
-    return value
+_FINDINGS = list(_COLUMNS).index("gold_findings")
 
 
 def write_parquet(
-    target: Path, journal_path: Path, order: Sequence[str], settings: RunSettings, lint: LintReport | None
+    target: Path,
+    journal_path: Path,
+    order: Sequence[str] | None,
+    settings: RunSettings,
+    lint: LintReport | None,
 ) -> None:
     """Write one row per answer, in the order of the digests, with a column for each metric (NULL: unscored).
 
-    The column `REPEAT_COLUMN` is there if the run asked each question more than once. Raises RunError if the disk does
-    not take the file, or a line of the journal is damaged.
+    ``order`` None: all answers so far, in the journal's order. The column `REPEAT_COLUMN` is there if the run asked
+    each question more than once. Raises RunError if the disk does not take the file, or a line of the journal is
+    damaged.
     """
-    import duckdb
+    numbered = settings.repeats > 1
+    write_rows(target, journal_path, order, settings.metrics, lint, numbered=numbered)
 
+
+def write_rows(
+    target: Path,
+    journal_path: Path,
+    order: Sequence[str] | None,
+    metrics: Collection[str],
+    lint: LintReport | None,
+    *,
+    numbered: bool,
+) -> None:
+    """As `write_parquet`, with these metrics. ``numbered``: with the column `REPEAT_COLUMN`."""
+    columns = {**RESULT_COLUMNS, **({REPEAT_COLUMN: "INTEGER"} if numbered else {})}
+    columns |= dict.fromkeys(metrics, "DOUBLE")
+    rules = None if lint is None else lint.rules_by_case()
+    rows: list[list[Any]] = []
+    size = 0
     aside = temporary(target)
     try:
-        with taking(target), duckdb.connect(":memory:") as connection, tempfile.TemporaryDirectory() as spill:
-            without_progress_bar(connection)
-            for setting in ("threads = 1", f"memory_limit = {_MEMORY}", f"temp_directory = {_quoted(spill)}"):
-                connection.execute(f"SET {setting}")
-            with reading(connection, journal_path, order, lint=lint):
-                columns = case_columns(settings.metrics, numbered=settings.repeats > 1)
-                ordered = "ORDER BY place" if lint is not None and lint.findings else ""  # joined with the findings
-                try:
-                    connection.execute(
-                        f"COPY (SELECT {columns} FROM answer {ordered}) TO {_quoted(str(aside))} "
-                        f"(FORMAT parquet, ROW_GROUP_SIZE {_ROWS_AT_ONCE})"
-                    )
-                except duckdb.IOException as error:  # DuckDB's own class, not an OSError
-                    raise OSError(0, str(error).partition("\n")[0]) from error
+        with taking(target):
+            with aside.open("wb") as file:
+                table = ParquetFile(file, columns)
+                for line in _last_lines(journal_path, order):
+                    answer = _decoded(line, journal_path)
+                    row = [value(answer) for _, value in _COLUMNS.values()]
+                    if rules is not None:
+                        row[_FINDINGS] = rules.get(answer.case.id, ())
+                    if numbered:
+                        row.append(answer.prediction.repeat + 1)
+                    scores = {score.metric: score.value for score in reversed(answer.scores)}
+                    rows.append(row + list(map(scores.get, metrics)))
+                    size += len(line)
+                    if len(rows) == _ROWS_AT_ONCE or size > _BYTES_AT_ONCE:
+                        table.write(rows)
+                        rows, size = [], 0
+                table.write(rows)
+                table.finish()
             os.replace(aside, target)
     finally:
         aside.unlink(missing_ok=True)
 
 
-def case_columns(metrics: Collection[str], *, numbered: bool) -> str:
-    """The columns of a row per answer as expressions of the view ``answer``."""
-    columns = [f"({expression})::{kind} AS {name}" for name, (kind, expression) in _CASES.items()]
-    if numbered:
-        columns.append(f"{REPEAT} AS {REPEAT_COLUMN}")
-    for metric in metrics:
-        value = f'list_filter(e.scores, lambda s: s.metric = {_quoted(metric)})[1]."value"'
-        columns.append(f"{value} AS {_named(metric)}")
-    return ", ".join(columns)
+def _last_lines(path: Path, order: Sequence[str] | None) -> Iterator[bytes]:
+    """The last line of each answer, in order."""
+    if order is None:
+        order = list(dict.fromkeys(line.digest for line in journal.read_lines(path)))
+    place_of = {digest: place for place, digest in enumerate(order)}
+    starts, lengths = array("q", [-1]) * len(order), array("q", [0]) * len(order)
+    for line in journal.read_lines(path):
+        if (place := place_of.get(line.digest)) is not None:
+            starts[place], lengths[place] = line.start, len(line.content)
+    place_of.clear()
+    lines = Spool[bytes](bytes, path=path)
+    for start, length in zip(starts, lengths, strict=True):
+        if start >= 0:
+            lines.note(start, length)
+    return lines.lines(range(len(lines)))
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def _decoded(content: bytes, path: Path) -> Evidence:
+    try:
+        return decode_value(content, Evidence)  # no column has cells
+    except RunError:
+        for line in journal.read_lines(path):
+            try:
+                decode_value(line.content, Evidence)
+            except RunError as error:
+                raise journal.damaged(path, line.number) from error
+        raise
 
 
-def _named(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _took_s(execution: Execution | None) -> float | None:
+    if execution is None:
+        return None
+    return execution.earlier_time_s if execution.wall_time_s is None else execution.wall_time_s
 
 
 def with_parquet(run: Run, read: Callable[[Path], Any]) -> Any:

@@ -10,19 +10,14 @@ from assay.model import HistoryPoint
 from assay.runs.store import journal
 from assay.runs.store.folder import read_lint, read_run_file
 from assay.runs.store.history import question_set, run_name, started_at
-from assay.runs.store.results_table import (
-    NEAR_MISSES,
-    REPEAT,
-    REPEAT_COLUMN,
-    RESULT_COLUMNS,
-    case_columns,
-    reading,
-)
+from assay.runs.store.journal_view import NEAR_MISSES, REPEAT, reading
+from assay.runs.store.results_table import REPEAT_COLUMN, RESULT_COLUMNS, write_rows
 
 if TYPE_CHECKING:
     import duckdb
 
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -159,12 +154,17 @@ def insert_run(connection: duckdb.DuckDBPyConnection, run: NamedRun, tables: Col
         return
     stored = read_run_file(run.folder)
     own = [name for name in stored.settings.metrics if name.casefold() not in TABLES[CASES]]
-    with reading(connection, path, stored.order or None, lint=read_lint(run.folder)):
-        if CASES in tables:
-            columns = case_columns(own, numbered=True)
+    order = stored.order or None
+    if CASES in tables:
+        with tempfile.TemporaryDirectory(prefix="assay-") as name:
+            rows = Path(name) / "cases.parquet"
+            write_rows(rows, path, order, own, read_lint(run.folder), numbered=True)
             connection.execute(
-                f"INSERT INTO {CASES} BY NAME SELECT $1 AS run, {columns} FROM answer ORDER BY place", [run.name]
+                f"INSERT INTO {CASES} BY NAME SELECT $1 AS run, * FROM read_parquet($2)", [run.name, str(rows)]
             )
+    if set(tables).isdisjoint(_DETAILS):
+        return
+    with reading(connection, path, order):
         for table, (items, columns) in _DETAILS.items():
             if table in tables:
                 connection.execute(
