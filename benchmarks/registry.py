@@ -248,7 +248,18 @@ MEASUREMENTS: tuple[Measurement, ...] = (
             Line(
                 name="driver.large_bound", what="the least that they take with any number of cores", unit="s", bound=15
             ),
-            Line(name="driver.memory", what="memory, against 1,000 cases", unit="times"),
+            Line(name="driver.memory", what="memory, against 1,000 cases", unit="times", bound=1.5),
+        ),
+    ),
+    Measurement(
+        name="workers",
+        title="More workers, each of which sleeps instead of judging: the share of their time that they were of use",
+        run=_lazily("driver:efficiency"),
+        heavy=True,
+        lines=tuple(
+            Line(name=f"workers.{name}_{count}", what=f"{count} workers, {case_s} a case, against one", unit="%")
+            for name, case_s in (("slow", "50 ms"), ("fast", "2 ms"))
+            for count in (2, 4, 8, 15)
         ),
     ),
     Measurement(
@@ -257,11 +268,11 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         run=_lazily("reading:reading"),
         heavy=True,
         lines=(
-            *_read("load", "`load_run`", seconds=3, ratio=2),
+            *_read("load", "`load_run`", seconds=1.5, ratio=2),
             *_read("pass", "`load_run` and each case's evidence once", ratio=3),
-            *_read("json", "`assay report --json`", seconds=5, ratio=5),
-            *_read("html", "`assay report --html`", seconds=15, ratio=14),
-            *_read("xlsx", "`assay report --xlsx`", seconds=20, ratio=14),
+            *_read("json", "`assay report --json`", seconds=4, ratio=5),
+            *_read("html", "`assay report --html`", seconds=12, ratio=14),
+            *_read("xlsx", "`assay report --xlsx`", seconds=15, ratio=14),
             *_read("junit", "`assay report --junit`"),
             *_read("md", "`assay report --md`"),
             *_read("parquet", "results.parquet"),
@@ -287,7 +298,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
             ),
             Line(name="cluster.worker", what="executing and judging, per case", unit="ms"),
             Line(name="cluster.node", what="handing on within a node, per case", unit="ms"),
-            Line(name="cluster.driver", what="the driver, per case", unit="ms"),
+            Line(name="cluster.driver", what="the driver, per case", unit="ms", bound=0.1),
             Line(name="cluster.driver_here", what="the driver, against that of the local run", unit="times", bound=1.5),
             Line(name="cluster.memory", what="memory of the driver, against 1,000 cases", unit="times", bound=1.5),
         ),

@@ -49,6 +49,8 @@ class Driven(Struct, kw_only=True):
     """From the first task to the last outcome."""
     storing_s: float = 0.0
     """Adding up, and writing all files besides the journal."""
+    wall_s: float = 0.0
+    """By the clock, from the first task to the last file."""
     peak_mb: float = 0.0
 
     @property
@@ -63,8 +65,12 @@ class _Index(Struct, array_like=True):
     index: int
 
 
-def replay(path: str) -> Callable[[object], object]:
-    """Set up a worker that answers each task with one of the outcomes in a file, under the task's own case id."""
+def replay(argument: tuple[str, float]) -> Callable[[object], object]:
+    """Set up a worker that answers each task with one of the outcomes in a file, under the task's own case id.
+
+    ``argument``: the file, and the seconds that a case takes.
+    """
+    path, case_s = argument
     outcomes: list[tuple[bytes, ...]] = pickle.loads(Path(path).read_bytes())
     index_of = msgspec.msgpack.Decoder(_Index).decode
 
@@ -72,14 +78,14 @@ def replay(path: str) -> Callable[[object], object]:
         assert isinstance(packed, bytes)
         index = index_of(packed).index
         number = index % len(outcomes)
-        time.sleep(_CASE_S)
+        time.sleep(case_s)
         return tuple([part.replace(b'"q%d"' % number, b'"q%d"' % index) for part in outcomes[number]])
 
     return replayed
 
 
-def driven(folder: Path, workers: int) -> Driven:
-    """Run a benchmark of `make_benchmark` with workers that replay its first outcomes."""
+def driven(folder: Path, workers: int, case_s: float = _CASE_S) -> Driven:
+    """Run a benchmark of `make_benchmark` with workers that replay its first outcomes, so many seconds for each."""
     found = Driven()
 
     @contextmanager
@@ -105,11 +111,12 @@ def driven(folder: Path, workers: int) -> Driven:
         if progress.finished == progress.total and not judged_s:
             judged_s.append(time.process_time())
 
-    setup, outcomes = "benchmarks.measurements.driver:replay", str(folder / "outcomes")
-    with WorkerPool(workers=workers, setup=setup, argument=outcomes) as pool:
+    setup, argument = "benchmarks.measurements.driver:replay", (str(folder / "outcomes"), case_s)
+    with WorkerPool(workers=workers, setup=setup, argument=argument) as pool:
         pool.wait_until_ready()
-        begun_s = time.process_time()
-        execute(job, pool, folder=folder / "run", on_progress=watch)
+        begun_s, begun_at = time.process_time(), time.perf_counter()
+        execute(job, pool, folder=folder / "run", overwrite=True, on_progress=watch)
+        found.wall_s = time.perf_counter() - begun_at
         found.judging_s, found.storing_s = judged_s[0] - begun_s, time.process_time() - judged_s[0]
     found.peak_mb = own_peak_mb()
     return found
@@ -153,6 +160,20 @@ def bound(setup: Setup) -> dict[str, float]:
         "driver.large_bound": large.whole_s,
         "driver.memory": large.peak_mb / small.peak_mb,
     }
+
+
+def efficiency(_: Setup) -> dict[str, float]:
+    """How much of the time of 2, 4, 8 and 15 workers is of use, against one worker."""
+    found = {}
+    for kind, cases, case_s in (("slow", 480, 0.05), ("fast", 6_000, 0.002)):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            make_benchmark(folder, cases)
+            _record(folder)
+            alone_s = driven(folder, 1, case_s).wall_s
+            for count in (2, 4, 8, 15):
+                found[f"workers.{kind}_{count}"] = 100 * alone_s / count / driven(folder, count, case_s).wall_s
+    return found
 
 
 if __name__ == "__main__":

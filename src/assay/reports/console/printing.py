@@ -9,13 +9,14 @@ from typing import IO, TYPE_CHECKING
 
 from assay.model import GateResult, HistoryPoint, Leaderboard
 from assay.reports.blocks.gates import gates_section
-from assay.reports.blocks.history import HistoryReport, history_report
-from assay.reports.blocks.leaderboard import LeaderboardReport
 from assay.reports.console.drawn import MARGIN, drawn_sections, page, panel
 from assay.reports.console.plain import plain_sections, plain_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+    from assay.reports.blocks.history import HistoryReport
+    from assay.reports.blocks.leaderboard import LeaderboardReport
 
 
 def print_either(
@@ -65,6 +66,8 @@ def print_table(results: Sequence[GateResult], *, console: Console | None = None
 
 def print_runs(points: Sequence[HistoryPoint], *, folder: str, console: Console | None = None) -> None:
     """Print the runs: drawn to the console's width on a terminal, as `plain_runs` elsewhere."""
+    from assay.reports.blocks.history import history_report  # a run prints no history
+
     report = history_report(points, folder=folder)
     print_either(lambda width: drawn_runs(report, width), lambda: plain_runs(report), console)
 
@@ -88,12 +91,16 @@ def drawn_runs(report: HistoryReport, width: int) -> list[RenderableType]:
 
 def print_leaderboard(board: Leaderboard, *, console: Console | None = None) -> None:
     """Print a leaderboard: drawn to the console's width on a terminal, the text of `plain_leaderboard` elsewhere."""
+    from assay.reports.blocks.leaderboard import LeaderboardReport  # nor a leaderboard
+
     report = LeaderboardReport(board)
     print_either(lambda width: drawn_leaderboard(report, width), lambda: plain_leaderboard(board), console)
 
 
 def plain_leaderboard(board: Leaderboard) -> str:
     """A leaderboard as plain lines."""
+    from assay.reports.blocks.leaderboard import LeaderboardReport
+
     report = LeaderboardReport(board)
     notes = (f"note: {note}" for note in report.notes)
     return plain_text((report.title, report.lead, report.cases, *notes, *plain_sections(report.sections, "full")))
