@@ -7,6 +7,7 @@ load, is an error that names the package and the cause.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -36,7 +37,7 @@ _NOUNS: dict[str, str] = {
 def registered(group: Group) -> dict[str, EntryPoint]:
     """The entry points of a group by name. Raises PluginError where two packages register one name."""
     found: dict[str, EntryPoint] = {}
-    for entry in _installed().select(group=group):
+    for entry in _installed(tuple(sys.path)).select(group=group):
         other = found.get(entry.name)
         if other is not None and other.value != entry.value:
             raise PluginError(
@@ -48,8 +49,8 @@ def registered(group: Group) -> dict[str, EntryPoint]:
 
 
 @lru_cache(maxsize=1)
-def _installed() -> Any:
-    """The entry points of every installed package, each of which is a file to read: what `select` chooses from."""
+def _installed(_path: tuple[str, ...]) -> Any:
+    """The entry points of every package on a path, each of which is a file to read: what `select` chooses from."""
     return entry_points()
 
 

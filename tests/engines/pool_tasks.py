@@ -56,6 +56,8 @@ def _act(argument: object, payload: Any) -> object:
                 time.sleep(0.01)
         case "bomb":
             return len(bytearray(value))
+        case "run":
+            exec(value)  # code of a test
         case "print":
             print(value, flush=True)
             os.write(1, b"raw bytes on descriptor 1")

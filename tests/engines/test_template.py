@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,13 +12,18 @@ from typing import Any
 
 import pytest
 
+from assay.engines.pool import spawn
+from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.template import can_fork
+from assay.ports import Task, TaskLost
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="workers are forked on Linux")
 
 _HERE = Path(__file__).parent
 _CODE = """
 import json, os, signal, sys
+if sys.argv[2] == "ends are ignored":
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 kept = open(os.devnull)
 from assay.engines.pool import spawn
 spawn.start_ahead(2, "worker_facts:set_up", alone=sys.argv[1] == "fork")
@@ -51,6 +58,52 @@ def _facts(*arguments: str) -> Any:
     return first
 
 
-@pytest.mark.parametrize("template", ["alive", "killed"])
+@pytest.mark.parametrize("template", ["alive", "killed", "ends are ignored"])
 def test_a_fork_of_the_command_is_like_an_interpreter_of_its_own(template: str) -> None:
     assert _facts("fork", template) == _facts("interpreter", template)
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("sys.exit(3)", "ended by itself with exit status 3"),
+        ("sys.exit('trouble')", "ended by itself with exit status 1"),
+        ("sys.exit()", "ended by itself with exit status 0"),
+        ("raise KeyboardInterrupt", "was ended by SIGINT"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", "was ended by SIGTERM"),
+        ("os.abort()", "was ended by SIGABRT"),
+        ("os._exit(7)", "ended by itself with exit status 7"),
+    ],
+)
+@pytest.mark.parametrize("way", ["forks", "interpreters"])
+@pytest.mark.usefixtures("tasks_on_path", "true_workers")
+def test_how_a_worker_ended_is_told(way: str, end: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if way == "interpreters":
+        monkeypatch.setattr(spawn, "can_fork", lambda: False)
+    with WorkerPool(workers=1, setup="pool_tasks:echo", argument=None) as pool:
+        (lost,) = pool.run([[Task(id=1, payload=("run", f"import os, signal, sys; {end}"))]])
+    assert isinstance(lost, TaskLost)
+    assert told in lost.message
+
+
+@pytest.mark.usefixtures("true_workers")
+def test_a_run_in_a_folder_that_was_deleted_goes_on(tmp_path: Path) -> None:
+    code = "import os, sys; os.rmdir(os.getcwd()); from assay.__main__ import main; main()"
+    command = ["check", "SELECT 1", "SELECT 1", "--db", "sqlite://"]
+    (tmp_path / "gone").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command], cwd=tmp_path / "gone", capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_pool_leaves_no_descriptor_behind() -> None:
+    before = os.listdir("/proc/self/fd")
+    gc.disable()
+    try:
+        for _ in range(3):
+            with WorkerPool(workers=2, setup="worker_facts:set_up", argument=None) as pool:
+                pool.wait_until_ready()
+            assert len(os.listdir("/proc/self/fd")) == len(before)
+    finally:
+        gc.enable()

@@ -58,8 +58,8 @@ class Spawned:
 
     def release(self) -> None:
         """Give the map back, once the process has ended."""
+        self.memory.close()
         if self._path is not None:
-            self.memory.close()
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
 
@@ -163,7 +163,10 @@ def dismiss_ahead() -> None:
 
 def _key(setup: str) -> tuple[Any, ...]:
     """What must not have changed since a worker was started: a caller may extend the path that it was given."""
-    return os.getpid(), setup, tuple(sys.path), os.getcwd(), dict(os.environ)
+    folder = None
+    with contextlib.suppress(OSError):  # it was deleted
+        folder = os.getcwd()
+    return os.getpid(), setup, tuple(sys.path), folder, dict(os.environ)
 
 
 def starter_of(setup: str, *, alone: bool = False) -> Starter:

@@ -20,6 +20,7 @@ import socket
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import IO
@@ -28,6 +29,8 @@ from assay.engines.pool import memory
 
 _PACKET_BYTES = 64
 _FORK = b"fork"
+_MOST_S = 120.0
+"""How long an answer may take: the first one waits for all imports, on a busy machine."""
 _UNKNOWN = -signal.SIGKILL if sys.platform != "win32" else 1
 """The exit status of a worker whose template is gone: it was killed from outside, and the worker probably too."""
 
@@ -51,6 +54,7 @@ class Template:
         ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with its:
             self._process = start(its.fileno())
+        ours.settimeout(_MOST_S)
         self._socket = ours
         self._asking = threading.Lock()
         self._asked = 0
@@ -85,8 +89,9 @@ class Template:
             while number not in self._replies:
                 try:
                     packet = self._socket.recv(_PACKET_BYTES)
-                except OSError:
+                except OSError:  # closed, or stopped by somebody: it would never answer
                     packet = b""
+                    self._process.kill()
                 if not packet:
                     return b""
                 self._replies[self._received] = packet
@@ -122,15 +127,21 @@ class Fork:
     def poll(self) -> int | None:
         """The exit status; None while it runs."""
         if self.returncode is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
+            with contextlib.suppress(ChildProcessError):  # where this process ignores the ends of its children
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+                if not pid:
+                    return None
                 self.returncode = os.waitstatus_to_exitcode(status)
+                return self.returncode
+            self.returncode = _UNKNOWN
         return self.returncode
 
     def wait(self) -> int:
         """Wait for its end."""
         if self.returncode is None:
-            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            self.returncode = _UNKNOWN
+            with contextlib.suppress(ChildProcessError):
+                self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return self.returncode
 
     def kill(self) -> None:
@@ -189,8 +200,10 @@ class ForkedProcess:
         """Its process id, and a descriptor that stands for it even when the id has become another's."""
         with self._noting:
             if self._known is None:
-                pid = int(self._template.reply(self._number) or 0)
-                self._known = (pid, os.pidfd_open(pid) if pid else -1)
+                self._known = 0, -1
+                if pid := int(self._template.reply(self._number) or 0):
+                    with contextlib.suppress(ProcessLookupError):  # it ended after its template
+                        self._known = pid, os.pidfd_open(pid)
             return self._known
 
 
@@ -215,18 +228,36 @@ def _become_template(control: int, setup: str) -> None:
     main(control, setup)
 
 
+def _work(heartbeat: int) -> None:
+    """Be a worker, and end as an interpreter of its own would."""
+    from assay.engines.pool import worker
+
+    status = 0
+    try:
+        worker.main(heartbeat)
+    except SystemExit as end:
+        status = end.code & 0xFF if isinstance(end.code, int) else int(end.code is not None)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    except BaseException:  # noqa: BLE001 - said as the interpreter would
+        traceback.print_exc()
+        status = 1
+    os._exit(status)
+
+
 def main(control: int, setup: str) -> None:
     """Import what the workers of this ``setup`` need, and fork one for each request. Called in the template.
 
     A function of ``setup`` may have another one as its attribute ``preload``, which is called first.
     """
-    from assay.engines.pool import worker
-
+    import_module("assay.engines.pool.worker")
     module_name, _, name = setup.partition(":")
     with contextlib.suppress(Exception):  # if it cannot be imported, each worker says so to the parent
         getattr(getattr(import_module(module_name), name), "preload", int)()
     gc.collect()
     gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, the ends of the workers would be lost
     connection = socket.socket(fileno=control)
     while True:
         request, descriptors, _, _ = socket.recv_fds(connection, _PACKET_BYTES, 3)
@@ -246,5 +277,4 @@ def main(control: int, setup: str) -> None:
             os.dup2(outbox, 1)
             os.close(inbox)
             os.close(outbox)
-            worker.main(heartbeat)
-            os._exit(0)
+            _work(heartbeat)
