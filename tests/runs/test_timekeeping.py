@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -148,3 +150,23 @@ def test_a_step_inside_another_is_not_timed_and_memory_is_told_apart(timer: list
             keeper.run(("outside",), action)
         assert caught.value.kind == "out_of_memory"
         assert not keeper.is_running
+
+
+@pytest.mark.parametrize("levels", [1, 3])
+def test_a_module_is_imported_whole_even_where_the_time_ends_meanwhile(
+    timer: list[float], levels: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"assay_slow_module_{levels}_{level}" for level in range(levels)]
+    for level, name in enumerate(names):
+        after = f"import {names[level + 1]}\n" if level + 1 < levels else ""
+        code = f"{after}import time\nend = time.monotonic() + 0.4\nwhile time.monotonic() < end: pass\nwhole = True\n"
+        (tmp_path / f"{name}.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def step() -> None:
+        importlib.import_module(names[0])
+        spin()
+
+    with pytest.raises(OutOfTimeError):
+        TimeLimit(0.05, Worker()).run(("import",), step)
+    assert [sys.modules[name].whole for name in names] == [True] * levels

@@ -34,6 +34,8 @@ _LEFT_TO_THE_GENERATOR = (
     "SELECT MAX(a, b) FROM t",
     "SELECT a FROM t UNION SELECT a FROM u ORDER BY a",
     "VALUES (1)",
+    "SELECT a FROM t NOT INDEXED",
+    "SELECT a FROM t INDEXED BY i",
 )
 
 

@@ -114,3 +114,10 @@ def test_a_text_is_one_read_only_query_or_it_is_said_what_it_is(query: str, kind
 def test_the_same_words_make_the_same_text(first: str, second: str, same: bool) -> None:
     assert same_text(first, second, "sqlite") is same
     assert same_text(second, first, "sqlite") is same
+
+
+def test_a_name_of_the_clock_is_read_as_a_parser_reads_it() -> None:
+    for name in ("current_date", "current_time", "current_timestamp", "CURRENT_DATE"):
+        assert is_nondeterministic(f"SELECT {name}.a, count(*) FROM t", "sqlite")
+        assert is_nondeterministic(f"SELECT a FROM t WHERE a > {name}", "sqlite")
+    assert not is_nondeterministic("SELECT current_dates.a FROM current_dates", "sqlite")

@@ -24,6 +24,8 @@ _T = TypeVar("_T")
 _AGAIN_S = 0.25
 """Seconds until the timer goes off again, where code has caught its exception."""
 _BRIEFLY_S = 1.0
+_IMPORTING = "<frozen importlib._bootstrap>"
+"""The file of the functions that import a module."""
 _GRACE_S = 2.0
 """Seconds after the timer until the pool may end the worker."""
 
@@ -183,18 +185,22 @@ class _Timer:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _raise(self, _number: int, frame: FrameType | None) -> None:
-        if self._armed and not _tidies_memory(frame):  # there it would be printed and lost: the timer goes off again
+        if self._armed and not _must_go_on(frame):  # then the timer goes off again
             raise _Alarm
 
 
 _timer = _Timer()
 
 
-def _tidies_memory(frame: FrameType | None) -> bool:
-    """Whether it is in what the collector of garbage calls for other code: where a signal meanwhile arrives."""
+def _must_go_on(frame: FrameType | None) -> bool:
+    """Whether the step is where an exception would be lost, or would do harm.
+
+    In what the collector of garbage calls for other code it would be printed and lost. It would leave a module that is
+    being imported by halves, for every later step.
+    """
     called = {getattr(callback, "__code__", None) for callback in gc.callbacks}
-    while called and frame is not None:
-        if frame.f_code in called:
+    while frame is not None and frame.f_code is not TimeLimit._run.__code__:
+        if frame.f_code in called or frame.f_code.co_filename == _IMPORTING:
             return True
         frame = frame.f_back
     return False

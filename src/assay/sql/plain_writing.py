@@ -156,7 +156,7 @@ def _alias(args: Mapping[str, Any]) -> str:
 def _table(args: Mapping[str, Any]) -> str:
     _only(args, "this", "alias")
     this, alias = args.get("this"), args.get("alias")
-    if getattr(this, "key", "") != "identifier":
+    if getattr(this, "key", "") != "identifier" or args.get("indexed") is not None:  # False: NOT INDEXED
         raise _UnplainError
     return _written(this) if alias is None else f"{_written(this)} AS {_written(alias)}"
 
