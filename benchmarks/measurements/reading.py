@@ -21,8 +21,8 @@ _WORK = {
     "load": _LOAD,
     "pass": f"{_LOAD}\nfor item in run.evidence: item.outcome",
     **{name: f"{_LOAD}\nrun.report(Path(sys.argv[2]) / 'report', format='{name}')" for name in _REPORTS},
-    "parquet": f"{_LOAD}\nfrom assay.runs.store.results_table import write_parquet\n"
-    "write_parquet(Path(sys.argv[2]) / 'x.parquet', run.record)",
+    "parquet": f"{_LOAD}\nfrom assay.runs.store.results_table import with_parquet\n"
+    "with_parquet(run.record, Path.exists)",
 }
 _TAIL = """
 import resource
