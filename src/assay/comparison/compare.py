@@ -208,7 +208,7 @@ def _equal_as_they_are(
             return comparable_as_they_are(types) and dict.__eq__(Counter(ours), Counter(theirs))
         # As many predicted rows as gold rows, and gold has no duplicates: if removing the predicted
         # ones leaves nothing, each gold row occurred once. In small portions, so that cells are
-        # still at hand in the cache when their types are looked at after they were hashed.
+        # still in the cache when their types are looked at after they were hashed.
         for start in range(0, len(theirs), _PORTION):
             portion = theirs[start : start + _PORTION]
             distinct.difference_update(portion)

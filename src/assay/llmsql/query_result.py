@@ -22,7 +22,7 @@ class QueryResult(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, execution: Execution, head: tuple[Row, ...]) -> QueryResult:
-        """What came of an execution, with these first rows."""
+        """The result of an execution, with these first rows."""
         if execution.succeeded:
             return cls(row_count=execution.row_count or 0, head=head)
         return cls(error=execution.failure.message if execution.failure is not None else "no result")

@@ -104,7 +104,8 @@ class WorkerPool:
     @property
     def pids(self) -> tuple[int, ...]:
         """The process ids of the workers that are alive now."""
-        return tuple(worker.pid for worker in self._workers)
+        # A worker that could not be forked has none. As a process id, 0 would name a whole group of processes.
+        return tuple(pid for worker in self._workers if (pid := worker.pid))
 
     def start(self) -> None:
         """Start the workers and return at once: they import while the caller goes on."""
@@ -301,7 +302,7 @@ class WorkerPool:
         return heir
 
     def _receive(self, worker: WorkerProcess[Task], frame: bytes) -> Sequence[TaskDone | TaskLost]:
-        """Take in a message of a worker; what came of its tasks, if it says that."""
+        """Take in a message of a worker. Return the outcomes of tasks that it holds."""
         message = pickle.loads(frame)
         match message[0]:
             case wire.ENDED:
@@ -378,7 +379,7 @@ class WorkerPool:
 
 
 def _outcome(end: tuple[Any, ...], took_s: float) -> TaskDone | TaskLost:
-    """What came of a task, from its form in `wire.ENDED`."""
+    """The outcome of a task, from its form in `wire.ENDED`."""
     match end:
         case (task_id, outcome):
             return TaskDone(task_id, outcome, took_s)

@@ -2,7 +2,7 @@
 
 Imports little itself, so that a command can begin to start its workers before it imports what it needs: both then
 import at the same time. On Linux one process imports for all workers (`assay.engines.pool.template`); elsewhere each
-worker that is started ahead imports for itself. What nobody takes ends with this process.
+worker that is started ahead imports for itself. Workers that no pool takes end with this process.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Starter(Protocol):
         """A worker."""
 
     def close(self) -> None:
-        """End what no worker came of."""
+        """End the processes that did not become workers."""
 
 
 class Interpreters:
@@ -129,8 +129,8 @@ class Forks:
         return Template(lambda control: _popen("template", (control, self._setup), control, subprocess.DEVNULL))
 
 
-_ahead: list[tuple[object, Starter]] = []
-"""What was started ahead: at most one."""
+_ahead: list[tuple[tuple[Any, ...], Starter]] = []
+"""What was started ahead, under its `_key`: at most one."""
 
 
 def start_ahead(count: int, setup: str, *, alone: bool = False) -> None:
@@ -140,7 +140,6 @@ def start_ahead(count: int, setup: str, *, alone: bool = False) -> None:
     """
     dismiss_ahead()
     if count:
-        atexit.register(dismiss_ahead)
         starter = starter_of(setup, alone=alone)
         starter.prepare(count)
         _ahead.append((_key(setup), starter))
@@ -154,11 +153,14 @@ def take(setup: str) -> Starter:
 
 
 def dismiss_ahead() -> None:
-    """End what was started ahead and what nobody took."""
+    """End what was started ahead, if no pool took it."""
     while _ahead:
         key, starter = _ahead.pop()
-        if isinstance(key, tuple) and key[0] == os.getpid():  # else a forked child, whose parent it belongs to
+        if key[0] == os.getpid():  # else a forked child, whose parent it belongs to
             starter.close()
+
+
+atexit.register(dismiss_ahead)
 
 
 def _key(setup: str) -> tuple[Any, ...]:

@@ -240,7 +240,7 @@ def _work(heartbeat: int) -> None:
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
-    except BaseException:  # noqa: BLE001 - said as the interpreter would
+    except BaseException:  # noqa: BLE001 - the boundary of a process: whatever ends it is printed
         traceback.print_exc()
         status = 1
     os._exit(status)

@@ -16,8 +16,8 @@ from msgspec import Struct
 READY = 0
 """``(READY,)``: the setup function has returned."""
 ENDED = 1
-"""``(ENDED, took_s, ends)``: what came of the next tasks, and the seconds that they took together. Each of ``ends`` is
-one of these: ``(task_id, outcome)``, what the task function returned, bytes or a tuple of bytes;
+"""``(ENDED, took_s, ends)``: the outcomes of the next tasks, and the seconds that they took together. Each of
+``ends`` is one of these: ``(task_id, outcome)``, what the task function returned, bytes or a tuple of bytes;
 ``(task_id, None, pickled)`` if it returned anything else, pickled separately so that only this task fails where it
 cannot be; ``(task_id, None, kind, message)``: the function raised, or the payload could not be unpickled."""
 UNUSABLE = 3

@@ -97,7 +97,7 @@ def _serve(
 
 
 class _Outcomes:
-    """Sends what came of the worker's tasks, many in one frame: each frame wakes the parent, which has many workers.
+    """Sends the outcomes of the worker's tasks, many in one frame: each frame wakes the parent, which has many workers.
 
     Nothing waits for long: a thread sends what is there while the next task runs.
     """
@@ -115,7 +115,7 @@ class _Outcomes:
         threading.Thread(target=self._send_soon, daemon=True).start()
 
     def put(self, end: tuple[object, ...], begun: float | None = None) -> None:
-        """Queue what came of a task that was ``begun`` then, to be sent soon."""
+        """Queue the outcome of a task that was ``begun`` then, to be sent soon."""
         took_s = 0.0 if begun is None else time.monotonic() - begun
         with self._lock:
             self._ends.append(end)
@@ -152,7 +152,7 @@ class _Outcomes:
 
 
 def _run(function: Callable[[object], object], task_id: int, payload: object) -> tuple[object, ...]:
-    """What came of a task, as in `wire.ENDED`."""
+    """The outcome of a task, as in `wire.ENDED`."""
     try:
         outcome = function(payload)
         return (task_id, outcome) if _is_bytes(outcome) else (task_id, None, pickle.dumps(outcome, 5))
@@ -169,7 +169,7 @@ def _is_bytes(outcome: object) -> bool:
 
 
 def _size(end: object) -> int:
-    """The length of all bytes in what came of a task."""
+    """The length of all bytes in the outcome of a task."""
     return sum(map(_size, end)) if isinstance(end, tuple) else len(end) if isinstance(end, bytes) else 0
 
 
