@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.errors import RunError
 from assay.runs.store.parquet_file import ParquetFile
 
 COLUMNS = {"text": "VARCHAR", "texts": "VARCHAR[]", "double": "DOUBLE", "long": "BIGINT", "short": "INTEGER"}
@@ -53,3 +55,9 @@ def test_a_table_of_many_columns_and_rows_is_read(tmp_path: Path) -> None:
     rows = [tuple(None if (row + column) % 7 == 0 else row / 3 for column in range(40)) for row in range(1000)]
     write(tmp_path / "rows.parquet", *[rows[start : start + 300] for start in range(0, 1000, 300)], columns=columns)
     assert read(tmp_path / "rows.parquet") == (columns, rows)
+
+
+@pytest.mark.parametrize(("kind", "value"), [("INTEGER", 2**40), ("INTEGER", -(2**31) - 1), ("BIGINT", 2**70)])
+def test_a_number_beyond_its_column_is_named(kind: str, value: int) -> None:
+    with pytest.raises(RunError, match=f"'turn': a number does not fit into {kind}"):
+        ParquetFile(io.BytesIO(), {"turn": kind}).write([[1], [value]])

@@ -5,11 +5,13 @@ Each column of a row group is one page, plain and compressed with gzip. The form
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby
-from struct import pack
 from typing import IO, Any
+
+from assay.errors import RunError
 
 _TYPES = {"VARCHAR": 6, "VARCHAR[]": 6, "DOUBLE": 5, "BIGINT": 2, "INTEGER": 1}
 """The number of the physical type of each kind of column."""
@@ -33,12 +35,17 @@ class ParquetFile:
         self._size = file.write(_MAGIC)
 
     def write(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Write a row group; nothing if there are no rows."""
+        """Write a row group; nothing if there are no rows. Raises RunError if a number does not fit its column."""
         if not rows:
             return
         chunks, begun = [], self._size
         for (name, kind), values in zip(self._columns.items(), zip(*rows, strict=True), strict=True):
-            count, page = _page(kind, values)
+            try:
+                count, page = _page(kind, values)
+            except (struct.error, OverflowError) as trouble:
+                raise RunError(
+                    f"the column {name!r} of a table holds a number that is no {kind}: {trouble}"
+                ) from trouble
             packer = zlib.compressobj(1, wbits=31)
             packed = packer.compress(page) + packer.flush()
             head = _encoded({1: _DATA_PAGE, 2: len(page), 3: len(packed), 5: {1: count, 2: _PLAIN, 3: _RLE, 4: _RLE}})
@@ -63,7 +70,7 @@ class ParquetFile:
                 leaf = {1: _TYPES[kind], 3: _OPTIONAL, 4: name}
                 schema.append(leaf | ({6: _CONVERTED[kind]} if kind in _CONVERTED else {}))
         tail = _encoded({1: 1, 2: schema, 3: Long(self._rows), 4: self._groups, 6: "Assay"})
-        self._file.write(tail + pack("<i", len(tail)) + _MAGIC)
+        self._file.write(tail + struct.pack("<i", len(tail)) + _MAGIC)
 
 
 def _page(kind: str, values: Sequence[Any]) -> tuple[int, bytes]:
@@ -73,7 +80,7 @@ def _page(kind: str, values: Sequence[Any]) -> tuple[int, bytes]:
         content = _levels([value is not None for value in values])
         if kind == "VARCHAR":
             return len(values), content + _texts(present)
-        return len(values), content + pack(f"<{len(present)}{_LETTERS[kind]}", *present)
+        return len(values), content + struct.pack(f"<{len(present)}{_LETTERS[kind]}", *present)
     defined = list(chain.from_iterable([0] if items is None else [3] * len(items) or [1] for items in values))
     repeated = list(chain.from_iterable([0, *[1] * (len(items or ()) - 1)] for items in values))
     texts = list(chain.from_iterable(items or () for items in values))
