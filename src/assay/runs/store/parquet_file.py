@@ -43,9 +43,7 @@ class ParquetFile:
             try:
                 count, page = _page(kind, values)
             except (struct.error, OverflowError) as trouble:
-                raise RunError(
-                    f"the column {name!r} of a table holds a number that is no {kind}: {trouble}"
-                ) from trouble
+                raise RunError(f"results table, column {name!r}: a number does not fit into {kind}") from trouble
             packer = zlib.compressobj(1, wbits=31)
             packed = packer.compress(page) + packer.flush()
             head = _encoded({1: _DATA_PAGE, 2: len(page), 3: len(packed), 5: {1: count, 2: _PLAIN, 3: _RLE, 4: _RLE}})
