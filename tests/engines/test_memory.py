@@ -85,7 +85,8 @@ def test_a_worker_that_keeps_too_much_is_replaced_and_its_tasks_go_on() -> None:
 def test_replacing_every_worker_after_every_task_loses_none() -> None:
     with new_pool("hoarding:keeping", workers=2) as pool:
         assert run(pool, *[[100] * 3] * 3) == [1] * 9
-        assert run(pool, [1], [1]) == [1, 1]
+        # In new processes. One of them may do both tasks before the other has started.
+        assert sorted(run(pool, [1], [1])) in ([1, 1], [1, 2])
         assert pool.renewals == 9
         assert pool.restarts == 0
 
