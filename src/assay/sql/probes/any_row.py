@@ -22,10 +22,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
+from assay.sql.nodes import exp
 from assay.sql.outline import read_outline
 from assay.sql.probes.bare_terms import bare_terms, extremes
 from assay.sql.probes.edits import Edit, alone, cut_to, from_subquery, order_further, places, read_for_probes
@@ -35,9 +36,6 @@ from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.query import Query
 from assay.sql.shape import deterministic_keys, may_be_cut
 from assay.sql.trees import copied, written
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 MOST_LISTED = 40
 """At most this many rows of a scalar subquery are tried one by one."""
@@ -93,8 +91,6 @@ class AnyRow(Struct, frozen=True):
     @property
     def gives_row_per_group(self) -> bool:
         """Whether the result has a row for each group, and the choice in one group has no say in the row of another."""
-        from sqlglot import exp
-
         parts = ("order", "limit", "offset", "distinct", "having")
         is_plain = (
             self.kind == "bare column" and self.node is self.query.tree and not any(map(self.node.args.get, parts))
@@ -111,8 +107,6 @@ class AnyRow(Struct, frozen=True):
         """A query with a row if rows differ here; None if only the ways can tell. It cannot run if the place refers to
         a query around it.
         """
-        from sqlglot import exp
-
         if self.kind == "row order":
             return None
         copy = alone(self.node)
@@ -136,8 +130,6 @@ class AnyRow(Struct, frozen=True):
         """A query for the rows that bare columns may be read from, in groups with several: a text for the group and one
         for the row. ``columns`` are those of the result. None if it is not known what a star stands for.
         """
-        from sqlglot import exp
-
         terms = self._labelled(columns)
         if terms is None:
             return None
@@ -159,8 +151,6 @@ class AnyRow(Struct, frozen=True):
 
     def take(self, edit: Edit, row: int) -> None:
         """Have this scalar subquery give only one of its `distinct_rows`."""
-        from sqlglot import exp
-
         listed = from_subquery(copied(self.node), "assay_rows")
         listed.set("distinct", exp.Distinct())
         listed.set("order", exp.Order(expressions=[exp.Ordered(this=exp.Literal.number(1))]))
@@ -168,8 +158,6 @@ class AnyRow(Struct, frozen=True):
 
     def steer_to(self, edit: Edit, labels: Sequence[str], columns: Sequence[str]) -> None:
         """Have this query read its bare columns from these `candidates`, one for each group."""
-        from sqlglot import exp
-
         row = self._row_label(self._labelled(columns) or ())
         filters = [only for only in self._filters() if only is not None]
         test = exp.Not(this=exp.In(this=row, expressions=list(map(exp.Literal.string, labels))))
@@ -195,8 +183,6 @@ class AnyRow(Struct, frozen=True):
 
     def _ungrouped(self) -> exp.Select:
         """The query by itself, the different rows that it groups."""
-        from sqlglot import exp
-
         copy = alone(self.node)
         assert isinstance(copy, exp.Select)
         for part in ("order", "limit", "offset", "group", "having"):
@@ -206,8 +192,6 @@ class AnyRow(Struct, frozen=True):
 
     @property
     def _term(self) -> exp.Expr | None:
-        from sqlglot import exp
-
         if self.kind == "row order":
             return None
         if self.kind == "bare column":
@@ -220,8 +204,6 @@ class AnyRow(Struct, frozen=True):
         """The whole query with other rows read. ``columns`` are those of its result, for what a star stands for;
         ``literals`` are some of `values`, each of which is then read wherever it may be.
         """
-        from sqlglot import exp
-
         if self.kind == "row order":
             yield from reordered(self.query)
             return
@@ -254,8 +236,6 @@ class AnyRow(Struct, frozen=True):
 
     def _turned(self, keys: Sequence[exp.Expr], *, downwards: bool = False) -> str:
         """With the scalar subquery's row chosen by these keys; among those that tie in its order, if it has one."""
-        from sqlglot import exp
-
         edit = Edit(self.query)
         ordered = [exp.Ordered(this=key, desc=downwards, nulls_first=not downwards) for key in keys]
         order_further(edit.twin(self.node), ordered)
@@ -267,8 +247,6 @@ class AnyRow(Struct, frozen=True):
         return edit.written()
 
     def _steer(self, edit: Edit, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> None:
-        from sqlglot import exp
-
         select = edit.twin(self.node)
         steer = _aggregate(name, _label(terms), only)
         always = exp.GTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
@@ -280,8 +258,6 @@ class AnyRow(Struct, frozen=True):
 
     def _filters(self) -> list[exp.Expr | None]:
         """The rows that bare columns may come from, a condition per MIN or MAX; all rows without one."""
-        from sqlglot import exp
-
         found: list[exp.Expr | None] = []
         for extreme in extremes(self.node):
             only = extreme.parent.expression.this if isinstance(extreme.parent, exp.Filter) else None
@@ -332,8 +308,6 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
 
 
 def _found(query: Query) -> Iterator[AnyRow]:
-    from sqlglot import exp
-
     for node in query.all_of(exp.Query):
         select = query.select_of(node) if isinstance(node, exp.Select) else None
         if select is not None and (terms := bare_terms(select)):
@@ -360,8 +334,6 @@ def _hidden_keys(query: Query, node: exp.Select) -> Iterator[AnyRow]:
 
 
 def _function(name: str, argument: exp.Expr) -> exp.Expr:
-    from sqlglot import exp
-
     return exp.Anonymous(this=name, expressions=[argument])
 
 
@@ -372,8 +344,6 @@ def _quoted(term: exp.Expr) -> exp.Expr:
 
 def _label(terms: Sequence[exp.Expr]) -> exp.Expr:
     """One text for the values of several terms."""
-    from sqlglot import exp
-
     if not terms:
         return exp.Literal.string("")
     label = _quoted(terms[0])
@@ -383,15 +353,11 @@ def _label(terms: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _aggregate(name: str, key: exp.Expr, only: exp.Expr | None) -> exp.Expr:
-    from sqlglot import exp
-
     made = _function(name, key)
     return made if only is None else exp.Filter(this=made, expression=exp.Where(this=copied(only)))
 
 
 def _differs(term: exp.Expr, only: exp.Expr | None) -> exp.Expr:
-    from sqlglot import exp
-
     if term.is_star:
         counted = _aggregate("COUNT", exp.Literal.number(1), only)
         return exp.GT(this=counted, expression=exp.Literal.number(1))
@@ -400,6 +366,4 @@ def _differs(term: exp.Expr, only: exp.Expr | None) -> exp.Expr:
 
 
 def _column(name: str) -> exp.Expr:
-    from sqlglot import exp
-
     return exp.column(exp.to_identifier(name, quoted=True))
