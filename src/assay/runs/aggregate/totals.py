@@ -134,17 +134,14 @@ def aggregate(
 
 def columns_of(summaries: Sequence[CaseSummary], metrics: Sequence[MetricInfo]) -> list[list[float | None]]:
     """Each metric's value for each answer, in the run's order."""
-    # Most answers share their scores with others, so that each such object is looked at once.
     keys = [id(case.scores) for case in summaries]
-    distinct: dict[int, CaseSummary] = {}
-    for key, case in zip(keys, summaries, strict=True):
-        distinct.setdefault(key, case)
+    distinct = _with_distinct_scores(summaries)
     columns: list[list[float | None]] = []
     for metric in metrics:
         values: dict[int, float | None] = {}
-        for key, case in distinct.items():
+        for case in distinct:
             score = case.score(metric.name)
-            value = values[key] = None if score is None else score.value
+            value = values[id(case.scores)] = None if score is None else score.value
             if value is not None and not (value in (0.0, 1.0) if metric.binary else math.isfinite(value)):
                 wanted = "0, 1" if metric.binary else "a finite number"
                 raise UsageError(
@@ -152,6 +149,14 @@ def columns_of(summaries: Sequence[CaseSummary], metrics: Sequence[MetricInfo]) 
                 )
         columns.append([values[key] for key in keys])
     return columns
+
+
+def _with_distinct_scores(summaries: Iterable[CaseSummary]) -> Collection[CaseSummary]:
+    """A case for each object of scores, the first one that has it: most answers share their scores with others."""
+    distinct: dict[int, CaseSummary] = {}
+    for case in summaries:
+        distinct.setdefault(id(case.scores), case)
+    return distinct.values()
 
 
 def usage_of(summaries: Sequence[CaseSummary]) -> UsageTotals | None:
@@ -260,11 +265,13 @@ def failures_of(case: CaseSummary) -> Iterable[str]:
 
     A failure of a single metric to score is not counted here, but in that metric's ``unscored``.
     """
-    failures = [case.failure, case.answer_failure, *(execution.failure for execution in case.golds)]
+    failures = [case.failure, case.answer_failure, *[execution.failure for execution in case.golds]]
     told = case.failure is not None and case.failure.blame == "system"
     if case.predicted is not None and not told and case.answer_failure is None:
         # These describe such a failure better: a text that failed to run may be prose, or blank.
         failures.append(case.predicted.failure)
+    if not any(failures):
+        return ()
     return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
 
 
@@ -282,10 +289,10 @@ FORGIVABLE: tuple[NearMissKind, ...] = (
 
 def forgiven_of(summaries: Sequence[CaseSummary], answers: Answers) -> tuple[Forgiven, ...]:
     """One entry for each kind that would make some case right."""
-    scores = [case.score(VERDICT[0]) for case in summaries]
-    if not any(scores):
+    scores = {id(case.scores): case.score(VERDICT[0]) for case in _with_distinct_scores(summaries)}
+    if not any(scores.values()):
         return ()
-    values = [None if score is None else score.value for score in scores]
+    values = [None if (score := scores[id(case.scores)]) is None else score.value for case in summaries]
     excused: dict[NearMissKind, list[int]] = {kind: [] for kind in FORGIVABLE}
     """Per kind, the places of the answers that forgiving it would make right."""
     for place, (value, case) in enumerate(zip(values, summaries, strict=True)):

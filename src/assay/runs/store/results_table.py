@@ -33,6 +33,8 @@ MOST_CHARACTERS = 500_000
 CUT_END = f" characters, all of them in {journal.NAME}]"
 _ROWS_AT_ONCE, _BYTES_AT_ONCE = 5_000, 16 * 1024 * 1024
 """The rows of a row group, and the size of their lines."""
+_ANSWERS_AT_ONCE = 250
+"""The answers that are in memory, decoded, before they become rows."""
 _MOST_REMEMBERED = 1000
 """Scores that many answers share are among the first that come."""
 
@@ -151,6 +153,7 @@ _COLUMNS: Final[Mapping[str, tuple[str, Callable[[_Answer], Any]]]] = {
 
 RESULT_COLUMNS: Final[Mapping[str, str]] = {name: kind for name, (kind, _) in _COLUMNS.items()}
 """The columns of results.parquet before those of the metrics, with their types in DuckDB."""
+_FINDINGS = list(_COLUMNS).index("gold_findings")
 
 
 def write_parquet(
@@ -185,17 +188,20 @@ def write_rows(
     rules = None if lint is None else lint.rules_by_case()
     values_of = _ScoreValues(metrics)
 
-    def group(answers: Sequence[_Answer]) -> Iterator[Sequence[Any]]:
-        """The columns of a row group."""
-        for name, (_, value) in _COLUMNS.items():
-            if name == "gold_findings" and rules is not None:
-                yield [rules.get(answer.case.id, ()) for answer in answers]
-            else:
-                values = map(value, answers)
-                yield _texts(values) if name in _FREE_TEXTS else list(values)
-        if numbered:
-            yield [answer.prediction.repeat + 1 for answer in answers]
-        yield from zip(*[values_of(bytes(answer.scores)) for answer in answers], strict=True)
+    rows: list[list[Any]] = [[] for _ in columns]
+    """The columns of a row group: texts and numbers, which take a fraction of the memory of the answers themselves."""
+
+    def extend(answers: Sequence[_Answer]) -> None:
+        scores = [values_of(bytes(answer.scores)) for answer in answers]
+        parts = [
+            *(list(map(value, answers)) for _, value in _COLUMNS.values()),
+            *([[answer.prediction.repeat + 1 for answer in answers]] if numbered else ()),
+            *zip(*scores, strict=True),
+        ]
+        if rules is not None:
+            parts[_FINDINGS] = [rules.get(answer.case.id, ()) for answer in answers]
+        for name, column, part in zip(columns, rows, parts, strict=True):
+            column.extend(_texts(part) if name in _FREE_TEXTS else part)
 
     answers: list[_Answer] = []
     size = 0
@@ -207,11 +213,19 @@ def write_rows(
                 for line in _last_lines(journal_path, order):
                     answers.append(_decoded(line, journal_path))
                     size += len(line)
-                    if len(answers) == _ROWS_AT_ONCE or size > _BYTES_AT_ONCE:
-                        table.write(group(answers))
-                        answers, size = [], 0
+                    full = len(rows[0]) + len(answers) == _ROWS_AT_ONCE or size > _BYTES_AT_ONCE
+                    if full or len(answers) == _ANSWERS_AT_ONCE:
+                        extend(answers)
+                        answers.clear()
+                    if full:
+                        table.write(rows)
+                        for column in rows:
+                            column.clear()
+                        size = 0
                 if answers:
-                    table.write(group(answers))
+                    extend(answers)
+                if rows[0]:
+                    table.write(rows)
                 table.finish()
             os.replace(aside, target)
     finally:
