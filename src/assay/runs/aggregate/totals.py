@@ -7,7 +7,7 @@ import statistics
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from itertools import combinations, islice, pairwise
+from itertools import chain, combinations, islice, pairwise
 from typing import get_args
 
 from assay.errors import UsageError
@@ -111,17 +111,17 @@ def aggregate(
         determined=apart("determined", [i for i, case in enumerate(firsts) if "ambiguous_gold" not in case.flags]),
         sound=apart("sound", [i for i, case in enumerate(firsts) if case.case_id not in doubtful]),
         disagreements=_disagreements(firsts, metrics, answers, columns),
-        flags=counts_of((case.case_id, case.flags) for case in summaries),
-        near_misses=counts_of((case.case_id, case.near_misses) for case in summaries),
+        flags=counts_of((case.case_id, case.flags) for case in summaries if case.flags),
+        near_misses=counts_of((case.case_id, case.near_misses) for case in summaries if case.near_misses),
         failures=counts_of((case.case_id, failures_of(case)) for case in summaries),
-        causes=counts_of((case.case_id, named(case.cause)) for case in summaries),
+        causes=counts_of((case.case_id, (case.cause,)) for case in summaries if case.cause is not None),
         fix_first=counts_of(
             (case.case_id, named(case.cause))
             for case in summaries  # the primary cause, if a repair of one clause made the answer right
             if case.repair_steps == 1 and case.repair_strength != "refuted"
         ),
         cause_groups=cause_groups(summaries),
-        schema_use=counts_of((case.case_id, named(case.schema_use)) for case in summaries),
+        schema_use=counts_of((case.case_id, (case.schema_use,)) for case in summaries if case.schema_use is not None),
         forgiven=forgiven_of(summaries, answers),
         repeats=None if repeats == 1 else repeat_totals(summaries, asked=repeats, confidence=confidence),
         usage=usage_of(summaries),
@@ -216,17 +216,28 @@ def _disagreements(
     rows = zip(*binary, strict=True)
     for place, (start, end) in enumerate(pairwise((*answers.starts, answers.count))):
         alike[tuple(islice(rows, end - start))].append(place)
+    ids = [case.case_id for case in firsts]
+    groups = list(alike.values())
+    known: dict[tuple[int, ...], tuple[str, ...]] = {}
+
+    def ids_of(numbers: Sequence[int]) -> tuple[str, ...]:
+        """The ids of the cases of these groups, in the run's order. Metrics that agree with one another share them."""
+        if (shared := known.get(key := tuple(numbers))) is None:
+            places = sorted(chain.from_iterable(groups[number] for number in numbers))
+            shared = known[key] = tuple([ids[place] for place in places])
+        return shared
+
     found = []
     for left, right in combinations(range(len(names)), 2):
         both = neither = 0
         only_first: list[int] = []
         only_second: list[int] = []
-        for case, places in alike.items():
+        for number, (case, places) in enumerate(alike.items()):
             values = {pair for row in case if None not in (pair := (row[left], row[right]))}
             if _FIRST in values:
-                only_first += places
+                only_first.append(number)
             if _SECOND in values:
-                only_second += places
+                only_second.append(number)
             if values.isdisjoint((_FIRST, _SECOND)):
                 both += len(places) * (_BOTH in values)
                 neither += len(places) * (values == {_NEITHER})
@@ -237,8 +248,8 @@ def _disagreements(
                     second=names[right],
                     both=both,
                     neither=neither,
-                    only_first=tuple([firsts[place].case_id for place in sorted(only_first)]),
-                    only_second=tuple([firsts[place].case_id for place in sorted(only_second)]),
+                    only_first=ids_of(only_first),
+                    only_second=ids_of(only_second),
                 )
             )
     return tuple(found)
