@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from copy import copy
 from functools import lru_cache
 from types import NoneType
 from typing import Any, TypeVar, cast
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from assay.errors import RunError
 from assay.model import Case, Evidence, Execution, Failure, Prediction, Result, Row, TurnAnswer
@@ -97,17 +98,17 @@ def _with_rows(evidence: _Evidence, change: Callable[[Row], Row]) -> _Evidence:
 
 def decode_evidence(line: bytes) -> Evidence:
     """The evidence of one line. Raises RunError where the line does not hold one."""
-    return decode_evidence_as(line, Evidence)
-
-
-def decode_evidence_as(line: bytes, kind: type[_Evidence]) -> _Evidence:
-    """The evidence of one line in another form than usual. Raises as `decode_evidence` does."""
-    # Failures get their present names, since they are compared. Evidence does not mention LLMs, whose failures are
-    # stored with their opinions.
-    evidence = decode_value(line.replace(_BLAME_OF_BEFORE, _BLAME), kind)
+    evidence = decode_evidence_as(line, Evidence)
     if _PACKED not in line and _PACKED_BEFORE not in line:  # most lines have no cell that JSON could not hold
         return evidence
     return _with_rows(evidence, lambda row: tuple(map(cell_from_json, row)))
+
+
+def decode_evidence_as(line: bytes, kind: type[_Evidence]) -> _Evidence:
+    """The evidence of one line in another form than usual, its cells as they are in the line. Raises as above."""
+    # Failures get their present names, since they are compared. Evidence does not mention LLMs, whose failures are
+    # stored with their opinions.
+    return decode_value(line.replace(_BLAME_OF_BEFORE, _BLAME), kind)
 
 
 def current_line(line: bytes) -> bytes:
@@ -156,7 +157,9 @@ _without_unused_again = lru_cache(maxsize=256)(_without_unused)
 
 def identity_without_origin(value: Case | Prediction) -> bytes:
     """As `identity_of`, of a case or an answer without its place in its file."""
-    return identity_of(replace(value, origin=None))
+    alike = copy(value)  # unlike `replace`, without checking its fields again
+    force_setattr(alike, "origin", None)
+    return identity_of(alike)
 
 
 def decode_value(data: bytes, kind: type[_Value]) -> _Value:
@@ -200,6 +203,8 @@ _Answer = TypeVar("_Answer", Prediction, TurnAnswer)
 def within_size(prediction: Prediction) -> Prediction:
     """The answer as it is kept and judged, nearly always unchanged."""
     query = prediction.query
+    if not (prediction.turns or _is_long(query) or _is_long(prediction.raw) or _is_long(prediction.explanation)):
+        return prediction
     if _is_long(query):
         prediction = replace(prediction, query=None, raw=query, failure=_too_long("query", query))
     if prediction.turns:
