@@ -255,8 +255,7 @@ def main(control: int, setup: str) -> None:
     module_name, _, name = setup.partition(":")
     with contextlib.suppress(Exception):  # if it cannot be imported, each worker says so to the parent
         getattr(getattr(import_module(module_name), name), "preload", int)()
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # without a search first, which takes longer than a worker's start and finds next to nothing
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, the ends of the workers would be lost
     connection = socket.socket(fileno=control)
     while True:
