@@ -16,7 +16,6 @@ from typing import Any, Final
 from msgspec import Struct
 
 from assay.errors import UsageError
-from assay.settings import declarations
 
 SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 _MOST_CASES = 5_000
@@ -117,6 +116,8 @@ def _words_of(options: Iterable[str]) -> Names | None:
 
 @cache
 def _words_by_option() -> dict[str, tuple[str, ...]]:
+    from assay.settings import declarations  # which `assay --help` needs for nothing else
+
     return {name: setting.words for _, setting in declarations() for name in setting.names if setting.words}
 
 
