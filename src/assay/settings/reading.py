@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from assay.errors import CaseFileError, InputError
+from assay.model import DatabaseUrl
 from assay.settings.setting import fields_of
 from assay.settings.values import Settings
 
@@ -88,8 +89,6 @@ def place_of(path: Path, *trail: str | int) -> str | None:
 
 def url_relative_to(text: str, folder: Path) -> str:
     """The URL of a database file with its path taken from ``folder``; any other URL as it is."""
-    from assay.model import DatabaseUrl  # most uses of settings need their declarations alone
-
     url = DatabaseUrl.parse(text)
     if url.scheme not in _FILE_SCHEMES or url.path == ":memory:":
         return text
