@@ -91,8 +91,9 @@ class Template:
                     packet = self._socket.recv(_PACKET_BYTES)
                 except OSError:  # closed, or stopped by somebody: it would never answer
                     packet = b""
-                    self._process.kill()
                 if not packet:
+                    self._process.kill()
+                    self._process.wait()  # what was killed may take a while to end, and must not be `alive` until then
                     return b""
                 self._replies[self._received] = packet
                 self._received += 1
