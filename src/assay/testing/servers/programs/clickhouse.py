@@ -3,7 +3,7 @@
 It does what clients of ClickHouse's HTTP interface expect: the query in the body or in ``query``, every other parameter
 a setting of that query (``readonly`` and the limits too), ``database``, ``query_id`` (also for KILL QUERY), parameters
 ``param_x``, blocks streamed as they come, and the exception's code in a header. Users: ``default`` without a password
-may do everything; ``reader`` with the password ``reader`` may only read. Sessions, roles, quotas and compression are
+and ``writer`` with the password ``writer`` may do everything; ``reader`` with the password ``reader`` may only read. Sessions, roles, quotas and compression are
 missing.
 """
 
@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 chdb: Any = import_module("chdb")
 
-USERS = {"default": "", "reader": "reader"}
+USERS = {"default": "", "writer": "writer", "reader": "reader"}
 TRANSPORT = {
     "query", "query_id", "database", "default_format", "compress", "decompress", "buffer_size", "wait_end_of_query",
     "session_id", "session_timeout", "session_check", "quota_key", "role", "user", "password", "stacktrace",
@@ -34,6 +34,7 @@ FORMAT = re.compile(r"\bFORMAT\s+(\w+)\s*$", re.IGNORECASE)
 READS = re.compile(r"\s*\(*\s*(SELECT|WITH)\b", re.IGNORECASE)
 INSERT = re.compile(rb"\s*INSERT\b[^'\n]*\bFORMAT\s+\w+\s*\n", re.IGNORECASE)
 KILL = re.compile(r"\s*KILL\s+QUERY\b", re.IGNORECASE)
+MARK = re.compile(r" /\* \S+ \*/")
 QUERY_ID = re.compile(r"\bquery_id\s*=\s*'([^']*)'", re.IGNORECASE)
 
 
@@ -155,7 +156,7 @@ class Handler(BaseHTTPRequestHandler):
                 blocks.close()
 
     def failed(self, message: str) -> None:
-        message = message[max(message.find("Code: "), 0) :]
+        message = MARK.sub("", message[max(message.find("Code: "), 0) :])
         code = re.match(r"Code: (\d+)", message)
         number = int(code[1]) if code else 1002
         version = " (version 26.9.2.1 (official build))"
