@@ -6,24 +6,17 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from datetime import tzinfo
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from assay.engines.ddl import with_ddl
-from assay.engines.samples import rows_of, with_samples
-from assay.errors import DatabaseError
-from assay.model import ColumnSchema, DatabaseSchema, DatabaseUrl, Execution, Limits, Row, TableSchema, quoted
-
-if TYPE_CHECKING:
-    from assay.engines.clickhouse.engine import ClickhouseEngine
+from assay.engines.samples import Executes, rows_of, with_samples
+from assay.model import ColumnSchema, DatabaseSchema, TableSchema, quoted
 
 CONTENT_BYTES = 64 * 1024 * 1024
 """Up to this size of all tables together, their rows are read; beyond it, the hashes of their files replace them."""
 
-_LIMITS = Limits(timeout_s=60.0)
 _TABLES = """
 SELECT name, engine LIKE '%View' FROM system.tables
 WHERE database = currentDatabase() AND NOT is_temporary AND name NOT LIKE '.inner%' ORDER BY name
@@ -45,78 +38,59 @@ _ZONE = re.compile(r"DateTime(?:64)?\((?:\d, )?'([^']+)'\)")
 _SHOWN_RIGHTS = 5
 
 
-class _Own:
-    """An engine as readers of catalogues want it, for queries that need no check."""
-
-    def __init__(self, engine: ClickhouseEngine) -> None:
-        self._engine = engine
-
-    def execute(self, query: str) -> Execution:
-        return self._engine.own(query)
-
-
-def read_schema(engine: ClickhouseEngine, *, with_values: bool) -> DatabaseSchema:
+def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
     """The tables and views of the database.
 
     A primary or sorting key of ClickHouse says how rows are stored; it is not unique, so no key is stated.
     """
-    own = _Own(engine)
     columns: dict[object, list[ColumnSchema]] = defaultdict(list)
-    for table, name, kind in rows_of(own, _COLUMNS):
+    for table, name, kind in rows_of(engine, _COLUMNS):
         nullable = str(kind).startswith(("Nullable(", "LowCardinality(Nullable(", "Variant(", "Dynamic"))
         columns[table].append(ColumnSchema(name=str(name), type=str(kind), not_null=not nullable))
     tables = [
         TableSchema(
             name=str(name), kind="view" if is_view else "table", ddl="", quote="`", columns=tuple(columns[name])
         )
-        for name, is_view in rows_of(own, _TABLES)
+        for name, is_view in rows_of(engine, _TABLES)
     ]
     if with_values:
-        tables = [with_samples(own, table) for table in tables]
+        tables = [with_samples(engine, table) for table in tables]
     return DatabaseSchema(dialect="clickhouse", tables=tuple(map(with_ddl, tables)))
 
 
-def fingerprint(kind: type[ClickhouseEngine], url: DatabaseUrl) -> str:
+def fingerprint(engine: Executes) -> str:
     """A hash of the server's version, the definitions of the tables and views, and their content.
 
     Where all tables take `CONTENT_BYTES` at most, every row is hashed, whatever their order, and the fingerprint begins
     with ``content``. Beyond that it begins with ``parts`` and covers the hashes that the server has of its files, which
     also change when it merges them. Raises DatabaseError where the database cannot be read.
     """
-    with closing(kind.open(url, _LIMITS)) as engine:
-        own = _Own(engine)
-        version = str(_first(url, own, "SELECT version()")[0])
-        digest = blake2b(_json([version]), digest_size=12)
-        shape = _all(url, own, _SHAPE)
-        digest.update(_json([row[:3] for row in shape]))
-        whole = sum(int(str(row[3])) for row in shape) <= CONTENT_BYTES
-        if whole:
-            for name, engine_name, *_ in shape:
-                if str(engine_name).endswith("View"):
-                    continue
-                table = quoted(str(name), "`")
+    version = str(rows_of(engine, "SELECT version()")[0][0])
+    digest = blake2b(_json([version]), digest_size=12)
+    shape = rows_of(engine, _SHAPE)
+    digest.update(_json([row[:3] for row in shape]))
+    whole = sum(int(str(row[3])) for row in shape) <= CONTENT_BYTES
+    if whole:
+        for name, kind, *_ in shape:
+            if not str(kind).endswith("View"):
                 # The hash of a row with a NULL would be NULL: so its bytes are hashed.
-                rows = f"SELECT count(), sum(cityHash64(formatRow('RowBinary', *))) FROM {table}"
-                digest.update(_json([name, _first(url, own, rows)]))
-        else:
-            digest.update(_json(_all(url, own, _PARTS)))
-        return f"{'content' if whole else 'parts'}-{digest.hexdigest()} (ClickHouse {version})"
+                rows = f"SELECT count(), sum(cityHash64(formatRow('RowBinary', *))) FROM {quoted(str(name), '`')}"
+                digest.update(_json([name, rows_of(engine, rows)]))
+    else:
+        digest.update(_json(rows_of(engine, _PARTS)))
+    return f"{'content' if whole else 'parts'}-{digest.hexdigest()} (ClickHouse {version})"
 
 
-def warnings(kind: type[ClickhouseEngine], url: DatabaseUrl) -> tuple[str, ...]:
+def warnings(engine: Executes) -> tuple[str, ...]:
     """What the user may do beyond reading, a sentence; empty for one that only reads."""
-    with closing(kind.open(url, _LIMITS)) as engine:
-        own = _Own(engine)
-        user, readonly = _first(url, own, "SELECT currentUser(), value FROM system.settings WHERE name = 'readonly'")
-        if readonly != "0" and "readonly" not in engine.settings:
-            return ()  # the profile of the user: the server refuses all else
-        rights = beyond_reading(str(row[0]) for row in _all(url, own, "SHOW GRANTS"))
+    rights = beyond_reading(str(row[0]) for row in rows_of(engine, "SHOW GRANTS"))
     if not rights:
         return ()
+    user = rows_of(engine, "SELECT currentUser()")[0][0]
     more = f" and {len(rights) - _SHOWN_RIGHTS} more" if len(rights) > _SHOWN_RIGHTS else ""
     can = ", ".join(rights[:_SHOWN_RIGHTS]) + more
     advice = "give Assay a user who may only read: see docs/guides/clickhouse.md"
-    return (f"{url}: the user {user!r} may do more than read ({can}): {advice}",)
+    return (f"the user {user!r} may do more than read ({can}): {advice}",)
 
 
 def beyond_reading(grants: Iterable[str]) -> list[str]:
@@ -139,17 +113,6 @@ def reader_grants(database: str) -> tuple[str, ...]:
 def zones(kinds: Sequence[str]) -> dict[int, tzinfo]:
     """The time zones in the names of types, by the position of the column."""
     return {index: ZoneInfo(found[1]) for index, kind in enumerate(kinds) if (found := _ZONE.search(kind))}
-
-
-def _all(url: DatabaseUrl, own: _Own, query: str) -> list[Row]:
-    try:
-        return list(rows_of(own, query))
-    except DatabaseError as error:
-        raise DatabaseError(f"{url}: {error}") from None
-
-
-def _first(url: DatabaseUrl, own: _Own, query: str) -> Row:
-    return _all(url, own, query)[0]
 
 
 def _json(value: object) -> bytes:

@@ -11,6 +11,7 @@ import logging
 import math
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import tzinfo
 from itertools import islice
 from typing import Any, ClassVar
@@ -20,8 +21,10 @@ from assay.engines.clickhouse.errors import explain
 from assay.engines.clickhouse.url import read_address
 from assay.engines.clickhouse.values import QUERY_FORMATS, converter, has_zoneless_times
 from assay.engines.warehouse.base import Answer, Problem, Warehouse
+from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Row
 
+_OWN_LIMITS = Limits(timeout_s=60.0)
 _AFTER_SERVER_S = 5.0
 """How much longer than the limit the client waits for an answer: the server is asked to end the query first."""
 
@@ -56,12 +59,17 @@ class ClickhouseEngine(Warehouse):
     @classmethod
     def fingerprint(cls, url: DatabaseUrl) -> str:
         """A hash of the content and the server's version: see `assay.engines.clickhouse.catalogue`."""
-        return catalogue.fingerprint(cls, url)
+        with cls._reading(url) as engine:
+            return catalogue.fingerprint(engine)
 
     @classmethod
     def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:
         """What the user in the URL may do beyond reading. Raises DatabaseError as `check` does."""
-        return catalogue.warnings(cls, url)
+        with cls._reading(url) as engine:
+            found = catalogue.warnings(engine)
+            if engine.is_read_only_profile:
+                return ()
+            return tuple(f"{url}: {sentence}" for sentence in found)
 
     @classmethod
     def reader_grants(cls, url: DatabaseUrl) -> tuple[str, ...]:
@@ -70,7 +78,7 @@ class ClickhouseEngine(Warehouse):
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
         """The tables and views of the database. Raises DatabaseError where they cannot be listed."""
-        return catalogue.read_schema(self, with_values=with_values)
+        return catalogue.read_schema(_Own(self), with_values=with_values)
 
     @property
     def settings(self) -> dict[str, object]:
@@ -80,6 +88,16 @@ class ClickhouseEngine(Warehouse):
     def own(self, query: str) -> Execution:
         """Run one of Assay's own queries, which needs no check."""
         return self._run(query, check=False)
+
+    @classmethod
+    @contextmanager
+    def _reading(cls, url: DatabaseUrl) -> Iterator[_Own]:
+        """An engine for Assay's own queries. Its DatabaseErrors name the URL."""
+        with closing(cls.open(url, _OWN_LIMITS)) as engine:
+            try:
+                yield _Own(engine)
+            except DatabaseError as error:
+                raise DatabaseError(f"{url}: {error}") from None
 
     def _connect(self) -> Any:
         import clickhouse_connect
@@ -168,6 +186,21 @@ class ClickhouseEngine(Warehouse):
     def _secrets(self) -> Sequence[str]:
         token = self._address.arguments.get("access_token")
         return (*super()._secrets(), *((token,) if token else ()))
+
+
+class _Own:
+    """An engine as readers of catalogues want it: their queries need no check."""
+
+    def __init__(self, engine: ClickhouseEngine) -> None:
+        self._engine = engine
+
+    @property
+    def is_read_only_profile(self) -> bool:
+        """Whether the user's own profile is read-only. Known once connected."""
+        return "readonly" not in self._engine.settings
+
+    def execute(self, query: str) -> Execution:
+        return self._engine.own(query)
 
 
 class ClickhouseSecureEngine(ClickhouseEngine):

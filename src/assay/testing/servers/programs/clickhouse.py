@@ -3,8 +3,8 @@
 It does what clients of ClickHouse's HTTP interface expect: the query in the body or in ``query``, every other parameter
 a setting of that query (``readonly`` and the limits too), ``database``, ``query_id`` (also for KILL QUERY), parameters
 ``param_x``, blocks streamed as they come, and the exception's code in a header. Users: ``default`` without a password
-and ``writer`` with the password ``writer`` may do everything; ``reader`` with the password ``reader`` may only read. Sessions, roles, quotas and compression are
-missing.
+and ``writer`` with the password ``writer`` may do everything; ``reader`` with the password ``reader`` may only read.
+Sessions, roles, quotas and compression are missing.
 """
 
 import base64
