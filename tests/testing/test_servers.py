@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from assay.testing.__main__ import main
 from assay.testing.servers import SERVERS, ServerEnvironment, ServerKind, ServerUnavailable, launcher
-from assay.testing.servers.launcher import RunningServer, accepts
+from assay.testing.servers.launcher import RunningServer
+from assay.testing.servers.table import accepts
 
 PLAIN = ServerKind(
     title="Files",

@@ -3,11 +3,10 @@
 from assay.testing.servers.launcher import (
     RunningServer,
     ServerEnvironment,
-    ServerKind,
     ServerUnavailable,
     running,
     start,
 )
-from assay.testing.servers.table import SERVERS
+from assay.testing.servers.table import SERVERS, ServerKind
 
 __all__ = ["SERVERS", "RunningServer", "ServerEnvironment", "ServerKind", "ServerUnavailable", "running", "start"]

@@ -19,54 +19,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 
-from msgspec import Struct, field
-
 from assay.errors import AssayError
+from assay.testing.servers.table import LOOPBACK, PROGRAMS, SERVERS, ServerKind
 
-PROGRAMS = Path(__file__).with_name("programs")
-"""Scripts that run in the environments of the servers. They import nothing of Assay."""
 FOLDER_VARIABLE = "ASSAY_SERVERS"
 _INSTALL_S = 1800.0
 _POLL_S = 0.05
 _STOP_S = 20.0
-_LOOPBACK = "127.0.0.1"
 
 
 class ServerUnavailable(AssayError):
     """A test server cannot be started here. The message says what is missing."""
-
-
-class ServerKind(Struct, frozen=True, kw_only=True):
-    """A server that the launcher can start: one row of `assay.testing.servers.SERVERS`.
-
-    ``arguments``, ``url``, ``example`` and ``variables`` may contain ``{port}`` (a free port), ``{second_port}``
-    (another one) and ``{folder}`` (a temporary folder, removed at the end).
-    """
-
-    title: str
-    """What it is, and how close to the real service: "ClickHouse 26.9: the real engine, by chdb"."""
-    packages: tuple[str, ...]
-    """What pip installs, with pinned versions."""
-    arguments: tuple[str, ...]
-    """What the environment's Python is called with."""
-    url: str
-    """The database URL for ``--db``."""
-    example: str
-    """A command to try, with ``{url}``."""
-    answers: Callable[[int], bool]
-    """Whether the server at this port takes queries."""
-    variables: dict[str, str] = field(default_factory=dict)
-    """Environment variables for the server, beside those of this process."""
-    needs_java: int | None = None
-    """The oldest version of Java that fits."""
-    start_s: float = 120.0
-    """How long it may take until the server answers."""
 
 
 class ServerEnvironment:
@@ -194,8 +163,6 @@ class RunningServer:
 
 def start(name: str, *, port: int = 0, cache: Path | None = None) -> RunningServer:
     """Start a server of the table and return when it answers. Raises ServerUnavailable with what is missing."""
-    from assay.testing.servers.table import SERVERS
-
     kind = SERVERS[name]
     if kind.needs_java is not None:
         _require_java(kind.needs_java)
@@ -223,18 +190,9 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "assay" / "servers"
 
 
-def accepts(port: int) -> bool:
-    """Whether a server accepts connections at this port."""
-    try:
-        socket.create_connection((_LOOPBACK, port), timeout=1.0).close()
-    except OSError:
-        return False
-    return True
-
-
 def _free_port() -> int:
     with socket.socket() as listener:
-        listener.bind((_LOOPBACK, 0))
+        listener.bind((LOOPBACK, 0))
         port: int = listener.getsockname()[1]
         return port
 

@@ -3,18 +3,60 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
-from assay.testing.servers.launcher import PROGRAMS, ServerKind, accepts
+from msgspec import Struct, field
+
+PROGRAMS = Path(__file__).with_name("programs")
+"""Scripts that run in the environments of the servers. They import nothing of Assay."""
+LOOPBACK = "127.0.0.1"
 
 _TRY = "assay doctor '{url}'"
+
+
+class ServerKind(Struct, frozen=True, kw_only=True):
+    """A server that the launcher can start: one row of `assay.testing.servers.SERVERS`.
+
+    ``arguments``, ``url``, ``example`` and ``variables`` may contain ``{port}`` (a free port), ``{second_port}``
+    (another one) and ``{folder}`` (a temporary folder, removed at the end).
+    """
+
+    title: str
+    """What it is, and how close to the real service: "ClickHouse 26.9: the real engine, by chdb"."""
+    packages: tuple[str, ...]
+    """What pip installs, with pinned versions."""
+    arguments: tuple[str, ...]
+    """What the environment's Python is called with."""
+    url: str
+    """The database URL for ``--db``."""
+    example: str
+    """A command to try, with ``{url}``."""
+    answers: Callable[[int], bool]
+    """Whether the server at this port takes queries."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """Environment variables for the server, beside those of this process."""
+    needs_java: int | None = None
+    """The oldest version of Java that fits."""
+    start_s: float = 120.0
+    """How long it may take until the server answers."""
+
+
+def accepts(port: int) -> bool:
+    """Whether a server accepts connections at this port."""
+    try:
+        socket.create_connection((LOOPBACK, port), timeout=1.0).close()
+    except OSError:
+        return False
+    return True
 
 
 def _answers_postgres(port: int) -> bool:
     """Whether the server begins a session: one that is starting up accepts connections and refuses sessions."""
     startup = b"\x00\x03\x00\x00user\x00postgres\x00\x00"
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1.0) as connection:
+        with socket.create_connection((LOOPBACK, port), timeout=1.0) as connection:
             connection.sendall((len(startup) + 4).to_bytes(4, "big") + startup)
             return connection.recv(1) == b"R"
     except OSError:
