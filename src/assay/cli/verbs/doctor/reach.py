@@ -15,7 +15,7 @@ from assay.errors import AssayError, InputError
 from assay.model import DatabaseUrl, Limits
 from assay.ports import Engine
 
-_VERSIONS: Final = {"postgres": "SELECT version()", "mysql": "SELECT version()"}
+_VERSIONS: Final = {"postgres": "SELECT version()", "mysql": "SELECT version()", "clickhouse": "SELECT version()"}
 _FILES: Final = {"sqlite": "SQLite", "duckdb": "DuckDB"}
 """Read by a library: its version is the database's."""
 _SYSTEMS: Final = ("http", "https", "chat", "command", "python", "denodo")
@@ -43,6 +43,7 @@ def reach(text: str, *, timeout_s: float, secrets: tuple[str, ...]) -> Reached:
         engine_class.check(url)
         tell = getattr(engine_class, "warnings", None)
         rights = tuple(sentence.removeprefix(f"{url}: ") for sentence in tell(url)) if tell is not None else ()
+        grants = getattr(engine_class, "reader_grants", None)
         with closing(engine_class.open(url, limits)) as engine:
             found = Reached(
                 url=shown,
@@ -52,6 +53,7 @@ def reach(text: str, *, timeout_s: float, secrets: tuple[str, ...]) -> Reached:
                 server=f"{_FILES[url.scheme]} {engine_class.version()}" if url.scheme in _FILES else _server(engine),
                 rights=rights,
                 rights_known=tell is not None,
+                reader_grants=grants(url) if rights and grants is not None else (),
             )
             return replace(found, tables=_tables(engine), outside=_outside(engine))
     except AssayError as error:

@@ -162,6 +162,7 @@ def _reached(one: Reached) -> Iterator[tuple[str, str]]:
         return
     yield "reached", ", by ".join(part for part in (one.server, one.engine) if part)
     yield from (("careful", sentence) for sentence in one.rights)
+    yield from (("reader", f"{statement};") for statement in one.reader_grants)
     if not one.rights:
         yield "rights", _RIGHTS["file" if one.read_only_file else "known" if one.rights_known else "unknown"]
     if one.outside is not None:
