@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from assay.testing.server import Emulator, Reply, Request
 
+PASSWORD = "pass word"
 _IN_PROGRESS = "333334"
 _CANCELED = ("000604", "57014", "SQL execution canceled")
 _TIMED_OUT = ("000630", "57014", "Statement reached its statement or warehouse timeout and was canceled.")
@@ -102,7 +103,8 @@ class SnowflakeFake(Emulator):
     def url(self) -> str:
         """A database URL that connects here."""
         _, _, port = self.base_url.rpartition(":")
-        return f"snowflake://ann:{quote('pass word')}@acme/SALES/PUBLIC?host=127.0.0.1&port={port}&protocol=http&warehouse=W"
+        where = f"host=127.0.0.1&port={port}&protocol=http"
+        return f"snowflake://ann:{quote(PASSWORD)}@acme/SALES/PUBLIC?{where}&warehouse=W"
 
     def reply(self, request: Request) -> Reply:
         """The reply to a request of the connector's."""

@@ -44,6 +44,8 @@ class SnowflakeEngine(Warehouse):
     def require(cls) -> None:
         """Raise MissingDependency without the connector, and InputError where its major version is another."""
         super().require()
+        import snowflake.connector  # noqa: F401 - it takes seconds, which no query's limit should pay
+
         version = _connector_version()
         if int(version.partition(".")[0]) >= 5:
             raise InputError(

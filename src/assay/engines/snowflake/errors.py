@@ -20,14 +20,19 @@ _LOGIN = {
     390318: "the token has expired: make a new one",
     390913: "the account is suspended: see its billing, or end of trial",
 }
+_NO_ACCOUNT = (
+    "no account answers at this address, or it does not let this machine in: its name is ORGANIZATION-ACCOUNT, or "
+    "LOCATOR.REGION"
+)
 _SETUP = {
     606: "no warehouse is active: add warehouse=NAME to the URL, and GRANT USAGE on it to the role",
     90: "a resource monitor has suspended the warehouse: its quota is used up",
     666: "the account or its warehouses are suspended: see its billing, or end of trial",
     90105: "no database is chosen: write it after the account in the URL",
     90106: "no schema is chosen: write it after the database in the URL",
-    290404: "no account answers at this address: its name is ORGANIZATION-ACCOUNT, or LOCATOR.REGION",
-    250003: "no account answers at this address: its name is ORGANIZATION-ACCOUNT, or LOCATOR.REGION",
+    290403: _NO_ACCOUNT,
+    290404: _NO_ACCOUNT,
+    250003: _NO_ACCOUNT,
 }
 _QUERY: dict[int, FailureKind] = {630: "timeout", 604: "timeout", 300005: "out_of_memory"}
 _SESSION_GONE = frozenset({390104, 390111, 390112, 390115, 390195})
@@ -45,6 +50,8 @@ def explain(error: BaseException) -> Problem | None:
     for table in (_LOGIN, _SETUP):
         if number in table:
             return Problem(kind="unreadable_database", message=f"{table[number]} (Snowflake {number}: {message})")
+    if "HTTP 403" in message and "account name" in message:
+        return Problem(kind="unreadable_database", message=f"{_NO_ACCOUNT} ({message})")
     if number in _QUERY:
         return Problem(kind=_QUERY[number], message=message)
     if number in _SESSION_GONE or number in _NETWORK or "expired" in message.lower():

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timezone
 from decimal import Decimal
 from typing import Any
 
 from assay.model import Cell
 
-_VARIANT, _LTZ, _OBJECT, _ARRAY, _BINARY, _MAP = 5, 6, 9, 10, 11, 17
+_VARIANT, _LTZ, _TZ, _OBJECT, _ARRAY, _BINARY, _MAP = 5, 6, 7, 9, 10, 11, 17
 """The connector's codes of types (its module ``constants``, FIELD_TYPES)."""
 _UNDEFINED = re.compile(r'("(?:[^"\\]|\\.)*")|\bundefined\b')
 """A text in quotes, or what stands for a NULL inside of an array."""
@@ -44,6 +44,12 @@ def _in_utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC) if moment.tzinfo is not None else moment
 
 
+def _with_offset(moment: datetime) -> datetime:
+    """The same moment with an offset of the standard library, in place of the connector's kind."""
+    offset = moment.utcoffset()
+    return moment if offset is None else moment.replace(tzinfo=timezone(offset))
+
+
 _READERS: dict[int, Callable[[Any], Cell]] = {
     _VARIANT: _document,
     _OBJECT: _document,
@@ -51,4 +57,5 @@ _READERS: dict[int, Callable[[Any], Cell]] = {
     _MAP: _document,
     _BINARY: bytes,
     _LTZ: _in_utc,
+    _TZ: _with_offset,
 }
