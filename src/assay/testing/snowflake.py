@@ -9,6 +9,7 @@ refused, queries that run until they are cancelled, sessions and results that ex
 
 from __future__ import annotations
 
+import json
 import time
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
@@ -77,14 +78,11 @@ class SnowflakeFake(Emulator):
         answers: Mapping[str, SnowflakeAnswer | SnowflakeError] | None = None,
         *,
         endless: Iterable[str] = (),
-        deaf: bool = False,
         troubles: Iterable[SnowflakeTrouble] = (),
         port: int = 0,
     ) -> None:
-        """``endless``: texts that run until they are cancelled or reach the session's limit of time.
+        """``endless``: texts that run until they are cancelled or reach the session's limit of time."""
 
-        ``deaf``: neither is honored.
-        """
         super().__init__(port=port)
         self.session_parameters: dict[str, Any] = {}
         """Those of the last login."""
@@ -92,7 +90,6 @@ class SnowflakeFake(Emulator):
         """The texts of the queries that the client cancelled."""
         self._answers = {"SELECT 1": ONE, **(answers or {})}
         self._endless = frozenset(endless)
-        self._deaf = deaf
         self._troubles = [[trouble, trouble.times] for trouble in troubles]
         self._state = Lock()
         self._running: dict[str, _Running] = {}
@@ -116,10 +113,10 @@ class SnowflakeFake(Emulator):
                 return self._troubled("query") or self._query(body, request.query.get("requestId", ""))
             case ["queries", query_id, "result"]:
                 return self._poll(query_id)
-            case ["queries", query_id, "abort-request"]:
-                return self._cancel(self._running.get(query_id))
             case ["queries", "v1", "abort-request"]:
                 return self._cancel(self._running.get(self._by_request.get(str(body.get("requestId")), "")))
+            case ["queries", query_id, "abort-request"]:
+                return self._cancel(self._running.get(query_id))
             case ["chunk", chunk]:
                 return self._chunk(chunk)
             case ["session", *_]:
@@ -195,8 +192,6 @@ class SnowflakeFake(Emulator):
     def _chunk(self, query_id: str) -> Reply:
         answer = self._chunks[query_id]
         # A chunk is the rows alone, without the brackets of a list.
-        import json
-
         content = ",".join(json.dumps(list(row)) for row in answer.later_rows).encode()
         if answer.chunk_status != 200:
             return Reply(status=answer.chunk_status, body={})
@@ -207,9 +202,9 @@ class SnowflakeFake(Emulator):
         if running is None:
             return _refusal(SnowflakeError("000709", "02000", f"Statement {query_id} not found"))
         running.ended.wait(_POLL_S)
-        if running.ended.is_set() and not self._deaf:
+        if running.ended.is_set():
             return _refusal(SnowflakeError(*_CANCELED), query_id)
-        if time.monotonic() >= running.until and not self._deaf:
+        if time.monotonic() >= running.until:
             return _refusal(SnowflakeError(*_TIMED_OUT), query_id)
         body = {"queryId": query_id, "getResultUrl": f"/queries/{query_id}/result"}
         return Reply(status=200, body={"data": body, "code": _IN_PROGRESS, "message": "running", "success": True})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from typing import Any, ClassVar
 
 from assay.engines.snowflake import errors, values
@@ -66,13 +67,35 @@ class SnowflakeEngine(Warehouse):
             name = role.result.rows[0][0] if role.result is not None and role.result.rows else None
             if not name:
                 return ()
-            quoted = '"' + str(name).replace('"', '""') + '"'
-            granted = engine._run(f"SHOW GRANTS TO ROLE {quoted}", check=False)
+            granted = engine._run(f"SHOW GRANTS TO ROLE {_in_quotes(str(name))}", check=False)
         finally:
             engine.close()
         if granted.result is None:
             return ()
         return _beyond_reading(str(name), granted.result.columns, tuple(granted.result.rows))
+
+    @classmethod
+    def reader_grants(cls, url: DatabaseUrl) -> tuple[str, ...]:
+        """The statements that make a role which may only read what the URL names."""
+        arguments = connection_arguments(url)
+        database, schema, warehouse, user = (
+            quoted(str(arguments.get(name, default)))
+            for name, default in (
+                ("database", "DATABASE"),
+                ("schema", "PUBLIC"),
+                ("warehouse", "WAREHOUSE"),
+                ("user", "USER"),
+            )
+        )
+        return (
+            "CREATE ROLE assay_reader;",
+            f"GRANT USAGE ON WAREHOUSE {warehouse} TO ROLE assay_reader;",
+            f"GRANT USAGE ON DATABASE {database} TO ROLE assay_reader;",
+            f"GRANT USAGE ON SCHEMA {database}.{schema} TO ROLE assay_reader;",
+            f"GRANT SELECT ON ALL TABLES IN SCHEMA {database}.{schema} TO ROLE assay_reader;",
+            f"GRANT SELECT ON ALL VIEWS IN SCHEMA {database}.{schema} TO ROLE assay_reader;",
+            f"GRANT ROLE assay_reader TO USER {user};",
+        )
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
         """The tables and views of the URL's schema. Raises DatabaseError where they cannot be listed."""
@@ -129,6 +152,15 @@ class SnowflakeEngine(Warehouse):
         return secrets_of(self._arguments)
 
 
+def quoted(name: str) -> str:
+    """A name as the statements of a grant write it: in quotes only where it needs them, since quotes keep the case."""
+    return name if _UNQUOTED.fullmatch(name) else _in_quotes(name)
+
+
+def _in_quotes(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _plain(row: Any, places: list[tuple[int, Any]]) -> Row:
     cells = list(row)
     for place, reader in places:
@@ -156,6 +188,7 @@ def _beyond_reading(role: str, columns: tuple[str, ...], rows: tuple[Row, ...]) 
     return (f"the role {role} may do more than read ({', '.join(shown[:3])}{more}): use a role that may only read",)
 
 
+_UNQUOTED = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _READS = frozenset({"SELECT", "USAGE", "REFERENCES", "MONITOR", "READ"})
 _ADMINISTRATORS = frozenset({"ACCOUNTADMIN", "SECURITYADMIN", "SYSADMIN", "ORGADMIN", "USERADMIN"})
 
