@@ -43,6 +43,7 @@ MODULES = {
     "ray": {"ray": "ray"},
     "mlflow": {"mlflow": "mlflow-skinny", "sqlalchemy": "sqlalchemy", "alembic": "alembic"},
     "postgres": {"psycopg": "psycopg"},
+    "snowflake": {"snowflake": "snowflake-connector-python"},
     "prove": {"z3": "z3-solver"},
 }
 """The modules that each extra is for, and the distributions that have them."""
