@@ -44,6 +44,7 @@ MODULES = {
     "mlflow": {"mlflow": "mlflow-skinny", "sqlalchemy": "sqlalchemy", "alembic": "alembic"},
     "postgres": {"psycopg": "psycopg"},
     "clickhouse": {"clickhouse_connect": "clickhouse-connect"},
+    "snowflake": {"snowflake": "snowflake-connector-python"},
     "prove": {"z3": "z3-solver"},
 }
 """The modules that each extra is for, and the distributions that have them."""
@@ -69,7 +70,7 @@ NEEDS = (
     Need("postgres", "psycopg", ("lint", "cases.jsonl", "--db", "postgresql://reader@localhost/shop")),
     Need("clickhouse", "clickhouse_connect", (*RUN, "clickhouse://reader@localhost/shop")),
     Need("sqlalchemy", "sqlalchemy", (*RUN, "oracle+oracledb://reader@localhost/shop")),
-    Need("sqlalchemy", "sqlalchemy", (*RUN, "snowflake://reader@account/shop")),
+    Need("snowflake", "snowflake", (*RUN, "snowflake://reader@account/shop")),
     Need("sqlalchemy", "sqlalchemy", (*RUN, "mysql://reader@localhost/shop")),
     Need("sqlalchemy", "pymysql", (*RUN, "mysql://reader@localhost/shop")),
     Need("sqlalchemy", "pymysql", (*RUN, "mariadb+pymysql://reader@localhost/shop")),

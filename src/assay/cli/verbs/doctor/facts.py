@@ -78,7 +78,7 @@ class Reached(Struct, frozen=True, kw_only=True):
     """What the account may do beyond reading, each a sentence."""
     rights_known: bool = False
     reader_grants: tuple[str, ...] = ()
-    """Statements that make an account that may only read. Told where this one may do more."""
+    """The statements that make an account which may only read; none where the engine does not tell them."""
     tables: tuple[str, ...] | None = None
     """None: they cannot be listed."""
     outside: tuple[str, ...] | None = None
