@@ -11,7 +11,7 @@ from sqlglot import exp, parse_one
 
 from assay.sql import tie_probes
 from assay.sql.outline import Outline, read_outline
-from assay.sql.probes.any_row import _found, any_rows, plain_check
+from assay.sql.probes.any_row import _found, _may_take_any_row, any_rows, plain_check
 from assay.sql.probes.edits import read_for_probes
 from assay.sql.probes.empty_input import empty_input_probe, traced_probe
 from assay.sql.probes.ranked import TieProbe, _probes
@@ -129,6 +129,8 @@ def check_outline(query: str, outline: Outline) -> None:
     read = read_for_probes(query, "sqlite")
     assert read is not None
     if outline.is_decided:
+        assert not list(_found(read))
+    if not _may_take_any_row(query):
         assert not list(_found(read))
     if outline.bare:
         (found,) = _found(read)

@@ -226,20 +226,20 @@ class RowTexts:
     """Rows as texts. A row that several results share is written once: choices differ in few rows."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Row, str]] = {}
+        self._texts: dict[int, str] = {}
+        self._rows: list[Row] = []
+        """The rows whose texts are known, so that no other row gets the number of one."""
 
     def in_order(self, rows: Iterable[Row]) -> tuple[str, ...]:
         """The same for the same rows in any order; different for other rows or types of cells."""
         if not isinstance(rows, tuple):  # made one by one: none is shared
             return tuple(sorted([repr(tuple(row)) for row in rows]))
-        known = self._known
-        texts = []
+        known = self._texts
         for row in rows:
-            found = known.get(id(row))
-            if found is None:
-                found = known[id(row)] = row, repr(tuple(row))  # with the row, so that no other gets its number
-            texts.append(found[1])
-        return tuple(sorted(texts))
+            if id(row) not in known:
+                known[id(row)] = repr(tuple(row))
+                self._rows.append(row)
+        return tuple(sorted([known[id(row)] for row in rows]))
 
 
 _MOST_COMPARED = 64
