@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from copy import copy
 from functools import lru_cache
+from itertools import chain
 from types import NoneType
 from typing import Any, TypeVar, cast
 
@@ -52,9 +53,21 @@ def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
 def encode_evidence(evidence: Evidence) -> bytes:
     """One line of JSON, without the line's end."""
     try:
-        return _ENCODER.encode(_with_rows(evidence, _plain_or_packed))
+        return _ENCODER.encode(evidence if _is_plain(evidence) else _with_rows(evidence, _plain_or_packed))
     except (UnicodeEncodeError, OverflowError):  # text that is not valid Unicode, an integer beyond 64 bits
         return encode_value(_with_rows(evidence, _packed))
+
+
+def _is_plain(evidence: Evidence) -> bool:
+    """Whether JSON can hold each of its rows, as of most cases."""
+    if evidence.candidates or evidence.refutation is not None:
+        return False
+    predicted, comparison = evidence.predicted_execution, evidence.comparison
+    rows = list(chain.from_iterable([gold.head for gold in evidence.gold_executions]))
+    rows += () if predicted is None else predicted.head
+    for line in () if comparison is None else comparison.aligned:
+        rows += [row for row in (line.gold, line.predicted) if row]
+    return _PLAIN.issuperset(map(type, chain.from_iterable(rows)))
 
 
 def _packed(row: Row) -> Row:

@@ -45,10 +45,17 @@ _MOST_LEADING = 3
 """At most this many bare columns are tried as the first to choose a row by."""
 _MOST_CHARACTERS = 20_000
 _WORTH_READING = ("(", "group", "having", "distinct")
+_AGGREGATE = r"(?:count|sum|avg|min|max)\(\s*(?:distinct\s+)?(?:[a-z_][\w.]*|\*)\s*\)"
+_AGGREGATES_ALONE = re.compile(rf"\s*select\s+{_AGGREGATE}(?:\s*,\s*{_AGGREGATE})*\s+from\b", re.ASCII)
+_MAY_READ_MORE = ("(", "select", "values", "group", "having", "order", "window", ";", "--", "/*")
+"""What may follow FROM beside columns, values and operators."""
 _WORTH_PARSING = re.compile(
     r"\bgroup\s+by\b|\bdistinct\b.*\border\s+by\b|\bhaving\b|\bover\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|string_agg|json\w*_group_\w+)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_FROM = re.compile(r"(?<![.\w])from(?![.\w])", re.IGNORECASE)
+_GROUP_BY = re.compile(r"(?<![.\w])group\s+by(?![.\w])", re.IGNORECASE)
+_AFTER_GROUPS = re.compile(r"(?<![.\w])(?:having|order|limit)(?![.\w])", re.IGNORECASE)
 AnyRowKind = Literal["scalar subquery", "bare column", "row order"]
 
 
@@ -281,7 +288,30 @@ class AnyRow(Struct, frozen=True):
 
 def takes_any_row(query: str, dialect: str) -> bool:
     """Whether the engine may read any of several rows somewhere in a query: decided from the text alone."""
-    return bool(any_rows(query, dialect))
+    return plain_check(query, dialect) is not None or bool(any_rows(query, dialect))
+
+
+@lru_cache(maxsize=2048)
+def plain_check(query: str, dialect: str) -> str | None:
+    """The `AnyRow.check` of a plain query with one place, written without a parser; None for any other query.
+
+    In ``SELECT name, COUNT(*) FROM t GROUP BY id ORDER BY COUNT(*)`` the rows of a group nearly always agree in the
+    name, and there is nothing to parse the query for.
+    """
+    if dialect != "sqlite" or not query.isascii() or not _may_take_any_row(query):
+        return None
+    outline = read_outline(query)
+    if outline is None or not outline.bare:
+        return None
+    # Before FROM, and from the last GROUP BY on, there is no subquery and no text in quotes.
+    text = query.strip().removesuffix(";")
+    start, groups = _FROM.search(text), list(_GROUP_BY.finditer(text))
+    if start is None or not groups:
+        return None
+    end = _AFTER_GROUPS.search(text, groups[-1].end())
+    grouped = text[start.start() : len(text) if end is None else end.start()].strip()
+    tests = " OR ".join([f"MIN(QUOTE({column})) <> MAX(QUOTE({column}))" for column in outline.bare])
+    return f"SELECT 1 {grouped} HAVING {tests} LIMIT 1"
 
 
 @lru_cache(maxsize=2048)
@@ -297,14 +327,22 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
     """
     if dialect != "sqlite" or len(query) > _MOST_CHARACTERS:
         return ()
-    lowered = query.lower()
-    if not any([word in lowered for word in _WORTH_READING]):  # noqa: C419 - a generator takes longer
+    if not _may_take_any_row(query):
         return ()
     outline = read_outline(query)
     if not _WORTH_PARSING.search(query) if outline is None else outline.is_decided:
         return ()
     read = read_for_probes(query, dialect)
     return () if read is None else tuple(_found(read))
+
+
+def _may_take_any_row(query: str) -> bool:
+    """Whether a query has any of the words that it would take: neither groups nor subqueries, and aggregates alone."""
+    lowered = query.lower()
+    if not any([word in lowered for word in _WORTH_READING]):  # noqa: C419 - a generator takes longer
+        return False
+    outputs = _AGGREGATES_ALONE.match(lowered)
+    return outputs is None or any([word in lowered[outputs.end() :] for word in _MAY_READ_MORE])  # noqa: C419
 
 
 def _found(query: Query) -> Iterator[AnyRow]:
