@@ -170,15 +170,26 @@ def mariadb() -> Iterator[Any]:
     server.close()
 
 
-@pytest.fixture(scope="session")
-def clickhouse() -> Iterator[Any]:
-    """A ClickHouse server (`assay.testing.servers.RunningServer`), started for this session."""
-    pytest.importorskip("clickhouse_connect", reason="the driver is not installed: pip install 'assay[clickhouse]'")
+def _running(name: str, module: str) -> Iterator[Any]:
+    """A database server (`assay.testing.servers.RunningServer`), started for this session."""
+    pytest.importorskip(module, reason=f"the driver is not installed: pip install 'assay[{name}]'")
     from assay.testing.servers import ServerUnavailable, running
 
     with ExitStack() as stack:
         try:
-            server = stack.enter_context(running("clickhouse"))
+            server = stack.enter_context(running(name))
         except ServerUnavailable as reason:
             pytest.skip(str(reason))
         yield server
+
+
+@pytest.fixture(scope="session")
+def clickhouse() -> Iterator[Any]:
+    """The real engine in a small HTTP server."""
+    yield from _running("clickhouse", "clickhouse_connect")
+
+
+@pytest.fixture(scope="session")
+def snowflake_emulator() -> Iterator[Any]:
+    """Snowflake, emulated: a connection's database is made when it connects."""
+    yield from _running("snowflake", "snowflake.connector")

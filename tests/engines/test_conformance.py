@@ -183,6 +183,43 @@ def clickhouse_adapter(server: Any) -> Adapter:
     )
 
 
+SNOWFLAKE_GAPS = {
+    "columns_keep_their_names": Gap(
+        whose="never",
+        why="Snowflake writes names that are not in quotes in capitals",
+        shows="found ('empty', ('ID', 'B')",
+    ),
+    "timestamps_are_datetimes": Gap(
+        whose="never",
+        why="the emulator's NULL beside other timestamps is 1970-01-01",
+        shows="datetime(1970, 1, 1, 0, 0)",
+    ),
+}
+_NOT_ON_EMULATORS = {"what_takes_too_long_is_ended", "rows_are_capped", "bytes_are_capped"}
+"""An emulator neither cancels nor streams. What the engine does where the service does both, fakes show."""
+
+
+def snowflake_adapter(server: Any) -> Adapter:
+    from snowflake import connector
+
+    from assay.engines.snowflake.url import connection_arguments
+
+    url = server.url.replace("test:test@", "test:pa%40s%3As@")
+    connection = connector.connect(**connection_arguments(DatabaseUrl.parse(url)))
+
+    def write(statement: str) -> None:
+        connection.cursor().execute(statement)
+
+    return server_adapter(
+        url,
+        url.replace(f"port={server.port}", "port=1"),
+        write,
+        "pa@s:s",
+        gaps=SNOWFLAKE_GAPS,
+        binary_literal=lambda value: f"TO_BINARY('{value.hex()}', 'HEX')",
+    )
+
+
 def _postgres_or_skip(request: pytest.FixtureRequest) -> Any:
     try:
         return request.getfixturevalue("postgres")
@@ -201,6 +238,7 @@ def _postgres_or_skip(request: pytest.FixtureRequest) -> Any:
         "mysql-by-url",
         pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")),
         pytest.param("postgresql+psycopg2", marks=pytest.mark.xdist_group("postgres")),
+        pytest.param("snowflake", marks=[pytest.mark.slow, pytest.mark.xdist_group("snowflake")]),
         pytest.param("clickhouse", marks=[pytest.mark.slow, pytest.mark.xdist_group("clickhouse")]),
     ],
 )
@@ -228,6 +266,8 @@ def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         case "postgresql+psycopg2":
             pytest.importorskip("psycopg2", reason="psycopg2 is not installed (pip install psycopg2-binary)")
             found = postgres_adapter(_postgres_or_skip(request), driver="+psycopg2", gaps=SQLALCHEMY_GAPS)
+        case "snowflake":
+            found = snowflake_adapter(request.getfixturevalue("snowflake_emulator"))
         case "clickhouse":
             found = clickhouse_adapter(request.getfixturevalue("clickhouse"))
         case _:
@@ -247,13 +287,15 @@ _WAITS = {"what_takes_too_long_is_ended", "monstrous_texts_are_survived"}
     ids=str,
 )
 def test_the_engine_holds(adapter: Adapter, check: Check) -> None:
+    if adapter.url.scheme == "snowflake" and check.name in _NOT_ON_EMULATORS:
+        pytest.skip("the emulator neither cancels nor streams")
     gap = conform(adapter, check)
     if gap is not None and gap.whose != "never":  # what nobody can close is held as it shows
         pytest.xfail(f"{gap.whose}: {gap.why}")
 
 
 def test_every_gap_names_a_check_and_says_how_it_shows() -> None:
-    gaps = {**SQLITE_GAPS, **SQLALCHEMY_GAPS}
+    gaps = {**SQLITE_GAPS, **SQLALCHEMY_GAPS, **SNOWFLAKE_GAPS}
     assert gaps.keys() <= {check.name for check in CHECKS}
     assert all(gap.shows for gap in gaps.values())
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits
@@ -22,7 +23,7 @@ from assay.testing.snowflake import (
 
 pytest.importorskip("snowflake.connector", reason="the connector is not installed: pip install 'assay[snowflake]'")
 
-from assay.engines.snowflake.engine import SnowflakeEngine
+from assay.engines.snowflake.engine import CONTENT, SnowflakeEngine
 from assay.engines.snowflake.url import connection_arguments
 
 Column = SnowflakeColumn
@@ -266,6 +267,24 @@ def test_a_role_that_may_do_more_than_read_is_told(privileges: tuple[str, ...], 
         found = SnowflakeEngine.warnings(DatabaseUrl.parse(fake.url))
     assert bool(found) == warned
     assert all("use a role that may only read" in sentence for sentence in found)
+
+
+def test_the_content_is_told_by_the_rows_and_bytes_of_all_tables() -> None:
+    columns = tuple(Column(name, "TEXT") for name in ("TABLE_SCHEMA", "TABLE_NAME", "ROW_COUNT", "BYTES", "CREATED"))
+
+    table = ("PUBLIC", "T", "5", "1024", "0")
+    answer = SnowflakeAnswer(columns=columns, rows=(table,))
+    changed = replace(answer, rows=((*table[:2], "6", "1024", "0"),))
+    found = []
+    with SnowflakeFake({CONTENT: answer}) as fake:
+        url = DatabaseUrl.parse(fake.url)
+        found += [SnowflakeEngine.fingerprint(url), SnowflakeEngine.fingerprint(url)]
+        fake.answers[CONTENT] = changed
+        found.append(SnowflakeEngine.fingerprint(url))
+        fake.answers[CONTENT] = SnowflakeError("000606", "57P03", "No active warehouse selected.")
+        with pytest.raises(DatabaseError, match="add warehouse="):
+            SnowflakeEngine.fingerprint(url)
+    assert found[0] == found[1] != found[2]
 
 
 @pytest.mark.parametrize(

@@ -4,22 +4,21 @@ values, but queries, schema and verdicts go the whole way through the real conne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assay.model import DatabaseUrl, Limits
-from assay.testing.servers import ServerUnavailable, running
 
 pytest.importorskip("snowflake.connector", reason="the connector is not installed: pip install 'assay[snowflake]'")
 
 from assay.engines.snowflake.engine import SnowflakeEngine
 from assay.engines.snowflake.url import connection_arguments
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("snowflake")]
 
 _SETUP = """
 CREATE OR REPLACE TABLE sales (id NUMBER(10,0) NOT NULL, region VARCHAR, amount NUMBER(12,2), day DATE);
@@ -34,18 +33,14 @@ CREATE OR REPLACE VIEW big_sales AS SELECT id, amount FROM sales WHERE amount > 
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[DatabaseUrl]:
-    try:
-        with running("snowflake") as server:
-            found = DatabaseUrl.parse(server.url)
-            from snowflake import connector
+def url(snowflake_emulator: Any) -> DatabaseUrl:
+    from snowflake import connector
 
-            with connector.connect(**connection_arguments(found)) as connection:
-                for statement in _SETUP.split(";"):
-                    connection.cursor().execute(statement)
-            yield found
-    except ServerUnavailable as error:
-        pytest.skip(str(error))
+    found = DatabaseUrl.parse(snowflake_emulator.url.replace("/TEST/", "/SALES/"))
+    with connector.connect(**connection_arguments(found)) as connection:
+        for statement in _SETUP.split(";"):
+            connection.cursor().execute(statement)
+    return found
 
 
 # Of each query its rows, derived by hand.

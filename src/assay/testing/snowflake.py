@@ -88,7 +88,8 @@ class SnowflakeFake(Emulator):
         """Those of the last login."""
         self.canceled: list[str] = []
         """The texts of the queries that the client cancelled."""
-        self._answers = {"SELECT 1": ONE, **(answers or {})}
+        self.answers: dict[str, SnowflakeAnswer | SnowflakeError] = {"SELECT 1": ONE, **(answers or {})}
+        """What each text gets, from the next request on."""
         self._endless = frozenset(endless)
         self._troubles = [[trouble, trouble.times] for trouble in troubles]
         self._state = Lock()
@@ -161,7 +162,8 @@ class SnowflakeFake(Emulator):
                 self._running[query_id] = _Running(text=text, until=time.monotonic() + limit)
                 self._by_request[request_id] = query_id
             return self._poll(query_id)
-        answer = self._answers.get(text)
+        # The connector sends a text without the blanks around it.
+        answer = next((answer for asked, answer in self.answers.items() if asked.strip() == text), None)
         if answer is None:
             what = "SQL compilation error:\nObject 'NOPE' does not exist or not authorized."
             return _refusal(SnowflakeError("002003", "42S02", what), query_id)

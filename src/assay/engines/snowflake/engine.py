@@ -5,17 +5,23 @@ from __future__ import annotations
 import logging
 import math
 import re
+from hashlib import blake2b
 from typing import Any, ClassVar
 
+from assay.engines.samples import rows_of
 from assay.engines.snowflake import errors, values
 from assay.engines.snowflake.schema import read_schema
 from assay.engines.snowflake.url import FORM, connection_arguments, secrets_of
-from assay.engines.warehouse.base import Answer, Problem, Warehouse
+from assay.engines.warehouse.base import CHECK_TIMEOUT_S, Answer, Problem, Warehouse
 from assay.errors import DatabaseError, InputError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits, Row
 
 QUERY_TAG = "assay"
 _LOGIN_S = 60
+CONTENT = """
+SELECT table_schema, table_name, row_count, bytes, last_altered FROM information_schema.tables
+WHERE table_schema <> 'INFORMATION_SCHEMA' ORDER BY table_schema, table_name
+"""
 _NETWORK_MARGIN_S = 10
 """How long after the time limit an answer that does not come is given up."""
 
@@ -57,6 +63,20 @@ class SnowflakeEngine(Warehouse):
     def version(cls) -> str:
         """The connector's version."""
         return f"snowflake-connector-python {_connector_version()}"
+
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        """A hash of the rows, bytes and last change of each of the database's tables.
+
+        Snowflake may also set the last change for its own work on a table: then the content counts as changed. Raises
+        DatabaseError where the tables cannot be listed.
+        """
+        engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S))
+        try:
+            tables = rows_of(engine, CONTENT)
+        finally:
+            engine.close()
+        return blake2b(repr((super().fingerprint(url), tables)).encode(), digest_size=12).hexdigest()
 
     @classmethod
     def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:
