@@ -194,6 +194,11 @@ SNOWFLAKE_GAPS = {
         why="the emulator's NULL beside other timestamps is 1970-01-01",
         shows="datetime(1970, 1, 1, 0, 0)",
     ),
+    "content_has_a_fingerprint": Gap(
+        whose="never",
+        why="the emulator's tables have no bytes, and were all last changed in 1970",
+        shows="the content has changed, and its fingerprint has not",
+    ),
 }
 _NOT_ON_EMULATORS = {"what_takes_too_long_is_ended", "rows_are_capped", "bytes_are_capped"}
 """An emulator neither cancels nor streams. What the engine does where the service does both, fakes show."""
