@@ -287,6 +287,13 @@ def test_the_content_is_told_by_the_rows_and_bytes_of_all_tables() -> None:
     assert found[0] == found[1] != found[2]
 
 
+def test_a_role_whose_rights_cannot_be_asked_does_not_pass_for_a_reader() -> None:
+    with SnowflakeFake() as fake:
+        assert SnowflakeEngine.warnings(DatabaseUrl.parse(fake.url)) == (
+            "what the role may do cannot be asked: use a role that may only read",
+        )
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [

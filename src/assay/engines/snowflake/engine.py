@@ -81,17 +81,15 @@ class SnowflakeEngine(Warehouse):
     @classmethod
     def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:
         """What the role may do beyond reading, each a sentence. Raises DatabaseError where the role cannot be asked."""
-        engine = cls.open(url, Limits(timeout_s=30.0, max_rows=10_000))
+        engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S, max_rows=10_000))
         try:
             role = engine._run("SELECT CURRENT_ROLE()", check=False)
             name = role.result.rows[0][0] if role.result is not None and role.result.rows else None
-            if not name:
-                return ()
             granted = engine._run(f"SHOW GRANTS TO ROLE {_in_quotes(str(name))}", check=False)
         finally:
             engine.close()
-        if granted.result is None:
-            return ()
+        if not name or granted.result is None:
+            return ("what the role may do cannot be asked: use a role that may only read",)
         return _beyond_reading(str(name), granted.result.columns, tuple(granted.result.rows))
 
     @classmethod
@@ -193,7 +191,7 @@ def _beyond_reading(role: str, columns: tuple[str, ...], rows: tuple[Row, ...]) 
     """One sentence for all privileges of a role that do more than read."""
     places = {name.lower(): place for place, name in enumerate(columns)}
     if not {"privilege", "granted_on", "name"} <= places.keys():
-        return ()
+        return (f"what the role {role} may do is not told: use a role that may only read",)
     found = {
         f"{row[places['privilege']]} on {str(row[places['granted_on']]).lower()} {row[places['name']]}"
         for row in rows
