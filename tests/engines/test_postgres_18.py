@@ -99,7 +99,7 @@ def test_harmless_volatile_functions_are_called(engine: PostgresEngine, expressi
         "SELECT pg_ls_summariesdir()",
         "UPDATE price SET net = 1 RETURNING old.net, new.net",
         "WITH changed AS (UPDATE price SET net = 1 RETURNING old.net, new.net) SELECT * FROM changed",
-        "WITH gone AS (MERGE INTO price USING (SELECT 1) x ON true WHEN MATCHED THEN DELETE RETURNING old.*) TABLE gone",
+        "WITH m AS (MERGE INTO price USING (SELECT 1) x ON true WHEN MATCHED THEN DELETE RETURNING old.*) TABLE m",
         "COPY price TO PROGRAM 'cat'",
     ],
 )

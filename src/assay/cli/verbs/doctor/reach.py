@@ -43,7 +43,6 @@ def reach(text: str, *, timeout_s: float, secrets: tuple[str, ...]) -> Reached:
         engine_class.check(url)
         tell = getattr(engine_class, "warnings", None)
         rights = tuple(sentence.removeprefix(f"{url}: ") for sentence in tell(url)) if tell is not None else ()
-        grants = getattr(engine_class, "reader_grants", None)
         with closing(engine_class.open(url, limits)) as engine:
             found = Reached(
                 url=shown,
@@ -53,7 +52,7 @@ def reach(text: str, *, timeout_s: float, secrets: tuple[str, ...]) -> Reached:
                 server=f"{_FILES[url.scheme]} {engine_class.version()}" if url.scheme in _FILES else _server(engine),
                 rights=rights,
                 rights_known=tell is not None,
-                reader_grants=grants(url) if rights and grants is not None else (),
+                grants=grants(url) if (grants := getattr(engine_class, "reader_grants", None)) is not None else (),
             )
             return replace(found, tables=_tables(engine), outside=_outside(engine))
     except AssayError as error:
