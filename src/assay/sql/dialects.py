@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+SPARK = frozenset({"spark", "databricks"})
+DECLARED_KEYS = frozenset({"snowflake", "bigquery", "clickhouse", "redshift", *SPARK})
+"""Dialects of engines in which rows may break a declared key or reference: nothing follows from these."""
+
 
 def is_dialect(name: str) -> bool:
     """Whether the parser knows a dialect by that name."""
