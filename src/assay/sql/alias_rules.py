@@ -41,6 +41,9 @@ def takes_alias_first(column: exp.Column, select: Select, dialect: str) -> bool:
     """Whether a name means the output of that alias, even if there is a column of that name."""
     from sqlglot import exp
 
+    if dialect == "clickhouse":
+        output = select.output_called(column.name)
+        return output is not None and not _is_within(column, output)
     node: exp.Expr = column
     above, is_whole = column.parent, True
     while above is not None and not isinstance(above, exp.Query):
@@ -57,3 +60,9 @@ def takes_alias_first(column: exp.Column, select: Select, dialect: str) -> bool:
         keys = () if group is None else group.expressions
         return not any(isinstance(key, exp.Column) and key.name.lower() == column.name.lower() for key in keys)
     return False
+
+
+def _is_within(node: exp.Expr | None, outer: exp.Expr) -> bool:
+    while node is not None and node is not outer:
+        node = node.parent
+    return node is outer
