@@ -227,7 +227,7 @@ class MariadbArena(Arena):
 class ClickhouseArena(Arena):
     """A user who may do everything: the worst case."""
 
-    probe = "SELECT count(), sum(a), '{name}', currentDatabase(), getSetting('max_execution_time') FROM t"
+    probe = "SELECT count(), sum(a), '{name}', currentDatabase(), currentUser() FROM t"
 
     def __init__(self, server: Any, folder: Path) -> None:
         import clickhouse_connect
