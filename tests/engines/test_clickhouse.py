@@ -397,6 +397,23 @@ def test_generated_values_come_back_exactly(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ';' AS a; -- done",
+        "SELECT ';' AS a -- done;",
+        "SELECT ';' AS a /* ; */ ;  /* x */",
+        "SELECT ';' AS a # x",
+        "SELECT ';' AS a WHERE 0; -- x",
+    ],
+)
+def test_comments_and_a_last_semicolon_end_a_query(engine: ClickhouseEngine, text: str) -> None:
+    execution = engine.execute(text)
+    assert execution.columns == ("a",)
+    assert rows(execution) == ([] if "WHERE" in text else [(";",)])
+
+
+@pytest.mark.slow
 def test_aggregate_states_are_not_values(engine: ClickhouseEngine) -> None:
     status, kind, message = failure(engine.execute("SELECT sumState(number) FROM numbers(3)"))
     assert (status, kind) == ("error", "error")

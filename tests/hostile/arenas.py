@@ -13,6 +13,7 @@ from contextlib import ExitStack, closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+import clickhouse_statements
 import duckdb
 import mariadb_statements
 import postgres_statements
@@ -36,6 +37,7 @@ ENGINES = {
     "duckdb": "assay.engines.duckdb.engine:DuckdbEngine",
     "postgresql": "assay.engines.postgres.engine:PostgresEngine",
     "mysql": "assay.engines.mysql.engine:MysqlEngine",
+    "clickhouse": "assay.engines.clickhouse.engine:ClickhouseEngine",
 }
 
 
@@ -220,6 +222,48 @@ class MariadbArena(Arena):
         with suppress(pymysql.err.Error):  # a server that ends now takes its databases along
             self.ask(f"DROP DATABASE {self.name}")
             self.boss.close()
+
+
+class ClickhouseArena(Arena):
+    """A user who may do everything: the worst case."""
+
+    probe = "SELECT count(), sum(a), '{name}', currentDatabase(), currentUser() FROM t"
+
+    def __init__(self, server: Any, folder: Path) -> None:
+        import clickhouse_connect
+
+        self.server_folder = server.folder
+        self.name = f"assay_{secrets.token_hex(4)}"
+        self.boss = clickhouse_connect.get_client(host="127.0.0.1", port=server.port, autogenerate_session_id=False)
+        self.boss.command(f"CREATE DATABASE {self.name}")
+        self.boss.database = self.name
+        for statement in clickhouse_statements.SCHEMA:
+            self.boss.command(statement)
+        super().__init__(f"clickhouse://writer:writer@127.0.0.1:{server.port}/{self.name}", folder)
+
+    def snapshot(self) -> dict[str, str]:
+        found = super().snapshot() | _evil(self.folder, self.server_folder)
+        for query in (
+            "SELECT name FROM system.databases ORDER BY name",
+            "SELECT database, name, create_table_query FROM system.tables WHERE database <> 'system' ORDER BY ALL",
+            "SELECT count(), sum(cityHash64(*)) FROM t",
+            "SELECT count(), sum(cityHash64(*)) FROM big",
+            "SELECT name, create_query FROM system.functions WHERE origin <> 'System' ORDER BY name",
+            "SELECT table, is_done FROM system.mutations WHERE database = currentDatabase()",
+            "SELECT name FROM system.named_collections",
+            "SHOW GRANTS",
+        ):
+            found[query] = str(self.boss.query(query).result_rows)
+        return found
+
+    def at_work(self) -> int:
+        query = "SELECT count() FROM system.processes WHERE Settings['log_comment'] = 'assay'"
+        return int(self.boss.query(query).result_rows[0][0])
+
+    def close(self) -> None:
+        super().close()
+        self.boss.command(f"DROP DATABASE {self.name}")
+        self.boss.close()
 
 
 def wait_until_idle(arena: Arena, seconds: float = 300.0) -> bool:

@@ -44,6 +44,11 @@ def mariadb_arena(mariadb: Any, tmp_path_factory: pytest.TempPathFactory) -> Ite
     yield from _used(lambda arenas: arenas.MariadbArena(mariadb, tmp_path_factory.mktemp("mariadb")))
 
 
+@pytest.fixture(scope="session")
+def clickhouse_arena(clickhouse: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    yield from _used(lambda arenas: arenas.ClickhouseArena(clickhouse, tmp_path_factory.mktemp("clickhouse")))
+
+
 def _used(make: Callable[[Any], Any]) -> Iterator[Any]:
     import arenas
 

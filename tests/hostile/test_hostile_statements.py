@@ -18,6 +18,7 @@ from arenas import (
     processes_of,
     wait_until_idle,
 )
+from clickhouse_statements import CLICKHOUSE
 from duckdb_statements import DUCKDB
 from mariadb_statements import MARIADB
 from postgres_statements import GAPS, POSTGRES
@@ -25,9 +26,15 @@ from sqlite_statements import SQLITE
 
 from assay.model import Execution
 
-STATEMENTS = {"sqlite": SQLITE, "duckdb": DUCKDB, "postgresql": POSTGRES, "mariadb": MARIADB}
+STATEMENTS = {"sqlite": SQLITE, "duckdb": DUCKDB, "postgresql": POSTGRES, "mariadb": MARIADB, "clickhouse": CLICKHOUSE}
 # One process each: their database, and their server, is made once.
-GROUPS = {"sqlite": "hostile sqlite", "duckdb": "hostile duckdb", "postgresql": "postgres", "mariadb": "mariadb"}
+GROUPS = {
+    "sqlite": "hostile sqlite",
+    "duckdb": "hostile duckdb",
+    "postgresql": "postgres",
+    "mariadb": "mariadb",
+    "clickhouse": "clickhouse",
+}
 pytestmark = pytest.mark.slow
 
 

@@ -44,7 +44,7 @@ def test_a_server_answers_while_it_is_wanted_and_leaves_nothing_behind() -> None
         assert server.url == f"http://127.0.0.1:{server.port}/"
         assert server.example == f"curl {server.url}"
         assert accepts(server.port)
-        folder = server._folder
+        folder = server.folder
         assert folder.is_dir()
     assert not accepts(server.port)
     assert not folder.exists()
@@ -55,7 +55,7 @@ def test_a_server_ends_with_the_process_that_started_it() -> None:
     text = (
         "import sys, time; from pathlib import Path; import test_servers as t;"
         "s = t.RunningServer(t.PLAIN, t.PYTHON, port=0); s.wait();"
-        "print(s.port, s._folder, s._supervisor.pid, flush=True); time.sleep(600)"
+        "print(s.port, s.folder, s._supervisor.pid, flush=True); time.sleep(600)"
     )
     variables = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
     starter = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, env=variables)
@@ -74,7 +74,7 @@ def test_a_server_that_ends_at_once_says_its_last_words() -> None:
     with RunningServer(kind, PYTHON, port=0) as server:
         with pytest.raises(ServerUnavailable, match="Files: the server ended: no disk"):
             server.wait()
-        assert not server._folder.exists()
+        assert not server.folder.exists()
 
 
 def test_a_server_that_does_not_answer_is_given_up() -> None:

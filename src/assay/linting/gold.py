@@ -13,6 +13,7 @@ from assay.linting.column_probes import column_probe, pairs_probe, value_probe
 from assay.model import Case, DatabaseUrl, Execution, Limits
 from assay.model.witness import Refutation
 from assay.ports import QueryExecutor
+from assay.sql.dialects import DECLARED_KEYS
 from assay.sql.query import Query, Span, Unreadable, read_query
 from assay.sql.schema import SchemaNames
 from assay.sql.select import StoredColumn
@@ -143,7 +144,7 @@ class GoldDatabase:
         """Whether no two rows share a value of the column: it is the key, or its values say so."""
         if column is None or self.names is None:
             return False
-        if self.names.is_key(column.table, column.column):
+        if self.dialect not in DECLARED_KEYS and self.names.is_key(column.table, column.column):
             return True
         values = self.values(column)
         return values is not None and values.unique

@@ -39,6 +39,9 @@ def alias_seen(select: Select, column: exp.Column, dialect: str) -> exp.Expr | N
 
 def takes_alias_first(column: exp.Column, select: Select, dialect: str) -> bool:
     """Whether a name means the output of that alias, even if there is a column of that name."""
+    if dialect == "clickhouse":
+        output = select.output_called(column.name)
+        return output is not None and not _is_within(column, output)
     node: exp.Expr = column
     above, is_whole = column.parent, True
     while above is not None and not isinstance(above, exp.Query):
@@ -55,3 +58,9 @@ def takes_alias_first(column: exp.Column, select: Select, dialect: str) -> bool:
         keys = () if group is None else group.expressions
         return not any(isinstance(key, exp.Column) and key.name.lower() == column.name.lower() for key in keys)
     return False
+
+
+def _is_within(node: exp.Expr | None, outer: exp.Expr) -> bool:
+    while node is not None and node is not outer:
+        node = node.parent
+    return node is outer

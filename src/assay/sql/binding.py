@@ -95,6 +95,8 @@ def _rules_of_types(dialect: str) -> dict[Any, Any]:
     truths = (exp.Boolean, exp.Connector, exp.Not, exp.Predicate)
     rules.update({kind: {"returns": exp.DataType.Type.INT} for kind in rules if issubclass(kind, truths)})
     rules.pop(exp.Extract, None)  # may have a fraction, as PostgreSQL's seconds
+    if dialect == "snowflake":
+        rules.pop(exp.Div, None)  # an exact number there
     if dialect == "tsql":
         rules[exp.Avg] = rules[exp.Max]  # of whole numbers, a whole number
     return rules

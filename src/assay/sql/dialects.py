@@ -1,8 +1,12 @@
-"""The names of the SQL dialects that can be read."""
+"""The SQL dialects that can be read, and how the parser refuses a text."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
+
+SPARK = frozenset({"spark", "databricks"})
+DECLARED_KEYS = frozenset({"snowflake", "bigquery", "clickhouse", "redshift", *SPARK})
+"""Dialects of engines in which rows may break a declared key or reference: nothing follows from these."""
 
 
 def is_dialect(name: str) -> bool:
@@ -17,3 +21,12 @@ def closest_dialect(name: str) -> str | None:
     from sqlglot.dialects import DIALECTS
 
     return next(iter(get_close_matches(name.lower(), [one.lower() for one in DIALECTS], n=1)), None)
+
+
+def parser_errors() -> tuple[type[Exception], ...]:
+    """What sqlglot raises for a text that it cannot parse: its own errors, and Python's where one of its parsers meets
+    what it does not expect.
+    """
+    from sqlglot.errors import SqlglotError
+
+    return (SqlglotError, RecursionError, ValueError, AttributeError, TypeError, LookupError)

@@ -37,9 +37,12 @@ def has_aggregate(node: exp.Expr) -> bool:
 
 
 def limit_of(query: exp.Expr) -> int | None:
-    """The number in a query's LIMIT, if that is a plain number."""
+    """The number in a query's LIMIT, if that is a plain number and the rows of the whole result are meant."""
     limit = query.args.get("limit")
-    number = limit.expression if isinstance(limit, exp.Limit) else None
+    # LIMIT 2 BY x and LIMIT 2 WITH TIES may give more rows.
+    if not isinstance(limit, exp.Limit) or limit.expressions or limit.args.get("limit_options"):
+        return None
+    number = limit.expression
     return int(number.name) if number is not None and number.is_int else None
 
 

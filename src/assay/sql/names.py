@@ -23,10 +23,17 @@ _SYSTEM_COLUMNS: Mapping[str, frozenset[str]] = {
     "sqlite": frozenset({"rowid", "oid", "_rowid_"}),
     "duckdb": frozenset({"rowid"}),
     "postgres": frozenset({"ctid", "tableoid", "xmin", "xmax", "cmin", "cmax"}),
+    "snowflake": frozenset({"metadata$action", "metadata$isupdate", "metadata$row_id"}),
+    "bigquery": frozenset({"_partitiontime", "_partitiondate", "_table_suffix", "_file_name"}),
+    "spark": frozenset({"_metadata"}),
+    "databricks": frozenset({"_metadata"}),
+    "clickhouse": frozenset({"_part", "_part_index", "_part_offset", "_partition_id", "_table", "_database"}),
 }
 """By dialect: names of columns that every stored table has, and no schema lists."""
-_NAMES_ROWS = frozenset({"postgres", "duckdb"})
+_NAMES_ROWS = frozenset({"postgres", "duckdb", "bigquery"})
 """Dialects in which a table's alias that is no column stands for its whole row, as in ``row_to_json(t)``."""
+_NAMES_FIELDS = frozenset({"bigquery", "spark", "databricks", "clickhouse"})
+"""Dialects in which ``x.y`` may be the field y of a column x."""
 _OWN_SCHEMA = {"sqlite": "main"}
 """By dialect: the only schema that a database has. Elsewhere the default one may have any name."""
 _NEVER_OWN = frozenset({"temp", "pg_temp", "information_schema", "pg_catalog"})
@@ -111,6 +118,8 @@ class QueryNames:
     def source_at(self, entry: exp.Expr, *, default: str) -> Source:
         """What an entry of FROM reads; ``default`` is its alias if it has none."""
         alias, cte = (entry.alias_or_name or default).lower(), None
+        if pivots := entry.args.get("pivots"):  # which have other columns, and an alias of their own
+            return Source(alias=(pivots[-1].alias or alias).lower(), table=None, node=entry, is_known=False)
         inner = entry.this if isinstance(entry, exp.Subquery | exp.Lateral) else None
         names = entry.alias_column_names if isinstance(entry, exp.Subquery | exp.Table | exp.Lateral) else []
         if isinstance(entry, exp.Table) and isinstance(entry.this, exp.Identifier):
@@ -176,6 +185,8 @@ class QueryNames:
         In each, the columns of its sources come first, then the aliases of its outputs where its clause sees these.
         """
         name, qualifier = column.name.lower(), column.table.lower()
+        if not qualifier and name in self._values:
+            return Meaning(select=self.select_of(column), output=self._values[name])
         operation = _operation_ordered_by(column)
         if operation is not None:
             return self._output_of(operation, name)
@@ -218,6 +229,13 @@ class QueryNames:
         only = next(iter(own.sources.values())) if len(own.sources) == 1 else None
         return UNKNOWN if is_known or only is None or only.is_known else Meaning(select=own, source=only)
 
+    @cached_property
+    def _values(self) -> dict[str, exp.Expr]:
+        """What ClickHouse's ``WITH 5 AS five`` calls a value, by its name in small letters."""
+        from sqlglot import exp
+
+        return {cte.alias.lower(): cte.this for cte in self.all_of(exp.CTE) if cte.args.get("scalar")}
+
     def _is_text(self, column: exp.Column, *, is_known: bool) -> bool:
         if self.dialect not in _TEXT_IN_DOUBLE_QUOTES or not column.this.args.get("quoted"):
             return False
@@ -257,6 +275,11 @@ class QueryNames:
                 return Meaning(select=select, output=output.unalias())
         for star in (one for one in source.inner.selects if one.is_star):
             of = star.table.lower() if isinstance(star, exp.Column) else None
+            changed = _star_means(star, select, name)
+            if changed is UNKNOWN:
+                continue
+            if changed is not None:
+                return changed
             for alias, behind in select.sources.items():
                 if of in (None, alias) and behind.inner is not source.inner and self._has(behind, name):
                     return Meaning(select=select, source=behind)
@@ -302,7 +325,11 @@ class QueryNames:
                 continue
             qualifier = output.table.lower() if isinstance(output, exp.Column) else None
             star = output.this if isinstance(output, exp.Column) else output
-            left_out = {name.name.lower() for name in star.args.get("except_") or ()}
+            if star.args.get("ilike"):
+                continue
+            left_out = {
+                name.alias_or_name.lower() for part in ("except_", "replace") for name in star.args.get(part) or ()
+            }
             for alias, source in select.sources.items():
                 table = None if source.table is None or self.names is None else self.names.table(source.table)
                 if table is not None and source.table is not None and qualifier in (None, alias):
@@ -356,9 +383,29 @@ class QueryNames:
         """Columns that no table of the schema has, of those whose every possible source is known."""
         return tuple(node for node in self.columns if self.names is not None and self._is_unresolved(node))
 
+    def _may_be_field(self, column: exp.Column) -> bool:
+        """Whether a name with a dot may be a field of a column, of a structure or of JSON."""
+        from sqlglot import exp
+
+        if self.dialect not in _NAMES_FIELDS or not column.table:
+            return False
+        first, second = (part.name.lower() for part in column.parts[:2])
+        if any(call.name.lower() == first for call in self.all_of(exp.Anonymous)):  # the start of Spark's window()
+            return True
+        select = self.select_of(column)
+        while select is not None:
+            for alias, source in select.sources.items():
+                is_own = alias == first and len(column.parts) > 2 and self._has(source, second)
+                if is_own or not source.is_known or self._has(source, first):
+                    return True
+            select = select.outer
+        return False
+
     def _is_unresolved(self, column: exp.Column) -> bool:
         meaning = self.meaning(column)
         source = meaning.source
+        if meaning.output is None and self._may_be_field(column):
+            return False
         if meaning is UNKNOWN:
             select = self.select_of(column)
             while select is not None:
@@ -369,6 +416,19 @@ class QueryNames:
         if meaning.is_row:
             return False
         return source is not None and source.is_known and not self._has(source, column.name.lower())
+
+
+def _star_means(star: exp.Expr, select: Select, name: str) -> Meaning | None:
+    """What a star's EXCEPT, REPLACE, RENAME or ILIKE makes of a name in small letters; None: they leave it alone."""
+    args = (star.this if star.key == "column" else star).args
+    for replaced in args.get("replace") or ():
+        if replaced.alias.lower() == name:
+            return Meaning(select=select, output=replaced.unalias())
+    renamed = args.get("rename") or ()
+    if args.get("ilike") or any(one.alias.lower() == name for one in renamed):
+        return Meaning(select=select)
+    left_out = [*(args.get("except_") or ()), *(one.this for one in renamed)]
+    return UNKNOWN if any(one.name.lower() == name for one in left_out) else None
 
 
 def _value_names(values: exp.Values, dialect: str) -> list[str]:

@@ -190,6 +190,8 @@ def read_tree(tree: exp.Query, text: str, dialect: str, names: SchemaNames | Non
     from sqlglot.errors import SqlglotError
 
     nodes = nodes_of(tree)
+    if dialect == "clickhouse" and any(node.key in ("columns", "apply") for node in nodes):
+        return Unreadable("selects columns that only the database knows, by COLUMNS or APPLY")
     if (reason := too_large(nodes, MOST_NODES)) is not None:
         return Unreadable(reason)
     try:

@@ -126,7 +126,9 @@ class Select:
 
     @cached_property
     def is_known(self) -> bool:
-        """Whether the columns of every source are known."""
+        """Whether the columns of every source are known, and no clause adds others."""
+        if any(self.node.args.get(part) for part in ("match", "connect")):
+            return False
         return all(source.is_known for source in self.sources.values())
 
     def output_called(self, name: str, *, by_column: bool = False) -> exp.Expr | None:
@@ -327,10 +329,20 @@ class Select:
         return self.node.args.get("distinct") is not None
 
     @cached_property
+    def has_more_rows(self) -> bool:
+        """Whether a selected function, such as Spark's explode, makes several rows of one."""
+        from sqlglot import exp
+
+        kinds = (exp.Explode, exp.Posexplode, exp.Inline, exp.Stack, exp.Unnest, exp.ExplodingGenerateSeries)
+        return any(isinstance(node, kinds) for node in self.nodes("output"))
+
+    @cached_property
     def is_single_row(self) -> bool:
         """Whether it surely gives at most one row."""
         if self.limit == 1:
             return True
+        if self.has_more_rows:
+            return False
         return not self.node.args.get("group") and (not self.sources or any(map(has_aggregate, self.outputs)))
 
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from assay.sql.dialects import SPARK, parser_errors
 from assay.sql.outline import plain_words, read_outline
 from assay.sql.spelling import as_engine_means, as_engine_reads
 
@@ -59,6 +61,15 @@ _LUCK = (
     "time()",
     "julianday()",
     "unixepoch()",
+    "uniform",
+    "normal(",
+    "zipf",
+    "shuffle",
+    "yesterday",
+    "utc_",
+    "monotonically_increasing_id",
+    "spark_partition_id",
+    "rownumberin",
 )
 """Every query that asks for chance or the clock contains one of these: searching for them saves parsing."""
 
@@ -93,10 +104,24 @@ _LUCKY_FUNCTIONS = frozenset(
         "current_timestamp",
         "statement_timestamp",
         "transaction_timestamp",
+        "systimestamp",
+        "currenttimestampltz",
+        "utcdate",
+        "utctime",
+        "utctimestamp",
+        "now64",
+        "nowinblock",
+        "yesterday",
     }
 )
 _CHANCE_FUNCTIONS = frozenset(
     {"random", "rand", "randomblob", "newid", "uuid", "generateuuid", "gen_random_uuid", "uuid_generate_v4"}
+    | {"randn", "randstr", "uniform", "normal", "zipf", "shuffle", "arrayshuffle", "arraypartialshuffle"}
+    | {"rand32", "rand64", "randcanonical", "randuniform", "randnormal", "randlognormal", "randbinomial", "randpoisson"}
+    | {"randexponential", "randbernoulli", "randstudentt", "randchisquared", "randfisherf", "randnegativebinomial"}
+    | {"randomstring", "randomfixedstring", "randomprintableascii", "randomstringutf8", "arrayrandomsample"}
+    | {"generateuuidv4", "generateuuidv7", "generatesnowflakeid", "monotonically_increasing_id", "spark_partition_id"}
+    | {"rownumberinblock", "rownumberinallblocks"}
 )
 """Functions that give another value for every row. The clock stands still while a query runs."""
 _CLOCK_FUNCTIONS = frozenset({"date", "time", "datetime", "julianday", "unixepoch"})
@@ -202,7 +227,7 @@ def is_nondeterministic(query: str, dialect: str) -> bool:
     if not _has_any(lowered, _LUCK) or (not _CLOCK.search(lowered) and read_outline(query) is not None):
         return False
     parsed = parse_query(query, dialect)
-    return parsed is not None and _is_nondeterministic(parsed.tree)
+    return parsed is not None and _is_nondeterministic(parsed.tree, dialect)
 
 
 class ParsedQuery(Struct, frozen=True):
@@ -224,23 +249,19 @@ def parse_with_signs(query: str, dialect: str) -> ParsedQuery | None:
 
 
 def _parsed(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQuery | None:
-    from sqlglot.errors import SqlglotError
-
     try:
         return _one_query(query, dialect, keeps_signs=keeps_signs)
-    except (SqlglotError, RecursionError, ValueError):
+    except parser_errors():
         return None
 
 
 def is_nested_too_deeply(query: str, dialect: str) -> bool:
     """Whether a text cannot be parsed because of its depth alone. Some engines execute what is too deep for sqlglot."""
-    from sqlglot.errors import SqlglotError
-
     try:
         _one_query(query, dialect)
     except RecursionError:
         return True
-    except (SqlglotError, ValueError):
+    except parser_errors():
         return False
     return False
 
@@ -251,12 +272,23 @@ def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> Parsed
     speaks = _dialect(dialect)
     text = as_engine_reads(query, dialect)
     tokens = speaks.tokenize(text)
+    if dialect in SPARK:
+        _call_windows(tokens)
     parser = _keeping_signs(speaks.parser_class)(dialect=speaks) if keeps_signs else speaks.parser()
     trees = [tree for tree in parser.parse(tokens, text) if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         return None
     tree = as_engine_means(trees[0], text, dialect)
     return None if tree is None else ParsedQuery(tree, tokens)
+
+
+def _call_windows(tokens: Sequence[Token]) -> None:
+    """Let window(ts, '1 hour') be a function, as Spark does. To sqlglot, the clause WINDOW begins with that word."""
+    from sqlglot import TokenType
+
+    for token, following in pairwise(tokens):
+        if token.token_type is TokenType.WINDOW and following.token_type is TokenType.L_PAREN:
+            token.token_type = TokenType.VAR
 
 
 @lru_cache(maxsize=8)
@@ -296,7 +328,8 @@ def cutting(tree: exp.Query) -> list[exp.Query]:
 
     found: list[exp.Query] = []
     while True:
-        if tree.args.get("limit") or tree.args.get("offset"):
+        limit = tree.args.get("limit")
+        if (limit is not None and not limit.expressions) or tree.args.get("offset"):  # not ClickHouse's LIMIT 2 BY x
             found.append(tree)
         if not isinstance(tree, exp.Subquery) or tree.args.get("order"):
             return found
@@ -306,7 +339,8 @@ def cutting(tree: exp.Query) -> list[exp.Query]:
 
 def _most_rows(cuts: Sequence[exp.Query]) -> int | None:
     limits = [part.args["limit"] for part in cuts if part.args.get("limit")]
-    plain = [limit.expression for limit in limits if limit.key == "limit" and limit.expression is not None]
+    counted = [limit for limit in limits if limit.key == "limit" and not limit.args.get("limit_options")]
+    plain = [limit.expression for limit in counted if limit.expression is not None]
     numbers = [int(value.name) for value in plain if value.is_int]
     return min(numbers) if numbers and len(numbers) == len(limits) else None
 
@@ -358,15 +392,15 @@ def _function_name(node: exp.Func) -> str:
     return node.name.lower() if isinstance(node, exp.Anonymous) else node.key
 
 
-def _is_nondeterministic(tree: exp.Expr) -> bool:
+def _is_nondeterministic(tree: exp.Expr, dialect: str = "") -> bool:
     from sqlglot import exp
 
     for node in tree.walk():
-        if isinstance(node, exp.TableSample):
+        if isinstance(node, exp.TableSample) and dialect != "clickhouse":  # which takes the same rows each time
             return True
         if isinstance(node, exp.Func):
             name = _function_name(node)
-            if name in _LUCKY_FUNCTIONS:
+            if name in _LUCKY_FUNCTIONS or name in _CHANCE_FUNCTIONS:
                 return True
             if _reads_clock(node, name):
                 return True

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from assay.sql.nodes import exp
 
+_KINDS = frozenset({"SEMI", "ANTI", "ANY", "ASOF", "ARRAY"})
+
 
 def entries_of(select: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
     """The tables and subqueries of a SELECT's FROM and JOINs, each with its kind of join, parentheses taken away."""
@@ -13,6 +15,9 @@ def entries_of(select: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
     start = select.args.get("from_") or select.args.get("from")
     waiting: list[tuple[exp.Expr, str]] = [] if start is None else [(start.this, "INNER")]
     waiting += [(join.this, _side(join)) for join in select.args.get("joins") or ()]
+    waiting += [
+        (lateral, "LEFT" if lateral.args.get("outer") else "INNER") for lateral in select.args.get("laterals") or ()
+    ]
     while waiting:
         entry, side = waiting.pop(0)
         inside = [(join.this, _side(join)) for join in entry.args.get("joins") or ()]
@@ -31,6 +36,10 @@ def _is_join_in_parentheses(entry: exp.Expr) -> bool:
 
 
 def _side(join: exp.Expr) -> str:
+    """The side of a join; its kind, where that decides which rows and columns there are."""
+    for name in ("kind", "method"):
+        if (kind := str(join.args.get(name) or "").upper()) in _KINDS:
+            return kind
     return str(join.args.get("side") or "INNER").upper()
 
 

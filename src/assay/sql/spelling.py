@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from assay.sql.dialects import SPARK
 from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:
@@ -66,12 +67,56 @@ def as_engine_means(tree: exp.Query, text: str, dialect: str) -> exp.Query | Non
             return None
         if node.key == "in" and dialect == "sqlite":
             _name_table(node)
+        if node.key == "ordered" and dialect == "snowflake":
+            _order_by_all(node)
+        if node.key == "table" and dialect in SPARK:
+            _name_version(node)
+        if node.key == "select" and dialect == "clickhouse":
+            _end_at_sample(node)
     return tree
 
 
 def _put_back(letter: str) -> str:
     code = ord(letter) - _FIRST_STAND_IN
     return chr(code) if 0 <= code < 0x10000 else letter
+
+
+def _name_version(table: exp.Expr) -> None:
+    """Read ``t@v3`` as the third version of t. To sqlglot, ``@v3`` is an alias."""
+    from sqlglot import exp
+
+    alias = table.args.get("alias")
+    if alias is not None and isinstance(alias.this, exp.Parameter):
+        version = exp.Literal.number(alias.this.name.lstrip("vV"))
+        table.set("version", exp.Version(this="VERSION", kind="AS OF", expression=version))
+        table.set("alias", None)
+
+
+def _order_by_all(key: exp.Expr) -> None:
+    """Read Snowflake's ``ORDER BY ALL`` as sqlglot does in other dialects. There, ALL is a column."""
+    from sqlglot import exp
+
+    column = key.this
+    is_bare = isinstance(column, exp.Column) and not column.table and not column.this.args.get("quoted")
+    if is_bare and column.name.upper() == "ALL":
+        key.set("this", exp.var("ALL"))
+
+
+def _end_at_sample(select: exp.Expr) -> None:
+    """Give the clauses of ClickHouse that sqlglot reads as names and rows what they mean: settings are no columns, and
+    in ``SAMPLE 0.1 OFFSET 0.5`` no row is skipped.
+    """
+    from sqlglot import exp
+
+    for setting in select.args.get("settings") or ():
+        if isinstance(setting.this, exp.Column):
+            setting.set("this", exp.var(setting.this.name))
+    offset = select.args.get("offset")
+    if offset is not None and isinstance(offset.expression, exp.Literal) and not offset.expression.is_int:
+        sample = select.find(exp.TableSample)
+        if sample is not None:
+            sample.set("seed", offset.expression)
+            select.set("offset", None)
 
 
 def _name_table(node: exp.Expr) -> None:

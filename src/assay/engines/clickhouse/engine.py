@@ -23,6 +23,7 @@ from assay.engines.clickhouse.values import QUERY_FORMATS, converter, has_zonele
 from assay.engines.warehouse.base import Answer, Problem, Warehouse
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Row
+from assay.sql.comments import without_comments
 
 _OWN_LIMITS = Limits(timeout_s=60.0)
 _AFTER_SERVER_S = 5.0
@@ -132,7 +133,8 @@ class ClickhouseEngine(Warehouse):
         return client
 
     def _submit(self, query: str) -> Answer:
-        text = query.strip().rstrip("; \n\t")
+        # The driver appends a FORMAT clause, which must not stand behind a semicolon.
+        text = (without_comments(query, self.dialect) if ";" in query else query).strip().rstrip("; \n\t")
         stream = self._ask(text)
         names, kinds = stream.source.column_names, [kind.name for kind in stream.source.column_types]
         zones: dict[int, tzinfo] = {}

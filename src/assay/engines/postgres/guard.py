@@ -61,6 +61,8 @@ _ACTS_ON_SERVER = re.compile(
 HARMLESS = (
     "random",
     "random_normal",
+    "array_sample",
+    "array_shuffle",
     "clock_timestamp",
     "timeofday",
     "gen_random_uuid",

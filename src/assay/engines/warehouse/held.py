@@ -1,8 +1,8 @@
-"""Which texts are sent to a warehouse: one statement that only reads, as its parsed form shows.
+"""Which texts are sent to a warehouse: one statement that only reads, and whose every part is known to be harmless.
 
 "It parses as SELECT" is not enough: there are queries that write, bill, wait, run a shell command or read a server's
-files. So known functions are allowed rather than bad ones forbidden. A function or kind of node that is not known is
-refused by its name, and the user may allow that name in the URL: ``?allow=MY_UDF,ML.PREDICT``.
+files. `assay.sql.harmless` says what is known. The rest is refused by its name, and the user may allow that name in the
+URL: ``?allow=MY_UDF,ML.PREDICT``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from msgspec import Struct
 from assay.engines import outcomes
 from assay.model import DatabaseUrl, Execution
 from assay.sql import read_statement
+from assay.sql.harmless.reading import Harm, place_of_fault, tables_of_read
+from assay.sql.statement import statement_kind
 
 
 class TableName(Struct, frozen=True, kw_only=True):
@@ -29,13 +31,33 @@ def allowed_names(url: DatabaseUrl) -> frozenset[str]:
     return frozenset(name.strip().lower() for listed in given for name in listed.split(",") if name.strip())
 
 
-def read(query: str, dialect: str, *, allowed: frozenset[str]) -> Execution | tuple[TableName, ...]:  # noqa: ARG001
+def read(query: str, dialect: str, *, allowed: frozenset[str]) -> Execution | tuple[TableName, ...]:
     """The tables that a harmless query reads; for any other text why it is not sent. Never raises."""
-    reading = read_statement(query, dialect)
-    return outcomes.unless_query(query, reading.does, reading.detail) or ()
+    tables = tables_of_read(query, dialect, allowed=allowed)
+    if tables is None:
+        return _not_one_read(query, dialect)
+    if isinstance(tables, Harm):
+        return outcomes.failed(query, "refused", "writes" if tables.writes else "refused", f"refused: {tables.reason}")
+    return tuple(TableName(parts=parts) for parts in tables)
 
 
 def unknown_table(query: str, table: TableName) -> Execution:
     """The query names a table that the catalogue does not hold."""
     message = f"there is no table {'.'.join(table.parts)}"
     return outcomes.failed(query, "error", "error", message)
+
+
+def _not_one_read(query: str, dialect: str) -> Execution:
+    """Why a text that is not one SELECT, set operation or VALUES is not sent."""
+    reading = read_statement(query, dialect)
+    does = reading.does
+    if does == "prose" and statement_kind(query, dialect) == "write":  # Spark's FROM t INSERT INTO u
+        does = "write"
+    refused = outcomes.unless_query(query, does, reading.detail)
+    if refused is not None:
+        return refused
+    message = (
+        "refused: what it does is unknown, as it cannot be read as one query of the dialect "
+        f"{dialect}{place_of_fault(query, dialect)}"
+    )
+    return outcomes.failed(query, "refused", "refused", message)

@@ -25,6 +25,7 @@ from assay.sql.algebra.model import (
     Term,
 )
 from assay.sql.algebra.parts import choices
+from assay.sql.dialects import DECLARED_KEYS
 from assay.sql.schema import type_family
 from assay.sql.schema.create_table import table_clauses
 
@@ -58,16 +59,18 @@ def table_facts(table: TableSchema, dialect: str) -> TableFacts:
     clauses = table_clauses(table.ddl, dialect).columns
     collated = {name for name, found in clauses.items() if found.collation}
     kinds = {one.name.lower(): _kind(one.type, dialect, folded=one.name.lower() in collated) for one in table.columns}
-    keys = [_lowered(key) for key in (table.primary_key, *table.unique) if key]
+    enforced = dialect not in DECLARED_KEYS
+    keys = [_lowered(key) for key in (table.primary_key, *table.unique) if key and enforced]
     declared = {one.name.lower() for one in table.columns if one.not_null}
     return TableFacts(
         name=table.name.lower(),
         kinds=kinds,
-        not_null=frozenset(declared.union(_lowered(table.primary_key))),
-        checks=() if dialect in ("mysql", "mariadb") else table.checks,
+        not_null=frozenset(declared.union(_lowered(table.primary_key) if enforced else ())),
+        checks=() if dialect in ("mysql", "mariadb") or not enforced else table.checks,
         keys=tuple(dict.fromkeys(keys)),
         references=tuple(
-            (_lowered(one.columns), one.table.lower(), _lowered(one.referenced)) for one in table.foreign_keys
+            (_lowered(one.columns), one.table.lower(), _lowered(one.referenced))
+            for one in (table.foreign_keys if enforced else ())
         ),
     )
 

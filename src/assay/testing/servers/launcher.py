@@ -99,15 +99,15 @@ class RunningServer:
     def __init__(self, kind: ServerKind, python: Path, *, port: int) -> None:
         self.kind = kind
         self.port = port or _free_port()
-        self._folder = Path(tempfile.mkdtemp(prefix="assay-server-"))
-        self._places = {"port": str(self.port), "second_port": str(_free_port()), "folder": str(self._folder)}
+        self.folder = Path(tempfile.mkdtemp(prefix="assay-server-"))
+        self._places = {"port": str(self.port), "second_port": str(_free_port()), "folder": str(self.folder)}
         self._supervisor = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(PROGRAMS / "supervise.py"), str(self._folder), str(python)]
+            [sys.executable, "-I", "-S", str(PROGRAMS / "supervise.py"), str(self.folder), str(python)]
             + [argument.format(**self._places) for argument in kind.arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            cwd=self._folder,
+            cwd=self.folder,
             env=_plain_environment() | {name: value.format(**self._places) for name, value in kind.variables.items()},
             start_new_session=True,  # an interrupt at the terminal is for this process alone
         )
@@ -144,7 +144,7 @@ class RunningServer:
         except subprocess.TimeoutExpired:  # stopped by somebody, or the machine is very busy
             self._supervisor.kill()
             self._supervisor.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> RunningServer:
         return self
@@ -156,7 +156,7 @@ class RunningServer:
 
     def _last_words(self) -> str:
         with suppress(OSError):
-            lines = (self._folder / "log").read_text(errors="replace").strip().splitlines()
+            lines = (self.folder / "log").read_text(errors="replace").strip().splitlines()
             return lines[-1][:500] if lines else ""
         return ""
 

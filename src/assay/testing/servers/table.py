@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -63,6 +64,16 @@ def _answers_postgres(port: int) -> bool:
         return False
 
 
+def _answers_bigquery(port: int) -> bool:
+    """Whether the dataset is there, which the program makes last."""
+    address = f"http://127.0.0.1:{port}/bigquery/v2/projects/test/datasets/test"
+    try:
+        with urllib.request.urlopen(address, timeout=5.0) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
 SERVERS: Final[dict[str, ServerKind]] = {
     "clickhouse": ServerKind(
         title="ClickHouse 26.9: the real engine, in a small HTTP server around chdb",
@@ -92,9 +103,9 @@ SERVERS: Final[dict[str, ServerKind]] = {
         title="BigQuery, emulated by bqemulator (DuckDB)",
         packages=("bqemulator==1.4.0", "duckdb==2.0.1", "numpy"),
         arguments=(str(PROGRAMS / "bigquery.py"), "{port}", "{second_port}"),
-        url="bigquery://test/test?endpoint=http://127.0.0.1:{port}",
+        url="bigquery://test/test?api_endpoint=http://127.0.0.1:{port}",
         example=_TRY,
-        answers=accepts,
+        answers=_answers_bigquery,
     ),
     "spark": ServerKind(
         title="Spark 4: the real engine, two threads, by Spark Connect",

@@ -40,6 +40,8 @@ def _proved(a: str, b: str, world: SchemaContext, *, ordered: bool, max_rows: in
         return Unproved(reason="a function that gives another value each time")
     if same_text(a, b, world.dialect):
         return Proof(rules=("same text",), up_to_choice=True)
+    if world.dialect == "clickhouse":
+        return Unproved(reason="ClickHouse's own rules for aliases, outer joins and aggregates over no rows")
     alone = []
     for text, where in _sides(a, b):
         try:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from assay.linting.gold import Found, Gold
 from assay.model import TableSchema
 from assay.model.lint import LintRule
+from assay.sql.dialects import DECLARED_KEYS
 from assay.sql.expressions import has_aggregate
 from assay.sql.query import Query
 
@@ -25,7 +26,7 @@ _ROW_NUMBERS = frozenset({"rowid", "ctid"})
 
 def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     for select in query.selects:
-        if not select.is_distinct or not select.sources:
+        if not select.is_distinct or not select.sources or select.has_more_rows:
             continue
         keys = [query.column_of(key) for key in select.group]
         columns = [query.column_of(output) for output in select.outputs]
@@ -53,6 +54,8 @@ def _is_key(names: set[str], table: TableSchema, dialect: str) -> bool:
     In SQLite several rows may have NULL as their key, unless the table is WITHOUT ROWID or STRICT, or the column is
     INTEGER or NOT NULL.
     """
+    if dialect in DECLARED_KEYS:
+        return False
     key = set(map(str.lower, table.primary_key))
     if dialect == "sqlite" and not all(column.not_null for column in table.columns if column.name.lower() in key):
         return False

@@ -19,6 +19,7 @@ from assay.sql.algebra.model import Block, Call, Col, FullJoin, LeftJoin, Query,
 from assay.sql.algebra.parts import substituted
 from assay.sql.algebra.stopping import UnsupportedSQL
 from assay.sql.algebra.world import SchemaContext, TableFacts
+from assay.sql.dialects import DECLARED_KEYS
 
 
 class Entry(Struct):
@@ -206,7 +207,8 @@ class LowersFrom(LowersTerms):
         name = node.name.lower()
         if source.cte is not None:
             return self._derived(source, *self._cte(source.cte))
-        if node.db and node.db.lower() not in ("main", "public"):
+        is_own = node.db.lower() in ("", "main", "public") and (not node.db or self.world.dialect not in DECLARED_KEYS)
+        if not is_own or node.catalog:
             raise UnsupportedSQL(f"the table {node.sql()[:60]}")
         if name in self.world.views:
             return self._derived(source, *self.view(self.world.views[name]))
