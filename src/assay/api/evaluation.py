@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +39,7 @@ from assay.api.run import Run
 from assay.api.running import carry_out, provenance_of
 from assay.api.schemas import with_databases
 from assay.api.workers import (
+    MISSING,
     DatabasesInput,
     cache_folder,
     check_databases,
@@ -120,7 +121,9 @@ def evaluate(
         predictions: a live system (`open_system`), a file, a mapping from case id to query,
             predictions or mappings of them, query texts in the cases' order, or a callable that
             takes a Case and returns its query. None: they are in the cases' own file.
-        databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL.
+        databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL. For a question set for
+            several engines (Spider 2.0) a mapping from ``sqlite``, ``snowflake`` and ``bigquery`` to URL or template:
+            a question whose engine has none is unscored if it needs a database. Empty: there is no database.
         gold_databases: where gold's queries are executed, if that is another database than the predictions', in the
             same forms: for a migration, or a virtual layer over a warehouse. Each side is read in its own dialect.
         metrics: names of registered metrics, or metrics; None: the usual ones (docs/reference/metrics.md).
@@ -270,7 +273,7 @@ def evaluate(
             suite=None if tried_on is None else f"{Path(tried_on.name).name} ({tried_on.digest})",
         )
         bases = {one.url.text: f"{__version__} {one.version} {one.fingerprint}" for one in known.needed}
-        provenance = provenance_of(inputs, known.needed)
+        provenance = provenance_of(inputs, [one for one in known.needed if one.url.scheme != MISSING])
         texts: TextReading = "off" if not extract else "file" if system is None else "live"
 
         def planned(cases: Sequence[Case], answers: Sequence[Prediction]) -> Works:
@@ -312,8 +315,8 @@ def evaluate(
 class _Databases(Struct, frozen=True, kw_only=True):
     """The databases of a run by the names that cases give them, and what is known of each."""
 
-    of_predictions: Mapping[str | None, Database]
-    of_golds: Mapping[str | None, Database] | None
+    of_predictions: Mapping[Hashable, Database]
+    of_golds: Mapping[Hashable, Database] | None
     """Those of gold's queries, where these are others."""
     urls: dict[str, DatabaseUrl]
     """Each once, by its text."""
