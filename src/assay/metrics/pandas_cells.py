@@ -36,6 +36,8 @@ _DIGITS = 17
 _EXACT_DIGITS = 15
 """So many digits fit into a float exactly."""
 _LARGEST_EXPONENT = 308
+_UNSIGNED = 2**63
+"""A larger integer needs all of 64 bits, so that its column has another type."""
 _MIDNIGHT = time()
 
 
@@ -153,8 +155,10 @@ def pandas_result(result: Result, wanted: Sequence[int] = ()) -> Result:
     ]
     kinds = [set(map(type, column)) for column in columns]
     floats = [each <= {float, type(None)} for each in kinds]
-    if any(floats) and all(is_float or each == {int} for is_float, each in zip(floats, kinds, strict=True)):
-        # One array of numbers has one type.
+    unsigned = [each == {int} and max(column) >= _UNSIGNED for each, column in zip(kinds, columns, strict=True)]
+    mixed = any(floats) or (any(unsigned) and not all(unsigned))
+    if mixed and all(is_float or each == {int} for is_float, each in zip(floats, kinds, strict=True)):
+        # One array of numbers has one type, and 64 bits with a sign and without have only float in common.
         columns = [[float(cell) if isinstance(cell, int) else cell for cell in column] for column in columns]
     return replace(result, rows=tuple(zip(*columns, strict=True)))
 

@@ -35,6 +35,7 @@ _NOT_USED = (
     b'"script_columns":null,',
     b'"result_query":null,',
     b'"engine":null,',
+    b',"note":null',
 )
 """Fields of cases and answers that were added later, as they are where nothing uses them."""
 _MOST_REMEMBERED = 4_000
