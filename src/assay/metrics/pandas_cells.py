@@ -155,7 +155,10 @@ def pandas_result(result: Result, wanted: Sequence[int] = ()) -> Result:
     ]
     kinds = [set(map(type, column)) for column in columns]
     floats = [each <= {float, type(None)} for each in kinds]
-    unsigned = [each == {int} and max(column) >= _UNSIGNED for each, column in zip(kinds, columns, strict=True)]
+    unsigned = [
+        each == {int} and any(isinstance(cell, int) and cell >= _UNSIGNED for cell in column)
+        for each, column in zip(kinds, columns, strict=True)
+    ]
     mixed = any(floats) or (any(unsigned) and not all(unsigned))
     if mixed and all(is_float or each == {int} for is_float, each in zip(floats, kinds, strict=True)):
         # One array of numbers has one type, and 64 bits with a sign and without have only float in common.
