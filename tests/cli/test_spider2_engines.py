@@ -102,6 +102,24 @@ def test_the_command_takes_a_url_for_each_engine_and_tells_once_what_lacks_one(b
     assert (done.returncode, "name the engine of each" in done.stderr) == (2, True), done.stderr
 
 
+def test_a_further_database_adds_to_what_was_scored(benchmark: Path, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/t.sqlite"
+
+    def outcomes(*engines: str) -> list[str]:
+        databases = dict.fromkeys(engines, url)
+        run = assay.evaluate(benchmark, tmp_path / "sql", databases=databases, metrics=["match"], output=tmp_path / "r")
+        return [*_outcomes(run).values()]
+
+    assert outcomes() == ["unscored"] * 5
+    assert outcomes("sqlite") == ["correct", *["unscored"] * 4]
+    before = (tmp_path / "r" / "journal.jsonl").read_text().splitlines()
+    assert outcomes("sqlite", "snowflake") == ["correct", "unscored", "unscored", "correct", "correct"]
+    after = (tmp_path / "r" / "journal.jsonl").read_text().splitlines()
+    assert len(after) == len(before) + 2
+    with pytest.raises(assay.errors.RunError, match="other settings"):
+        outcomes("snowflake")
+
+
 def test_a_settings_file_has_a_mapping_of_urls(benchmark: Path) -> None:
     folder = benchmark.parents[1]
     written = command(

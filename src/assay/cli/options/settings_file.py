@@ -76,7 +76,9 @@ def may_lack_database(settings: Settings) -> bool:
     from assay import registry
     from assay.cases.load import recognise
 
-    if settings.case_format is not None or settings.cases is None or settings.system is not None:
+    if settings.system is not None or settings.cases is None:
+        return False
+    if settings.case_format is not None:
         return settings.case_format == "spider2"
     try:
         return recognise(Path(settings.cases), registry.case_formats()).name == "spider2"
