@@ -11,8 +11,10 @@ import pytest
 from processes import assay as command
 
 import assay
+from assay import registry
 from assay.errors import InputError, UsageError
 from assay.model import Case
+from assay.systems.options import SystemOptions
 
 IDS = ("local001", "bq001", "ga001", "sf001", "sf_bq001")
 
@@ -156,3 +158,18 @@ def test_what_runs_on_one_database_refuses_several(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not one for each URL"):
         by_engine(["sqlite=sqlite:///a", "sqlite:///b"], "--db")
     assert by_engine(["sqlite:///a?mode=ro"], "--db") == "sqlite:///a?mode=ro"
+
+
+def test_a_live_system_is_asked_after_a_warning_of_what_cannot_be_scored(benchmark: Path, tmp_path: Path) -> None:
+    system = registry.open_system(f"python:{__name__}:two", SystemOptions())
+    words = r"4 of 5 questions will be asked, .* give --db bigquery=URL for 2, --db snowflake=URL for 2"
+    with pytest.warns(UserWarning, match=words):
+        run = assay.evaluate(benchmark, system, databases=f"sqlite:///{tmp_path}/t.sqlite", metrics=["match"])
+    assert list(_outcomes(run).values()).count("unscored") == 4
+    done = command("run", "bench", "--system", "command:true", cwd=benchmark.parents[1])
+    assert (done.returncode, "--db must be given" in done.stderr) == (2, True), done.stderr
+
+
+def two(_: Case) -> str:
+    """A system that answers every question alike."""
+    return "SELECT 2"

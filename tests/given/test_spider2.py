@@ -161,6 +161,8 @@ def test_the_file_of_questions_its_folder_and_that_of_gold_name_the_same_cases(b
         ({"local001.sql": "SELECT 1", "sub.sql/x": ""}, "sub.sql: is a folder"),
         ({"local001.csv": "n\n1\n", "sub.csv/x": ""}, "sub.csv: is a folder"),
         ({"local001.csv": "n\n1\n", "a.md": "", "local002.csv/x": ""}, "local002.csv: is a folder"),
+        ({"local001.txt": "SELECT 1"}, '"local001.txt"'),
+        ({"sub/local001.sql": "SELECT 1"}, "The folder sub in it has such files"),
         ({"a.csv": "n\n1\n", "b.csv": "n\n1\n", "sub.csv/x": ""}, "sub.csv: is a folder"),
     ],
 )
@@ -176,7 +178,8 @@ def test_a_folder_with_other_files_is_told_by_their_names(
 def test_of_a_query_and_a_result_of_one_name_the_query_counts_and_an_empty_file_is_no_answer(tmp_path: Path) -> None:
     files = {"a.sql": "SELECT 1", "a.csv": "n\n2\n", "b.sql": "", "c.csv": "", "readme.md": "of no account"}
     folder = _answers(tmp_path / "answers", files)
-    a, b, c = load_predictions(folder, formats=registry.case_formats()).predictions
+    with pytest.warns(UserWarning, match=r"1 instance has a query and a result, such as a\.sql and a\.csv"):
+        a, b, c = load_predictions(folder, formats=registry.case_formats()).predictions
     assert (a.query, a.result) == ("SELECT 1", None)
     assert b.failure is not None
     assert b.failure.kind == "unanswered"
@@ -199,3 +202,11 @@ def test_a_broken_layout_names_the_file_and_what_was_expected(benchmark: Path, s
     with pytest.raises(CaseFileError) as caught:
         load_questions(benchmark, formats=registry.case_formats())
     assert words in str(caught.value)
+
+
+def test_questions_without_gold_beside_them_are_told_so(benchmark: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "moved" / "spider2-lite.jsonl"
+    alone.parent.mkdir()
+    alone.write_text((benchmark / "spider2-lite.jsonl").read_text())
+    with pytest.raises(CaseFileError, match=r"has no gold of Spider 2\.0 beside it"):
+        load_questions(alone, formats=registry.case_formats())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -68,7 +69,17 @@ from assay.model.lint import LintOptions
 from assay.model.witness import ScratchServer, WitnessSettings
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
-from assay.runs.plan import Database, Job, Locate, OnProgress, TextReading, Works, databases_of, works_of
+from assay.runs.plan import (
+    Database,
+    Job,
+    Locate,
+    OnProgress,
+    TextReading,
+    Works,
+    database_key,
+    databases_of,
+    works_of,
+)
 from assay.sdmx.gc_pause import collector_paused
 
 if TYPE_CHECKING:
@@ -243,7 +254,9 @@ def evaluate(
             inputs = own.read(predictions if system is None else system)
             if on_cases is not None:
                 on_cases(inputs.cases)
-            known = _databases_of(inputs.cases, located[0], None if golds is None else golds[0])
+            known = _databases_of(
+                inputs.cases, located[0], None if golds is None else golds[0], asked=system is not None
+            )
         _check_scratch(server, known.urls.values())
         warn_of_rights(known.urls.values())
         notes = () if tried_on is None else _suite_notes(tried_on, inputs, known.urls)
@@ -324,9 +337,14 @@ class _Databases(Struct, frozen=True, kw_only=True):
     """Each with its content's fingerprint and its engine's version."""
 
 
-def _databases_of(cases: Sequence[Case], locate: Locate, locate_gold: Locate | None) -> _Databases:
-    """The databases of the cases. Raises InputError where one is not named or cannot be read."""
+def _databases_of(cases: Sequence[Case], locate: Locate, locate_gold: Locate | None, *, asked: bool) -> _Databases:
+    """The databases of the cases. Raises InputError where one is not named or cannot be read.
+
+    If the questions are ``asked``, it warns of those that are asked in vain.
+    """
     named = databases_of(cases, locate)
+    if asked and any(one.url.scheme == MISSING for one in named.values()):
+        _warn_of_missing(cases, named)
     golds = None if locate_gold is None else databases_of(cases, locate_gold)
     located = [*named.values(), *(golds or {}).values()]
     origins = {one.url.text: one.origin for one in reversed(located)}
@@ -338,6 +356,18 @@ def _databases_of(cases: Sequence[Case], locate: Locate, locate_gold: Locate | N
         for engine in [registry.engine_class(url)]
     ]
     return _Databases(of_predictions=named, of_golds=golds, urls=urls, needed=needed)
+
+
+def _warn_of_missing(cases: Sequence[Case], databases: Mapping[Hashable, Database]) -> None:
+    """Warn, before a system is asked, of the questions that it will be asked in vain."""
+    lacking = Counter(case.engine for case in cases if databases[database_key(case)].url.scheme == MISSING)
+    given = ", ".join(f"--db {engine}=URL for {count:,}" for engine, count in lacking.most_common())
+    warnings.warn(
+        f"{lacking.total():,} of {len(cases):,} questions will be asked, and cannot be scored without a database: "
+        f"give {given}",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _check_together(

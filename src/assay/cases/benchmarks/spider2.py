@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from assay.model import Case, CaseOptions, ColumnUse, FieldNames, GivenResult, P
 from assay.ports import LoadedCases, LoadedPredictions
 
 _RESULTS, _EVALUATION = "exec_result", "*eval*.jsonl"
+_QUESTIONS = ("spider2-lite", "spider2-snow")
 _GOLDS = (Path(), Path("gold"), Path("evaluation_suite/gold"))
 """Where the folder of gold may be, seen from the folder that is named."""
 _RULES = ("condition_cols", "ignore_order")
@@ -51,12 +53,15 @@ class Spider2Format:
 
     name = "spider2"
     takes_encoding = True
+    answers_in_folder = True
 
     def recognises(self, path: Path) -> bool:
         """Whether this is such a folder, or the file of questions or of the evaluation in one."""
         if path.is_dir():
             return _gold_below(path) is not None or _holds_answers(path)
-        return path.suffix.lower() == ".jsonl" and path.is_file() and _gold_below(path.parent) is not None
+        if path.suffix.lower() != ".jsonl" or not path.is_file():
+            return False
+        return path.name.startswith(_QUESTIONS) or _gold_below(path.parent) is not None
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read questions and gold. Raises CaseFileError with file and line."""
@@ -68,7 +73,7 @@ class Spider2Format:
         if not path.is_dir():
             raise CaseFileError("is no folder: Spider 2.0's predictions are files ID.sql or ID.csv", path=str(path))
         found: dict[str, Path] = {}
-        strange = []
+        strange, results = [], set[str]()
         for file in sorted(path.iterdir()):
             suffix = file.suffix.lower()
             if file.name.startswith(".") or suffix in _BESIDE:
@@ -89,7 +94,10 @@ class Spider2Format:
                 continue
             if suffix not in _ANSWERS:
                 strange.append(file.name)
-            elif suffix == ".sql" or file.stem not in found:
+                continue
+            if suffix == ".csv":
+                results.add(file.stem)
+            if suffix == ".sql" or file.stem not in found:
                 found[file.stem] = file
         if strange:
             raise CaseFileError(
@@ -98,7 +106,16 @@ class Spider2Format:
                 path=str(path),
             )
         if not found:
-            raise CaseFileError("holds no prediction: they are called ID.sql or ID.csv", path=str(path))
+            below = next((entry for entry in sorted(path.iterdir()) if entry.is_dir() and _holds_answers(entry)), None)
+            hint = f". The folder {below.name} in it has such files: name that" if below is not None else ""
+            raise CaseFileError(f"holds no prediction: they are called ID.sql or ID.csv{hint}", path=str(path))
+        if twice := sorted(results & {name for name, file in found.items() if file.suffix.lower() == ".sql"}):
+            what = f"{len(twice)} instances have" if len(twice) > 1 else "1 instance has"
+            warnings.warn(
+                f"{path}: {what} a query and a result, such as {twice[0]}.sql and {twice[0]}.csv: the query counts",
+                UserWarning,
+                stacklevel=2,
+            )
         files = ResultFiles(path, of_answer, encoding=fields.encoding, like_pandas=True)
         return LoadedPredictions(
             predictions=tuple(_prediction(name, file, files, fields.encoding) for name, file in found.items()),
