@@ -24,23 +24,9 @@ import forking
 import workers
 
 _PROGRAM = """
-import atexit, contextlib, functools, gc, importlib, json, os, sys
+import contextlib, functools, gc, importlib, json, os, sys
 
 import forking
-
-ended = []
-
-
-def end_at_once():
-    # Called last of all. To take apart what was imported would take longer than many a command.
-    if ended:
-        with contextlib.suppress(Exception):  # then Python says itself what cannot be written
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(ended[0])
-
-
-atexit.register(end_at_once)
 
 place, workers_place, names = sys.argv[1:3], json.loads(sys.argv[3]), sys.argv[4].split()
 import assay.__main__, assay.engines.pool.spawn
@@ -72,18 +58,12 @@ def told():
 ours = [entry for entry in sys.path[1:] if entry not in filter(None, told())]
 command = forking.serve(*place)
 forking.take_path([os.getcwd(), *filter(None, told()), *ours])  # as `python -m` has it
-whole = command["session"]
-if whole:
+if command["session"]:
     os.setsid()
 elif workers_place:
     assay.engines.pool.spawn.starter_of = functools.partial(workers.starter_at, *workers_place)
 sys.argv = [assay.__main__.__file__, *command["arguments"]]
-try:
-    assay.__main__.main()
-except SystemExit as end:
-    if not whole and isinstance(end.code or 0, int):
-        ended.append((end.code or 0) & 0xFF)
-    raise
+assay.__main__.main()
 """
 _IMPORTED = """
 assay.api assay.api.diffing assay.api.evaluation assay.api.gates assay.api.refuting assay.api.selections

@@ -168,3 +168,17 @@ def mariadb() -> Iterator[Any]:
         pytest.skip(str(reason))
     yield server
     server.close()
+
+
+@pytest.fixture(scope="session")
+def clickhouse() -> Iterator[Any]:
+    """A ClickHouse server (`assay.testing.servers.RunningServer`), started for this session."""
+    pytest.importorskip("clickhouse_connect", reason="the driver is not installed: pip install 'assay[clickhouse]'")
+    from assay.testing.servers import ServerUnavailable, running
+
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(running("clickhouse"))
+        except ServerUnavailable as reason:
+            pytest.skip(str(reason))
+        yield server

@@ -43,6 +43,8 @@ MODULES = {
     "ray": {"ray": "ray"},
     "mlflow": {"mlflow": "mlflow-skinny", "sqlalchemy": "sqlalchemy", "alembic": "alembic"},
     "postgres": {"psycopg": "psycopg"},
+    "clickhouse": {"clickhouse_connect": "clickhouse-connect"},
+    "snowflake": {"snowflake": "snowflake-connector-python"},
     "prove": {"z3": "z3-solver"},
 }
 """The modules that each extra is for, and the distributions that have them."""
@@ -66,8 +68,9 @@ NEEDS = (
     Need("postgres", "psycopg", (*RUN, "postgresql://reader@localhost/shop")),
     Need("postgres", "psycopg", ("check", "SELECT 1", "SELECT 1", "--db", "postgres://reader@localhost/shop")),
     Need("postgres", "psycopg", ("lint", "cases.jsonl", "--db", "postgresql://reader@localhost/shop")),
+    Need("clickhouse", "clickhouse_connect", (*RUN, "clickhouse://reader@localhost/shop")),
     Need("sqlalchemy", "sqlalchemy", (*RUN, "oracle+oracledb://reader@localhost/shop")),
-    Need("sqlalchemy", "sqlalchemy", (*RUN, "snowflake://reader@account/shop")),
+    Need("snowflake", "snowflake", (*RUN, "snowflake://reader@account/shop")),
     Need("sqlalchemy", "sqlalchemy", (*RUN, "mysql://reader@localhost/shop")),
     Need("sqlalchemy", "pymysql", (*RUN, "mysql://reader@localhost/shop")),
     Need("sqlalchemy", "pymysql", (*RUN, "mariadb+pymysql://reader@localhost/shop")),

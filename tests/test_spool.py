@@ -56,6 +56,43 @@ def test_a_file_is_used_beyond_a_number_of_values_and_bytes(monkeypatch: pytest.
         assert [*held.lines(places)] == [held.line(place) for place in places]
 
 
+@given(order=st.permutations(range(20)), between=st.integers(0, 3000))
+@settings(max_examples=30)
+def test_values_in_any_order_in_a_file_are_read(
+    order: list[int], between: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "lines"
+    lines = [b"line %d " % number * (1 + number % 3) for number in range(20)]
+    path.write_bytes(b"".join(lines[number] + b"-" * between for number in order))
+    held = Spool[bytes](bytes, path=path)
+    for number in range(20):
+        earlier = order[: order.index(number)]
+        held.note(sum(len(lines[other]) + between for other in earlier), len(lines[number]))
+    assert list(held.lines(range(20))) == lines
+    assert list(held.lines(order)) == [lines[number] for number in order]
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | st.just('a "quoted" \\ text')
+
+
+@given(st.lists(st.tuples(TEXTS, VALUES | st.dictionaries(TEXTS, VALUES, max_size=2)), max_size=4), st.booleans())
+def test_a_line_that_is_read_faster_has_the_same_object(pairs: list[tuple[str, object]], escaped: bool) -> None:
+    names = [json.dumps(name, ensure_ascii=escaped) for name, _ in pairs]
+    items = [json.dumps(value, ensure_ascii=escaped) for _, value in pairs]
+    line = "{" + ", ".join(f"{name}: {item}" for name, item in zip(names, items, strict=True)) + "}\n"
+    found = lines_of_json._plain_object(line.encode("utf-8", "surrogatepass"))
+    if len(dict(pairs)) < len(pairs):
+        assert found is None
+    elif found is not None:
+        assert repr(found) == repr(json.loads(line))
+
+
+def test_a_line_of_plain_values_is_read_faster() -> None:
+    line = rb'{"id": "q1", "n": 1.5, "gold": "SELECT \"a\"\n", "none": null}'
+    assert lines_of_json._plain_object(line) == json.loads(line)
+    assert lines_of_json._plain_object(rb'{"gold": "SELECT \"a\"", "gold": "SELECT"}') is None
+
+
 ROWS = [
     {"id": f"q{n}", "question": f"Wie viele?\u2028{n}", "gold_sql": f"SELECT {n} -- ü", "db_id": "ab"[n % 2]}
     for n in range(9)

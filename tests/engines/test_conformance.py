@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -152,6 +153,36 @@ def postgres_adapter(server: Any, *, driver: str = "", gaps: Mapping[str, Gap] |
     )
 
 
+CLICKHOUSE_GAPS: dict[str, Gap] = {}
+
+
+def clickhouse_adapter(server: Any) -> Adapter:
+    import clickhouse_connect
+
+    name = f"conformance_{uuid.uuid4().hex[:12]}"
+    standard = {  # columns that may be NULL, and tables without a key, as in standard SQL
+        "data_type_default_nullable": 1,
+        "create_table_empty_primary_key_by_default": 1,
+        "mutations_sync": 1,
+    }
+    client = clickhouse_connect.get_client(host="127.0.0.1", port=server.port, autogenerate_session_id=False)
+    client.command(f"CREATE DATABASE {name}")
+    client.database = name
+
+    def write(statement: str) -> None:
+        client.command(re.sub(r"^UPDATE (\w+) SET", r"ALTER TABLE \1 UPDATE", statement), settings=standard)
+
+    url = f"clickhouse://writer:writer@127.0.0.1:{server.port}"
+    return server_adapter(
+        f"{url}/{name}",
+        f"{url}/absent",
+        write,
+        "writer:writer",
+        gaps=CLICKHOUSE_GAPS,
+        binary_literal=lambda value: f"unhex('{value.hex()}')",
+    )
+
+
 def _postgres_or_skip(request: pytest.FixtureRequest) -> Any:
     try:
         return request.getfixturevalue("postgres")
@@ -170,6 +201,7 @@ def _postgres_or_skip(request: pytest.FixtureRequest) -> Any:
         "mysql-by-url",
         pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")),
         pytest.param("postgresql+psycopg2", marks=pytest.mark.xdist_group("postgres")),
+        pytest.param("clickhouse", marks=[pytest.mark.slow, pytest.mark.xdist_group("clickhouse")]),
     ],
 )
 def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adapter]:
@@ -196,6 +228,8 @@ def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         case "postgresql+psycopg2":
             pytest.importorskip("psycopg2", reason="psycopg2 is not installed (pip install psycopg2-binary)")
             found = postgres_adapter(_postgres_or_skip(request), driver="+psycopg2", gaps=SQLALCHEMY_GAPS)
+        case "clickhouse":
+            found = clickhouse_adapter(request.getfixturevalue("clickhouse"))
         case _:
             found = mariadb_adapter(request.getfixturevalue("mariadb"), kind)
     prepare(found)

@@ -37,7 +37,8 @@ def write(path: Path, *groups: list[Any], columns: dict[str, str] | None = None)
     with path.open("wb") as file:
         table = ParquetFile(file, columns or COLUMNS)
         for group in groups:
-            table.write(group)
+            if group:
+                table.write(list(zip(*group, strict=True)))
         table.finish()
 
 
@@ -60,4 +61,4 @@ def test_a_table_of_many_columns_and_rows_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("kind", "value"), [("INTEGER", 2**40), ("INTEGER", -(2**31) - 1), ("BIGINT", 2**70)])
 def test_a_number_beyond_its_column_is_named(kind: str, value: int) -> None:
     with pytest.raises(RunError, match=f"'turn': a number does not fit into {kind}"):
-        ParquetFile(io.BytesIO(), {"turn": kind}).write([[1], [value]])
+        ParquetFile(io.BytesIO(), {"turn": kind}).write([[1, value]])

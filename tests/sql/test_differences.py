@@ -270,8 +270,8 @@ def test_columns_of_further_uses_and_of_outer_queries_are_their_tables() -> None
     )
     parts = read_parts(query, "sqlite", NAMES)
     assert isinstance(parts, QueryParts)
-    inner = [one for select in parts.all_selects() for term in select.where for one in term.inner]
-    terms = [term for query in (parts, *inner) for select in query.all_selects() for term in select.where]
+    inner = [one for select in parts.all_selects for term in select.where for one in term.inner]
+    terms = [term for query in (parts, *inner) for select in query.all_selects for term in select.where]
     columns = {column for term in terms for column in term.columns}
     assert any("^" in column for column in columns), columns
     assert any("#2" in column for column in columns), columns

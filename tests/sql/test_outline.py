@@ -11,7 +11,7 @@ from sqlglot import exp, parse_one
 
 from assay.sql import tie_probes
 from assay.sql.outline import Outline, read_outline
-from assay.sql.probes.any_row import _found
+from assay.sql.probes.any_row import _found, _may_take_any_row, any_rows, plain_check
 from assay.sql.probes.edits import read_for_probes
 from assay.sql.probes.empty_input import empty_input_probe, traced_probe
 from assay.sql.probes.ranked import TieProbe, _probes
@@ -130,6 +130,13 @@ def check_outline(query: str, outline: Outline) -> None:
     assert read is not None
     if outline.is_decided:
         assert not list(_found(read))
+    if not _may_take_any_row(query):
+        assert not list(_found(read))
+    if outline.bare:
+        (found,) = _found(read)
+        assert (found.kind, found.node) == ("bare column", read.tree)
+        ours__, theirs__ = plain_check(query, "sqlite") or "", found.check() or ""
+        assert same(ours__.lower(), theirs__.lower()), query
     if outline.keys is not None:
         ours, theirs = next(tie_probes(query, "sqlite", 1)), next(_probes(read, 1))
         assert isinstance(ours, TieProbe)
@@ -215,3 +222,35 @@ def test_a_row_of_several_is_never_taken_for_decided(query: str) -> None:
 )
 def test_queries_out_of_the_ordinary_have_none(query: str) -> None:
     assert read_outline(query) is None
+
+
+@each(
+    "query",
+    [
+        "SELECT name, COUNT(*) FROM t GROUP BY id ORDER BY COUNT(*) DESC LIMIT 1;",
+        "SELECT T1.Name FROM t AS T1 JOIN u ON a = T1.id WHERE x = 'group by b' GROUP BY T1.id HAVING COUNT(*) > 1",
+        "SELECT a, name FROM t WHERE b IN (SELECT b FROM u GROUP BY b HAVING COUNT(*) > 2) GROUP BY a ORDER BY name",
+    ],
+)
+def test_whether_groups_agree_in_a_column_is_asked_without_a_parser(query: str) -> None:
+    outline, read = read_outline(query), read_for_probes(query, "sqlite")
+    assert outline is not None
+    assert outline.bare
+    assert read is not None
+    check_outline(query, outline)
+
+
+@each(
+    "query",
+    [
+        "SELECT name, MAX(a) FROM t GROUP BY id",
+        "SELECT name AS n, COUNT(*) FROM t GROUP BY id",
+        "SELECT name FROM t GROUP BY id HAVING COUNT(*) = (SELECT COUNT(*) FROM u)",
+        "SELECT name, 'from x' FROM t GROUP BY id",
+        "SELECT name FROM t GROUP BY id HAVING size = 3",
+        "SELECT name FROM t GROUP BY id UNION SELECT a FROM u",
+    ],
+)
+def test_other_columns_that_groups_do_not_decide_are_left_to_the_parser(query: str) -> None:
+    assert plain_check(query, "sqlite") is None
+    assert any_rows(query, "sqlite")

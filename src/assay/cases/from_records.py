@@ -35,7 +35,7 @@ from assay.cases.given.values import (
 )
 from assay.cases.options import counted_columns_of, options_of
 from assay.cases.paths import paths_within, with_path
-from assay.cases.records import Record, Table, shortened
+from assay.cases.records import InvalidCell, Record, Table, shortened
 from assay.cases.values import (
     UnusableValue,
     context_of,
@@ -73,6 +73,7 @@ class _Reader(Generic[T]):
         self.field = field
         self.columns = columns
         self.convert = convert
+        self._column = columns[0] if len(columns) == 1 else None
         self._constant: list[T] = []
         """The value of a field that the file lacks, once it was asked for."""
 
@@ -83,8 +84,9 @@ class _Reader(Generic[T]):
         try:
             if self.keyed:
                 return self.convert(record.key)
-            if len(self.columns) == 1:
-                return self.convert(usable(record.values.get(self.columns[0])))
+            if self._column is not None:
+                value = record.values.get(self._column)
+                return self.convert(usable(value) if type(value) is InvalidCell else value)
             if self.columns:
                 return self.convert(self._agreed(record))
             self._constant.append(self.convert(None))

@@ -12,11 +12,18 @@ _ASKS_FIRST = ("--system", "--help", "-h", "--show-prompt", "--backend")
 _SHARED = (
     "assay.engines.sqlite",
     "assay.metrics.match",
+    "assay.runs.aggregate.summarize",
     "assay.runs.plan",
     "assay.runs.workers.worker_tasks",
     "assay.scoring.queries.metric_scores",
+    "dataclasses",
+    "importlib.metadata",
+    "pickle",
+    "queue",
 )
 """What this process needs as much as its workers: a fork has it already."""
+_SHARED_METRICS = ("assay.metrics.bird", "assay.metrics.denodo", "assay.metrics.spider", "assay.metrics.spider2")
+"""Other metrics of a run that names none. Templates prepare for those that are imported."""
 
 
 def start_workers(arguments: Sequence[str]) -> None:
@@ -33,7 +40,7 @@ def start_workers(arguments: Sequence[str]) -> None:
     count = 1 if arguments[0] in ("llmsql", "check") else default_workers()
     setup = PLAIN_SETUP if arguments[0] == "llmsql" else SETUP
     if count := count if wanted is None else min(count, wanted):
-        for module in _SHARED:
+        for module in (*_SHARED, *(_SHARED_METRICS if arguments[0] in ("run", "demo") else ())):
             import_module(module)
         start_ahead(count, setup, alone=True)
 

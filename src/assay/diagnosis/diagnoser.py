@@ -215,7 +215,7 @@ class _Pair(Struct, frozen=True, kw_only=True):
             return cls(predicted=query, dialect=dialect, schema=schema, unread=unread)
         best, found = min(pairs, key=lambda pair: len(pair[1]))
         alike: tuple[str, ...] = ()
-        if all(len(list(side.all_selects())) == 1 for side in (best.gold, best.predicted)):
+        if all(len(side.all_selects) == 1 for side in (best.gold, best.predicted)):
             differ = {_WRITTEN_WITH.get(sign.difference.clause, sign.difference.clause) for sign in found}
             alike = tuple(clause for clause in _WRITTEN if clause not in differ)
         return cls(

@@ -130,7 +130,7 @@ class CauseModel(Struct, frozen=True, kw_only=True):
     def probability(self, kind: CauseKind, held: Iterable[str]) -> float:
         """How likely experts would give this label to a pair with these signs and traits."""
         weights = self.weights.get(kind, {})
-        return 1 / (1 + exp(-weights.get(ALWAYS, 0.0) - sum(weights.get(name, 0.0) for name in held)))
+        return 1 / (1 + exp(-weights.get(ALWAYS, 0.0) - sum([weights.get(name, 0.0) for name in held])))
 
     def points_to(self, kind: CauseKind, sign: str) -> float:
         """How much a sign speaks for a cause."""

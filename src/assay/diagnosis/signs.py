@@ -62,7 +62,7 @@ class _Around(Struct, frozen=True):
             case "condition_replaced" if any(map(_divides, self.found)):
                 return "condition_replaced_in_ratio"
             case "condition_missing" if one.clause == "HAVING" and not any(
-                select.having for select in self.predicted.all_selects()
+                select.having for select in self.predicted.all_selects
             ):
                 return "having_missing"
             case "condition_missing" if one.gold_term is not None and one.gold_term.inner:
@@ -97,7 +97,7 @@ def _tables_used(query: QueryParts) -> set[str]:
     """The tables whose columns a query selects, filters, groups or orders by."""
     return {
         place_of(column)[0]
-        for select in query.all_selects()
+        for select in query.all_selects
         for term in (*select.outputs, *select.where, *select.group, *select.having, *(key.term for key in select.order))
         for column in term.columns
     }

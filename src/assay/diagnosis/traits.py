@@ -60,7 +60,7 @@ class _Side(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, query: QueryParts, names: SchemaNames) -> _Side:
-        selects = list(query.all_selects())
+        selects = query.all_selects
         conditions = [leaf for one in selects for term in (*one.where, *one.having) for leaf in term.leaves()]
         whole = [term for one in selects for term in (*one.where, *one.having)]
         terms = [term for one in selects for term in (*one.outputs, *one.group, *(key.term for key in one.order))]

@@ -30,7 +30,7 @@ class _BirdMetric(ResultMetric):
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """As other result metrics, but a gold that fails only in the scripts makes the answer wrong, as there."""
         golds = executions.golds
-        if any(gold.succeeded and _fails_there(gold) for gold in golds):
+        if any([gold.succeeded and _fails_there(gold) for gold in golds]):  # noqa: C419 - every case passes here
             golds = tuple(gold for gold in golds if gold.succeeded and not _fails_there(gold))
             if not golds:
                 return Score(metric=self.name, value=0.0)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
+from operator import is_
 from typing import Any, ClassVar
 
 from assay.comparison.codes.shared import same_lists
@@ -194,7 +195,8 @@ def _typed_alike(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
     if isinstance(gold, ColumnRows) and isinstance(predicted, ColumnRows):
         return all(one.kinds == two.kinds for one, two in zip(gold.columns, predicted.columns, strict=True))
     # The first filter tells 1 from 1.0, but only where sorting moves cells within a row.
-    return all(list(map(type, one)) == list(map(type, two)) for one, two in zip(gold, predicted, strict=True))
+    ours, theirs = map(type, chain.from_iterable(gold)), map(type, chain.from_iterable(predicted))
+    return all(map(is_, ours, theirs))
 
 
 def _hashable(rows: Sequence[Row]) -> Sequence[Row]:

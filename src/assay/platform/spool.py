@@ -9,7 +9,8 @@ import os
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import add
+from itertools import pairwise
+from operator import add, sub
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_type_hints, overload
 
@@ -28,6 +29,8 @@ _AT_ONCE = 256
 """How many values are read from the file at once."""
 _LARGEST_GAP = 4
 """Values are read at once if what lies between them is at most this many times as large as they are."""
+_SMALL_GAP_BYTES = 1024
+"""Otherwise those are read at once that follow one another, with at most so much between them."""
 
 
 class Spool(Sequence[T], Generic[T]):
@@ -109,22 +112,29 @@ class Spool(Sequence[T], Generic[T]):
         return self._decoded(msgpack.Decoder(part).decode)
 
     def lines(self, indices: Sequence[int]) -> Iterator[bytes]:
-        """The encoded forms of these values. Those of `_AT_ONCE` are read at once where they are close together."""
+        """The encoded forms of these values. Those that are close together are read at once."""
         if self._written:
             self._spill()
         data = bytes(self._buffer)
         for first in range(0, len(indices), _AT_ONCE):
             some = indices[first : first + _AT_ONCE]
             starts, lengths = [self._starts[index] for index in some], [self._lengths[index] for index in some]
-            begin = 0
-            if self._descriptor >= 0:
-                begin, end = min(starts), max(map(add, starts, lengths))
-                if end - begin > _LARGEST_GAP * sum(lengths):
-                    yield from map(self.line, some)
-                    continue
-                data = read_at(self._descriptor, begin, end - begin)
-            for start, length in zip(starts, lengths, strict=True):
-                yield data[start - begin : start - begin + length]
+            if self._descriptor < 0:
+                for start, length in zip(starts, lengths, strict=True):
+                    yield data[start : start + length]
+                continue
+            ends = list(map(add, starts, lengths))
+            if max(ends) - min(starts) <= _LARGEST_GAP * sum(lengths):
+                breaks = [len(some)]
+            else:  # what follows one another is read at once
+                gaps = map(sub, starts[1:], ends)
+                breaks = [place for place, gap in enumerate(gaps, start=1) if not 0 <= gap <= _SMALL_GAP_BYTES]
+                breaks.append(len(some))
+            for place, after in pairwise((0, *breaks)):
+                begin = min(starts[place:after])
+                data = read_at(self._descriptor, begin, max(ends[place:after]) - begin)
+                for start, end in zip(starts[place:after], ends[place:after], strict=True):
+                    yield data[start - begin : end - begin]
 
     def _decoded(self, decode: Callable[[bytes], Any]) -> Iterator[Any]:
         lines = self.lines(range(len(self)))

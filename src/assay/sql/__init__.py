@@ -5,7 +5,11 @@ from __future__ import annotations
 import logging
 import sys
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from assay.errors import InputError
 
 if TYPE_CHECKING:
     from assay.sql.comments import without_comments
@@ -78,6 +82,20 @@ class _WithoutOwnTexts(logging.Filter):
 
 
 logging.getLogger("sqlglot").addFilter(_WithoutOwnTexts())
+
+
+def _refuse_compiled_parser() -> None:
+    """Raise InputError where sqlglot's machine code is installed: no class of Python can extend its parser."""
+    package = find_spec("sqlglot")
+    for folder in (package and package.submodule_search_locations) or ():
+        if any(found.suffix in (".so", ".pyd") for found in Path(folder).glob("parser.*")):
+            raise InputError(
+                "the package sqlglotc is installed, whose compiled parser cannot be extended for VQL and for some "
+                "checks: pip uninstall sqlglotc"
+            )
+
+
+_refuse_compiled_parser()
 
 
 def __getattr__(name: str) -> Any:

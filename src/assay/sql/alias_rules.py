@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sqlglot import exp
+from assay.sql.nodes import exp
 
+if TYPE_CHECKING:
     from assay.sql.select import Select
 
 _CLAUSES_THAT_SEE_ALIASES: Mapping[str, frozenset[str]] = {
@@ -39,8 +39,6 @@ def alias_seen(select: Select, column: exp.Column, dialect: str) -> exp.Expr | N
 
 def takes_alias_first(column: exp.Column, select: Select, dialect: str) -> bool:
     """Whether a name means the output of that alias, even if there is a column of that name."""
-    from sqlglot import exp
-
     node: exp.Expr = column
     above, is_whole = column.parent, True
     while above is not None and not isinstance(above, exp.Query):

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sqlglot import exp
+from assay.sql.nodes import exp
 
 
 def inside(node: exp.Expr) -> exp.Expr:
     """The expression without parentheses around it, and without an alias."""
-    from sqlglot import exp
-
     while isinstance(node, exp.Paren | exp.Alias) or (isinstance(node, exp.Subquery) and not node.alias):
         node = node.this
     return node
@@ -23,8 +19,6 @@ def parts_of(node: exp.Expr) -> Iterator[tuple[exp.Expr, bool]]:
 
     True: the node stands within an aggregate function or a window.
     """
-    from sqlglot import exp
-
     waiting = [(node, False)]
     while waiting:
         part, is_covered = waiting.pop()
@@ -37,8 +31,6 @@ def parts_of(node: exp.Expr) -> Iterator[tuple[exp.Expr, bool]]:
 
 def has_aggregate(node: exp.Expr) -> bool:
     """Whether an expression has an aggregate function that no window makes one of each row."""
-    from sqlglot import exp
-
     return any(
         isinstance(part, exp.AggFunc | exp.WithinGroup) and not is_covered for part, is_covered in parts_of(node)
     )
@@ -46,8 +38,6 @@ def has_aggregate(node: exp.Expr) -> bool:
 
 def limit_of(query: exp.Expr) -> int | None:
     """The number in a query's LIMIT, if that is a plain number."""
-    from sqlglot import exp
-
     limit = query.args.get("limit")
     number = limit.expression if isinstance(limit, exp.Limit) else None
     return int(number.name) if number is not None and number.is_int else None
@@ -55,8 +45,6 @@ def limit_of(query: exp.Expr) -> int | None:
 
 def argument_of(aggregate: exp.AggFunc) -> exp.Expr | None:
     """What an aggregate function takes, without DISTINCT; None for COUNT(*) and for several expressions."""
-    from sqlglot import exp
-
     argument = aggregate.this
     if isinstance(argument, exp.Distinct):
         argument = argument.expressions[0] if len(argument.expressions) == 1 else None
@@ -65,6 +53,4 @@ def argument_of(aggregate: exp.AggFunc) -> exp.Expr | None:
 
 def is_distinct(aggregate: exp.AggFunc) -> bool:
     """Whether an aggregate function takes each value once."""
-    from sqlglot import exp
-
     return isinstance(aggregate.this, exp.Distinct)

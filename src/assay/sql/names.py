@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from assay.sql.alias_rules import alias_seen, takes_alias_first
 from assay.sql.expressions import inside
+from assay.sql.nodes import exp
 from assay.sql.schema import SchemaNames
 from assay.sql.schema.create_table import table_clauses
 from assay.sql.select import UNKNOWN, Meaning, Select, Source, StoredColumn
 from assay.sql.shape import outermost
 from assay.sql.sources import Ctes, named_outputs
-
-if TYPE_CHECKING:
-    from sqlglot import exp
-
 
 _MOST_HOPS = 30
 """Subqueries and CTEs that a column is followed through."""
@@ -53,8 +50,6 @@ class QueryNames:
     def __init__(
         self, text: str, dialect: str, names: SchemaNames | None, tree: exp.Query, nodes: list[exp.Expr]
     ) -> None:
-        from sqlglot import exp
-
         self.text = text
         self.dialect = dialect
         self.names = names
@@ -64,6 +59,7 @@ class QueryNames:
         self._ctes = Ctes(always_recursive=dialect == "sqlite")
         self._selects: dict[int, Select] = {}
         self._meanings: dict[int, Meaning] = {}
+        self._stored: dict[int, StoredColumn | None] = {}
         selects: list[Select] = []
         for node in self.all_of(exp.Select):
             parent = self._select_above(node)
@@ -80,7 +76,7 @@ class QueryNames:
     @cached_property
     def columns(self) -> tuple[exp.Column, ...]:
         """Every column as parsed, stars left out."""
-        return tuple(node for node in self.all_of(_column_type()) if not node.is_star)
+        return tuple(node for node in self.all_of(exp.Column) if not node.is_star)
 
     def all_of(self, *kinds: type[_Node]) -> Iterator[_Node]:
         """Every node of these kinds in the tree as parsed."""
@@ -98,8 +94,6 @@ class QueryNames:
 
     def _outer_of(self, node: exp.Expr) -> Select | None:
         """The SELECT whose sources may be named within this one: of FROM, not the SELECT that has it."""
-        from sqlglot import exp
-
         hidden = False
         while (above := node.parent) is not None:
             if isinstance(above, exp.Lateral):
@@ -116,8 +110,6 @@ class QueryNames:
 
     def source_at(self, entry: exp.Expr, *, default: str) -> Source:
         """What an entry of FROM reads; ``default`` is its alias if it has none."""
-        from sqlglot import exp
-
         alias, cte = (entry.alias_or_name or default).lower(), None
         inner = entry.this if isinstance(entry, exp.Subquery | exp.Lateral) else None
         names = entry.alias_column_names if isinstance(entry, exp.Subquery | exp.Table | exp.Lateral) else []
@@ -167,8 +159,6 @@ class QueryNames:
 
     def _first_select(self, query: exp.Expr) -> Select | None:
         """The SELECT that names the outputs of a query."""
-        from sqlglot import exp
-
         while isinstance(query, exp.SetOperation | exp.Subquery):
             query = query.this
         return self._selects.get(id(query))
@@ -185,8 +175,6 @@ class QueryNames:
 
         In each, the columns of its sources come first, then the aliases of its outputs where its clause sees these.
         """
-        from sqlglot import exp
-
         name, qualifier = column.name.lower(), column.table.lower()
         operation = _operation_ordered_by(column)
         if operation is not None:
@@ -237,8 +225,6 @@ class QueryNames:
 
     def _output_of(self, operation: exp.Expr, name: str) -> Meaning:
         """The output of a set operation's first SELECT that has this name."""
-        from sqlglot import exp
-
         select = self._first_select(operation)
         if select is None:
             return UNKNOWN
@@ -261,8 +247,6 @@ class QueryNames:
 
     def _within(self, source: Source, name: str) -> Meaning:
         """What a name, in small letters, means among the outputs of the query behind a source."""
-        from sqlglot import exp
-
         select = None if source.inner is None else self._first_select(source.inner)
         if source.inner is None or select is None:
             return UNKNOWN
@@ -291,8 +275,11 @@ class QueryNames:
         """The stored column that a column passes on, through subqueries, CTEs and aliases; None: it is computed, or
         not known.
         """
-        from sqlglot import exp
+        if id(column) not in self._stored:
+            self._stored[id(column)] = self._find_stored(column)
+        return self._stored[id(column)]
 
+    def _find_stored(self, column: exp.Column) -> StoredColumn | None:
         name, meaning = column.name, self.meaning(column)
         for _ in range(_MOST_HOPS):
             source, node = meaning.source, meaning.output
@@ -310,8 +297,6 @@ class QueryNames:
 
     def behind_stars(self, select: Select) -> Iterator[StoredColumn]:
         """The columns of stored tables that the selected stars stand for; those of a subquery are its own outputs."""
-        from sqlglot import exp
-
         for output in select.outputs:
             if not output.is_star:
                 continue
@@ -349,8 +334,6 @@ class QueryNames:
 
     def column_of(self, node: exp.Expr) -> exp.Column | None:
         """The column that an expression is, whatever parentheses are around it; None: it is something else."""
-        from sqlglot import exp
-
         node = inside(node)
         if not isinstance(node, exp.Column) or node.is_star or self.meaning(node).is_text:
             return None
@@ -358,8 +341,6 @@ class QueryNames:
 
     def value_of(self, node: exp.Expr) -> str | None:
         """The text or the number that a literal is, a name in double quotes that means a text among them."""
-        from sqlglot import exp
-
         node = inside(node)
         if isinstance(node, exp.Neg) and isinstance(inside(node.this), exp.Literal):
             return f"-{inside(node.this).name}"
@@ -392,24 +373,14 @@ class QueryNames:
 
 def _value_names(values: exp.Values, dialect: str) -> list[str]:
     """The names that VALUES without others gives its columns."""
-    from sqlglot import exp
-
     row = values.expressions[0]
     first = 0 if dialect == "duckdb" else 1
     width = len(row.expressions) if isinstance(row, exp.Tuple) else 1
     return [f"{'col' if dialect == 'duckdb' else 'column'}{first + place}" for place in range(width)]
 
 
-def _column_type() -> type[exp.Column]:
-    from sqlglot import exp
-
-    return exp.Column
-
-
 def _is_lateral_around(source: Source, column: exp.Expr) -> bool:
     """Whether a column stands within a LATERAL, which sees the sources before it, and not itself."""
-    from sqlglot import exp
-
     return isinstance(source.node, exp.Lateral) and any(above is source.node for above in _above(column))
 
 
@@ -422,8 +393,6 @@ def _above(node: exp.Expr) -> Iterator[exp.Expr]:
 
 def _operation_ordered_by(column: exp.Expr) -> exp.Expr | None:
     """The set operation, or the query in parentheses, whose ORDER BY a column stands in."""
-    from sqlglot import exp
-
     above = column.find_ancestor(exp.Query)
     if isinstance(above, exp.SetOperation) or (isinstance(above, exp.Subquery) and isinstance(above.this, exp.Query)):
         return above
@@ -432,8 +401,6 @@ def _operation_ordered_by(column: exp.Expr) -> exp.Expr | None:
 
 def _is_compared(node: exp.Expr) -> bool:
     """Whether a name stands on the right side of a comparison, where a text is likelier than a column."""
-    from sqlglot import exp
-
     above = node.parent
     if isinstance(above, exp.In | exp.Between):
         return above.this is not node

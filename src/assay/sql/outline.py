@@ -11,7 +11,7 @@ say: tests hold it to the parser's reading.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -37,6 +37,8 @@ _CLAUSES = {"select": 0, "from": 1, "where": 2, "group": 3, "having": 4, "order"
 _SET_OPERATIONS = ("union", "intersect", "except")
 _AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})
 _FUNCTIONS = _AGGREGATES | {"abs", "round", "lower", "upper", "length", "substr", "coalesce", "ifnull", "nullif"}
+_NOT_BARE = frozenset({"min", "max", "select"})
+"""What decides which row a column is read from, or reads rows of its own."""
 _COMPARISONS = frozenset({"=", "<", ">", "<=", ">=", "<>", "!="})
 _OPERATORS = _COMPARISONS | {"and", "or", "not", "in", "is", "like", "between", "exists", "+", "-", "*", "/", ","}
 _COMMA = (",",)
@@ -79,6 +81,9 @@ class Outline(Struct, frozen=True, kw_only=True):
     is_decided: bool
     """No row is read that might be another one of several: no column that its groups do not decide, and no value of
     a subquery with several rows."""
+    bare: tuple[str, ...]
+    """The columns among the outputs that their groups do not decide, if nothing else reads one row of several and no
+    MIN or MAX has a say in which. Empty for other queries."""
     is_aggregate: bool
     """It gives one row of aggregates, each over a column of a stored table or over its rows."""
     keys: str | None
@@ -117,6 +122,7 @@ def read_outline(query: str) -> Outline | None:
         offset=last.offset,
         has_inner_limit=level.has_inner_limit,
         is_decided=level.is_decided,
+        bare=level.bare if level.is_one_select else (),
         is_aggregate=level.is_one_select and last.is_aggregate,
         keys=_ORDER_BY.split(without_limit(text))[-1].strip() if level.is_one_select and last.can_rank else None,
     )
@@ -167,6 +173,7 @@ class _Level:
     def __init__(self, items: list[Item]) -> None:
         self.has_inner_limit = False
         self.is_decided = True
+        self.bare: tuple[str, ...] = ()
         parts = _split(items, _SET_OPERATIONS)
         for number, part in enumerate(parts, start=1):
             self.last = _Select(part[1:] if number > 1 and part[:1] == ["all"] else part)
@@ -191,7 +198,8 @@ class _Level:
                 self._walk(condition)
         for part in (*select.outputs, *select.where, *select.groups, *select.having, *select.order):
             self._walk(part)
-        self.is_decided = self.is_decided and select.is_decided
+        if self.is_decided and not select.is_decided:
+            self.is_decided, self.bare = False, select.bare
 
     def _walk_query(self, items: list[Item], *, as_value: bool = False) -> None:
         inner = _Level(items)
@@ -238,6 +246,7 @@ class _Select:
         self._is_distinct = selected[:1] == ["distinct"]
         outputs = [_output(part) for part in _split(selected[self._is_distinct :], _COMMA)]
         self.outputs = [part for part, _ in outputs]
+        self._unnamed = [part for part, alias in outputs if not alias]
         self._aliases = {alias for _, alias in outputs if alias}
         self.sources = [_source(part) for part in _split(clauses["from"], _JOINS)]
         """Each with its condition."""
@@ -258,14 +267,30 @@ class _Select:
         after = [*self.having, *self.order]
         if not self.groups and not any(map(_has_aggregate, (*self.outputs, *after))):
             return not self.having
+        return not self._bare(after)
+
+    @property
+    def bare(self) -> tuple[str, ...]:
+        """See `Outline.bare`."""
+        after = [*self.having, *self.order]
+        words = [word for part in (*self.outputs, *after) for word in _words(part)]
+        if self._is_distinct or not self.groups or any(word in _NOT_BARE or word[0] in "'\"" for word in words):
+            return ()
+        found = self._bare(after)
+        if not all(len(part) == 1 and _is_name(part[0]) and part in self._unnamed for part in found):
+            return ()
+        return tuple(dict.fromkeys([str(part[0]) for part in found]))
+
+    def _bare(self, after: Sequence[list[Item]]) -> Sequence[list[Item]]:
+        """The parts that the groups do not decide: outputs, and among ``after`` those that are no output's."""
         keys = [str(key[0]) for key in self.groups if len(key) == 1 and _is_name(key[0])]
         if len(keys) < len(self.groups) or not self._aliases.isdisjoint(keys):
-            return False
+            return [["*"]]
+        found = [part for part in self.outputs if not _is_grouped(part, keys)]
         # A column of a subquery may have the name of an alias, too.
         aliases = set() if any(isinstance(entry, list) for entry, _ in self.sources) else self._aliases
-        return all(_is_grouped(part, keys) for part in self.outputs) and all(
-            _is_grouped(part, keys) or (len(part) == 1 and str(part[0]) in aliases) for part in after
-        )
+        others = [part for part in after if not (len(part) == 1 and str(part[0]) in aliases)]
+        return found + [part for part in others if not (_is_grouped(part, keys) or part in found)]
 
     @property
     def is_aggregate(self) -> bool:
@@ -388,6 +413,15 @@ def _is_plain_aggregate(part: Sequence[Item]) -> bool:
         return False
     argument = part[1][1:] if part[1][:1] == ["distinct"] else part[1]
     return argument == ["*"] or (len(argument) == 1 and _is_name(argument[0]))
+
+
+def _words(part: Sequence[Item]) -> Iterator[str]:
+    """All words of a part."""
+    for item in part:
+        if isinstance(item, list):
+            yield from _words(item)
+        else:
+            yield item
 
 
 def _has_aggregate(part: Sequence[Item]) -> bool:

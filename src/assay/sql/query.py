@@ -10,22 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from assay.sql.binding import bind, types_of
 from assay.sql.expressions import inside, parts_of
 from assay.sql.names import QueryNames
+from assay.sql.nodes import exp
 from assay.sql.predicates import Predicate
 from assay.sql.schema import SchemaNames, TypeFamily
 from assay.sql.select import StoredColumn
 from assay.sql.shape import is_nested_too_deeply, parse_query
 from assay.sql.shown import shown
 from assay.sql.trees import levels_of, nodes_of
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 MOST_CHARACTERS = 50_000
 MOST_NODES = 20_000
@@ -106,8 +103,6 @@ class Query(QueryNames):
     @cached_property
     def literals(self) -> tuple[str, ...]:
         """Every text and number, those of LIMIT, OFFSET and types left out."""
-        from sqlglot import exp
-
         left_out = (exp.Limit, exp.Offset, exp.Fetch, exp.DataType)
         values = (
             self.value_of(node) for node in self.all_of(exp.Literal, exp.Column) if not node.find_ancestor(*left_out)
@@ -121,8 +116,6 @@ class Query(QueryNames):
 
     def type_of(self, node: exp.Expr) -> TypeFamily | None:
         """The kind of values that an expression gives; None where that is not known."""
-        from sqlglot import exp
-
         node = inside(node)
         if isinstance(node, exp.Select) and len(node.selects) == 1:
             node = inside(node.selects[0])
@@ -142,8 +135,6 @@ class Query(QueryNames):
 
     def _has_real_part(self, node: exp.Expr) -> bool:
         """Whether it is arithmetic with a real number, and therefore real whatever its other parts are."""
-        from sqlglot import exp
-
         arithmetic = (exp.Add, exp.Sub, exp.Mul, exp.Div)
         waiting = [node] if isinstance(node, arithmetic) else []
         while waiting:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from assay.model.verdicts.diagnosis import SchemaUse
+from assay.sql.nodes import exp
 from assay.sql.query import Query, Unreadable, read_query
 from assay.sql.schema import SchemaNames
 from assay.sql.trees import nodes_of_kind
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 _FROM_NEAREST: tuple[SchemaUse, ...] = ("same", "other_columns", "other_tables")
 
@@ -65,8 +62,6 @@ def nearest_use(golds: Iterable[str], predicted: str, dialect: str, names: Schem
 
 
 def _items_of(query: Query) -> SchemaItems:
-    from sqlglot import exp
-
     tables = {
         source.table.lower()
         for select in query.selects
@@ -95,8 +90,6 @@ def _behind_stars(query: Query) -> Iterable[str]:
 
     Those of a subquery or CTE are among the columns that this selects itself.
     """
-    from sqlglot import exp
-
     for select in query.selects:
         if not isinstance(select.node.parent, exp.Exists):
             yield from (".".join(column.key) for column in query.behind_stars(select))
@@ -104,8 +97,6 @@ def _behind_stars(query: Query) -> Iterable[str]:
 
 def joined_columns(query: Query) -> Iterable[exp.Column]:
     """The columns that USING and NATURAL compare, which stand in no text: those of the bound tree's joins."""
-    from sqlglot import exp
-
     written = {id(query.twin(column)) for column in query.columns}
     for join in nodes_of_kind(query.bound, exp.Join):
         if (condition := join.args.get("on")) is not None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from assay.sql.expressions import has_aggregate, inside, limit_of, parts_of
+from assay.sql.nodes import exp
 from assay.sql.predicates import REQUIRED, Clause, Predicate, predicates_of
 from assay.sql.sources import entries_of
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 
 class Source(Struct, frozen=True, kw_only=True, eq=False):
@@ -162,8 +160,6 @@ class Select:
     @cached_property
     def joins(self) -> tuple[exp.Join, ...]:
         """The JOINs of FROM, those within parentheses too."""
-        from sqlglot import exp
-
         waiting: list[exp.Expr] = list(self.node.args.get("joins") or ())
         start = self.node.args.get("from_")
         if start is not None:
@@ -191,15 +187,11 @@ class Select:
         )
 
     def _is_constant(self, node: exp.Expr) -> bool:
-        from sqlglot import exp
-
         return isinstance(node, exp.Null) or self.query.value_of(node) is not None
 
     @cached_property
     def join_pairs(self) -> tuple[JoinPair, ...]:
         """Columns of two of its sources that must be equal, by a condition or by USING."""
-        from sqlglot import exp
-
         equal = [one for one in self.predicates if one.operator == "=" and one.is_required and not one.is_negated]
         pairs = [JoinPair(left=one.left, right=one.right[0], node=one.node) for one in equal]
         for join in self.joins:
@@ -225,8 +217,6 @@ class Select:
     @cached_property
     def many_rowed(self) -> tuple[Source, ...]:
         """The sources that may give more than one row."""
-        from sqlglot import exp
-
         found = []
         for source in self.sources.values():
             inner = self.query.select_of(source.inner) if isinstance(source.inner, exp.Select) else None
@@ -238,8 +228,6 @@ class Select:
     @cached_property
     def unlinked_sources(self) -> tuple[Source, ...]:
         """The sources of several rows that no condition ties to the first of them."""
-        from sqlglot import exp
-
         if len(self.many_rowed) < 2:
             return ()
         # Functions are no sources that could be left unlinked, but may link others.
@@ -285,15 +273,11 @@ class Select:
     @cached_property
     def aggregates(self) -> tuple[exp.AggFunc, ...]:
         """The uses of aggregate functions."""
-        from sqlglot import exp
-
         return tuple(node for node in self.nodes() if isinstance(node, exp.AggFunc))
 
     @cached_property
     def is_aggregated(self) -> bool:
         """Whether an aggregate function stands among the outputs, in HAVING or in ORDER BY."""
-        from sqlglot import exp
-
         having = self.node.args.get("having")
         parts = (*self.outputs, *(self.meant(key) for key in self.order))
         return any(map(has_aggregate, parts)) or (having is not None and having.find(exp.AggFunc) is not None)
@@ -319,8 +303,6 @@ class Select:
 
         A position from a star on stays the number: which column it is the text does not say.
         """
-        from sqlglot import exp
-
         node = inside(key.this if isinstance(key, exp.Ordered) else key)
         if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(self.outputs):
             before = self.outputs[: int(node.name)]
@@ -354,6 +336,4 @@ class Select:
 
 def _is_function_of_columns(entry: exp.Expr) -> bool:
     """Whether an entry of FROM is a function of columns beside it, such as ``json_each(t.list)``."""
-    from sqlglot import exp
-
     return not isinstance(entry.this, exp.Identifier | exp.Query) and entry.find(exp.Column) is not None

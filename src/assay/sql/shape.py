@@ -62,6 +62,7 @@ _LUCK = (
 )
 """Every query that asks for chance or the clock contains one of these: searching for them saves parsing."""
 
+_CLOCK = re.compile(r"'now'|\b(?:current_(?:date|time|timestamp)|localtime(?:stamp)?)\b")
 _LUCKY_FUNCTIONS = frozenset(
     {
         "random",
@@ -198,7 +199,7 @@ def read_shape(query: str, dialect: str) -> OuterClauses:
 def is_nondeterministic(query: str, dialect: str) -> bool:
     """Whether a query uses chance or the clock anywhere. False where it cannot be parsed."""
     lowered = query.lower()
-    if not _has_any(lowered, _LUCK):
+    if not _has_any(lowered, _LUCK) or (not _CLOCK.search(lowered) and read_outline(query) is not None):
         return False
     parsed = parse_query(query, dialect)
     return parsed is not None and _is_nondeterministic(parsed.tree)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sqlglot import exp
+from assay.sql.nodes import exp
 
 
 def entries_of(select: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
@@ -26,8 +24,6 @@ def entries_of(select: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
 
 
 def _is_join_in_parentheses(entry: exp.Expr) -> bool:
-    from sqlglot import exp
-
     inner = entry
     while isinstance(inner, exp.Paren | exp.Subquery):
         inner = inner.this
@@ -48,8 +44,6 @@ class Ctes:
 
     def find(self, name: str, node: exp.Expr) -> exp.CTE | None:
         """The CTE that a table's name means at a node; None where it means a stored table."""
-        from sqlglot import exp
-
         name = name.lower()
         below, at = node, node.parent
         while at is not None:

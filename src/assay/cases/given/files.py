@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from assay.cases.fields import did_you_mean
-from assay.cases.tables.invalid_cells import column_number
-from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
 from assay.cases.text.decoding import check_size
 from assay.errors import InputError
 from assay.model import Cell, CellTypes, Failure, GivenResult
 from assay.model.results.given import MOST_BYTES, MOST_ROWS
+
+if TYPE_CHECKING:
+    from assay.cases.tables.workbook import Sheet
 
 MOST_IN_ALL = 1 << 30
 """What all results of one question set or prediction file may take together."""
@@ -114,6 +116,8 @@ class ResultFiles:
         self, path: Path, sheet: str | None, cells: str | None
     ) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
         if path not in self._sheets:
+            from assay.cases.tables.workbook import UnreadableWorkbook, read_sheets  # few results are in workbooks
+
             try:
                 self._sheets[path] = read_sheets(path)
             except UnreadableWorkbook as error:
@@ -220,6 +224,8 @@ def _within(sheet: Sheet, cells: str | None) -> tuple[Sequence[str], Sequence[Se
         match = _RANGE.fullmatch(cells.strip())
         if match is None:
             raise UnusableFile(f'"{cells}" is no range of cells: write one such as A1:C9')
+        from assay.cases.tables.invalid_cells import column_number
+
         left, top = column_number(match[1]), int(match[2]) - 1
         right, bottom = (left, top) if match[3] is None else (column_number(match[3]), int(match[4]) - 1)
         if right < left or bottom < top:

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from assay.cases.records import Record, Table, document_table, record_of
 from assay.cases.text.decoding import check_size, lines_of, read_text
 from assay.errors import CaseFileError
@@ -15,6 +17,9 @@ from assay.platform.spool import Spool
 
 _LARGE_BYTES = 512 * 1024
 """From this size on a file of lines is read line by line."""
+
+
+_decode_fast = msgspec.json.Decoder().decode
 
 
 class _RepeatedKey(ValueError):
@@ -95,17 +100,42 @@ def _large_table(path: Path, encoding: str | None) -> Table | None:
     try:
         with path.open("rb", buffering=1 << 20) as file:
             for number, data in enumerate(file, start=1):
-                line = data.decode("utf-8")
-                if not line or line.isspace():
-                    continue
-                values = decode(line)
-                if not isinstance(values, dict) or "\0" in line:
-                    return None
+                values = _plain_object(data)
+                if values is None:
+                    line = data.decode("utf-8")
+                    if not line or line.isspace():
+                        continue
+                    values = decode(line)
+                    if not isinstance(values, dict) or "\0" in line:
+                        return None
                 records.append(Record(place=f"line {number}", values=values))
                 columns.update(dict.fromkeys(values))
     except (OSError, ValueError, RecursionError):
         return None
     return Table(path=path, records=records, columns=tuple(columns), plain=True) if records else None
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def _plain_object(line: bytes) -> dict[str, object] | None:
+    """The object of a line, several times as fast as `json`; None for a line whose objects might name a key twice.
+
+    They do not if each value is a single one, and the line has as many quotes as the keys and texts that were read.
+    """
+    try:
+        values = _decode_fast(line)
+    except (ValueError, RecursionError):
+        return None
+    if type(values) is not dict:
+        return None
+    kinds = list(map(type, values.values()))
+    quotes = line.count(b'"')
+    if b"\\" in line:
+        if b"\\\\" in line:
+            return None
+        quotes -= line.count(b'\\"')
+    return values if _PLAIN.issuperset(kinds) and quotes == 2 * (len(kinds) + kinds.count(str)) else None
 
 
 def _is_lines(text: str) -> bool:

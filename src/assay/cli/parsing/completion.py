@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,6 @@ from typing import Any, Final
 from msgspec import Struct
 
 from assay.errors import UsageError
-from assay.settings import declarations
 
 SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 _MOST_CASES = 5_000
@@ -111,9 +111,14 @@ def _databases(_context: Any, typed: str) -> list[str]:
 
 def _words_of(options: Iterable[str]) -> Names | None:
     """The words of a setting that takes only some."""
-    names = set(options)
-    words = next((setting.words for _, setting in declarations() if names.intersection(setting.names)), ())
-    return _words(*words) if words else None
+    return next((_words(*words) for name in options if (words := _words_by_option().get(name))), None)
+
+
+@cache
+def _words_by_option() -> dict[str, tuple[str, ...]]:
+    from assay.settings import declarations  # which `assay --help` needs for nothing else
+
+    return {name: setting.words for _, setting in declarations() for name in setting.names if setting.words}
 
 
 def _words(*words: str) -> Names:

@@ -91,8 +91,9 @@ class Template:
                     packet = self._socket.recv(_PACKET_BYTES)
                 except OSError:  # closed, or stopped by somebody: it would never answer
                     packet = b""
-                    self._process.kill()
                 if not packet:
+                    self._process.kill()
+                    self._process.wait()  # what was killed may take a while to end, and must not be `alive` until then
                     return b""
                 self._replies[self._received] = packet
                 self._received += 1
@@ -255,8 +256,7 @@ def main(control: int, setup: str) -> None:
     module_name, _, name = setup.partition(":")
     with contextlib.suppress(Exception):  # if it cannot be imported, each worker says so to the parent
         getattr(getattr(import_module(module_name), name), "preload", int)()
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # without a search first, which takes longer than a worker's start and finds next to nothing
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, the ends of the workers would be lost
     connection = socket.socket(fileno=control)
     while True:

@@ -1,4 +1,4 @@
-"""Databases that only SQLAlchemy reaches: Oracle, SQL Server, Snowflake and whatever else has a dialect for it.
+"""Databases that only SQLAlchemy reaches: Oracle, SQL Server, Trino and whatever else has a dialect for it.
 
 How a query is restrained differs per dialect, and `Family` defines it. For every dialect, a text that is not exactly
 one query is refused before it is sent, the transaction is rolled back, and the worker's own deadline ends a query that
@@ -82,17 +82,12 @@ FAMILIES: dict[str, Family] = {
         driver_timeout=_odbc_timeout,
         first_rows=None,
     ),
-    "snowflake": Family(
-        dialect="snowflake",
-        begin=lambda seconds: (f"ALTER SESSION SET STATEMENT_TIMEOUT_IN_SECONDS = {_whole(seconds)}",),
-    ),
     "bigquery": Family(dialect="bigquery"),
     "databricks": Family(dialect="databricks"),
     "trino": Family(dialect="trino"),
     "presto": Family(dialect="presto"),
     "hive": Family(dialect="hive"),
     "clickhouse": Family(dialect="clickhouse"),
-    "clickhousedb": Family(dialect="clickhouse"),
     "teradatasql": Family(dialect="teradata", has_boolean_type=False, first_rows=None),
     "awsathena": Family(dialect="athena"),
     "druid": Family(dialect="druid"),
@@ -104,7 +99,6 @@ _DIALECT_PACKAGES = {
     "awsathena": "PyAthena[SQLAlchemy]",
     "bigquery": "sqlalchemy-bigquery",
     "clickhouse": "clickhouse-sqlalchemy",
-    "clickhousedb": "clickhouse-connect",
     "cockroachdb": "sqlalchemy-cockroachdb",
     "databricks": "databricks-sqlalchemy",
     "druid": "pydruid[sqlalchemy]",
@@ -112,7 +106,6 @@ _DIALECT_PACKAGES = {
     "hive": "pyhive[hive]",
     "presto": "pyhive[presto]",
     "redshift": "sqlalchemy-redshift",
-    "snowflake": "snowflake-sqlalchemy",
     "teradatasql": "teradatasqlalchemy",
     "trino": "trino[sqlalchemy]",
 }

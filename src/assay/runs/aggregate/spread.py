@@ -31,19 +31,17 @@ def spreads_of(summaries: Sequence[CaseSummary]) -> tuple[TimeSpread, ...]:
     """
     spreads = (
         spread_of("answer", [case.answer_time_s for case in summaries]),
-        spread_of("gold query", _times((case, case.golds) for case in summaries)),
-        spread_of("predicted query", _times((case, case.executions[len(case.golds) :]) for case in summaries)),
+        spread_of("gold query", _times((case, execution) for case in summaries for execution in case.golds)),
+        spread_of(
+            "predicted query", _times((case, case.predicted) for case in summaries if case.predicted is not None)
+        ),
     )
     return tuple(spread for spread in spreads if spread is not None)
 
 
-def _times(executed: Iterable[tuple[CaseSummary, Iterable[ExecutionSummary]]]) -> list[float | None]:
+def _times(executed: Iterable[tuple[CaseSummary, ExecutionSummary]]) -> list[float | None]:
     """The times of different executions: one that several cases share has the same time in each."""
-    different = {
-        (case.database, execution.query_hash, execution.wall_time_s)
-        for case, executions in executed
-        for execution in executions
-    }
+    different = {(case.database, execution.query_hash, execution.wall_time_s) for case, execution in executed}
     return [seconds for _, _, seconds in different]
 
 

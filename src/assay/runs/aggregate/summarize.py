@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
 from assay.model import CaseSummary, Evidence, Score
 from assay.model.verdicts.summary import summarized, without_details
@@ -101,8 +101,8 @@ def summary_of(evidence: Evidence, scores: tuple[Score, ...] | None = None) -> C
 def with_summary(line: bytes, evidence: Evidence | None = None) -> Scored:
     """A case as workers send it. ``evidence`` is what the line holds, where the caller has it."""
     # Packed cells do not matter to a summary.
-    summary = summary_of(decode_value(line, Evidence) if evidence is None else evidence)
-    return line, encode_value(summary.scores), encode_value(replace(summary, scores=()))
+    evidence = decode_value(line, Evidence) if evidence is None else evidence
+    return line, encode_value(without_details(evidence.scores)), encode_value(summary_of(evidence, ()))
 
 
 def summaries_of(evidence: Iterable[Evidence]) -> list[CaseSummary]:

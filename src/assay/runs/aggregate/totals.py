@@ -7,7 +7,7 @@ import statistics
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from itertools import combinations, islice, pairwise
+from itertools import chain, combinations, islice, pairwise
 from typing import get_args
 
 from assay.errors import UsageError
@@ -111,17 +111,17 @@ def aggregate(
         determined=apart("determined", [i for i, case in enumerate(firsts) if "ambiguous_gold" not in case.flags]),
         sound=apart("sound", [i for i, case in enumerate(firsts) if case.case_id not in doubtful]),
         disagreements=_disagreements(firsts, metrics, answers, columns),
-        flags=counts_of((case.case_id, case.flags) for case in summaries),
-        near_misses=counts_of((case.case_id, case.near_misses) for case in summaries),
+        flags=counts_of((case.case_id, case.flags) for case in summaries if case.flags),
+        near_misses=counts_of((case.case_id, case.near_misses) for case in summaries if case.near_misses),
         failures=counts_of((case.case_id, failures_of(case)) for case in summaries),
-        causes=counts_of((case.case_id, named(case.cause)) for case in summaries),
+        causes=counts_of((case.case_id, (case.cause,)) for case in summaries if case.cause is not None),
         fix_first=counts_of(
             (case.case_id, named(case.cause))
             for case in summaries  # the primary cause, if a repair of one clause made the answer right
             if case.repair_steps == 1 and case.repair_strength != "refuted"
         ),
         cause_groups=cause_groups(summaries),
-        schema_use=counts_of((case.case_id, named(case.schema_use)) for case in summaries),
+        schema_use=counts_of((case.case_id, (case.schema_use,)) for case in summaries if case.schema_use is not None),
         forgiven=forgiven_of(summaries, answers),
         repeats=None if repeats == 1 else repeat_totals(summaries, asked=repeats, confidence=confidence),
         usage=usage_of(summaries),
@@ -134,17 +134,14 @@ def aggregate(
 
 def columns_of(summaries: Sequence[CaseSummary], metrics: Sequence[MetricInfo]) -> list[list[float | None]]:
     """Each metric's value for each answer, in the run's order."""
-    # Most answers share their scores with others, so that each such object is looked at once.
     keys = [id(case.scores) for case in summaries]
-    distinct: dict[int, CaseSummary] = {}
-    for key, case in zip(keys, summaries, strict=True):
-        distinct.setdefault(key, case)
+    distinct = _with_distinct_scores(summaries)
     columns: list[list[float | None]] = []
     for metric in metrics:
         values: dict[int, float | None] = {}
-        for key, case in distinct.items():
+        for case in distinct:
             score = case.score(metric.name)
-            value = values[key] = None if score is None else score.value
+            value = values[id(case.scores)] = None if score is None else score.value
             if value is not None and not (value in (0.0, 1.0) if metric.binary else math.isfinite(value)):
                 wanted = "0, 1" if metric.binary else "a finite number"
                 raise UsageError(
@@ -152,6 +149,14 @@ def columns_of(summaries: Sequence[CaseSummary], metrics: Sequence[MetricInfo]) 
                 )
         columns.append([values[key] for key in keys])
     return columns
+
+
+def _with_distinct_scores(summaries: Iterable[CaseSummary]) -> Collection[CaseSummary]:
+    """A case for each object of scores, the first one that has it: most answers share their scores with others."""
+    distinct: dict[int, CaseSummary] = {}
+    for case in summaries:
+        distinct.setdefault(id(case.scores), case)
+    return distinct.values()
 
 
 def usage_of(summaries: Sequence[CaseSummary]) -> UsageTotals | None:
@@ -211,17 +216,28 @@ def _disagreements(
     rows = zip(*binary, strict=True)
     for place, (start, end) in enumerate(pairwise((*answers.starts, answers.count))):
         alike[tuple(islice(rows, end - start))].append(place)
+    ids = [case.case_id for case in firsts]
+    groups = list(alike.values())
+    known: dict[tuple[int, ...], tuple[str, ...]] = {}
+
+    def ids_of(numbers: Sequence[int]) -> tuple[str, ...]:
+        """The ids of the cases of these groups, in the run's order. Metrics that agree with one another share them."""
+        if (shared := known.get(key := tuple(numbers))) is None:
+            places = sorted(chain.from_iterable(groups[number] for number in numbers))
+            shared = known[key] = tuple([ids[place] for place in places])
+        return shared
+
     found = []
     for left, right in combinations(range(len(names)), 2):
         both = neither = 0
         only_first: list[int] = []
         only_second: list[int] = []
-        for case, places in alike.items():
+        for number, (case, places) in enumerate(alike.items()):
             values = {pair for row in case if None not in (pair := (row[left], row[right]))}
             if _FIRST in values:
-                only_first += places
+                only_first.append(number)
             if _SECOND in values:
-                only_second += places
+                only_second.append(number)
             if values.isdisjoint((_FIRST, _SECOND)):
                 both += len(places) * (_BOTH in values)
                 neither += len(places) * (values == {_NEITHER})
@@ -232,8 +248,8 @@ def _disagreements(
                     second=names[right],
                     both=both,
                     neither=neither,
-                    only_first=tuple([firsts[place].case_id for place in sorted(only_first)]),
-                    only_second=tuple([firsts[place].case_id for place in sorted(only_second)]),
+                    only_first=ids_of(only_first),
+                    only_second=ids_of(only_second),
                 )
             )
     return tuple(found)
@@ -260,11 +276,13 @@ def failures_of(case: CaseSummary) -> Iterable[str]:
 
     A failure of a single metric to score is not counted here, but in that metric's ``unscored``.
     """
-    failures = [case.failure, case.answer_failure, *(execution.failure for execution in case.golds)]
+    failures = [case.failure, case.answer_failure, *[execution.failure for execution in case.golds]]
     told = case.failure is not None and case.failure.blame == "system"
     if case.predicted is not None and not told and case.answer_failure is None:
         # These describe such a failure better: a text that failed to run may be prose, or blank.
         failures.append(case.predicted.failure)
+    if not any(failures):
+        return ()
     return [f"{failure.blame}: {failure.kind}" for failure in failures if failure is not None]
 
 
@@ -282,10 +300,10 @@ FORGIVABLE: tuple[NearMissKind, ...] = (
 
 def forgiven_of(summaries: Sequence[CaseSummary], answers: Answers) -> tuple[Forgiven, ...]:
     """One entry for each kind that would make some case right."""
-    scores = [case.score(VERDICT[0]) for case in summaries]
-    if not any(scores):
+    scores = {id(case.scores): case.score(VERDICT[0]) for case in _with_distinct_scores(summaries)}
+    if not any(scores.values()):
         return ()
-    values = [None if score is None else score.value for score in scores]
+    values = [None if (score := scores[id(case.scores)]) is None else score.value for case in summaries]
     excused: dict[NearMissKind, list[int]] = {kind: [] for kind in FORGIVABLE}
     """Per kind, the places of the answers that forgiving it would make right."""
     for place, (value, case) in enumerate(zip(values, summaries, strict=True)):

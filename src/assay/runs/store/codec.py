@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from copy import copy
 from functools import lru_cache
+from itertools import chain
 from types import NoneType
 from typing import Any, TypeVar, cast
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from assay.errors import RunError
 from assay.model import Case, Evidence, Execution, Failure, Prediction, Result, Row, TurnAnswer
@@ -55,9 +57,21 @@ def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
 def encode_evidence(evidence: Evidence) -> bytes:
     """One line of JSON, without the line's end."""
     try:
-        return _ENCODER.encode(_with_rows(evidence, _plain_or_packed))
+        return _ENCODER.encode(evidence if _is_plain(evidence) else _with_rows(evidence, _plain_or_packed))
     except (UnicodeEncodeError, OverflowError):  # text that is not valid Unicode, an integer beyond 64 bits
         return encode_value(_with_rows(evidence, _packed))
+
+
+def _is_plain(evidence: Evidence) -> bool:
+    """Whether JSON can hold each of its rows, as of most cases."""
+    if evidence.candidates or evidence.refutation is not None:
+        return False
+    predicted, comparison = evidence.predicted_execution, evidence.comparison
+    rows = list(chain.from_iterable([gold.head for gold in evidence.gold_executions]))
+    rows += () if predicted is None else predicted.head
+    for line in () if comparison is None else comparison.aligned:
+        rows += [row for row in (line.gold, line.predicted) if row]
+    return _PLAIN.issuperset(map(type, chain.from_iterable(rows)))
 
 
 def _packed(row: Row) -> Row:
@@ -101,17 +115,17 @@ def _with_rows(evidence: _Evidence, change: Callable[[Row], Row]) -> _Evidence:
 
 def decode_evidence(line: bytes) -> Evidence:
     """The evidence of one line. Raises RunError where the line does not hold one."""
-    return decode_evidence_as(line, Evidence)
-
-
-def decode_evidence_as(line: bytes, kind: type[_Evidence]) -> _Evidence:
-    """The evidence of one line in another form than usual. Raises as `decode_evidence` does."""
-    # Failures get their present names, since they are compared. Evidence does not mention LLMs, whose failures are
-    # stored with their opinions.
-    evidence = decode_value(line.replace(_BLAME_OF_BEFORE, _BLAME), kind)
+    evidence = decode_evidence_as(line, Evidence)
     if _PACKED not in line and _PACKED_BEFORE not in line:  # most lines have no cell that JSON could not hold
         return evidence
     return _with_rows(evidence, lambda row: tuple(map(cell_from_json, row)))
+
+
+def decode_evidence_as(line: bytes, kind: type[_Evidence]) -> _Evidence:
+    """The evidence of one line in another form than usual, its cells as they are in the line. Raises as above."""
+    # Failures get their present names, since they are compared. Evidence does not mention LLMs, whose failures are
+    # stored with their opinions.
+    return decode_value(line.replace(_BLAME_OF_BEFORE, _BLAME), kind)
 
 
 def current_line(line: bytes) -> bytes:
@@ -160,7 +174,9 @@ _without_unused_again = lru_cache(maxsize=256)(_without_unused)
 
 def identity_without_origin(value: Case | Prediction) -> bytes:
     """As `identity_of`, of a case or an answer without its place in its file."""
-    return identity_of(replace(value, origin=None))
+    alike = copy(value)  # unlike `replace`, without checking its fields again
+    force_setattr(alike, "origin", None)
+    return identity_of(alike)
 
 
 def decode_value(data: bytes, kind: type[_Value]) -> _Value:
@@ -204,6 +220,8 @@ _Answer = TypeVar("_Answer", Prediction, TurnAnswer)
 def within_size(prediction: Prediction) -> Prediction:
     """The answer as it is kept and judged, nearly always unchanged."""
     query = prediction.query
+    if not (prediction.turns or _is_long(query) or _is_long(prediction.raw) or _is_long(prediction.explanation)):
+        return prediction
     if _is_long(query):
         prediction = replace(prediction, query=None, raw=query, failure=_too_long("query", query))
     if prediction.turns:

@@ -34,12 +34,11 @@ class ParquetFile:
         self._rows = 0
         self._size = file.write(_MAGIC)
 
-    def write(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Write a row group; nothing if there are no rows. Raises RunError if a number does not fit its column."""
-        if not rows:
-            return
-        chunks, begun = [], self._size
-        for (name, kind), values in zip(self._columns.items(), zip(*rows, strict=True), strict=True):
+    def write(self, columns: Iterable[Sequence[Any]]) -> None:
+        """Write a row group, given by its columns. Raises RunError if a number does not fit its column."""
+        chunks, begun, rows = [], self._size, 0
+        for (name, kind), values in zip(self._columns.items(), columns, strict=True):
+            rows = len(values)
             try:
                 count, page = _page(kind, values)
             except (struct.error, OverflowError) as trouble:
@@ -53,8 +52,8 @@ class ParquetFile:
             described |= {6: Long(len(head) + len(page)), 7: Long(size), 9: Long(self._size)}
             chunks.append({2: Long(self._size), 3: described})
             self._size += self._file.write(head + packed)
-        self._groups.append({1: chunks, 2: Long(self._size - begun), 3: Long(len(rows))})
-        self._rows += len(rows)
+        self._groups.append({1: chunks, 2: Long(self._size - begun), 3: Long(rows)})
+        self._rows += rows
 
     def finish(self) -> None:
         """Write the end of the file."""
@@ -74,25 +73,32 @@ class ParquetFile:
 def _page(kind: str, values: Sequence[Any]) -> tuple[int, bytes]:
     """A page of a column: how many values it has, an empty list and None among them, and its content."""
     if kind != _LISTS:
-        present = [value for value in values if value is not None]
-        content = _levels([value is not None for value in values])
+        absent = None in values
+        present = [value for value in values if value is not None] if absent else values
+        content = _levels([value is not None for value in values] if absent else [1] * len(values))
         if kind == "VARCHAR":
             return len(values), content + _texts(present)
         return len(values), content + struct.pack(f"<{len(present)}{_LETTERS[kind]}", *present)
+    if not any(values):  # None and empty lists
+        return len(values), _levels([0] * len(values)) + _levels([int(items is not None) for items in values])
     defined = list(chain.from_iterable([0] if items is None else [3] * len(items) or [1] for items in values))
     repeated = list(chain.from_iterable([0, *[1] * (len(items or ()) - 1)] for items in values))
     texts = list(chain.from_iterable(items or () for items in values))
     return len(defined), _levels(repeated) + _levels(defined) + _texts(texts)
 
 
-def _texts(texts: Iterable[str]) -> bytes:
-    encoded = [text.encode("utf-8", "replace") for text in texts]
-    return b"".join(chain.from_iterable((len(text).to_bytes(4, "little"), text) for text in encoded))
+def _texts(texts: Sequence[str]) -> bytes:
+    encoded = {text: text.encode("utf-8", "replace") for text in set(texts)}  # in many columns few texts are distinct
+    sized = {text: len(data).to_bytes(4, "little") + data for text, data in encoded.items()}
+    return b"".join(map(sized.__getitem__, texts))
 
 
-def _levels(levels: Iterable[int]) -> bytes:
+def _levels(levels: Sequence[int]) -> bytes:
     """Levels of one byte at most, as runs of equal ones."""
-    runs = b"".join(_varint(sum(1 for _ in run) << 1) + bytes([level]) for level, run in groupby(levels))
+    if levels and levels.count(levels[0]) == len(levels):
+        runs = _varint(len(levels) << 1) + bytes([levels[0]])
+    else:
+        runs = b"".join(_varint(len(list(run)) << 1) + bytes([level]) for level, run in groupby(levels))
     return len(runs).to_bytes(4, "little") + runs
 
 

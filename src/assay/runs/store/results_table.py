@@ -8,12 +8,16 @@ from __future__ import annotations
 import os
 import tempfile
 from array import array
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+from msgspec import Struct
+
 from assay.errors import RunError
-from assay.model import Evidence, Execution, Run, RunSettings
+from assay.model import Evidence, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.model.verdicts.summary import answer_time_s, given_of
 from assay.platform.spool import Spool
@@ -29,50 +33,121 @@ MOST_CHARACTERS = 500_000
 CUT_END = f" characters, all of them in {journal.NAME}]"
 _ROWS_AT_ONCE, _BYTES_AT_ONCE = 5_000, 16 * 1024 * 1024
 """The rows of a row group, and the size of their lines."""
+_ANSWERS_AT_ONCE = 250
+"""The answers that are in memory, decoded, before they become rows."""
+_MOST_REMEMBERED = 1000
+"""Scores that many answers share are among the first that come."""
 
 
-def _text(value: str | None) -> str | None:
-    """A text as the table has it: cut, and without the zero character, which few readers of Parquet expect."""
-    if value is None:
-        return None
+class _Case(Struct, frozen=True, kw_only=True, gc=False):
+    """The fields of a `Case` that the table has."""
+
+    id: str
+    question: str
+    database: str | None = None
+    difficulty: str | None = None
+    golds: tuple[str, ...] = ()
+    expects: str = "answer"
+    conversation: str | None = None
+    turn: int | None = None
+    tags: tuple[str, ...] = ()
+
+
+class _Execution(Struct, frozen=True, kw_only=True, gc=False):
+    """The fields of an `Execution` that the table has."""
+
+    row_count: int | None = None
+    wall_time_s: float | None = None
+    earlier_time_s: float | None = None
+
+
+class _NearMiss(Struct, frozen=True, kw_only=True, gc=False):
+    kind: str
+
+
+class _Comparison(Struct, frozen=True, kw_only=True, gc=False):
+    near_misses: tuple[_NearMiss, ...] = ()
+
+
+_UNREAD = msgspec.Raw(b"")
+
+
+class _Answer(Evidence, frozen=True, kw_only=True, omit_defaults=True):
+    """An `Evidence` as it is decoded for its row: what the table does not have is skipped, and scores stay encoded."""
+
+    case: _Case  # type: ignore[assignment]
+    scores: msgspec.Raw = msgspec.Raw(b"[]")  # type: ignore[assignment]
+    comparison: _Comparison | None = None  # type: ignore[assignment]
+    gold_executions: tuple[_Execution, ...] = ()  # type: ignore[assignment]
+    predicted_execution: _Execution | None = None  # type: ignore[assignment]
+    candidates: msgspec.Raw = _UNREAD  # type: ignore[assignment]
+    pair_timings: msgspec.Raw = _UNREAD  # type: ignore[assignment]
+    turns: msgspec.Raw = _UNREAD  # type: ignore[assignment]
+    refutation: msgspec.Raw = _UNREAD  # type: ignore[assignment]
+
+    @property
+    def gold(self) -> _Execution | None:
+        """The `gold_execution`."""
+        index = self.verdict.gold_index or 0
+        return self.gold_executions[index] if index < len(self.gold_executions) else None
+
+
+class _Value(Struct, frozen=True, gc=False):
+    metric: str
+    value: float | None
+
+
+def _texts(values: Iterable[str | None]) -> list[str | None]:
+    """Texts as the table has them: cut, and without the zero character, which few readers of Parquet expect."""
+    return [
+        value if value is None or (len(value) <= MOST_CHARACTERS and "\0" not in value) else _text(value)
+        for value in values
+    ]
+
+
+def _text(value: str) -> str:
     if len(value) > MOST_CHARACTERS and not value.endswith(CUT_END):
         value = f"{value[:MOST_CHARACTERS]}… [cut: {len(value):,}{CUT_END}"
-    return value.replace("\0", "\ufffd") if "\0" in value else value
+    return value.replace("\0", "\ufffd")
 
 
-_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Evidence], Any]]]] = {
-    "case_id": ("VARCHAR", lambda e: _text(e.case.id)),
-    "question": ("VARCHAR", lambda e: _text(e.case.question)),
-    "db_id": ("VARCHAR", lambda e: _text(e.case.database)),
-    "difficulty": ("VARCHAR", lambda e: _text(e.case.difficulty)),
-    "predicted_sql": ("VARCHAR", lambda e: _text(e.prediction.query)),
-    "gold_sql": ("VARCHAR", lambda e: _text("\n---\n".join(e.case.golds)) if e.case.golds else None),
-    "outcome": ("VARCHAR", lambda e: e.verdict.outcome),
-    "reason": ("VARCHAR", lambda e: _text(e.verdict.reason)),
-    "flags": ("VARCHAR[]", lambda e: sorted(e.verdict.flags)),
-    "cause": ("VARCHAR", lambda e: _text(e.cause)),
+_FREE_TEXTS = frozenset(
+    ("case_id", "question", "db_id", "difficulty", "predicted_sql", "gold_sql", "reason", "cause", "conversation")
+)
+"""The columns of texts that anybody may have written."""
+_COLUMNS: Final[Mapping[str, tuple[str, Callable[[_Answer], Any]]]] = {
+    "case_id": ("VARCHAR", attrgetter("case.id")),
+    "question": ("VARCHAR", attrgetter("case.question")),
+    "db_id": ("VARCHAR", attrgetter("case.database")),
+    "difficulty": ("VARCHAR", attrgetter("case.difficulty")),
+    "predicted_sql": ("VARCHAR", attrgetter("prediction.query")),
+    "gold_sql": ("VARCHAR", lambda e: "\n---\n".join(e.case.golds) if e.case.golds else None),
+    "outcome": ("VARCHAR", attrgetter("verdict.outcome")),
+    "reason": ("VARCHAR", attrgetter("verdict.reason")),
+    "flags": ("VARCHAR[]", lambda e: sorted(e.verdict.flags) if e.verdict.flags else ()),
+    "cause": ("VARCHAR", attrgetter("cause")),
     "schema_use": ("VARCHAR", lambda e: e.diagnosis and e.diagnosis.schema_use),
     "gold_findings": ("VARCHAR[]", lambda _: None),  # from the lint of the run
     "strength": ("VARCHAR", lambda e: e.verdict.strength if e.verdict.outcome == "correct" else None),
-    "expects": ("VARCHAR", lambda e: e.case.expects),
+    "expects": ("VARCHAR", attrgetter("case.expects")),
     "given": ("VARCHAR", given_of),
-    "confidence": ("DOUBLE", lambda e: e.prediction.confidence),
-    "conversation": ("VARCHAR", lambda e: _text(e.case.conversation)),
-    "turn": ("INTEGER", lambda e: e.case.turn),
-    "tags": ("VARCHAR[]", lambda e: e.case.tags),
+    "confidence": ("DOUBLE", attrgetter("prediction.confidence")),
+    "conversation": ("VARCHAR", attrgetter("case.conversation")),
+    "turn": ("INTEGER", attrgetter("case.turn")),
+    "tags": ("VARCHAR[]", attrgetter("case.tags")),
     "near_misses": (
         "VARCHAR[]",
         lambda e: [miss.kind for miss in e.comparison.near_misses] if e.comparison and e.outcome == "incorrect" else (),
     ),
-    "gold_rows": ("BIGINT", lambda e: e.gold_execution and e.gold_execution.row_count),
+    "gold_rows": ("BIGINT", lambda e: e.gold and e.gold.row_count),
     "predicted_rows": ("BIGINT", lambda e: e.predicted_execution and e.predicted_execution.row_count),
-    "gold_s": ("DOUBLE", lambda e: _took_s(e.gold_execution)),
+    "gold_s": ("DOUBLE", lambda e: _took_s(e.gold)),
     "predicted_s": ("DOUBLE", lambda e: _took_s(e.predicted_execution)),
     "answer_s": ("DOUBLE", lambda e: answer_time_s(e.prediction)),
     "input_tokens": ("BIGINT", lambda e: e.prediction.tokens and e.prediction.tokens.input),
     "output_tokens": ("BIGINT", lambda e: e.prediction.tokens and e.prediction.tokens.output),
     "total_tokens": ("BIGINT", lambda e: e.prediction.tokens and e.prediction.tokens.total),
-    "cost_usd": ("DOUBLE", lambda e: e.prediction.cost_usd),
+    "cost_usd": ("DOUBLE", attrgetter("prediction.cost_usd")),
 }
 """The columns of a row per answer before those of the metrics: the type as DuckDB calls it, and the value."""
 
@@ -111,7 +186,24 @@ def write_rows(
     columns = {**RESULT_COLUMNS, **({REPEAT_COLUMN: "INTEGER"} if numbered else {})}
     columns |= dict.fromkeys(metrics, "DOUBLE")
     rules = None if lint is None else lint.rules_by_case()
-    rows: list[list[Any]] = []
+    values_of = _ScoreValues(metrics)
+
+    rows: list[list[Any]] = [[] for _ in columns]
+    """The columns of a row group: texts and numbers, which take a fraction of the memory of the answers themselves."""
+
+    def extend(answers: Sequence[_Answer]) -> None:
+        scores = [values_of(bytes(answer.scores)) for answer in answers]
+        parts = [
+            *(list(map(value, answers)) for _, value in _COLUMNS.values()),
+            *([[answer.prediction.repeat + 1 for answer in answers]] if numbered else ()),
+            *zip(*scores, strict=True),
+        ]
+        if rules is not None:
+            parts[_FINDINGS] = [rules.get(answer.case.id, ()) for answer in answers]
+        for name, column, part in zip(columns, rows, parts, strict=True):
+            column.extend(_texts(part) if name in _FREE_TEXTS else part)
+
+    answers: list[_Answer] = []
     size = 0
     aside = temporary(target)
     try:
@@ -119,23 +211,41 @@ def write_rows(
             with aside.open("wb") as file:
                 table = ParquetFile(file, columns)
                 for line in _last_lines(journal_path, order):
-                    answer = _decoded(line, journal_path)
-                    row = [value(answer) for _, value in _COLUMNS.values()]
-                    if rules is not None:
-                        row[_FINDINGS] = rules.get(answer.case.id, ())
-                    if numbered:
-                        row.append(answer.prediction.repeat + 1)
-                    scores = {score.metric: score.value for score in reversed(answer.scores)}
-                    rows.append(row + list(map(scores.get, metrics)))
+                    answers.append(_decoded(line, journal_path))
                     size += len(line)
-                    if len(rows) == _ROWS_AT_ONCE or size > _BYTES_AT_ONCE:
+                    full = len(rows[0]) + len(answers) == _ROWS_AT_ONCE or size > _BYTES_AT_ONCE
+                    if full or len(answers) == _ANSWERS_AT_ONCE:
+                        extend(answers)
+                        answers.clear()
+                    if full:
                         table.write(rows)
-                        rows, size = [], 0
-                table.write(rows)
+                        for column in rows:
+                            column.clear()
+                        size = 0
+                if answers:
+                    extend(answers)
+                if rows[0]:
+                    table.write(rows)
                 table.finish()
             os.replace(aside, target)
     finally:
         aside.unlink(missing_ok=True)
+
+
+class _ScoreValues:
+    """The values of these metrics in the scores of an answer. Scores that many answers share are decoded once."""
+
+    def __init__(self, metrics: Collection[str]) -> None:
+        self._metrics = tuple(metrics)
+        self._known: dict[bytes, tuple[float | None, ...]] = {}
+
+    def __call__(self, encoded: bytes) -> tuple[float | None, ...]:
+        if (values := self._known.get(encoded)) is None:
+            scores = {score.metric: score.value for score in reversed(decode_value(encoded, tuple[_Value, ...]))}
+            values = tuple(map(scores.get, self._metrics))
+            if len(self._known) < _MOST_REMEMBERED:
+                self._known[encoded] = values
+        return values
 
 
 def _last_lines(path: Path, order: Sequence[str] | None) -> Iterator[bytes]:
@@ -155,19 +265,19 @@ def _last_lines(path: Path, order: Sequence[str] | None) -> Iterator[bytes]:
     return lines.lines(range(len(lines)))
 
 
-def _decoded(content: bytes, path: Path) -> Evidence:
+def _decoded(content: bytes, path: Path) -> _Answer:
     try:
-        return decode_value(content, Evidence)  # no column has cells
+        return decode_value(content, _Answer)  # no column has cells
     except RunError:
         for line in journal.read_lines(path):
             try:
-                decode_value(line.content, Evidence)
+                decode_value(line.content, _Answer)
             except RunError as error:
                 raise journal.damaged(path, line.number) from error
         raise
 
 
-def _took_s(execution: Execution | None) -> float | None:
+def _took_s(execution: _Execution | None) -> float | None:
     if execution is None:
         return None
     return execution.earlier_time_s if execution.wall_time_s is None else execution.wall_time_s

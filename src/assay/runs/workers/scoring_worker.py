@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from time import monotonic
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 
 _USUAL = ("assay.engines.sqlite.engine", "assay.diagnosis.diagnoser")
-_USUAL_METRICS = ("assay.metrics.match:",)
 _GOLDS = 1000
 """Added to the number of an attempt: what gold's query does in its own time says nothing of a predicted one."""
 
@@ -241,10 +241,13 @@ def _load_parsers(metrics: Sequence[str]) -> None:
 
 
 def _preload() -> None:
-    """Import what the workers of nearly every run need."""
-    _load_parsers(_USUAL_METRICS)
+    """Import what the workers of nearly every run need, and what the metrics need that are imported."""
+    _load_parsers([name for name in sys.modules if name.startswith("assay.metrics.")])
     for module in _USUAL:
         importlib.import_module(module)
+    from assay.diagnosis.naming import cause_model
+
+    cause_model()
 
 
 set_up.preload = _preload  # type: ignore[attr-defined]

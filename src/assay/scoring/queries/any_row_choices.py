@@ -16,7 +16,7 @@ from assay.model import ComparisonOptions, Result, Row
 from assay.scoring.queries.context import ExecutionContext
 from assay.scoring.queries.tie_detection import answers_with_ties
 from assay.sql import read_shape
-from assay.sql.probes.any_row import MOST_CANDIDATES, MOST_LISTED, AnyRow, any_rows
+from assay.sql.probes.any_row import MOST_CANDIDATES, MOST_LISTED, AnyRow, any_rows, plain_check
 from assay.sql.probes.row_choices import MOST_COMBINED, RowChoice, are_apart, readings
 
 _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
@@ -79,9 +79,14 @@ def other_results(probes: ExecutionContext, query: str, own: Answer) -> Iterator
 def _attempts(probes: ExecutionContext, query: str, own: Answer, *, one_by_one: bool = False) -> Iterator[_Attempt]:
     places: list[AnyRow] = []
     options: list[Sequence[RowChoice]] = []
+    plain = plain_check(query, probes.dialect)
+    checked_plainly = None if plain is None else probes.execute(plain)
+    if checked_plainly is not None and checked_plainly.status == "empty":
+        return  # the rows agree, and nothing was parsed
     for place in any_rows(query, probes.dialect):
-        query_of_check = place.check()
-        checked = None if query_of_check is None else probes.execute(query_of_check)
+        checked = checked_plainly
+        if checked is None and (query_of_check := place.check()) is not None:
+            checked = probes.execute(query_of_check)
         if checked is not None and checked.succeeded and not (checked.result and checked.result.rows):
             continue  # the rows agree
         places.append(place)
@@ -221,20 +226,20 @@ class RowTexts:
     """Rows as texts. A row that several results share is written once: choices differ in few rows."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Row, str]] = {}
+        self._texts: dict[int, str] = {}
+        self._rows: list[Row] = []
+        """The rows whose texts are known, so that no other row gets the number of one."""
 
     def in_order(self, rows: Iterable[Row]) -> tuple[str, ...]:
         """The same for the same rows in any order; different for other rows or types of cells."""
         if not isinstance(rows, tuple):  # made one by one: none is shared
             return tuple(sorted([repr(tuple(row)) for row in rows]))
-        known = self._known
-        texts = []
+        known = self._texts
         for row in rows:
-            found = known.get(id(row))
-            if found is None:
-                found = known[id(row)] = row, repr(tuple(row))  # with the row, so that no other gets its number
-            texts.append(found[1])
-        return tuple(sorted(texts))
+            if id(row) not in known:
+                known[id(row)] = repr(tuple(row))
+                self._rows.append(row)
+        return tuple(sorted([known[id(row)] for row in rows]))
 
 
 _MOST_COMPARED = 64

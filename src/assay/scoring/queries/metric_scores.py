@@ -37,21 +37,21 @@ class MetricScorer:
         """The queries that the metrics need executed."""
         found: list[QueryRequest] = []
         for metric in metrics:
-            asked = self._call(metric, "when asked what to execute", self._asked, metric)
+            when = "when asked what to execute"
+            given = self._call(metric, when, metric.requests, self.case, self.prediction)
+            if given is None or given == ():  # most metrics ask for nothing
+                continue
+            asked = self._call(metric, when, tuple, given)
             if asked:
                 self._requests[metric.name] = asked
                 found += asked
         return tuple(found)
 
-    def _asked(self, metric: Metric) -> tuple[QueryRequest, ...]:
-        return tuple(metric.requests(self.case, self.prediction))
-
     def score(self, metric: Metric, executions: Executions, comparison: Comparison | None, verdict: Verdict) -> Score:
         """A metric's score. A failure that leaves the case unscored does so in every metric, even the caller's own."""
         failure = _unscored_by(verdict)
-        if failure is None and self._requests:
+        if failure is None and (requested := self._requests.get(metric.name)):
             # What kept one of the metric's own queries from running.
-            requested = self._requests.get(metric.name, ())
             failures = (each.failure for request in requested for each in executions.requested.get(request, ()))
             failure = next(filter(befalls, failures), None)
         if failure is None and metric.name not in self._failed:

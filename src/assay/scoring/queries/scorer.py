@@ -253,7 +253,11 @@ class QueryScorer:
             golds, predicted = read_executions(context.golds, predicted, compared.reads, compared.index)
             executions = replace(executions, golds=golds, predicted=predicted)
         if asked:
-            executions = replace(executions, requested=execute_requests(context.predicted, asked, predicted))
+            executed = [] if context.execution is None else [context.execution]
+            if context.gold is context.predicted:
+                executed += context.golds
+            requested = execute_requests(context.predicted, asked, predicted, executed)
+            executions = replace(executions, requested=requested)
         scores = tuple([scorer.score(metric, executions, comparison, verdict) for metric in self._metrics])
         return comparison, verdict, executions, scores
 

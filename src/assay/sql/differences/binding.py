@@ -8,18 +8,16 @@ mark, by which a copy of it still knows what it was.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from assay.sql.differences.flattening import flattened, has_wrappers
+from assay.sql.nodes import exp
 from assay.sql.query import MOST_COMPARED_NODES, Query, Unreadable, read_query, read_tree, too_large
 from assay.sql.schema import SchemaNames
 from assay.sql.select import Meaning, Select
 from assay.sql.trees import copied, nodes_of_kind
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 MARK = "mark"
 _EXPANDED = ("order", "group", "having", "where")
@@ -74,8 +72,6 @@ def bare_query(text: str, dialect: str, names: SchemaNames) -> BareQuery | Unrea
 
 def marked(bound: Query) -> BareQuery:
     """The query with a mark on each column, table and query."""
-    from sqlglot import exp
-
     nodes = tuple(bound.all_of(exp.Column, exp.Table, exp.Query))
     for place, node in enumerate(nodes):
         node.meta[MARK] = place
@@ -84,8 +80,6 @@ def marked(bound: Query) -> BareQuery:
 
 def _with_windows_inside(tree: exp.Query) -> exp.Query:
     """Put what WINDOW defines into each OVER that names it: ``OVER (w ORDER BY x)`` adds to the window w."""
-    from sqlglot import exp
-
     defined: dict[tuple[int, str], exp.Expr] = {}
     selects = [select for select in nodes_of_kind(tree, exp.Select) if select.args.get("windows")]
     for select in selects:
@@ -108,8 +102,6 @@ def _with_windows_inside(tree: exp.Query) -> exp.Query:
 
 def _expand_outputs(bound: Query) -> bool:
     """Put what an output computes in the place of its name, but in the ORDER BY of a set operation."""
-    from sqlglot import exp
-
     named = _named_outputs(bound)
     for column, output in named:
         made = copied(output)
@@ -120,8 +112,6 @@ def _expand_outputs(bound: Query) -> bool:
 
 def _named_outputs(bound: Query) -> list[tuple[exp.Column, exp.Expr]]:
     """The columns that are names of outputs, each with what the output computes."""
-    from sqlglot import exp
-
     found = []
     for column in bound.columns:
         output = bound.meaning(column).output
@@ -136,8 +126,6 @@ def _named_outputs(bound: Query) -> list[tuple[exp.Column, exp.Expr]]:
 
 def _clause_of(column: exp.Expr) -> exp.Expr | None:
     """The clause that a column stands in."""
-    from sqlglot import exp
-
     node = column
     while node.parent is not None and not isinstance(node.parent, exp.Query):
         node = node.parent

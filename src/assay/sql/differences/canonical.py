@@ -7,12 +7,9 @@ tree in no engine's own dialect.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from assay.sql.trees import written
-
-if TYPE_CHECKING:
-    from sqlglot import exp
+from assay.sql.nodes import exp
+from assay.sql.trees import nodes_of, written
 
 _TURNED = {"GT": "LT", "GTE": "LTE", "LT": "GT", "LTE": "GTE", "EQ": "EQ", "NEQ": "NEQ"}
 _DENIED = {"GT": "LTE", "GTE": "LT", "LT": "GTE", "LTE": "GT", "EQ": "NEQ", "NEQ": "EQ"}
@@ -28,8 +25,6 @@ def plain(node: exp.Expr, keys: frozenset[str]) -> exp.Expr:
     """One node in its plainest spelling; ``keys`` are columns that are never NULL, such as ``singer.id``."""
     if node.key in _PLAIN:
         return node
-    from sqlglot import exp
-
     while isinstance(node, exp.Paren) and _needs_none(node):
         inner: exp.Expr = node.this
         inner.parent, node = node.parent, inner
@@ -68,8 +63,6 @@ _SETS_APART = frozenset({"eq", "neq", "gt", "gte", "lt", "lte", "in", "between",
 
 def _needs_none(paren: exp.Expr) -> bool:
     """Whether the parentheses say nothing where they stand."""
-    from sqlglot import exp
-
     inner, around = paren.this, paren.parent
     if inner.key in _STANDS_ALONE or (isinstance(inner, exp.Func) and not isinstance(inner, exp.Connector)):
         return True
@@ -84,8 +77,6 @@ def _needs_none(paren: exp.Expr) -> bool:
 
 def part_of_date(node: exp.Expr) -> exp.Expr | None:
     """``YEAR(x)`` and ``date_part('year', x)`` as ``EXTRACT(YEAR FROM x)``; None for anything else."""
-    from sqlglot import exp
-
     if isinstance(node, exp.Year | exp.Month | exp.Day | exp.Quarter | exp.Week | exp.Hour | exp.Minute | exp.Second):
         return exp.Extract(this=exp.Var(this=node.key.upper()), expression=node.this)
     if (
@@ -121,8 +112,6 @@ def in_order(node: exp.Expr) -> None:
 
 def _counted(node: exp.Expr) -> exp.Expr | None:
     """The condition that a SUM of ones and zeros, or a COUNT of a CASE, counts."""
-    from sqlglot import exp
-
     case = node.this
     if isinstance(case, exp.Case):
         if case.this is not None or len(case.args["ifs"]) != 1:
@@ -152,8 +141,6 @@ def _number(text: str) -> str:
 
 def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
     """The conditions that must all hold, with NOT pushed inwards and BETWEEN taken apart. Not by recursion."""
-    from sqlglot import exp
-
     waiting = [] if node is None else [node]
     while waiting:
         one = positive(waiting.pop())
@@ -184,8 +171,6 @@ def holds_conjuncts(node: exp.Expr) -> bool:
 
 def _factored(node: exp.Or) -> list[exp.Expr] | None:
     """``(a AND b) OR (a AND c)`` as a and ``b OR c``; None where no condition stands in all parts."""
-    from sqlglot import exp
-
     parts = disjuncts(node)
     if len(parts) > MOST_PARTS or not all(isinstance(one, exp.And) for one in parts):
         return None
@@ -201,8 +186,6 @@ def _factored(node: exp.Or) -> list[exp.Expr] | None:
 
 
 def _always_holds(node: exp.Expr) -> bool:
-    from sqlglot import exp
-
     if isinstance(node, exp.Boolean):
         return bool(node.this)
     return isinstance(node, exp.EQ) and isinstance(node.this, exp.Literal) and node.this == node.expression
@@ -210,8 +193,6 @@ def _always_holds(node: exp.Expr) -> bool:
 
 def disjuncts(node: exp.Expr) -> list[exp.Expr]:
     """The conditions of which one must hold."""
-    from sqlglot import exp
-
     found: list[exp.Expr] = []
     waiting = [node]
     while waiting:
@@ -225,8 +206,6 @@ def disjuncts(node: exp.Expr) -> list[exp.Expr]:
 
 def positive(node: exp.Expr) -> exp.Expr:
     """The condition without parentheses around it, a comparison with its column on the left, NOT pushed inwards."""
-    from sqlglot import exp
-
     while isinstance(node, exp.Paren):
         inner: exp.Expr = node.this
         node = inner
@@ -247,16 +226,12 @@ def positive(node: exp.Expr) -> exp.Expr:
 
 def turned(comparison: exp.Expr) -> exp.Expr:
     """The same comparison with its sides exchanged."""
-    from sqlglot import exp
-
     kind = getattr(exp, _TURNED[type(comparison).__name__])
     made: exp.Expr = kind(this=comparison.expression, expression=comparison.this)
     return made
 
 
 def _denied(node: exp.Expr) -> exp.Expr:
-    from sqlglot import exp
-
     inner = node.this
     while isinstance(inner, exp.Paren):
         inner = inner.this
@@ -278,11 +253,9 @@ def _denied(node: exp.Expr) -> exp.Expr:
 
 
 def _is_constant(node: exp.Expr) -> bool:
-    from sqlglot import exp
-
-    if isinstance(node, exp.Literal | exp.Null | exp.Boolean):
-        return True
-    return next(iter(node.find_all(exp.Column, exp.Query, exp.AggFunc)), None) is None
+    if node.key in ("column", "literal"):  # as nearly always
+        return node.key == "literal"
+    return not any(isinstance(one, (exp.Column, exp.Query, exp.AggFunc)) for one in nodes_of(node))
 
 
 def plain_text(node: exp.Expr) -> str:

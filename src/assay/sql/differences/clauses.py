@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from assay.sql.differences.canonical import plain_text
 from assay.sql.differences.parts import OrderTerm, Term
 from assay.sql.differences.terms import Terms
-
-if TYPE_CHECKING:
-    from sqlglot import exp
+from assay.sql.nodes import exp
 
 
 def cut_of(tree: exp.Expr) -> tuple[str | None, str | None]:
@@ -34,8 +31,6 @@ def order_of(tree: exp.Expr, terms: Terms, outputs: Sequence[exp.Expr]) -> tuple
 
 def keys_of_group(group: exp.Expr | None, outputs: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
     """The keys of a GROUP BY; of GROUP BY ALL the outputs that aggregate nothing."""
-    from sqlglot import exp
-
     if group is None:
         return ()
     if group.args.get("all") and not group.expressions:
@@ -46,8 +41,6 @@ def keys_of_group(group: exp.Expr | None, outputs: Sequence[exp.Expr]) -> Sequen
 
 def meant(key: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
     """What a key of GROUP BY or ORDER BY stands for: an output by its number, or the expression itself."""
-    from sqlglot import exp
-
     if isinstance(key, exp.Literal) and not key.is_string and key.name.isdigit():
         place = int(key.name) - 1
         return outputs[place] if 0 <= place < len(outputs) else key

@@ -36,8 +36,8 @@ def _of_queries(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]
     for left, right in zip(gold.selects, predicted.selects, strict=False):
         yield from _of_selects(left, right, inside=False)
     yield from _order_and_limit(gold, predicted, inside=False)
-    ours = [select for query in _inner(gold) for select in query.all_selects()]
-    theirs = [select for query in _inner(predicted) for select in query.all_selects()]
+    ours = [select for query in _inner(gold) for select in query.all_selects]
+    theirs = [select for query in _inner(predicted) for select in query.all_selects]
     yield from _subqueries(gold, predicted, ours, theirs)
     if len(ours) == len(theirs):
         for left, right in zip(ours, theirs, strict=True):
@@ -46,10 +46,10 @@ def _of_queries(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]
     further = [replace(query, selects=query.selects[least:]) for query in (gold, predicted)]
     gold, predicted = (replace(query, selects=query.selects[:least]) for query in (gold, predicted))
     # What a further part of a set operation has is not missing: that it stands there is a difference of its own.
-    kept = [conditions_of(tuple(query.all_selects())) for query in further]
+    kept = [conditions_of(query.all_selects) for query in further]
     conditions = [
         found
-        for found in condition_differences(tuple(gold.all_selects()), tuple(predicted.all_selects()))
+        for found in condition_differences(gold.all_selects, predicted.all_selects)
         if not (found.predicted_term is None and found.gold_term is not None and found.gold_term.merged in kept[1])
         and not (
             found.gold_term is None and found.predicted_term is not None and found.predicted_term.merged in kept[0]
@@ -98,9 +98,9 @@ def _subqueries(
 def _is_condition_more(gold: QueryParts, predicted: QueryParts) -> bool:
     """Whether the prediction has all of gold's conditions, and its subqueries stand in others."""
     holders = [term for select in predicted.selects for term in select.where if term.inner]
-    held = sum(len(list(inner.all_selects())) for term in holders for inner in term.inner)
+    held = sum(len(inner.all_selects) for term in holders for inner in term.inner)
     texts = [{term.merged for select in query.selects for term in select.where} for query in (gold, predicted)]
-    return texts[0] <= texts[1] and held == len(list(predicted.all_selects())) - len(predicted.selects)
+    return texts[0] <= texts[1] and held == len(predicted.all_selects) - len(predicted.selects)
 
 
 def _of_selects(gold: SelectParts, predicted: SelectParts, *, inside: bool) -> Iterator[Difference]:

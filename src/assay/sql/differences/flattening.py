@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from assay.sql.nodes import exp
 from assay.sql.trees import nodes_of_kind
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 _MOST_STEPS = 100
 _PICKS = frozenset({"expressions", "from_", "where"})
@@ -33,8 +30,6 @@ def flattened(tree: exp.Query) -> exp.Query:
 
 def has_wrappers(tree: exp.Query) -> bool:
     """Whether a query has what may wrap another: a query in FROM, or a CTE."""
-    from sqlglot import exp
-
     return any(
         isinstance(node, exp.With) or isinstance(node.parent, exp.From | exp.Join)
         for node in nodes_of_kind(tree, exp.With, exp.Subquery)
@@ -43,8 +38,6 @@ def has_wrappers(tree: exp.Query) -> bool:
 
 def _step(tree: exp.Query) -> exp.Query | None:
     """The tree with one wrapper less; None where it has none."""
-    from sqlglot import exp
-
     for select in nodes_of_kind(tree, exp.Select):
         inner = _passed_on(select)
         if inner is not None:
@@ -91,8 +84,6 @@ def _query_in(item: exp.Expr) -> exp.Expr | None:
 
 def _passed_on(select: exp.Select) -> exp.Query | None:
     """The query whose rows a SELECT passes on as they are."""
-    from sqlglot import exp
-
     start = select.args.get("from_")
     if _given(select) - _PASSES or start is None:
         return None
@@ -123,8 +114,6 @@ def _names_only(item: exp.Expr, name: str) -> bool:
 
 def _same_outputs(select: exp.Select, inner: exp.Expr) -> list[exp.Expr] | None:
     """What the inner query selects, as the outer one picks it; None where that would change its rows or its order."""
-    from sqlglot import exp
-
     if len(select.expressions) == 1 and _is_bare_star(select.expressions[0]):
         return list(inner.expressions) if isinstance(inner, exp.Select) else []
     if not isinstance(inner, exp.Select):
@@ -151,8 +140,6 @@ def _same_outputs(select: exp.Select, inner: exp.Expr) -> list[exp.Expr] | None:
 
 def _merged(select: exp.Select, item: exp.Expr, tree: exp.Query) -> exp.Expr | None:
     """The table that stands for a derived table, or a CTE used once, that only picks of it; moves its WHERE out."""
-    from sqlglot import exp
-
     alias, inner, cte = item.alias_or_name, _query_in(item), None
     if inner is None:
         cte = _cte_used_once(item, tree)
@@ -189,8 +176,6 @@ def _merged(select: exp.Select, item: exp.Expr, tree: exp.Query) -> exp.Expr | N
 
 def _cte_used_once(item: exp.Expr, tree: exp.Query) -> exp.CTE | None:
     """The CTE of the outermost WITH that an entry of FROM names, and that nothing else names."""
-    from sqlglot import exp
-
     with_ = tree.args.get("with_")
     if with_ is None or with_.args.get("recursive") or not _names_only(item, item.name):
         return None
@@ -211,8 +196,6 @@ def _drop(cte: exp.CTE) -> None:
 
 def _renamed(select: exp.Select, item: exp.Expr, inner: exp.Select, alias: str, *, alone: bool) -> bool:
     """Point the outer columns at what the derived table calls them. False, and nothing done, where that is unsure."""
-    from sqlglot import exp
-
     if len(inner.expressions) == 1 and _is_bare_star(inner.expressions[0]):
         return True
     named: dict[str, str] = {}

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from assay.sql.differences.binding import BareQuery
+from assay.sql.nodes import exp
 from assay.sql.select import Source
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 Uses = Mapping[int, int]
 """The number of the use of its table, by the id of an entry of FROM. Others are numbered in the order of the text."""
@@ -18,8 +15,6 @@ Uses = Mapping[int, int]
 
 def leaves_of(tree: exp.Expr) -> list[exp.Expr]:
     """The SELECTs under the set operations, in their order."""
-    from sqlglot import exp
-
     found: list[exp.Expr] = []
     waiting = [tree]
     while waiting:
@@ -35,8 +30,6 @@ def leaves_of(tree: exp.Expr) -> list[exp.Expr]:
 
 def operators_of(tree: exp.Expr) -> list[str]:
     """The set operations between the SELECTs, in their order."""
-    from sqlglot import exp
-
     found: list[str] = []
     waiting = [tree]
     while waiting:

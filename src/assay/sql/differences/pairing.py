@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice, permutations, product
-from typing import TYPE_CHECKING
 
 from assay.sql.differences.binding import BareQuery, marked
 from assay.sql.differences.canonical import plain_text
 from assay.sql.differences.leaves import Uses, leaves_of, operators_of, sources_of, table_of
+from assay.sql.nodes import exp
 from assay.sql.query import Unreadable, read_tree
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 _COMMUTE = ({"UNION"}, {"UNION ALL"}, {"INTERSECT"})
 _MOST_HALVES = 4

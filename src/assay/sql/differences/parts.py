@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
@@ -115,7 +115,7 @@ class SelectParts(Struct, frozen=True, kw_only=True):
         return any(output.aggregates for output in self.outputs)
 
 
-class QueryParts(Struct, frozen=True, kw_only=True):
+class QueryParts(Struct, frozen=True, kw_only=True, dict=True):
     """One query: a SELECT, or several under set operations."""
 
     selects: tuple[SelectParts, ...]
@@ -132,12 +132,15 @@ class QueryParts(Struct, frozen=True, kw_only=True):
         """In parentheses, as its author wrote it, but for columns, which stand under their tables' names."""
         return self.show()
 
-    def all_selects(self) -> Iterator[SelectParts]:
+    @cached_property
+    def all_selects(self) -> tuple[SelectParts, ...]:
         """Every SELECT, the outermost first, with those in subqueries and CTEs."""
+        found: list[SelectParts] = []
         for select in self.selects:
-            yield select
+            found.append(select)
             for query in inner_queries(select):
-                yield from query.all_selects()
+                found += query.all_selects
+        return tuple(found)
 
 
 def inner_queries(select: SelectParts) -> Iterator[QueryParts]:

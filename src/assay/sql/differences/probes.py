@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from assay.sql.nodes import exp
 from assay.sql.shape import outermost, parse_query
 from assay.sql.trees import copied, written
 
 
 def count_of_joined_rows(query: str, dialect: str) -> str | None:
     """The query that counts the rows of the outermost FROM and WHERE; None where there is no such SELECT."""
-    from sqlglot import exp
-
     parsed = parse_query(query, dialect)
     if parsed is None:
         return None
@@ -29,6 +28,4 @@ def count_of_joined_rows(query: str, dialect: str) -> str | None:
 
 def quoted_for(name: str, dialect: str) -> str:
     """An identifier in a dialect's quotes."""
-    from sqlglot import exp
-
     return exp.to_identifier(name, quoted=True).sql(dialect)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,10 +14,8 @@ from assay.sql.differences.leaves import leaves_of, numbered_uses, operators_of,
 from assay.sql.differences.parts import QueryParts, SelectParts, Term, inner_of
 from assay.sql.differences.reading import ReadPair
 from assay.sql.differences.terms import text_of
+from assay.sql.nodes import exp
 from assay.sql.trees import copied, nodes_of_kind, written
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 _CLAUSES: Mapping[str, tuple[str, ...]] = {
     "DISTINCT": ("distinct",),
@@ -102,6 +99,8 @@ class _Workshop:
         """How many clauses differ."""
         self._alike: list[frozenset[str]] = []
         """The clauses that say the same, by the place of the SELECT."""
+        self._moves: dict[tuple[int, str, bool], exp.Expr | list[exp.Expr] | None] = {}
+        """What `_moved` made, by the place of the SELECT, the argument, and whether it is for gold's FROM."""
         self._renamings: list[tuple[Mapping[str, str], Mapping[str, str]]] = []
         """By the place of the SELECT: gold's aliases in the prediction's FROM, and the prediction's in gold's."""
         for ours, theirs in zip(self._ours, self._theirs, strict=False):
@@ -218,19 +217,28 @@ class _Workshop:
             from_gold = clause in wanted or (golds_from and clause in self._alike[place])
             for arg in args:
                 given = (ours if from_gold else theirs).args.get(arg)
-                given = list(given) if isinstance(given, list) else given
+                if given is None:
+                    continue
                 if clause != "FROM" and from_gold != golds_from:
-                    given = _copied(given)
-                    if not all(self._moved(node, place, to_gold=golds_from) for node in _listed(given)):
+                    given = self._moved(given, arg, place, to_gold=golds_from)
+                    if given is None:
                         return None
-                if given is not None:
-                    made.args[arg] = given
+                made.args[arg] = list(given) if isinstance(given, list) else given
         return made
 
-    def _moved(self, node: exp.Expr, place: int, *, to_gold: bool) -> bool:
-        """Point the columns of a clause at the tables of the other FROM. False where one of those is not there."""
-        from sqlglot import exp
+    def _moved(
+        self, given: exp.Expr | list[exp.Expr], arg: str, place: int, *, to_gold: bool
+    ) -> exp.Expr | list[exp.Expr] | None:
+        """A copy of a clause for the other FROM, which the repairs share; None where that lacks one of its tables."""
+        key = place, arg, to_gold
+        if key not in self._moves:
+            made = _copied(given)
+            fits = all(self._move(node, place, to_gold=to_gold) for node in _listed(made))
+            self._moves[key] = made if fits else None
+        return self._moves[key]
 
+    def _move(self, node: exp.Expr, place: int, *, to_gold: bool) -> bool:
+        """Point the columns of a clause at the tables of the other FROM. False where one of those is not there."""
         giver, leaf = (self._kept, self._theirs[place]) if to_gold else (self._given, self._ours[place])
         host, other = (self._given, self._ours[place]) if to_gold else (self._kept, self._theirs[place])
         several = len(sources_of(host, other)) > 1
@@ -269,7 +277,7 @@ def _said(select: SelectParts) -> dict[str, str]:
 
 def _read_inside(conditions: Iterable[Term]) -> list[str]:
     """The tables that subqueries of conditions read: texts of conditions may give them the names of others."""
-    inner = [select for term in conditions for query in inner_of(term) for select in query.all_selects()]
+    inner = [select for term in conditions for query in inner_of(term) for select in query.all_selects]
     return sorted(source.table for select in inner for source in select.sources)
 
 
@@ -292,10 +300,8 @@ def _rows_of(select: SelectParts) -> tuple[object, ...]:
     return sources, select.joins, select.outer_equal, conditions, [text_of(query) for query in select.inner]
 
 
-def _copied(found: exp.Expr | list[exp.Expr] | None) -> exp.Expr | list[exp.Expr] | None:
-    if isinstance(found, list):
-        return [copied(node) for node in found]
-    return copied(found) if found is not None else None
+def _copied(found: exp.Expr | list[exp.Expr]) -> exp.Expr | list[exp.Expr]:
+    return [copied(node) for node in found] if isinstance(found, list) else copied(found)
 
 
 def _listed(found: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:
@@ -309,8 +315,6 @@ def _with_text(tree: exp.Expr) -> str:
 
 def _take_with(tree: exp.Expr, gold: exp.Expr, predicted: exp.Expr, *, anew: bool) -> None:
     """Give a query the CTEs of both, gold's where both have one of that name and ``anew`` says so."""
-    from sqlglot import exp
-
     named: dict[str, exp.Expr] = {}
     for giver in (gold, predicted) if not anew else (predicted, gold):
         with_ = giver.args.get("with_")

@@ -51,14 +51,14 @@ def table_differences(gold: QueryParts, predicted: QueryParts) -> Iterator[Diffe
 
 
 def _shown_joins(query: QueryParts, joins: _Joins) -> str:
-    show = {column: one for select in query.all_selects() for column, one in select.compared.items()}
+    show = {column: one for select in query.all_selects for column, one in select.compared.items()}
     texts = (" = ".join(sorted(show[column]() if column in show else column for column in same)) for same in joins)
     return ", ".join(sorted(set(texts)))
 
 
 def unshared_tables(gold: QueryParts, predicted: QueryParts) -> tuple[list[str], list[str]]:
     """The tables that only one of them reads: SELECT by SELECT where both have as many, else anywhere in them."""
-    left, right = list(gold.all_selects()), list(predicted.all_selects())
+    left, right = gold.all_selects, predicted.all_selects
     if len(left) != len(right):
         ours, theirs = table_uses(gold), table_uses(predicted)
         return sorted((ours - theirs).elements()), sorted((theirs - ours).elements())
@@ -72,7 +72,7 @@ def unshared_tables(gold: QueryParts, predicted: QueryParts) -> tuple[list[str],
 
 
 def _as_many(gold: QueryParts, predicted: QueryParts) -> bool:
-    return len(list(gold.all_selects())) == len(list(predicted.all_selects()))
+    return len(gold.all_selects) == len(predicted.all_selects)
 
 
 def _both(pair: list[_Joins]) -> tuple[tuple[_Joins, _Joins], ...]:
@@ -82,7 +82,7 @@ def _both(pair: list[_Joins]) -> tuple[tuple[_Joins, _Joins], ...]:
 def table_uses(query: QueryParts) -> Counter[str]:
     """How often each table is used in one SELECT at most."""
     found: Counter[str] = Counter()
-    for select in query.all_selects():
+    for select in query.all_selects:
         found |= Counter(source.table for source in select.sources if source.table)
     return found
 
@@ -90,7 +90,7 @@ def table_uses(query: QueryParts) -> Counter[str]:
 def _joins(query: QueryParts, *, each: bool) -> _Joins:
     """The sets of columns that joins compare: of ``each`` SELECT, or else of the query as a whole."""
     found: _Joins = Counter()
-    for select in query.all_selects():
+    for select in query.all_selects:
         classes = [*select.joins]
         for same in select.outer_equal:  # an outer join of the same columns differs in its kind alone
             touching = [one for one in classes if one & same]
@@ -109,7 +109,7 @@ def _table(column: str) -> str:
 
 
 def _join_kinds(query: QueryParts) -> list[str]:
-    return sorted(f"{one.join} JOIN" for select in query.all_selects() for one in select.sources if one.join != "INNER")
+    return sorted(f"{one.join} JOIN" for select in query.all_selects for one in select.sources if one.join != "INNER")
 
 
 def joins_otherwise(join: Difference, condition: Difference) -> bool:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -23,10 +23,8 @@ from assay.sql.differences.canonical import (
     turned,
 )
 from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, Term
+from assay.sql.nodes import exp
 from assay.sql.trees import copied, nodes_of, put_in_place
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 Show = Callable[[], str]
 
@@ -60,6 +58,9 @@ _OPERATORS = {
 }
 
 
+_COMMUTE = frozenset({"eq", "neq", "add", "mul", "and", "or"})
+
+
 class Terms:
     """Makes the terms of one SELECT, whose columns ``names`` resolves."""
 
@@ -78,16 +79,10 @@ class Terms:
 
     def resolve(self, node: exp.Expr) -> exp.Expr:
         """A copy in which columns stand under their tables' names and subqueries are replaced by their parts."""
-        from sqlglot import exp
-
         if isinstance(node, exp.Column) and not node.is_star:
             return plain(self._names.resolved(node), self._keys)
         whole = exp.Paren(this=copied(node))
-        nodes: list[exp.Expr] = [whole.this]
-        for one in nodes:  # it grows meanwhile
-            if not isinstance(one, exp.Query):
-                nodes += one.iter_expressions()
-        for one in reversed(nodes):  # what is inside comes first
+        for one in reversed(nodes_of(whole.this, but_in=exp.Query)):  # what is inside comes first
             if isinstance(one, exp.Query):
                 made: exp.Expr = self._held(one)
             elif isinstance(one, exp.Column):
@@ -99,8 +94,6 @@ class Terms:
         return plain(whole.this, self._keys)
 
     def _held(self, query: exp.Expr) -> exp.Expr:
-        from sqlglot import exp
-
         parts = self._names.parts_of(query)
         name = f"({text_of(parts)})"
         self._inner.setdefault(name, parts)  # the same query twice is one
@@ -110,22 +103,16 @@ class Terms:
 
     def term(self, resolved: exp.Expr, show: Show) -> Term:
         """The term of a resolved expression."""
-        from sqlglot import exp
-
         if isinstance(resolved, exp.Column):
             text = plain_text(resolved)
             return Term(text=text, merged=text, show=show, columns=(text,))
-        for node in reversed(nodes_of(resolved)):
-            if type(node) in (exp.EQ, exp.NEQ) and not _has_literal(node):
-                left, right = node.this, node.expression
-                if plain_text(left) > plain_text(right):
-                    node.set("this", right)
-                    node.set("expression", left)
-            elif type(node) in (exp.Add, exp.Mul, exp.And, exp.Or) and type(node.parent) is not type(node):
-                in_order(node)
+        nodes = nodes_of(resolved)
+        if any(node.key in _COMMUTE for node in nodes):
+            _commuted(nodes)
+            nodes = nodes_of(resolved)
         text = plain_text(resolved)
         of: dict[str, list[Any]] = defaultdict(list)
-        for node in nodes_of(resolved):
+        for node in nodes:
             for role in _roles_of(type(node)):  # type: ignore[arg-type]
                 of[role].append(node)
         return Term(
@@ -144,8 +131,6 @@ class Terms:
 
     def condition(self, resolved: exp.Expr, show: Show) -> Term:
         """The term of a resolved condition, with its operator and the parts of an OR."""
-        from sqlglot import exp
-
         one = positive(resolved)
         if isinstance(one, exp.GT | exp.GTE | exp.LT | exp.LTE) and not _has_literal(one):
             one = turned(one) if plain_text(one.this) > plain_text(one.expression) else one
@@ -184,8 +169,6 @@ class Terms:
 
     def equated(self, resolved: exp.Expr) -> tuple[str, str] | None:
         """The two columns of different tables that a condition makes equal."""
-        from sqlglot import exp
-
         one = positive(resolved)
         if not isinstance(one, exp.EQ):
             return None
@@ -197,6 +180,18 @@ class Terms:
         texts = plain_text(left), plain_text(right)
         self.compared |= {text: partial(self._names.shown, one) for text, one in zip(texts, (left, right), strict=True)}
         return texts
+
+
+def _commuted(nodes: Sequence[exp.Expr]) -> None:
+    """Put the sides of what may be exchanged into one order."""
+    for node in reversed(nodes):
+        if type(node) in (exp.EQ, exp.NEQ) and not _has_literal(node):
+            left, right = node.this, node.expression
+            if plain_text(left) > plain_text(right):
+                node.set("this", right)
+                node.set("expression", left)
+        elif type(node) in (exp.Add, exp.Mul, exp.And, exp.Or) and type(node.parent) is not type(node):
+            in_order(node)
 
 
 class Merging(Struct):
@@ -287,8 +282,6 @@ def _one_of(parts: Sequence[Term]) -> Term | None:
 @cache
 def _roles_of(kind: type[exp.Expr]) -> tuple[str, ...]:
     """As what a term counts the nodes of a kind."""
-    from sqlglot import exp
-
     kinds: dict[str, tuple[type[exp.Expr], ...]] = {
         "column": (exp.Column,),
         "literal": (exp.Literal,),
@@ -305,12 +298,8 @@ def _roles_of(kind: type[exp.Expr]) -> tuple[str, ...]:
 
 
 def _name_of(node: exp.Func) -> str:
-    from sqlglot import exp
-
     return node.name.upper() if isinstance(node, exp.Anonymous) else str(type(node).sql_name())
 
 
 def _has_literal(node: exp.Expr) -> bool:
-    from sqlglot import exp
-
     return any(isinstance(side, exp.Literal | exp.Var) for side in (node.this, node.expression))

@@ -22,10 +22,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
+from assay.sql.nodes import exp
 from assay.sql.outline import read_outline
 from assay.sql.probes.bare_terms import bare_terms, extremes
 from assay.sql.probes.edits import Edit, alone, cut_to, from_subquery, order_further, places, read_for_probes
@@ -36,9 +37,6 @@ from assay.sql.query import Query
 from assay.sql.shape import deterministic_keys, may_be_cut
 from assay.sql.trees import copied, written
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-
 MOST_LISTED = 40
 """At most this many rows of a scalar subquery are tried one by one."""
 MOST_CANDIDATES = 512
@@ -47,10 +45,17 @@ _MOST_LEADING = 3
 """At most this many bare columns are tried as the first to choose a row by."""
 _MOST_CHARACTERS = 20_000
 _WORTH_READING = ("(", "group", "having", "distinct")
+_AGGREGATE = r"(?:count|sum|avg|min|max)\(\s*(?:distinct\s+)?(?:[a-z_][\w.]*|\*)\s*\)"
+_AGGREGATES_ALONE = re.compile(rf"\s*select\s+{_AGGREGATE}(?:\s*,\s*{_AGGREGATE})*\s+from\b", re.ASCII)
+_MAY_READ_MORE = ("(", "select", "values", "group", "having", "order", "window", ";", "--", "/*")
+"""What may follow FROM beside columns, values and operators."""
 _WORTH_PARSING = re.compile(
     r"\bgroup\s+by\b|\bdistinct\b.*\border\s+by\b|\bhaving\b|\bover\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|string_agg|json\w*_group_\w+)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_FROM = re.compile(r"(?<![.\w])from(?![.\w])", re.IGNORECASE)
+_GROUP_BY = re.compile(r"(?<![.\w])group\s+by(?![.\w])", re.IGNORECASE)
+_AFTER_GROUPS = re.compile(r"(?<![.\w])(?:having|order|limit)(?![.\w])", re.IGNORECASE)
 AnyRowKind = Literal["scalar subquery", "bare column", "row order"]
 
 
@@ -93,8 +98,6 @@ class AnyRow(Struct, frozen=True):
     @property
     def gives_row_per_group(self) -> bool:
         """Whether the result has a row for each group, and the choice in one group has no say in the row of another."""
-        from sqlglot import exp
-
         parts = ("order", "limit", "offset", "distinct", "having")
         is_plain = (
             self.kind == "bare column" and self.node is self.query.tree and not any(map(self.node.args.get, parts))
@@ -111,8 +114,6 @@ class AnyRow(Struct, frozen=True):
         """A query with a row if rows differ here; None if only the ways can tell. It cannot run if the place refers to
         a query around it.
         """
-        from sqlglot import exp
-
         if self.kind == "row order":
             return None
         copy = alone(self.node)
@@ -136,8 +137,6 @@ class AnyRow(Struct, frozen=True):
         """A query for the rows that bare columns may be read from, in groups with several: a text for the group and one
         for the row. ``columns`` are those of the result. None if it is not known what a star stands for.
         """
-        from sqlglot import exp
-
         terms = self._labelled(columns)
         if terms is None:
             return None
@@ -159,8 +158,6 @@ class AnyRow(Struct, frozen=True):
 
     def take(self, edit: Edit, row: int) -> None:
         """Have this scalar subquery give only one of its `distinct_rows`."""
-        from sqlglot import exp
-
         listed = from_subquery(copied(self.node), "assay_rows")
         listed.set("distinct", exp.Distinct())
         listed.set("order", exp.Order(expressions=[exp.Ordered(this=exp.Literal.number(1))]))
@@ -168,8 +165,6 @@ class AnyRow(Struct, frozen=True):
 
     def steer_to(self, edit: Edit, labels: Sequence[str], columns: Sequence[str]) -> None:
         """Have this query read its bare columns from these `candidates`, one for each group."""
-        from sqlglot import exp
-
         row = self._row_label(self._labelled(columns) or ())
         filters = [only for only in self._filters() if only is not None]
         test = exp.Not(this=exp.In(this=row, expressions=list(map(exp.Literal.string, labels))))
@@ -195,8 +190,6 @@ class AnyRow(Struct, frozen=True):
 
     def _ungrouped(self) -> exp.Select:
         """The query by itself, the different rows that it groups."""
-        from sqlglot import exp
-
         copy = alone(self.node)
         assert isinstance(copy, exp.Select)
         for part in ("order", "limit", "offset", "group", "having"):
@@ -206,8 +199,6 @@ class AnyRow(Struct, frozen=True):
 
     @property
     def _term(self) -> exp.Expr | None:
-        from sqlglot import exp
-
         if self.kind == "row order":
             return None
         if self.kind == "bare column":
@@ -220,8 +211,6 @@ class AnyRow(Struct, frozen=True):
         """The whole query with other rows read. ``columns`` are those of its result, for what a star stands for;
         ``literals`` are some of `values`, each of which is then read wherever it may be.
         """
-        from sqlglot import exp
-
         if self.kind == "row order":
             yield from reordered(self.query)
             return
@@ -254,8 +243,6 @@ class AnyRow(Struct, frozen=True):
 
     def _turned(self, keys: Sequence[exp.Expr], *, downwards: bool = False) -> str:
         """With the scalar subquery's row chosen by these keys; among those that tie in its order, if it has one."""
-        from sqlglot import exp
-
         edit = Edit(self.query)
         ordered = [exp.Ordered(this=key, desc=downwards, nulls_first=not downwards) for key in keys]
         order_further(edit.twin(self.node), ordered)
@@ -267,8 +254,6 @@ class AnyRow(Struct, frozen=True):
         return edit.written()
 
     def _steer(self, edit: Edit, name: str, terms: Sequence[exp.Expr], only: exp.Expr | None) -> None:
-        from sqlglot import exp
-
         select = edit.twin(self.node)
         steer = _aggregate(name, _label(terms), only)
         always = exp.GTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
@@ -280,8 +265,6 @@ class AnyRow(Struct, frozen=True):
 
     def _filters(self) -> list[exp.Expr | None]:
         """The rows that bare columns may come from, a condition per MIN or MAX; all rows without one."""
-        from sqlglot import exp
-
         found: list[exp.Expr | None] = []
         for extreme in extremes(self.node):
             only = extreme.parent.expression.this if isinstance(extreme.parent, exp.Filter) else None
@@ -305,7 +288,30 @@ class AnyRow(Struct, frozen=True):
 
 def takes_any_row(query: str, dialect: str) -> bool:
     """Whether the engine may read any of several rows somewhere in a query: decided from the text alone."""
-    return bool(any_rows(query, dialect))
+    return plain_check(query, dialect) is not None or bool(any_rows(query, dialect))
+
+
+@lru_cache(maxsize=2048)
+def plain_check(query: str, dialect: str) -> str | None:
+    """The `AnyRow.check` of a plain query with one place, written without a parser; None for any other query.
+
+    In ``SELECT name, COUNT(*) FROM t GROUP BY id ORDER BY COUNT(*)`` the rows of a group nearly always agree in the
+    name, and there is nothing to parse the query for.
+    """
+    if dialect != "sqlite" or not query.isascii() or not _may_take_any_row(query):
+        return None
+    outline = read_outline(query)
+    if outline is None or not outline.bare:
+        return None
+    # Before FROM, and from the last GROUP BY on, there is no subquery and no text in quotes.
+    text = query.strip().removesuffix(";")
+    start, groups = _FROM.search(text), list(_GROUP_BY.finditer(text))
+    if start is None or not groups:
+        return None
+    end = _AFTER_GROUPS.search(text, groups[-1].end())
+    grouped = text[start.start() : len(text) if end is None else end.start()].strip()
+    tests = " OR ".join([f"MIN(QUOTE({column})) <> MAX(QUOTE({column}))" for column in outline.bare])
+    return f"SELECT 1 {grouped} HAVING {tests} LIMIT 1"
 
 
 @lru_cache(maxsize=2048)
@@ -321,8 +327,7 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
     """
     if dialect != "sqlite" or len(query) > _MOST_CHARACTERS:
         return ()
-    lowered = query.lower()
-    if not any([word in lowered for word in _WORTH_READING]):  # noqa: C419 - a generator takes longer
+    if not _may_take_any_row(query):
         return ()
     outline = read_outline(query)
     if not _WORTH_PARSING.search(query) if outline is None else outline.is_decided:
@@ -331,9 +336,16 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
     return () if read is None else tuple(_found(read))
 
 
-def _found(query: Query) -> Iterator[AnyRow]:
-    from sqlglot import exp
+def _may_take_any_row(query: str) -> bool:
+    """Whether a query has any of the words that it would take: neither groups nor subqueries, and aggregates alone."""
+    lowered = query.lower()
+    if not any([word in lowered for word in _WORTH_READING]):  # noqa: C419 - a generator takes longer
+        return False
+    outputs = _AGGREGATES_ALONE.match(lowered)
+    return outputs is None or any([word in lowered[outputs.end() :] for word in _MAY_READ_MORE])  # noqa: C419
 
+
+def _found(query: Query) -> Iterator[AnyRow]:
     for node in query.all_of(exp.Query):
         select = query.select_of(node) if isinstance(node, exp.Select) else None
         if select is not None and (terms := bare_terms(select)):
@@ -360,8 +372,6 @@ def _hidden_keys(query: Query, node: exp.Select) -> Iterator[AnyRow]:
 
 
 def _function(name: str, argument: exp.Expr) -> exp.Expr:
-    from sqlglot import exp
-
     return exp.Anonymous(this=name, expressions=[argument])
 
 
@@ -372,8 +382,6 @@ def _quoted(term: exp.Expr) -> exp.Expr:
 
 def _label(terms: Sequence[exp.Expr]) -> exp.Expr:
     """One text for the values of several terms."""
-    from sqlglot import exp
-
     if not terms:
         return exp.Literal.string("")
     label = _quoted(terms[0])
@@ -383,15 +391,11 @@ def _label(terms: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _aggregate(name: str, key: exp.Expr, only: exp.Expr | None) -> exp.Expr:
-    from sqlglot import exp
-
     made = _function(name, key)
     return made if only is None else exp.Filter(this=made, expression=exp.Where(this=copied(only)))
 
 
 def _differs(term: exp.Expr, only: exp.Expr | None) -> exp.Expr:
-    from sqlglot import exp
-
     if term.is_star:
         counted = _aggregate("COUNT", exp.Literal.number(1), only)
         return exp.GT(this=counted, expression=exp.Literal.number(1))
@@ -400,6 +404,4 @@ def _differs(term: exp.Expr, only: exp.Expr | None) -> exp.Expr:
 
 
 def _column(name: str) -> exp.Expr:
-    from sqlglot import exp
-
     return exp.column(exp.to_identifier(name, quoted=True))

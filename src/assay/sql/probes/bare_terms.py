@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from assay.sql.nodes import exp
 from assay.sql.trees import nodes_of, written
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-
     from assay.sql.select import Select
 
 
 def bare_terms(select: Select) -> list[exp.Expr]:
     """The widest expressions over bare columns, each once; a star stands for itself. None of a query without groups."""
-    from sqlglot import exp
-
     query, parts = select.query, _parts(select.node)
     if select.node.args.get("group") is None and not any(is_aggregate(node) for part in parts for node in within(part)):
         return []
@@ -57,8 +54,6 @@ def bare_terms(select: Select) -> list[exp.Expr]:
 
 def extremes(select: exp.Query) -> list[exp.Expr]:
     """The different MIN and MAX aggregates of an aggregated query."""
-    from sqlglot import exp
-
     found: dict[str, exp.Expr] = {}
     for part in _parts(select):
         for node in within(part):
@@ -69,8 +64,6 @@ def extremes(select: exp.Query) -> list[exp.Expr]:
 
 def within(part: exp.Expr) -> Iterator[exp.Expr]:
     """The nodes of a part, those of its subqueries left out."""
-    from sqlglot import exp
-
     waiting = [part]
     while waiting:
         node = waiting.pop()
@@ -82,8 +75,6 @@ def within(part: exp.Expr) -> Iterator[exp.Expr]:
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node is a function of a whole group, of no window."""
-    from sqlglot import exp
-
     if isinstance(node, exp.Anonymous):
         known = node.name.lower() in _OTHER_AGGREGATES
     else:
@@ -105,8 +96,6 @@ _OTHER_AGGREGATES = frozenset(
 
 def _parts(select: exp.Query) -> list[exp.Expr]:
     """What is computed after grouping."""
-    from sqlglot import exp
-
     parts: list[exp.Expr] = [output.unalias() for output in select.expressions]
     for clause in ("having", "order"):
         part = select.args.get(clause)
@@ -121,8 +110,6 @@ def _is_whole(node: exp.Expr) -> bool:
     """Whether a node is an expression of its own, and each row has a value of it: nothing in it is an aggregate, a
     window or a subquery.
     """
-    from sqlglot import exp
-
     if not isinstance(node, exp.Condition) or (isinstance(node.parent, exp.Case) and isinstance(node, exp.If)):
         return False
     return not any(isinstance(one, exp.Window | exp.Query | exp.Star) or is_aggregate(one) for one in nodes_of(node))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from assay.sql.nodes import exp
 from assay.sql.query import Query, Unreadable, read_tree
 from assay.sql.shape import cutting, deterministic_keys, parse_with_signs
 from assay.sql.trees import copied, levels_of, nodes_of, written
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 _Node = TypeVar("_Node", bound="exp.Expr")
 
@@ -60,8 +58,6 @@ def read_for_probes(text: str, dialect: str) -> Query | None:
 
 def _is_deep(tree: exp.Expr) -> bool:
     """Whether a tree has too many levels to be written. A chain of one operator is one level."""
-    from sqlglot import exp
-
     nodes = nodes_of(tree)
     if len(nodes) <= _MOST_LEVELS or levels_of(tree, nodes) <= _MOST_LEVELS:
         return False
@@ -80,8 +76,6 @@ def _is_deep(tree: exp.Expr) -> bool:
 
 def alone(query: exp.Query) -> exp.Query:
     """A copy of a query inside another that can be executed by itself: with the CTEs that it reads."""
-    from sqlglot import exp
-
     copy = copied(query, bare=True)
     own = copy.args.get("with_")
     ctes: list[exp.Expr] = [] if own is None else list(own.expressions)
@@ -110,16 +104,12 @@ def uncut(tree: exp.Query) -> exp.Query:
 
 def order_further(node: _Node, keys: Iterable[exp.Expr]) -> _Node:
     """The query or window itself, ordered by its own keys up to one by chance, and then by further ones."""
-    from sqlglot import exp
-
     node.set("order", exp.Order(expressions=[*deterministic_keys(node), *keys]))
     return node
 
 
 def breaking_keys(terms: Sequence[exp.Expr], dialect: str, *, downwards: bool) -> list[exp.Expr]:
     """Keys of ORDER BY that tell apart what differs at all, downwards in the very reverse order."""
-    from sqlglot import exp
-
     if dialect == "sqlite":  # whose columns may have collations that take different texts for equal
         terms = [exp.Collate(this=term, expression=exp.var("BINARY")) for term in terms]
     return [exp.Ordered(this=term, desc=downwards, nulls_first=not downwards) for term in terms]
@@ -127,15 +117,11 @@ def breaking_keys(terms: Sequence[exp.Expr], dialect: str, *, downwards: bool) -
 
 def places(width: int) -> list[exp.Expr]:
     """The places of so many outputs, as keys of ORDER BY."""
-    from sqlglot import exp
-
     return [exp.Literal.number(place) for place in range(1, width + 1)]
 
 
 def from_subquery(query: exp.Query, alias: str) -> exp.Select:
     """``SELECT * FROM (query) AS alias``."""
-    from sqlglot import exp
-
     # Each part that sqlglot's own builder is given as a text would be parsed.
     inner = exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias)))
     return exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner))
@@ -143,8 +129,6 @@ def from_subquery(query: exp.Query, alias: str) -> exp.Select:
 
 def cut_to(query: _Node, rows: int, *, offset: int | None = None) -> _Node:
     """The query itself, its LIMIT and OFFSET replaced."""
-    from sqlglot import exp
-
     query.set("limit", exp.Limit(expression=exp.Literal.number(rows)))
     query.set("offset", None if offset is None else exp.Offset(expression=exp.Literal.number(offset)))
     return query
@@ -152,7 +136,5 @@ def cut_to(query: _Node, rows: int, *, offset: int | None = None) -> _Node:
 
 def window(name: str, keys: Sequence[exp.Expr], alias: str) -> exp.Expr:
     """``NAME() OVER (ORDER BY keys) AS alias``."""
-    from sqlglot import exp
-
     made = exp.Window(this=exp.Anonymous(this=name), order=exp.Order(expressions=list(keys)), over="OVER")
     return exp.alias_(made, alias, copy=False)

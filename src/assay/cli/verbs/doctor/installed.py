@@ -14,6 +14,8 @@ from assay.errors import AssayError, install_command
 
 _GIVES: Final = {
     "postgres": "PostgreSQL",
+    "clickhouse": "ClickHouse",
+    "snowflake": "Snowflake",
     "sqlalchemy": "MySQL, MariaDB, and what else SQLAlchemy reaches",
     "denodo": "Denodo's database port; its Data Catalog needs nothing",
     "prove": "proofs that two queries are one, in assay refute and --witness",
@@ -30,7 +32,9 @@ _ENGINES: Final = (
     (("sqlite",), None),
     (("duckdb",), None),
     (("postgresql", "postgres"), "postgres"),
+    (("snowflake",), "snowflake"),
     (("mysql", "mariadb"), "sqlalchemy"),
+    (("clickhouse", "clickhouses"), "clickhouse"),
     (("denodo+http", "denodo+https"), None),
     (("denodo+flightsql", "denodo+psycopg2"), "denodo"),
 )

@@ -1,0 +1,5 @@
+"""ClickHouse, through its HTTP interface."""
+
+from assay.engines.clickhouse.engine import ClickhouseEngine, ClickhouseSecureEngine, ClickhouseSqlAlchemyEngine
+
+__all__ = ["ClickhouseEngine", "ClickhouseSecureEngine", "ClickhouseSqlAlchemyEngine"]

@@ -1,0 +1,219 @@
+"""ClickHouse through its HTTP interface and the driver clickhouse-connect.
+
+Each query has its own ``query_id``, by which it is killed when its time is up, and is sent with ``readonly=1``: the
+server itself then refuses writes, settings, and functions that reach outside. For values see
+`assay.engines.clickhouse.values`.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import tzinfo
+from itertools import islice
+from typing import Any, ClassVar
+
+from assay.engines.clickhouse import catalogue
+from assay.engines.clickhouse.errors import explain
+from assay.engines.clickhouse.url import read_address
+from assay.engines.clickhouse.values import QUERY_FORMATS, converter, has_zoneless_times
+from assay.engines.warehouse.base import Answer, Problem, Warehouse
+from assay.errors import DatabaseError
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Row
+
+_OWN_LIMITS = Limits(timeout_s=60.0)
+_AFTER_SERVER_S = 5.0
+"""How much longer than the limit the client waits for an answer: the server is asked to end the query first."""
+
+
+class ClickhouseEngine(Warehouse):
+    """One database of a ClickHouse server: ``clickhouse://user:password@host:port/database``."""
+
+    name: ClassVar[str] = "clickhouse"
+    dialect: ClassVar[str] = "clickhouse"
+    form: ClassVar[str] = "clickhouse://USER:PASSWORD@HOST:PORT/DATABASE"
+    extra: ClassVar[str] = "clickhouse"
+    module: ClassVar[str] = "clickhouse_connect"
+    package: ClassVar[str] = "clickhouse-connect>=1.12,<2"
+
+    __slots__ = ("_address", "_query_id", "_settings", "_zone")
+
+    def __init__(self, url: DatabaseUrl, limits: Limits) -> None:
+        super().__init__(url, limits)
+        self._address = read_address(url, form=self.form)
+        self._query_id: str | None = None
+        self._settings: dict[str, object] = {}
+        self._zone: tzinfo | None = None
+
+    @classmethod
+    def version(cls) -> str:
+        """The driver's version; the server's is part of the database's fingerprint."""
+        cls.require()
+        from importlib.metadata import version
+
+        return f"clickhouse-connect {version('clickhouse-connect')}"
+
+    @classmethod
+    def fingerprint(cls, url: DatabaseUrl) -> str:
+        """A hash of the content and the server's version: see `assay.engines.clickhouse.catalogue`."""
+        with cls._reading(url) as engine:
+            return catalogue.fingerprint(engine)
+
+    @classmethod
+    def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:
+        """What the user in the URL may do beyond reading. Raises DatabaseError as `check` does."""
+        with cls._reading(url) as engine:
+            found = catalogue.warnings(engine)
+            if engine.is_read_only_profile:
+                return ()
+            return tuple(f"{url}: {sentence}" for sentence in found)
+
+    @classmethod
+    def reader_grants(cls, url: DatabaseUrl) -> tuple[str, ...]:
+        """Statements that make a user who may only read this database."""
+        return catalogue.reader_grants(read_address(url, form=cls.form).database)
+
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
+        """The tables and views of the database. Raises DatabaseError where they cannot be listed."""
+        return catalogue.read_schema(_Own(self), with_values=with_values)
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What queries are sent with, once connected."""
+        return self._settings
+
+    def own(self, query: str) -> Execution:
+        """Run one of Assay's own queries, which needs no check."""
+        return self._run(query, check=False)
+
+    @classmethod
+    @contextmanager
+    def _reading(cls, url: DatabaseUrl) -> Iterator[_Own]:
+        """An engine for Assay's own queries. Its DatabaseErrors name the URL."""
+        with closing(cls.open(url, _OWN_LIMITS)) as engine:
+            try:
+                yield _Own(engine)
+            except DatabaseError as error:
+                raise DatabaseError(f"{url}: {error}") from None
+
+    def _connect(self) -> Any:
+        import clickhouse_connect
+
+        logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)  # what it logs, its errors say
+        limits = self._limits
+        client = clickhouse_connect.get_client(
+            **self._address.arguments,
+            database=self._address.database,
+            client_name="assay",
+            autogenerate_session_id=False,  # a session runs one query at a time: another one could not end it
+            query_limit=0,
+            query_retries=0,
+            send_receive_timeout=math.ceil(limits.timeout_s + _AFTER_SERVER_S),
+            tz_mode="schema",
+        )
+        self._zone = client.server_tz
+        wanted = {
+            "max_execution_time": math.ceil(limits.timeout_s),
+            "max_memory_usage": limits.max_memory_bytes,
+            "log_comment": "assay",
+            "readonly": 1,
+        }
+        # A user with a profile of its own may not change some settings: then the profile's values hold.
+        self._settings = {
+            name: value
+            for name, value in wanted.items()
+            if (known := client.server_settings.get(name)) is None or not known.readonly
+        }
+        if "readonly" in self._settings and str(client.server_settings["readonly"].value) != "0":
+            del self._settings["readonly"]
+        return client
+
+    def _submit(self, query: str) -> Answer:
+        text = query.strip().rstrip("; \n\t")
+        stream = self._ask(text)
+        names, kinds = stream.source.column_names, [kind.name for kind in stream.source.column_types]
+        zones: dict[int, tzinfo] = {}
+        if not names:  # without rows there are no blocks, and so no names
+            with stream:
+                pass
+            names = [name for name, _ in self._described(text)]
+            return Answer(columns=tuple(names), fetch=lambda _: [])
+        if not self._connection.protocol_version and any(map(has_zoneless_times, kinds)):
+            zones = catalogue.zones([kind for _, kind in self._described(text)])
+        assert self._zone is not None
+        converters = [converter(kind, self._zone, zones.get(index)) for index, kind in enumerate(kinds)]
+
+        def rows() -> Iterator[Row]:
+            with stream as blocks:
+                for block in blocks:
+                    columns = [
+                        column if convert is None else convert(column)
+                        for convert, column in zip(converters, block, strict=True)
+                    ]
+                    yield from zip(*columns, strict=True)
+
+        following = rows()
+
+        def fetch(count: int) -> list[Row]:
+            return list(islice(following, count))
+
+        return Answer(columns=tuple(names), fetch=fetch)
+
+    def _ask(self, text: str) -> Any:
+        self._query_id = f"assay-{uuid.uuid4()}"
+        return self._connection.query_column_block_stream(
+            text,
+            settings={**self._settings, "query_id": self._query_id},
+            query_formats=QUERY_FORMATS,
+        )
+
+    def _described(self, text: str) -> list[tuple[str, str]]:
+        """The names and types of a query's columns, without running it."""
+        described = self._connection.query(f"DESCRIBE TABLE (\n{text}\n)", settings=self._settings)
+        return [(row[0], row[1]) for row in described.result_rows]
+
+    def _cancel(self) -> None:
+        connection, query_id = self._connection, self._query_id
+        if connection is not None and query_id is not None:
+            connection.command(f"KILL QUERY WHERE query_id = '{query_id}' ASYNC")
+
+    def _explain(self, error: BaseException) -> Problem | None:
+        return explain(error, self._address, connecting=self._connection is None)
+
+    def _secrets(self) -> Sequence[str]:
+        token = self._address.arguments.get("access_token")
+        return (*super()._secrets(), *((token,) if token else ()))
+
+
+class _Own:
+    """An engine as readers of catalogues want it: their queries need no check."""
+
+    def __init__(self, engine: ClickhouseEngine) -> None:
+        self._engine = engine
+
+    @property
+    def is_read_only_profile(self) -> bool:
+        """Whether the user's own profile is read-only. Known once connected."""
+        return "readonly" not in self._engine.settings
+
+    def execute(self, query: str) -> Execution:
+        return self._engine.own(query)
+
+
+class ClickhouseSecureEngine(ClickhouseEngine):
+    """The same over HTTPS: ``clickhouses://user:password@host/database``, by default on port 8443."""
+
+    name: ClassVar[str] = "clickhouses"
+
+    __slots__ = ()
+
+
+class ClickhouseSqlAlchemyEngine(ClickhouseEngine):
+    """The same under the scheme that clickhouse-connect has for SQLAlchemy."""
+
+    name: ClassVar[str] = "clickhousedb"
+
+    __slots__ = ()

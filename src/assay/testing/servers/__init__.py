@@ -1,0 +1,12 @@
+"""Real and emulated database servers for trials and tests: see `assay.testing.servers.launcher`."""
+
+from assay.testing.servers.launcher import (
+    RunningServer,
+    ServerEnvironment,
+    ServerUnavailable,
+    running,
+    start,
+)
+from assay.testing.servers.table import SERVERS, ServerKind
+
+__all__ = ["SERVERS", "RunningServer", "ServerEnvironment", "ServerKind", "ServerUnavailable", "running", "start"]
