@@ -98,7 +98,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--db",
             DATABASE,
-            "Of the database, or a template: 'sqlite:///dbs/{db_id}/{db_id}.sqlite'.",
+            "Of the database, or a template: 'sqlite:///dbs/{db_id}.sqlite'. ENGINE=URL for each of several.",
             "URL",
             example="sqlite:///shop.sqlite",
             meaning="Of the database, or a template: `sqlite:///dbs/{db_id}/{db_id}.sqlite`. For a question set for "
