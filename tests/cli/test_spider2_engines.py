@@ -157,6 +157,7 @@ def test_what_runs_on_one_database_refuses_several(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="not one for each URL"):
         by_engine(["sqlite=sqlite:///a", "sqlite:///b"], "--db")
+    assert by_engine(["sqlite:///a", "sqlite:///b"], "--db") == "sqlite:///b"
     assert by_engine(["sqlite:///a?mode=ro"], "--db") == "sqlite:///a?mode=ro"
 
 

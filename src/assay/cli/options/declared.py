@@ -182,15 +182,18 @@ _OF_ENGINE = re.compile(r"([A-Za-z][\w+.-]*)=(.*)", re.DOTALL)
 
 
 def by_engine(given: Sequence[str], option: str) -> str | dict[str, str] | None:
-    """The one URL, or the URL of each engine: ``sqlite=URL``. Raises UsageError for both, and for one given twice."""
+    """The one URL, the last of several of one kind, or the URL of each engine: ``sqlite=URL``.
+
+    Raises UsageError for both, for URLs of several kinds, and for an engine that is given twice.
+    """
     pairs = [found.groups() for text in given if (found := _OF_ENGINE.fullmatch(text.strip()))]
     if not pairs:
-        if len(set(given)) > 1:
+        if len({text.partition(":")[0].lower() for text in given}) > 1:
             raise UsageError(
                 f"{option} is given {len(given)} times: give one URL, or name the engine of each, as "
                 f"{option} sqlite=URL {option} snowflake=URL"
             )
-        return given[0] if given else None
+        return given[-1] if given else None
     engines = [engine.lower() for engine, _ in pairs]
     if len(pairs) < len(given) or len(set(engines)) < len(engines):
         raise UsageError(f"{option} names some engines, and not one for each URL: write {option} ENGINE=URL for each")
