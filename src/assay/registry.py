@@ -20,6 +20,8 @@ from assay.ports import CaseFormat, CountingReporter, EngineClass, Metric, Repor
 from assay.sdmx.gc_pause import collector_paused
 from assay.systems.options import SystemOptions
 
+_BUILT_IN = {"missing": "assay.engines.missing:MissingEngine"}
+"""An engine that no user names: see there."""
 _ANY = "assay.engines.sqlalchemy.engine:engine_for_scheme"
 
 Group = Literal["assay.engines", "assay.systems", "assay.metrics", "assay.cases", "assay.reports"]
@@ -86,7 +88,8 @@ def reference(group: Group, name: str) -> str:
 
 def engine_references() -> dict[str, str]:
     """URL scheme to ``module:Class`` for every engine; under ``*`` the engine for SQLAlchemy's schemes."""
-    return {name: _reference(entry) for name, entry in registered("assay.engines").items()} | {ANY_SCHEME: _ANY}
+    found = {name: _reference(entry) for name, entry in registered("assay.engines").items()}
+    return {**found, **_BUILT_IN, ANY_SCHEME: _ANY}
 
 
 def _is_ours(entry: EntryPoint) -> bool:
@@ -102,6 +105,8 @@ def engine_class(url: DatabaseUrl) -> EngineClass:
 
     Raises InputError where neither does.
     """
+    if url.scheme in _BUILT_IN:
+        return load_engine(_BUILT_IN[url.scheme])
     try:
         find("assay.engines", url.scheme)
     except InputError as error:

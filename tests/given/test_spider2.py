@@ -22,7 +22,9 @@ STANDARDS: dict[str, dict[str, Any]] = {
     "local004": {"condition_cols": [1], "ignore_order": True},
     "local005": {"condition_cols": None, "ignore_order": True, "temporal": True},
     "beyond": {"condition_cols": [5], "ignore_order": True},
-    "uneven": {"condition_cols": [[0], [0], [1]], "ignore_order": True},
+    "local006": {"condition_cols": [0], "ignore_order": True},
+    "surplus": {"condition_cols": [[0], [0], [1]], "ignore_order": True},
+    "lacking": {"condition_cols": [[0]], "ignore_order": True},
     "missing": {"condition_cols": [], "ignore_order": True},
     "names": {"condition_cols": ["n"], "ignore_order": True},
     "no_lists": {"condition_cols": 0.5, "ignore_order": True},
@@ -36,10 +38,12 @@ GOLDS = {
     "local003_b.csv": "other,name\n7,a\n7,b\n",
     "local004_a.csv": "x,n\nq,1\nq,2\n",
     "local004_b.csv": "x,n\nq,5\n",
-    "local005.csv": "n\n99\n",
+    "local005.csv": "n\n2\n",
     "beyond.csv": "n\n1\n",
-    "uneven_a.csv": "n,m\n1,2\n",
-    "uneven_b.csv": "n,m\n1,2\n",
+    "surplus_a.csv": "n,m\n1,2\n",
+    "surplus_b.csv": "n,m\n3,4,\n",
+    "lacking_a.csv": "n,m\n1,2\n",
+    "lacking_b.csv": "n,m\n5\n",
     "names.csv": "n\n1\n",
     "no_lists.csv": "n\n1\n",
     "missing.CSV": "n\n1\n",
@@ -48,7 +52,6 @@ GOLDS = {
 }
 BROKEN = {
     "beyond": "condition column 5",
-    "uneven": "3 lists of columns, and there are 2 variants",
     "missing": 'has no missing.csv, nor one with _a, _b and so on (did you mean "missing.CSV"?)',
     "misspelt": 'condition_cols is absent, and there is "condition_col"',
     "misspelt_order": 'ignore_order is absent, and there is "ignoreorder"',
@@ -62,6 +65,9 @@ RIGHT = {
     "local003": "SELECT name FROM t",
     "local004": "SELECT n FROM t",
     "local005": "SELECT count(*) FROM t",
+    "local006": "SELECT count(*) FROM t",
+    "surplus": "SELECT 1",
+    "lacking": "SELECT 1",
 }
 
 
@@ -71,7 +77,8 @@ def benchmark(tmp_path: Path) -> Path:
     results = folder / "evaluation_suite" / "gold" / "exec_result"
     results.mkdir(parents=True)
     (results.parent / "sql").mkdir()
-    (results.parent / "sql" / "local005.sql").write_text("SELECT count(*) FROM t")
+    (results.parent / "sql" / "local005.sql").write_text("SELECT count(*) + 97 FROM t")
+    (results.parent / "sql" / "local006.sql").write_text("SELECT count(*) FROM t")
     for name, text in GOLDS.items():
         (results / name).write_text(text)
     lines = [json.dumps({"instance_id": name, **rules}) for name, rules in STANDARDS.items()]
@@ -97,7 +104,8 @@ def test_queries_and_results_are_scored_by_both_rules_and_each_broken_gold_is_na
 ) -> None:
     queries = _answers(tmp_path / "queries", {f"{name}.sql": query for name, query in RIGHT.items()})
     tables = {"local001.csv": "name,n\nb,2.0\na,1\n", "local002.csv": "n\n2\n1\n", "local003.csv": "n,more\n2,x\n1,y\n"}
-    rows = _answers(tmp_path / "rows", {**tables, "local005.csv": "c\n2\n"})
+    tables |= {"local005.csv": "c\n2\n", "local006.csv": "c\n2\n", "surplus.csv": "n\n3\n", "lacking.csv": "n\n5\n"}
+    rows = _answers(tmp_path / "rows", tables)
     database = f"sqlite:///{tmp_path}/{{db_id}}.sqlite"
     metrics = ["match", "spider2_lite"]
     run = assay.evaluate(benchmark, queries, databases=database, metrics=metrics)
@@ -119,9 +127,18 @@ def test_queries_and_results_are_scored_by_both_rules_and_each_broken_gold_is_na
         "local003": ("correct", 1.0),  # more columns than count
         "local004": ("incorrect", 0.0),  # unanswered
         "local005": ("correct", 1.0),
+        "local006": ("correct", 1.0),
+        "surplus": ("incorrect", 0.0),  # its second result cannot be read
+        "lacking": ("incorrect", 0.0),  # the columns of the second result are not known
     }
-    found = {finding.case_id for finding in assay.lint(benchmark).findings if finding.rule == "unusable-result"}
-    assert found == set(BROKEN)
+    findings = assay.lint(benchmark, databases=database).findings
+    found = {finding.case_id for finding in findings if finding.rule == "unusable-result"}
+    assert found == {*BROKEN, "surplus", "lacking"}
+    found = {(finding.case_id, finding.gold) for finding in findings if finding.rule == "doubtful-result"}
+    assert found == {("surplus", 0), ("lacking", 1)}
+    (contradiction,) = [finding for finding in findings if finding.rule == "query-contradicts-result"]
+    assert contradiction.case_id == "local005"
+    assert "gold 2, predicted 99" in contradiction.evidence
 
 
 def test_the_file_of_questions_its_folder_and_that_of_gold_name_the_same_cases(benchmark: Path) -> None:
@@ -144,6 +161,8 @@ def test_the_file_of_questions_its_folder_and_that_of_gold_name_the_same_cases(b
         ({"local001.sql": "SELECT 1", "sub.sql/x": ""}, "sub.sql: is a folder"),
         ({"local001.csv": "n\n1\n", "sub.csv/x": ""}, "sub.csv: is a folder"),
         ({"local001.csv": "n\n1\n", "a.md": "", "local002.csv/x": ""}, "local002.csv: is a folder"),
+        ({"local001.txt": "SELECT 1"}, '"local001.txt"'),
+        ({"sub/local001.sql": "SELECT 1"}, "The folder sub in it has such files"),
         ({"a.csv": "n\n1\n", "b.csv": "n\n1\n", "sub.csv/x": ""}, "sub.csv: is a folder"),
     ],
 )
@@ -159,7 +178,8 @@ def test_a_folder_with_other_files_is_told_by_their_names(
 def test_of_a_query_and_a_result_of_one_name_the_query_counts_and_an_empty_file_is_no_answer(tmp_path: Path) -> None:
     files = {"a.sql": "SELECT 1", "a.csv": "n\n2\n", "b.sql": "", "c.csv": "", "readme.md": "of no account"}
     folder = _answers(tmp_path / "answers", files)
-    a, b, c = load_predictions(folder, formats=registry.case_formats()).predictions
+    with pytest.warns(UserWarning, match=r"1 instance has a query and a result, such as a\.sql and a\.csv"):
+        a, b, c = load_predictions(folder, formats=registry.case_formats()).predictions
     assert (a.query, a.result) == ("SELECT 1", None)
     assert b.failure is not None
     assert b.failure.kind == "unanswered"
@@ -182,3 +202,11 @@ def test_a_broken_layout_names_the_file_and_what_was_expected(benchmark: Path, s
     with pytest.raises(CaseFileError) as caught:
         load_questions(benchmark, formats=registry.case_formats())
     assert words in str(caught.value)
+
+
+def test_questions_without_gold_beside_them_are_told_so(benchmark: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "moved" / "spider2-lite.jsonl"
+    alone.parent.mkdir()
+    alone.write_text((benchmark / "spider2-lite.jsonl").read_text())
+    with pytest.raises(CaseFileError, match=r"has no gold of Spider 2\.0 beside it"):
+        load_questions(alone, formats=registry.case_formats())

@@ -29,6 +29,10 @@ LATER_FIELDS = (
     b',"code":null',
     b'"query_source":null,',
     b',"extraction":null',
+    b'"script_columns":null,',
+    b'"result_query":null,',
+    b'"engine":null,',
+    b',"note":null',
 )
 TEXTS = st.text(st.sampled_from('",:\\\\resultn[]{}x\ud800é '), max_size=12) | st.sampled_from(
     [',"result', '"results":[],', ',"result":null,', '"turn":null,', "x" * 5000]

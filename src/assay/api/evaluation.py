@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +40,7 @@ from assay.api.run import Run
 from assay.api.running import carry_out, provenance_of
 from assay.api.schemas import with_databases
 from assay.api.workers import (
+    MISSING,
     DatabasesInput,
     cache_folder,
     check_databases,
@@ -67,7 +69,17 @@ from assay.model.lint import LintOptions
 from assay.model.witness import ScratchServer, WitnessSettings
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
-from assay.runs.plan import Database, Job, Locate, OnProgress, TextReading, Works, databases_of, works_of
+from assay.runs.plan import (
+    Database,
+    Job,
+    Locate,
+    OnProgress,
+    TextReading,
+    Works,
+    database_key,
+    databases_of,
+    works_of,
+)
 from assay.sdmx.gc_pause import collector_paused
 
 if TYPE_CHECKING:
@@ -120,7 +132,9 @@ def evaluate(
         predictions: a live system (`open_system`), a file, a mapping from case id to query,
             predictions or mappings of them, query texts in the cases' order, or a callable that
             takes a Case and returns its query. None: they are in the cases' own file.
-        databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL.
+        databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL. For a question set for
+            several engines (Spider 2.0) a mapping from ``sqlite``, ``snowflake`` and ``bigquery`` to URL or template:
+            a question whose engine has none is unscored if it needs a database. Empty: there is no database.
         gold_databases: where gold's queries are executed, if that is another database than the predictions', in the
             same forms: for a migration, or a virtual layer over a warehouse. Each side is read in its own dialect.
         metrics: names of registered metrics, or metrics; None: the usual ones (docs/reference/metrics.md).
@@ -240,7 +254,9 @@ def evaluate(
             inputs = own.read(predictions if system is None else system)
             if on_cases is not None:
                 on_cases(inputs.cases)
-            known = _databases_of(inputs.cases, located[0], None if golds is None else golds[0])
+            known = _databases_of(
+                inputs.cases, located[0], None if golds is None else golds[0], asked=system is not None
+            )
         _check_scratch(server, known.urls.values())
         warn_of_rights(known.urls.values())
         notes = () if tried_on is None else _suite_notes(tried_on, inputs, known.urls)
@@ -270,7 +286,7 @@ def evaluate(
             suite=None if tried_on is None else f"{Path(tried_on.name).name} ({tried_on.digest})",
         )
         bases = {one.url.text: f"{__version__} {one.version} {one.fingerprint}" for one in known.needed}
-        provenance = provenance_of(inputs, known.needed)
+        provenance = provenance_of(inputs, [one for one in known.needed if one.url.scheme != MISSING])
         texts: TextReading = "off" if not extract else "file" if system is None else "live"
 
         def planned(cases: Sequence[Case], answers: Sequence[Prediction]) -> Works:
@@ -312,8 +328,8 @@ def evaluate(
 class _Databases(Struct, frozen=True, kw_only=True):
     """The databases of a run by the names that cases give them, and what is known of each."""
 
-    of_predictions: Mapping[str | None, Database]
-    of_golds: Mapping[str | None, Database] | None
+    of_predictions: Mapping[Hashable, Database]
+    of_golds: Mapping[Hashable, Database] | None
     """Those of gold's queries, where these are others."""
     urls: dict[str, DatabaseUrl]
     """Each once, by its text."""
@@ -321,9 +337,14 @@ class _Databases(Struct, frozen=True, kw_only=True):
     """Each with its content's fingerprint and its engine's version."""
 
 
-def _databases_of(cases: Sequence[Case], locate: Locate, locate_gold: Locate | None) -> _Databases:
-    """The databases of the cases. Raises InputError where one is not named or cannot be read."""
+def _databases_of(cases: Sequence[Case], locate: Locate, locate_gold: Locate | None, *, asked: bool) -> _Databases:
+    """The databases of the cases. Raises InputError where one is not named or cannot be read.
+
+    If the questions are ``asked``, it warns of those that are asked in vain.
+    """
     named = databases_of(cases, locate)
+    if asked and any(one.url.scheme == MISSING for one in named.values()):
+        _warn_of_missing(cases, named)
     golds = None if locate_gold is None else databases_of(cases, locate_gold)
     located = [*named.values(), *(golds or {}).values()]
     origins = {one.url.text: one.origin for one in reversed(located)}
@@ -335,6 +356,18 @@ def _databases_of(cases: Sequence[Case], locate: Locate, locate_gold: Locate | N
         for engine in [registry.engine_class(url)]
     ]
     return _Databases(of_predictions=named, of_golds=golds, urls=urls, needed=needed)
+
+
+def _warn_of_missing(cases: Sequence[Case], databases: Mapping[Hashable, Database]) -> None:
+    """Warn, before a system is asked, of the questions that it will be asked in vain."""
+    lacking = Counter(case.engine for case in cases if databases[database_key(case)].url.scheme == MISSING)
+    given = ", ".join(f"--db {engine}=URL for {count:,}" for engine, count in lacking.most_common())
+    warnings.warn(
+        f"{lacking.total():,} of {len(cases):,} questions will be asked, and cannot be scored without a database: "
+        f"give {given}",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _check_together(

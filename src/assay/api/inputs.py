@@ -210,10 +210,12 @@ def _with_difficulties_spelled_once(cases: Sequence[Case], names: Mapping[str, s
 
 
 def _format_of_pairs(cases: CasesInput, predictions: object, options: FileOptions) -> str | None:
-    """The format of the questions, where lines of predictions beside them are its own; else None."""
+    """The format of the questions, if lines or a folder of predictions beside them are its own; else None."""
     if not isinstance(cases, (str, PathLike)) or not isinstance(predictions, (str, PathLike)):
         return None
-    if Path(predictions).suffix.lower() not in (".txt", ".sql"):
+    path = Path(predictions)
+    of_folder = path.is_dir() and any(not entry.name.startswith(".") for entry in path.iterdir())
+    if not of_folder and path.suffix.lower() not in (".txt", ".sql"):
         return None
     formats = {one.name: one for one in registry.case_formats()}
     named = formats.get(options.case_format or "")
@@ -221,7 +223,7 @@ def _format_of_pairs(cases: CasesInput, predictions: object, options: FileOption
         found = named or recognise(cases, tuple(formats.values()))
     except InputError:
         return None
-    return found.name if getattr(found, "pairs", False) else None
+    return found.name if getattr(found, "answers_in_folder" if of_folder else "pairs", False) else None
 
 
 def _answers(

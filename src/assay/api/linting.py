@@ -25,7 +25,7 @@ from assay.linting.apply import OtherAnswer, applied
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintAccuracy, LintFinding, LintGap, LintOptions, LintReport
 from assay.ports import Task, TaskDone
-from assay.runs.plan import Job, Work, databases_of
+from assay.runs.plan import Job, Work, database_key, databases_of
 from assay.runs.progress import Progress
 from assay.runs.store.codec import encode_value, identity_of
 from assay.runs.workers.lint_worker import LINT_SETUP, LintTask, LintWorkerSettings
@@ -173,7 +173,7 @@ def _located(cases: Sequence[Case], databases: DatabasesInput | None) -> list[Da
         if not (isinstance(engine, type) and issubclass(engine, DatabaseFile)):
             with suppress(DatabaseError):
                 engine.open(url, Limits()).close()
-    return [named[case.database].url for case in cases]
+    return [named[database_key(case)].url for case in cases]
 
 
 def _loaded(runs: RunsInput) -> list[tuple[str, Run]]:

@@ -19,7 +19,7 @@ from assay.errors import DatabaseError, InputError, UsageError
 from assay.model import Case, DatabaseSchema, DatabaseUrl, Limits
 from assay.model.databases.database import filled_path
 from assay.ports import AsksAboutDatabases, DescribesSchema, System
-from assay.runs.plan import Locate
+from assay.runs.plan import Locate, url_of
 
 _FILES = ("sqlite", "duckdb")
 """A judge is shown what its kept opinions were asked with; of a server that is nothing but what a file says."""
@@ -131,7 +131,7 @@ class Schemas:
 
         Raises InputError where the engine cannot describe it, and DatabaseError where the database cannot be read.
         """
-        url = self._locate(case.database)
+        url = url_of(case, self._locate)
         with self._lock:
             lock = self._locks[url.text]
         with lock:  # one lock per database: others are read at the same time

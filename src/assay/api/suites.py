@@ -21,7 +21,7 @@ from assay.errors import InputError, UsageError
 from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Limits, quoted
 from assay.model.databases.suite import Suite, SuiteAssumption, SuiteCase
 from assay.ports import Task, TaskDone
-from assay.runs.plan import databases_of
+from assay.runs.plan import database_key, databases_of
 from assay.runs.progress import Progress
 from assay.runs.store.suite_folder import check_place, read_suite, write_suite
 from assay.runs.workers.suite_worker import SUITE_SETUP, SuiteMade, SuiteTask, SuiteWorkerSettings
@@ -227,7 +227,7 @@ def _located(cases: Sequence[Case], databases: DatabasesInput) -> list[DatabaseU
         raise InputError("the question set has no case")
     named = databases_of(cases, locator(databases)[0])
     check_databases([one.url for one in named.values()], {one.url.text: one.origin for one in named.values()})
-    return [named[case.database].url for case in cases]
+    return [named[database_key(case)].url for case in cases]
 
 
 def _engine(urls: Sequence[DatabaseUrl], engines: dict[str, str]) -> str:

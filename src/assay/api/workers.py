@@ -14,28 +14,53 @@ from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers, dismiss_ahead
 from assay.errors import DatabaseError, InputError, UsageError, did_you_mean
 from assay.model import ComparisonOptions, DatabaseUrl, Limits
+from assay.model.databases.database import ENGINES
 from assay.ports import Backend
 from assay.runs import PLAIN_SETUP, SETUP
 from assay.runs.plan import Locate
 from assay.runs.workers.worker_tasks import WorkerSettings
 
 DatabasesInput: TypeAlias = "str | Mapping[str, str]"
+"""A URL or a template of one; or one for each database, or for each engine of a question set for several."""
+MISSING = "missing"
+"""The scheme that stands for a database that was not given (`assay.engines.missing`)."""
 
 
 def locator(databases: DatabasesInput) -> tuple[Locate, str]:
-    """A function from case to database URL, and the name of the databases in the run's settings."""
+    """A function from case to database URL, and the name of the databases in the run's settings.
+
+    A question for one of several engines has the URL of its engine. If there is none, it has the URL that stands for a
+    missing database, so that the others are scored. One URL of such an engine serves the questions for that engine.
+    """
     if isinstance(databases, str):
         template = DatabaseUrl.parse(databases)
-        return template.render, str(template)
-    urls = {name: DatabaseUrl.parse(url) for name, url in databases.items()}
 
-    def locate(db_id: str | None) -> DatabaseUrl:
+        def locate_by(db_id: str | None, engine: str | None = None) -> DatabaseUrl:
+            if engine in (None, template.scheme) or template.scheme not in ENGINES:
+                return template.render(db_id)
+            return _missing(engine)
+
+        return locate_by, str(template)
+    urls = {name: DatabaseUrl.parse(url) for name, url in databases.items()}
+    by_engine = not urls or not set(ENGINES).isdisjoint(urls)
+
+    def locate(db_id: str | None, engine: str | None = None) -> DatabaseUrl:
+        if engine in urls:
+            return urls[engine].render(db_id)
         if db_id in urls:
             return urls[db_id]
+        if engine is not None and by_engine:
+            return _missing(engine)
+        if not urls:
+            raise InputError("no database is given: name it with --db URL")
         hint = did_you_mean(db_id or "", urls)
         raise InputError(f"no database is given for db_id {db_id!r}{hint}: there is {', '.join(sorted(urls))}")
 
     return locate, ", ".join(f"{name}: {url}" for name, url in sorted(urls.items()))
+
+
+def _missing(engine: str | None) -> DatabaseUrl:
+    return DatabaseUrl(text=f"{MISSING}:///{engine}")
 
 
 def check_databases(urls: Iterable[DatabaseUrl], origins: Mapping[str, str | None]) -> None:

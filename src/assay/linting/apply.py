@@ -123,7 +123,7 @@ def ignored_rules(query: str, dialect: str) -> tuple[frozenset[str] | None, list
 
 def finding_of(rule: Rule, found: Found, case: Case, gold: int) -> LintFinding:
     """A finding with its place in lines and columns."""
-    query = case.golds[gold] if gold < len(case.golds) else ""
+    query = case.golds[gold] if gold < len(case.golds) else case.result_query or ""
     place = found.place
     start = _position(query, place.start) if place is not None else (None, None)
     end = _position(query, place.end) if place is not None else (None, None)

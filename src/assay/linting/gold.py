@@ -224,5 +224,7 @@ class CaseGolds(Struct, frozen=True, kw_only=True):
     """The runs of the largest group that gives one result other than every gold's."""
     others: int = 0
     """How many stored runs gave a result."""
+    contradiction: str | None = None
+    """How the query that is said to give the case's results contradicts them."""
     parted: tuple[tuple[int, Refutation], ...] = ()
     """The golds that give the first one's result here, and another on another database."""

@@ -15,8 +15,7 @@ from math import isfinite, isnan
 
 from msgspec.structs import replace
 
-from assay.model import Case, Cell, Prediction, Result
-from assay.ports import Executions
+from assay.model import Cell, Result
 
 _ABSENT = frozenset(
     (
@@ -37,6 +36,8 @@ _DIGITS = 17
 _EXACT_DIGITS = 15
 """So many digits fit into a float exactly."""
 _LARGEST_EXPONENT = 308
+_UNSIGNED = 2**63
+"""A larger integer needs all of 64 bits, so that its column has another type."""
 _MIDNIGHT = time()
 
 
@@ -116,25 +117,6 @@ def _power_of_ten(exponent: int) -> float:
     return float(f"1e{exponent}")
 
 
-def read_by_pandas(case: Case, prediction: Prediction, executions: Executions) -> Executions:
-    """The executions as a script sees them that reads both sides from CSV, to which it writes what a query returned.
-
-    They are as they are where gold is no CSV, or the answer is rows with types.
-    """
-    given, predicted = prediction.result, executions.predicted
-    if predicted is None or predicted.result is None or (given is not None and given.cells != "text"):
-        return executions
-    if len(case.results) != len(executions.golds) or any(gold.cells != "text" for gold in case.results):
-        return executions
-    golds = [
-        gold if gold.result is None else replace(gold, result=pandas_result(source.result()))
-        for gold, source in zip(executions.golds, case.results, strict=True)
-    ]
-    theirs = written_by_pandas(predicted.result) if given is None else given.result()
-    read = replace(predicted, result=pandas_result(theirs))
-    return replace(executions, golds=tuple(golds), predicted=read)
-
-
 def written_by_pandas(result: Result) -> Result:
     """The result of a query as the texts that pandas writes to CSV (`DataFrame.to_csv`)."""
     columns = [_written_column(column) for column in zip(*result.rows, strict=True)]
@@ -159,16 +141,27 @@ def _written(cell: Cell) -> str:
     return cell if isinstance(cell, str) else str(cell)
 
 
-def pandas_result(result: Result) -> Result:
-    """A result of texts as pandas reads it; a cell that is None is a blank line."""
+def pandas_result(result: Result, wanted: Sequence[int] = ()) -> Result:
+    """A result of texts as pandas reads it, of the ``wanted`` columns, if any are named.
+
+    The one cell of a row that is None is a blank line. Raises IndexError for a column that is not there.
+    """
     rows = [row for row in result.rows if len(row) != 1 or not _is_blank_line(row[0])]
+    if wanted:
+        result = replace(result, columns=tuple([result.columns[column] for column in wanted if result.columns]))
+        rows = [tuple([row[column] for column in wanted]) for row in rows]
     columns = [
         read_column(["" if cell is None else str(cell) for cell in column]) for column in zip(*rows, strict=True)
     ]
     kinds = [set(map(type, column)) for column in columns]
     floats = [each <= {float, type(None)} for each in kinds]
-    if any(floats) and all(is_float or each == {int} for is_float, each in zip(floats, kinds, strict=True)):
-        # One array of numbers has one type.
+    unsigned = [
+        each == {int} and any(isinstance(cell, int) and cell >= _UNSIGNED for cell in column)
+        for each, column in zip(kinds, columns, strict=True)
+    ]
+    mixed = any(floats) or (any(unsigned) and not all(unsigned))
+    if mixed and all(is_float or each == {int} for is_float, each in zip(floats, kinds, strict=True)):
+        # One array of numbers has one type, and 64 bits with a sign and without have only float in common.
         columns = [[float(cell) if isinstance(cell, int) else cell for cell in column] for column in columns]
     return replace(result, rows=tuple(zip(*columns, strict=True)))
 

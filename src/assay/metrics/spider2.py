@@ -16,8 +16,8 @@ from typing import ClassVar
 
 from assay.comparison.codes.shared import same_lists
 from assay.metrics.base import ResultMetric, by_codes
-from assay.metrics.pandas_cells import read_by_pandas
-from assay.model import Case, Cell, Comparison, Execution, Prediction, Result, Score
+from assay.metrics.pandas_cells import pandas_result, written_by_pandas
+from assay.model import Case, Cell, Comparison, Execution, GivenResult, Prediction, Result, Score
 from assay.ports import Executions
 
 TOLERANCE = 0.01
@@ -25,12 +25,18 @@ _NUMBERS = frozenset({int, float, bool})
 _close = partial(isclose, abs_tol=TOLERANCE)
 
 
+_EMPTY_IS_WRONG = frozenset({"bigquery", "snowflake"})
+"""The engines whose empty results the script scores 0."""
+
+
 class Spider2Lite(ResultMetric):
     """1 where each of gold's (condition) columns is found among the predicted columns as a vector, else 0.
 
-    Extra predicted columns are fine. ``CaseOptions.condition_columns`` and ``ignore_order`` apply. Where gold comes
-    from CSV, the cells of both sides are read as by pandas, which the script uses, and not as for verdicts: it writes
-    to CSV what a query returned, too.
+    Extra predicted columns are fine. ``CaseOptions.condition_columns`` and ``ignore_order`` apply. If gold comes from
+    CSV, the score is the script's. It writes to CSV what a query returned, and reads both sides by pandas. It tries
+    the results one after the other until one matches, and its errors score 0: a table that cannot be read, a column
+    that is not there, fewer lists of columns than results. ``CaseOptions.script_columns`` has the columns that it
+    takes if these are others than what is written.
     """
 
     name: ClassVar[str] = "spider2_lite"
@@ -39,32 +45,71 @@ class Spider2Lite(ResultMetric):
     default_place: ClassVar[int] = 6
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """The best score over the golds that ran."""
-        return super().score(case, prediction, read_by_pandas(case, prediction, executions), comparison)
+        """The script's score where all is CSV, else the best score over the golds that ran."""
+        given, ran = prediction.result, executions.predicted
+        if not case.results or case.golds or any(gold.cells != "text" for gold in case.results if gold.failure is None):
+            return super().score(case, prediction, executions, comparison)
+        if given is not None:
+            if given.failure is None and given.cells != "text":
+                return super().score(case, prediction, executions, comparison)
+            predicted = None if _is_unreadable(given) else given.result()
+        elif ran is None or not ran.succeeded or ran.result is None:
+            return super().score(case, prediction, executions, comparison)
+        else:
+            is_wrong = not ran.result.rows and case.engine in _EMPTY_IS_WRONG
+            predicted = None if is_wrong else written_by_pandas(ran.result)
+        score = 0.0 if predicted is None else _of_script(case, pandas_result(predicted))
+        return Score(metric=self.name, value=score)
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:
         """Gold's columns against the predicted ones."""
-        if predicted.result is not None and gold.rows and same_lists(gold.rows, predicted.result.rows):
+        if predicted.result is None:
+            return 0.0
+        wanted = [column for column in case.counting(gold_index) if column < gold.column_count]
+        return _columns_found(gold, predicted.result, wanted, ignore_order=case.options.ignore_order)
+
+
+def _of_script(case: Case, predicted: Result) -> float:
+    """The script's score of a table that it has read."""
+    for index, gold in enumerate(case.results):
+        columns: Sequence[int] | None = case.counting(index)
+        if (chosen := case.options.script_columns) is not None:
+            columns = chosen[index] if index < len(chosen) else None
+        if columns is None or _is_unreadable(gold):
+            return 0.0
+        try:
+            table = pandas_result(gold.result(), columns)
+        except IndexError:
+            return 0.0
+        if _columns_found(table, predicted, (), ignore_order=case.options.ignore_order):
             return 1.0
-        conditions = case.options.condition_columns
-        wanted = conditions[gold_index] if gold_index < len(conditions) else ()
-        columns = [column for column in wanted or range(gold.column_count) if column < gold.column_count]
-        rows = predicted.result.rows if predicted.result else ()
-        if case.options.ignore_order and (large := by_codes(gold.rows, rows, as_python=False)):
-            columns = [column for column in columns if not large.has_alike(column)]
-            if not columns:
-                return 1.0
-        theirs = _vectors(predicted.result) if predicted.result else []
-        ours = _vectors(gold)
-        ours = [ours[column] for column in columns]
-        if not case.options.ignore_order:
-            return float(all(any(_vectors_match(one, two) for two in theirs) for one in ours))
-        sides = [_Unordered(vectors) for vectors in (ours, theirs)]
-        # Sorting takes long, and mostly the column at the same place is the one.
-        places = [sorted(range(len(theirs)), key=partial(ne, column)) for column in columns]
-        return float(
-            all(any(sides[0].matches(one, sides[1], two) for two in options) for one, options in enumerate(places))
-        )
+    return 0.0
+
+
+def _is_unreadable(result: GivenResult) -> bool:
+    """Whether pandas cannot read the table either: what it can read has columns, whatever is wrong with it."""
+    return result.failure is not None and not result.columns
+
+
+def _columns_found(gold: Result, predicted: Result, wanted: Sequence[int], *, ignore_order: bool) -> float:
+    """1 if each of gold's (wanted) columns is one of the predicted ones, else 0."""
+    if gold.rows and same_lists(gold.rows, predicted.rows):
+        return 1.0
+    columns = list(wanted or range(gold.column_count))
+    if ignore_order and (large := by_codes(gold.rows, predicted.rows, as_python=False)):
+        columns = [column for column in columns if not large.has_alike(column)]
+        if not columns:
+            return 1.0
+    theirs, ours = _vectors(predicted), _vectors(gold)
+    ours = [ours[column] for column in columns]
+    if not ignore_order:
+        return float(all(any(_vectors_match(one, two) for two in theirs) for one in ours))
+    sides = [_Unordered(vectors) for vectors in (ours, theirs)]
+    # Sorting takes long, and mostly the column at the same place is the one.
+    places = [sorted(range(len(theirs)), key=partial(ne, column)) for column in columns]
+    return float(
+        all(any(sides[0].matches(one, sides[1], two) for two in options) for one, options in enumerate(places))
+    )
 
 
 class _Unordered:

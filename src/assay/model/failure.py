@@ -39,6 +39,7 @@ FailureKind = Literal[
     "no_gold",
     "unusable_gold",
     "unreadable_database",
+    "no_database",
     "unscorable",
     "ask_failed",
     "rejected",
@@ -87,7 +88,7 @@ def ruling(failure: Failure, side: Side) -> Ruling:
     if kind == "unreadable_database":
         # The engine takes the blame where it had the database open and lost it.
         return Ruling(blame="engine" if failure.blame == "engine" else "setup", outcome="unscored", final=False)
-    if kind == "masked":  # on either side: the run needs another account
+    if kind in ("masked", "no_database"):  # on either side: the run needs another account, or a database
         return Ruling(blame="setup", outcome="unscored", final=True)
     if kind == "ask_failed" and failure.blame != "system":
         return Ruling(blame=failure.blame, outcome="unscored", final=False)

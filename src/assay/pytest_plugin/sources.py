@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from assay import registry
 from assay.api.arguments import check_options
 from assay.api.inputs import FileOptions, read_inputs
+from assay.api.workers import locator
 from assay.errors import CaseFileError, InputError
-from assay.model import Case, ColumnRule, ComparisonOptions, DatabaseUrl, Limits, Prediction
+from assay.model import Case, ColumnRule, ComparisonOptions, Limits, Prediction
 from assay.reports.text.plain import one_line
 from assay.runs.plan import TextReading, Work, plan_work
 from assay.settings import Settings, read_run_file
@@ -77,9 +78,9 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: Settings) -> C
         raise CaseFileError(
             "names no database: write  db: URL  in it, or assay_db in pytest's ini file", path=str(path)
         )
-    golds = None if settings.gold_db is None else DatabaseUrl.parse(settings.gold_db).render
+    golds = None if settings.gold_db is None else locator(settings.gold_db)[0]
     texts: TextReading = "off" if settings.extract is False else "file"
-    works = plan_work(inputs.cases, inputs.predictions, DatabaseUrl.parse(settings.db).render, golds, texts=texts)
+    works = plan_work(inputs.cases, inputs.predictions, locator(settings.db)[0], golds, texts=texts)
     for url in {url.scheme: url for work in works for url in (work.url, work.gold_url) if url is not None}.values():
         registry.engine_class(url)
     return CaseFile(

@@ -51,8 +51,19 @@ class Work(Struct, frozen=True, kw_only=True, array_like=True):
     """How many first rows of each result to send back, for display."""
 
 
-Locate: TypeAlias = Callable[[str | None], DatabaseUrl]
-"""From a case's database name to the URL of its database. Raises InputError where there is none."""
+Locate: TypeAlias = Callable[..., DatabaseUrl]
+"""From a case's database name, and its engine if the case has one, to the URL of its database. Raises InputError where
+there is none."""
+
+
+def database_key(case: Case) -> Hashable:
+    """What tells a case's database from the others of its question set."""
+    return case.database if case.engine is None else (case.engine, case.database)
+
+
+def url_of(case: Case, locate: Locate) -> DatabaseUrl:
+    """The URL of a case's database. Raises InputError where there is none."""
+    return locate(case.database) if case.engine is None else locate(case.database, case.engine)
 
 
 class Database(NamedTuple):
@@ -63,16 +74,16 @@ class Database(NamedTuple):
     """The place of the first case on it, for messages."""
 
 
-def databases_of(cases: Sequence[Case], locate: Locate) -> dict[str | None, Database]:
-    """The databases by the names that cases give them. Raises InputError, naming a case without a database."""
-    found: dict[str | None, Database] = {}
-    for case in parts_of(cases, "id", "database", "origin"):
-        if case.database not in found:
+def databases_of(cases: Sequence[Case], locate: Locate) -> dict[Hashable, Database]:
+    """The databases by `database_key`. Raises InputError, naming a case without a database."""
+    found: dict[Hashable, Database] = {}
+    for case in parts_of(cases, "id", "database", "engine", "origin"):
+        if (key := database_key(case)) not in found:
             try:
-                url = locate(case.database)
+                url = url_of(case, locate)
             except InputError as error:
                 raise InputError(f"{case.origin or 'case ' + case.id}: {error}") from error
-            found[case.database] = Database(url, f"{case.origin} (db_id {case.database})" if case.database else None)
+            found[key] = Database(url, f"{case.origin} (db_id {case.database})" if case.database else None)
     return found
 
 
@@ -101,15 +112,16 @@ def plan_work(
 def works_of(
     cases: Sequence[Case],
     predictions: Sequence[Prediction],
-    databases: Mapping[str | None, Database],
-    gold_databases: Mapping[str | None, Database] | None = None,
+    databases: Mapping[Hashable, Database],
+    gold_databases: Mapping[Hashable, Database] | None = None,
     *,
     texts: TextReading = "file",
 ) -> Iterator[Work]:
     """As `plan_work`, one after the other."""
     for index, (case, prediction) in enumerate(zip(cases, predictions, strict=True)):
-        url = databases[case.database].url
-        gold_url = None if gold_databases is None else gold_databases[case.database].url
+        key = database_key(case)
+        url = databases[key].url
+        gold_url = None if gold_databases is None else gold_databases[key].url
         yield Work(index=index, case=case, prediction=to_judge(case, prediction, texts), url=url, gold_url=gold_url)
 
 

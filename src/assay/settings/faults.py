@@ -13,7 +13,7 @@ from assay.cases.text.yaml import location_of
 from assay.errors import CaseFileError, InputError
 from assay.model import DatabaseUrl
 from assay.settings.setting import KINDS, Setting, fault_of_path, fields_of, is_of, key_of, members_of
-from assay.settings.values import Settings, declarations
+from assay.settings.values import Settings, check_engine, declarations
 
 _COLUMN_EXAMPLES: Final = {
     "case_fields": "{id: question_id, gold: SQL}",
@@ -102,11 +102,16 @@ class _Checker:
     def urls(self, content: dict[str, Any]) -> None:
         """Check that what names a database is a URL."""
         for name in ("db", "gold_db"):
-            try:
-                if content.get(name):
-                    DatabaseUrl.parse(content[name])
-            except InputError as error:
-                self.fail((name,), f"{name}: {error}")
+            said = content.get(name)
+            each = {(name, key): url for key, url in said.items()} if isinstance(said, dict) else {(name,): said}
+            for trail, url in each.items():
+                try:
+                    if len(trail) > 1:
+                        check_engine(trail[1])
+                    if url:
+                        DatabaseUrl.parse(url)
+                except InputError as error:
+                    self.fail(trail, f"{', '.join(trail)}: {error}")
 
     def value(self, value: Any, kinds: Sequence[Any], trail: Trail, *, optional: bool = False) -> None:
         """Check a value of one of these types, and the values within it."""

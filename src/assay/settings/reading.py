@@ -75,8 +75,12 @@ def read_run_file(path: Path) -> Settings:
     ):  # otherwise it is a built-in one's name
         given["prompt"] = str(path.parent / settings.prompt)
     for name in ("db", "gold_db"):
-        if (url := getattr(settings, name)) is not None:
-            given[name] = url_relative_to(url, path.parent)
+        if (said := getattr(settings, name)) is not None:
+            given[name] = (
+                {engine: url_relative_to(url, path.parent) for engine, url in said.items()}
+                if isinstance(said, dict)
+                else url_relative_to(said, path.parent)
+            )
     return replace(settings, **given)
 
 

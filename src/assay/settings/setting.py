@@ -91,6 +91,11 @@ class Field(Struct, frozen=True):
         return next((kind for kind in self.kinds if isinstance(kind, type) and issubclass(kind, Struct)), None)
 
     @property
+    def is_text_or_mapping(self) -> bool:
+        """Whether it takes one text, or a text for each of several names."""
+        return str in self.kinds and any(get_origin(kind) is dict for kind in self.kinds)
+
+    @property
     def is_list(self) -> bool:
         """Whether it takes a list."""
         return any(get_origin(kind) is tuple for kind in self.kinds)

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 from msgspec import field
 from msgspec.structs import replace
 
+from assay.errors import InputError, UsageError, did_you_mean
 from assay.model import FieldNames, Leniency, Limits
+from assay.model.databases.database import ENGINES
 from assay.settings.columns import CASE_COLUMNS, PREDICTION_COLUMNS
 from assay.settings.live import LiveSettings
 from assay.settings.sections import GateSettings, LintFileSettings, WitnessFileSettings
@@ -25,6 +27,26 @@ from assay.settings.setting import (
     Setting,
     fields_of,
 )
+
+
+def check_engine(name: str) -> None:
+    """Raise InputError for what is not the name of such an engine, with the closest."""
+    if name not in ENGINES:
+        hint = did_you_mean(name, ENGINES)
+        raise InputError(f"no question set is for an engine called {name!r}{hint}: there is {', '.join(ENGINES)}")
+
+
+def urls_of(db: str | dict[str, str] | None) -> list[str]:
+    """The URLs of a setting that is one URL, or one for each engine."""
+    return [] if db is None else [*db.values()] if isinstance(db, dict) else [db]
+
+
+def one_url(db: str | dict[str, str] | None) -> str | None:
+    """The one URL, for what runs on one database. Raises UsageError for several."""
+    if isinstance(db, dict):
+        raise UsageError("--db names a URL for each engine, and this runs on one database: give one URL")
+    return db
+
 
 _COLUMNS = ("case_fields", "prediction_fields")
 _MEBIBYTE = 1024 * 1024
@@ -72,13 +94,15 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         ),
     ] = None
     db: Annotated[
-        str | None,
+        str | dict[str, str] | None,
         Setting(
             "--db",
             DATABASE,
-            "Of the database, or a template: 'sqlite:///dbs/{db_id}/{db_id}.sqlite'.",
+            "Of the database, or a template: 'sqlite:///dbs/{db_id}.sqlite'. ENGINE=URL for each of several.",
             "URL",
             example="sqlite:///shop.sqlite",
+            meaning="Of the database, or a template: `sqlite:///dbs/{db_id}/{db_id}.sqlite`. For a question set for "
+            "several engines a mapping, as `{sqlite: URL, snowflake: URL, bigquery: URL}` (`--db sqlite=URL --db …`).",
         ),
     ] = None
     gold_db: Annotated[

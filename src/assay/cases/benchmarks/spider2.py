@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.cases.fields import closest, did_you_mean, listed
 from assay.cases.from_records import unanswered
@@ -21,14 +23,20 @@ from assay.model import Case, CaseOptions, ColumnUse, FieldNames, GivenResult, P
 from assay.ports import LoadedCases, LoadedPredictions
 
 _RESULTS, _EVALUATION = "exec_result", "*eval*.jsonl"
+_QUESTIONS = ("spider2-lite", "spider2-snow")
 _GOLDS = (Path(), Path("gold"), Path("evaluation_suite/gold"))
 """Where the folder of gold may be, seen from the folder that is named."""
-_RULES = ("condition_cols", "ignore_order", "temporal")
+_RULES = ("condition_cols", "ignore_order")
 """What a line of the evaluation says beside its instance."""
 _ANSWERS = frozenset({".sql", ".csv"})
 _BESIDE = frozenset({".md", ".log", ".json", ".jsonl", ".yaml", ".yml", ".py", ".zip", ".gz"})
 """Files that lie beside predictions, and are plainly none."""
 _KIND = re.compile(r"[a-z_]+?(?=_?\d)")
+_ENGINES = {"bq": "bigquery", "ga": "bigquery", "local": "sqlite", "sf": "snowflake", "sf_bq": "snowflake"}
+_ENGINES |= {"sf_local": "snowflake", "sf_ga": "snowflake"}
+"""The engine of a question by the beginning of its id."""
+_FENCED = re.compile(r"```sql\s*\n(.*?)```", re.DOTALL)
+"""The query that the script takes from a text: the first of those that are fenced."""
 _INSTANCE = re.compile(r"(?:sf_)?(?:bq|ga|local|sf|snow|dbt)_?\d{3,}", re.ASCII)
 """The benchmark's own ids, by which a folder of few results is told from any folder with tables in it."""
 _USES = (ColumnUse(field="id", column="instance_id"), ColumnUse(field="gold", column="exec_result"))
@@ -45,12 +53,15 @@ class Spider2Format:
 
     name = "spider2"
     takes_encoding = True
+    answers_in_folder = True
 
     def recognises(self, path: Path) -> bool:
         """Whether this is such a folder, or the file of questions or of the evaluation in one."""
         if path.is_dir():
             return _gold_below(path) is not None or _holds_answers(path)
-        return path.suffix.lower() == ".jsonl" and path.is_file() and _gold_below(path.parent) is not None
+        if path.suffix.lower() != ".jsonl" or not path.is_file():
+            return False
+        return path.name.startswith(_QUESTIONS) or _gold_below(path.parent) is not None
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read questions and gold. Raises CaseFileError with file and line."""
@@ -62,7 +73,7 @@ class Spider2Format:
         if not path.is_dir():
             raise CaseFileError("is no folder: Spider 2.0's predictions are files ID.sql or ID.csv", path=str(path))
         found: dict[str, Path] = {}
-        strange = []
+        strange, results = [], set[str]()
         for file in sorted(path.iterdir()):
             suffix = file.suffix.lower()
             if file.name.startswith(".") or suffix in _BESIDE:
@@ -83,7 +94,10 @@ class Spider2Format:
                 continue
             if suffix not in _ANSWERS:
                 strange.append(file.name)
-            elif suffix == ".sql" or file.stem not in found:
+                continue
+            if suffix == ".csv":
+                results.add(file.stem)
+            if suffix == ".sql" or file.stem not in found:
                 found[file.stem] = file
         if strange:
             raise CaseFileError(
@@ -92,8 +106,17 @@ class Spider2Format:
                 path=str(path),
             )
         if not found:
-            raise CaseFileError("holds no prediction: they are called ID.sql or ID.csv", path=str(path))
-        files = ResultFiles(path, of_answer)
+            below = next((entry for entry in sorted(path.iterdir()) if entry.is_dir() and _holds_answers(entry)), None)
+            hint = f". The folder {below.name} in it has such files: name that" if below is not None else ""
+            raise CaseFileError(f"holds no prediction: they are called ID.sql or ID.csv{hint}", path=str(path))
+        if twice := sorted(results & {name for name, file in found.items() if file.suffix.lower() == ".sql"}):
+            what = f"{len(twice)} instances have" if len(twice) > 1 else "1 instance has"
+            warnings.warn(
+                f"{path}: {what} a query and a result, such as {twice[0]}.sql and {twice[0]}.csv: the query counts",
+                UserWarning,
+                stacklevel=2,
+            )
+        files = ResultFiles(path, of_answer, encoding=fields.encoding, like_pandas=True)
         return LoadedPredictions(
             predictions=tuple(_prediction(name, file, files, fields.encoding) for name, file in found.items()),
             columns=(ColumnUse(field="id", column="the files' names"),),
@@ -103,10 +126,17 @@ class Spider2Format:
 def _prediction(name: str, file: Path, files: ResultFiles, encoding: str | None) -> Prediction:
     if file.suffix.lower() == ".csv":
         return Prediction(case_id=name, result=files.read(file.name), origin=file.name)
-    query = read_text(file, encoding) if file.stat().st_size else ""
-    if not query.strip():
+    try:
+        text = read_text(file, encoding) if file.stat().st_size else ""
+    except CaseFileError as error:
+        failure = of_answer(f"{file.name}: {str(error).removeprefix(str(file)).lstrip(': ,')}")
+        return Prediction(case_id=name, failure=failure, origin=file.name)
+    if not text.strip():
         return Prediction(case_id=name, failure=unanswered(f"{file.name} holds no query"), origin=file.name)
-    return Prediction(case_id=name, query=query, origin=file.name)
+    fenced = _FENCED.search(text)
+    if fenced is None:
+        return Prediction(case_id=name, query=text, origin=file.name)
+    return Prediction(case_id=name, query=fenced[1].strip(), raw=text, origin=file.name)
 
 
 def _gold_below(folder: Path) -> Path | None:
@@ -167,7 +197,7 @@ class _Layout(Struct, frozen=True, kw_only=True):
 
     def cases(self) -> Iterator[Case]:
         """The questions in their order, then what only the evaluation has."""
-        files = ResultFiles(self.gold / _RESULTS, of_gold)
+        files = ResultFiles(self.gold / _RESULTS, of_gold, encoding=self.encoding, like_pandas=True)
         present: dict[str, list[str]] = {}
         for file in sorted((self.gold / _RESULTS).iterdir()):
             if file.suffix == ".csv":
@@ -182,23 +212,27 @@ class _Layout(Struct, frozen=True, kw_only=True):
         rules: Mapping[str, Any] = {} if standard is None else standard.values
         named = re.compile(rf"{re.escape(name)}(_[a-z])?\.csv")
         variants = [file for file in present.get(name, ()) if named.fullmatch(file)]
-        query = self._query(name) if not variants or rules.get("temporal") is True else None
+        query = self._query(name)
+        golds: tuple[str, ...] = ()
+        results = tuple(files.read(file) for file in variants)
+        if not variants:
+            golds, results = ((query,), ()) if query is not None else ((), (self._missing(name, present),))
         counting: tuple[tuple[int, ...], ...] = ()
-        golds: tuple[str, ...] = () if query is None else (query,)
-        results: tuple[GivenResult, ...] = ()
-        if query is None:
-            results = tuple(files.read(file) for file in variants) or (self._missing(name, present),)
-        if standard is None:
-            golds, results = (), (_broken(f"{self.standard_file.name} has no line for {name}", name),)
+        script_columns = None
         try:
             for rule in _RULES:
                 # A misspelt name: gold would be judged by another rule
                 if rule not in rules and (near := closest(rule, rules, cutoff=0.8)):
                     raise UnusableValue(f'{rule} is absent, and there is "{near}": correct the name')
-            counting = _counting(rules.get("condition_cols"), variants if query is None else [name])
+            lists = _lists(rules.get("condition_cols"))
+            if lists is not None:
+                counting = lists.groups * len(variants or golds) if lists.for_all else lists.groups
+                script_columns = _script_columns(lists, variants)
+                results = tuple(_with_list(result, counting, at) for at, result in enumerate(results))
         except UnusableValue as error:
-            results = tuple(_broken(f"{name}: {error.message}", one) for one in variants or [name])
-            golds = ()
+            golds, results = (), tuple(_broken(f"{name}: {error.message}", one) for one in variants or [name])
+        if standard is None:
+            golds, results = (), (_broken(f"{self.standard_file.name} has no line for {name}", name),)
         file, record = (self.standard_file, standard) if asked is None else (self.question_file, asked)
         place = f"{file.name}, {record.place}" if file is not None and record is not None else None
         ignored = rules.get("ignore_order")
@@ -210,17 +244,24 @@ class _Layout(Struct, frozen=True, kw_only=True):
                 question=text_of(told.get("question", told.get("instruction")), "the question") or "",
                 golds=golds,
                 results=results,
+                result_query=query if results else None,
                 database=name_of(told.get("db", told.get("db_id")), "the database's name"),
+                engine=_engine_of(told.get("engine"), kind[0] if kind else None),
                 tags=(kind[0],) if kind else (),
                 context=context_of(told.get("external_knowledge")),
-                options=CaseOptions(condition_columns=counting, ignore_order=ignored, ordered=not ignored),
+                options=CaseOptions(
+                    condition_columns=counting,
+                    ignore_order=ignored,
+                    ordered=not ignored,
+                    script_columns=script_columns,
+                ),
                 origin=place,
             )
         except UnusableValue as error:
             raise CaseFileError(error.message, path=place or name) from error
 
     def _query(self, name: str) -> str | None:
-        """Gold's own query, which counts where the answer changes with time, or where no result is given."""
+        """Gold's own query, which counts only if no result is given."""
         file = self.gold / "sql" / f"{name}.sql"
         return read_text(file, self.encoding) if file.is_file() and file.stat().st_size else None
 
@@ -234,25 +275,62 @@ class _Layout(Struct, frozen=True, kw_only=True):
         return _broken(f"{_RESULTS} has no {name}.csv, nor one with _a, _b and so on{hint}", f"{name}.csv")
 
 
+def _engine_of(said: object, kind: str | None) -> str | None:
+    """The engine that the question names, else that of its id."""
+    name = name_of(said, "the engine")
+    return _ENGINES.get(kind or "") if name is None else name.lower()
+
+
 def _broken(message: str, source: str) -> GivenResult:
     return GivenResult(source=source, failure=of_gold(message))
 
 
-def _counting(said: object, variants: list[str]) -> tuple[tuple[int, ...], ...]:
-    """The columns that count, for each variant. Raises UnusableValue where it cannot be told which count for which."""
+class _Lists(Struct, frozen=True, kw_only=True):
+    """``condition_cols``: the columns that count, in one list for all results or in one for each."""
+
+    groups: tuple[tuple[int, ...], ...]
+    for_all: bool
+
+
+def _lists(said: object) -> _Lists | None:
+    """None: all columns count. Raises UnusableValue for what is no place of a column."""
     columns = None if said is None else counted_columns(said)
     if columns is None or not any(columns.groups):
-        return ()
+        return None
     if any(isinstance(one, str) for group in columns.groups for one in group):
         raise UnusableValue(f"condition_cols is {shortened(str(said))}: expected places of columns, from 0")
     groups = tuple(tuple(int(one) for one in group) for group in columns.groups)
-    if columns.for_all:
-        return groups * len(variants)
-    if len(groups) != len(variants):
-        several = f"there are {len(variants)} variants ({listed(variants, most=5)})"
-        there = several if len(variants) != 1 else "there is one gold"
-        raise UnusableValue(f"condition_cols has {len(groups)} lists of columns, and {there}: one for each")
-    return groups
+    return _Lists(groups=groups, for_all=columns.for_all)
+
+
+def _with_list(result: GivenResult, lists: Sequence[Sequence[int]], index: int) -> GivenResult:
+    """The result; unusable if there are fewer lists of columns than results, and none is left for it."""
+    if index < len(lists) or result.failure is not None:
+        return result
+    message = (
+        f"{result.source}: condition_cols has {len(lists)} lists of columns, and this is result {index + 1}: write one "
+        "list for each result, or one for all"
+    )
+    return replace(result, failure=of_gold(message))
+
+
+def _script_columns(lists: _Lists, variants: Sequence[str]) -> tuple[tuple[int, ...] | None, ...] | None:
+    """The columns that the script takes for each result; None: those that are written.
+
+    With fewer lists than results it fails at the first result without one. If ``ID_a.csv`` is the only result, it
+    takes the first number of a flat list for the list, and 0 for an empty one. If ``ID.csv`` is, it takes no list of
+    lists.
+    """
+    is_plain = len(variants) == 1 and re.search(r"_[a-z]\.csv$", variants[0]) is None
+    if lists.for_all:
+        if is_plain or len(variants) != 1:
+            return None
+        first = lists.groups[0][0]
+        return ((first,) if first else (),)
+    if is_plain:
+        return (None,)
+    lacking = len(variants) - len(lists.groups)
+    return (*lists.groups, *[None] * lacking) if lacking > 0 else None
 
 
 def _questions(path: Path, gold: Path) -> Path | None:

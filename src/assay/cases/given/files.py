@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from assay.cases.fields import did_you_mean
 from assay.cases.text.decoding import check_size
 from assay.errors import InputError
@@ -52,9 +54,12 @@ def of_answer(message: str) -> Failure:
 class ResultFiles:
     """Reads the results that one question set or prediction file names; a workbook is opened once."""
 
-    def __init__(self, folder: Path, fail: Fail) -> None:
+    def __init__(self, folder: Path, fail: Fail, *, encoding: str | None = None, like_pandas: bool = False) -> None:
+        """``like_pandas``: read CSV as pandas does, see `_like_pandas`; ``encoding``: of that CSV."""
         self._folder = folder
         self._fail = fail
+        self._encoding = encoding
+        self._like_pandas = like_pandas
         self._sheets: dict[Path, list[Sheet] | str] = {}
         self._taken = 0
 
@@ -63,6 +68,12 @@ class ResultFiles:
         path = self._folder / name
         shown = name if sheet is None and cells is None else f"{name}#{'!'.join(filter(None, (sheet, cells)))}"
         try:
+            if self._like_pandas and path.suffix.lower() == ".csv":
+                _check(path)
+                columns, rows, fault, note = _like_pandas(path, self._encoding)
+                found = self.kept(GivenResult.of(rows, columns=columns, cells="text", source=shown))
+                failure = None if fault is None else self._fail(f"{shown}: {fault}")
+                return replace(found, failure=failure, note=None if note is None else f"{shown}: {note}")
             columns, rows, kind = self._table(path, sheet, cells)
             found = self.kept(GivenResult.of(rows, columns=columns, cells=kind, source=shown))
         except UnusableFile as error:
@@ -168,6 +179,42 @@ def _delimited(path: Path) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
             raise UnusableFile(f"line {line} has {len(cells)} cells where the header has {len(columns)}")
         rows.append(cells)
     return columns, rows
+
+
+def _like_pandas(
+    path: Path, encoding: str | None
+) -> tuple[Sequence[str], Sequence[Sequence[Cell]], str | None, str | None]:
+    """The columns and rows as pandas reads them, why they are unusable nevertheless, and what is doubtful about them.
+
+    Commas separate the cells, in UTF-8. A line of blanks is not a row, and a short row lacks its last cells. If the
+    first row is longer than the header, pandas takes the first cells of every row for its label. That is a fault here.
+    """
+    from assay.cases.tables.delimited import delimited_rows
+
+    following = iter(
+        (line, row)
+        for line, row in delimited_rows(path, encoding=encoding or "utf-8", delimiter=",", strict=False)
+        if len(row) != 1 or not row[0] or row[0].strip(" \t")
+    )
+    columns = next((row for _, row in following if row), None)
+    if columns is None:
+        raise UnusableFile("is empty: its first line names the columns")
+    rows: list[list[Cell]] = []
+    note: str | None = None
+    width = surplus = 0
+    for line, row in following:
+        if not row and len(columns) > 1:
+            continue
+        if row and not width:
+            width, surplus = max(len(columns), len(row)), max(0, len(row) - len(columns))
+        if len(row) > (width or len(columns)):
+            raise UnusableFile(f"line {line} has {len(row)} cells where the header has {len(columns)}")
+        if row and len(row) < width and note is None:
+            note = f"line {line} has {len(row)} cells where the header has {len(columns)}; those that lack are NULL"
+        cells: list[Cell] = [*row, *[None] * (len(columns) + surplus - len(row))]
+        rows.append(cells[surplus:])
+    fault = f"its rows have {width} cells where the header has {len(columns)}" if surplus else None
+    return columns, rows, fault, note
 
 
 def _within(sheet: Sheet, cells: str | None) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:

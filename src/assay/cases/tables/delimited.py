@@ -52,15 +52,17 @@ def delimited_table(path: Path, *, encoding: str | None = None) -> Table:
     )
 
 
-def delimited_rows(path: Path, *, encoding: str | None = None) -> _Rows:
+def delimited_rows(
+    path: Path, *, encoding: str | None = None, delimiter: str | None = None, strict: bool = True
+) -> _Rows:
     """The rows of a CSV or TSV file as they stand there, each with the number of its line, the header's first.
 
-    An empty line is a row without cells. Raises CaseFileError.
+    An empty line is a row without cells. ``strict``: a quote within a field is an error. Raises CaseFileError.
     """
     text = read_text(path, encoding)
     previous = csv.field_size_limit(_LARGEST_FIELD)
     try:
-        return _rows(path, text, _delimiter(path, text))
+        return _rows(path, text, delimiter or _delimiter(path, text), strict=strict)
     finally:
         csv.field_size_limit(previous)
 

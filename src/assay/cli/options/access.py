@@ -66,6 +66,12 @@ class Access(Struct, frozen=True, kw_only=True):
             given["timeout_s"] = settings.system_timeout_s
         return SystemOptions(**given)
 
+    def databases(self, db: str | dict[str, str] | None, settings: Settings) -> str | dict[str, str] | None:
+        """As `database`, of one URL or of one for each engine."""
+        if isinstance(db, dict):
+            return {engine: self.database(url, settings) or url for engine, url in db.items()}
+        return self.database(db, settings)
+
     def database(self, url: str | None, settings: Settings) -> str | None:
         """The URL of a database, a Data Catalog's with these credentials and its configuration file's settings.
 

@@ -6,6 +6,7 @@ that belong together form a group, a frozen Struct. `ungrouped` gives the parser
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -20,6 +21,7 @@ from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.settings import Settings
 from assay.settings.setting import Field, Setting, fault_of_path, fields_of
+from assay.settings.values import check_engine
 
 if TYPE_CHECKING:
     from assay.api.inputs import FileOptions
@@ -141,7 +143,7 @@ class _Option(Struct, frozen=True):
         kind = next((kind for kind in self.field.kinds if kind in (bool, int, float)), str)
         if self.field.is_list and not self.setting.with_commas:
             kind = list[float] if any(get_args(one)[:1] == (float,) for one in self.field.kinds) else list[str]
-        elif self.has_several_names:
+        elif self.has_several_names or self.field.is_text_or_mapping:
             kind = list[kind]  # type: ignore[valid-type]
         option = typer.Option(
             *self.names,
@@ -165,6 +167,8 @@ class _Option(Struct, frozen=True):
             return tuple(
                 (part.strip() for part in given.split(",") if part.strip()) if self.setting.with_commas else given
             ) or (() if self.setting.with_commas else None)
+        if self.field.is_text_or_mapping:
+            return by_engine(given, self.names[-1])
         if self.has_several_names:
             given = once(given, *(name for name in self.names if name.startswith("--")))
         if self.setting.is_path and (fault := fault_of_path(given)):
@@ -172,6 +176,30 @@ class _Option(Struct, frozen=True):
         if self.setting.words and given is not None and given not in self.setting.words:
             raise UsageError(f"{self.names[-1]} is {given!r}: write {' or '.join(map(repr, self.setting.words))}")
         return given
+
+
+_OF_ENGINE = re.compile(r"([A-Za-z][\w+.-]*)=(.*)", re.DOTALL)
+
+
+def by_engine(given: Sequence[str], option: str) -> str | dict[str, str] | None:
+    """The one URL, the last of several of one kind, or the URL of each engine: ``sqlite=URL``.
+
+    Raises UsageError for both, for URLs of several kinds, and for an engine that is given twice.
+    """
+    pairs = [found.groups() for text in given if (found := _OF_ENGINE.fullmatch(text.strip()))]
+    if not pairs:
+        if len({text.partition(":")[0].lower() for text in given}) > 1:
+            raise UsageError(
+                f"{option} is given {len(given)} times: give one URL, or name the engine of each, as "
+                f"{option} sqlite=URL {option} snowflake=URL"
+            )
+        return given[-1] if given else None
+    engines = [engine.lower() for engine, _ in pairs]
+    if len(pairs) < len(given) or len(set(engines)) < len(engines):
+        raise UsageError(f"{option} names some engines, and not one for each URL: write {option} ENGINE=URL for each")
+    for engine in engines:
+        check_engine(engine)
+    return {engine: url for engine, (_, url) in zip(engines, pairs, strict=True)}
 
 
 def once(given: Sequence[_Given] | None, *names: str) -> _Given | None:

@@ -64,11 +64,26 @@ def with_file(path: Path, flags: Settings, *, needs_database: bool = False) -> S
             registry.find("assay.systems", own.system.partition(":")[0])
     _check_sections(path, own)
     both = own.overlaid(flags)
-    if needs_database and both.db is None:
+    if needs_database and both.db is None and not may_lack_database(both):
         raise CaseFileError("names no database: write  db: sqlite:///shop.sqlite, or give --db", path=str(path))
     if needs_database:
         _check_run(path, own, both, _left(own, flags))
     return both
+
+
+def may_lack_database(settings: Settings) -> bool:
+    """Whether the questions may need no database: Spider 2.0's gold is results, and so may the answers be."""
+    from assay import registry
+    from assay.cases.load import recognise
+
+    if settings.system is not None or settings.cases is None:
+        return False
+    if settings.case_format is not None:
+        return settings.case_format == "spider2"
+    try:
+        return recognise(Path(settings.cases), registry.case_formats()).name == "spider2"
+    except InputError:
+        return False
 
 
 def check_used(path: Path, settings: Settings) -> None:

@@ -13,6 +13,7 @@ from assay.cli.options.query_texts import read_queries
 from assay.cli.streams import print_bytes
 from assay.errors import UsageError
 from assay.settings import Settings
+from assay.settings.values import one_url
 
 INCORRECT, UNSCORED = 1, 2
 _SETTINGS = Only(
@@ -65,7 +66,7 @@ def check(
     from assay.cli.options.access import Access
     from assay.model import ComparisonOptions
 
-    db = settings.db
+    db = one_url(settings.db)
     if db is None:
         raise UsageError("--db must be given: the database on which both queries are executed")
     texts = {f"SQL_GOLD {number}" if len(sql_gold) > 1 else "SQL_GOLD": one for number, one in enumerate(sql_gold, 1)}

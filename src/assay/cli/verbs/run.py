@@ -24,12 +24,13 @@ from assay.cli.options.declared import (
 )
 from assay.cli.options.evidence import EvidenceFlags
 from assay.cli.options.gates import GateFlags
-from assay.cli.options.settings_file import at, check_used, with_file
+from assay.cli.options.settings_file import at, check_used, may_lack_database, with_file
 from assay.errors import InputError, UsageError
 from assay.model import Case, Gates
 from assay.model.databases.suite import SUITE_MATCH
 from assay.model.witness import AFTER_WITNESSES, WitnessSettings
 from assay.settings import GateSettings, Settings
+from assay.settings.values import urls_of
 
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
@@ -91,7 +92,7 @@ def run(
         )
     access = Access.gathered(user=settings.user, password=password, token=token, needed=_needs_access(settings))
     settings = replace(
-        settings, db=access.database(settings.db, settings), gold_db=access.database(settings.gold_db, settings)
+        settings, db=access.databases(settings.db, settings), gold_db=access.database(settings.gold_db, settings)
     )
     opened = None
     if settings.system is not None:
@@ -153,7 +154,7 @@ def _print_prompt(settings: Settings, system: System | None) -> None:
 
 def _needs_access(settings: Settings) -> bool:
     """Whether credentials may be needed: otherwise no password is asked for."""
-    databases = (settings.db or "", settings.gold_db or "")
+    databases = [*urls_of(settings.db), settings.gold_db or ""]
     return settings.system is not None or any(one.startswith("denodo+") for one in databases)
 
 
@@ -183,12 +184,12 @@ def run_settings(
     answers = system if system is not None else settings.predictions
     if system is not None and settings.predictions is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
-    if settings.cases is None or settings.db is None:
+    if settings.cases is None or (settings.db is None and not may_lack_database(settings)):
         raise UsageError("--db must be given: see  assay run --help")
     folder = None if settings.output is None else Path(settings.output)
     arguments = settings.given(signature(evaluate).parameters) | {
         "predictions": answers,
-        "databases": settings.db,
+        "databases": {} if settings.db is None else settings.db,
         "gold_databases": settings.gold_db,
         "limits": settings.limits(),
         "leniency": settings.leniency(),

@@ -34,6 +34,9 @@ class CaseOptions(Struct, frozen=True, kw_only=True, gc=False):
     them. Where some count, a prediction may have others."""
     ignore_order: bool = True
     """Spider 2.0-lite: compare its column vectors sorted."""
+    script_columns: tuple[tuple[int, ...] | None, ...] | None = None
+    """Spider 2.0: per result, the columns that the benchmark's script compares, where these are not
+    ``condition_columns``. Empty: all; None: the script fails there."""
     table: str | None = None
     """LLMSQL: the table that ``Table`` stands for in an answer, which is then a completion that may hold several
     queries (`assay.sql.extraction.completions`)."""
@@ -72,6 +75,10 @@ class Case(Struct, frozen=True, kw_only=True, gc=False):
     """The one-based place in the conversation."""
     history: tuple[Exchange, ...] = ()
     """The conversation's earlier turns, the first one first."""
+    result_query: str | None = None
+    """The query that is said to give ``results``. Only lint executes it."""
+    engine: str | None = None
+    """The engine that the question is for (``sqlite``, ``snowflake``, ``bigquery``), in a question set for several."""
     turns: tuple[Turn, ...] = ()
     """For SDMX: the questions of the conversation, each with its target. ``question`` then shows them all."""
 

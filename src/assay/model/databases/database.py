@@ -12,6 +12,8 @@ from msgspec import Struct
 from assay.errors import DatabaseError, InputError
 from assay.model.databases.secret import masked_address
 
+ENGINES = ("bigquery", "snowflake", "sqlite")
+"""The engines of question sets for several (Spider 2.0), by the schemes of their URLs."""
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//)?(.*)$", re.DOTALL)
 _DRIVE = re.compile(r"[A-Za-z]:[\\/](?!/)")
 """A path of Windows, whose drive looks like a scheme."""

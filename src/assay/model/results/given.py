@@ -32,6 +32,8 @@ class GivenResult(Struct, frozen=True, kw_only=True):
     """Where it comes from, for people: ``gold/q7.csv`` or ``cases.jsonl, line 3``."""
     failure: Failure | None = None
     """Why there are no rows: the file is missing, too large, or no table."""
+    note: str | None = None
+    """What is doubtful about the rows."""
 
     @classmethod
     def of(

@@ -60,6 +60,10 @@ class UnscoredCounts:
         passing = [(failure, unscored) for _, failure, unscored in failed if not is_final(failure)]
         self.unscored = sum(case.outcome == "unscored" for case in cases)
         self.masked = sum(unscored and failure.kind == "masked" for _, failure, unscored in failed)
+        self.without_database = Counter(
+            failure.code or "" for _, failure, unscored in failed if unscored and failure.kind == "no_database"
+        )
+        """By engine, the answers that need a database which is not given."""
         self.failures = Counter(failure for failure, _ in passing)
         """The failures that are not the last word."""
         self.undone, self.lost = len(passing), sum(unscored for _, unscored in passing)
@@ -97,7 +101,9 @@ def with_reason(headline: Figure, counts: UnscoredCounts) -> Figure:
 def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[str]:
     """How many answers are in no rate, by cause: broken gold, missing gold, trouble around the run, other trouble."""
     unscored, broken, lacking = counts.unscored, counts.broken, counts.lacking
-    others = unscored - broken - lacking - counts.lost - counts.masked
+    homeless = counts.without_database
+    others = unscored - broken - lacking - counts.lost - counts.masked - homeless.total()
+    to_give = ", ".join(f"--db {engine}=URL for {count:,}" for engine, count in homeless.most_common())
     counted = (
         (broken, f"{_their(broken)} {gold} is broken, which is not the system's fault", f"broken {gold}"),
         (lacking, f"{_it_has(lacking)} no {gold}", f"no {gold}"),
@@ -107,6 +113,7 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
             f"the database masked values in {_their(counts.masked)} results; use an account that may see them",
             "masked results",
         ),
+        (homeless.total(), f"they need a database that is not given: give {to_give}", f"no database (give {to_give})"),
         (others, "they could not be scored", "other trouble"),
     )
     found = [(count, alone, beside) for count, alone, beside in counted if count]

@@ -100,6 +100,7 @@ FAILURES: Mapping[str, str] = {
     "no_gold": "the case has no gold query",
     "unusable_gold": "the file of gold's result is missing or no table",
     "unreadable_database": "the database cannot be read, or was lost",
+    "no_database": "the question is for an engine of which no database is given",
     "unscorable": "the metric cannot judge the case",
     "ask_failed": "the system failed at the question, or could not be reached",
     "rejected": "the system rejected the request, and asking again would not help",

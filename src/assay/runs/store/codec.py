@@ -34,6 +34,10 @@ _NOT_USED = (
     b',"code":null',
     b'"query_source":null,',
     b',"extraction":null',
+    b'"script_columns":null,',
+    b'"result_query":null,',
+    b'"engine":null,',
+    b',"note":null',
 )
 """Fields of cases and answers that were added later, as they are where nothing uses them."""
 _MOST_REMEMBERED = 4_000

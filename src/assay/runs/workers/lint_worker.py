@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.engines.missing import shown_engine
 from assay.errors import DatabaseError
 from assay.linting.apply import GoldLint, OtherAnswer, lint_gold
 from assay.linting.gold import GoldDatabase
-from assay.model import Case, DatabaseUrl
+from assay.model import Case, ComparisonOptions, DatabaseUrl, Prediction
 from assay.model.lint import LintOptions
 from assay.model.witness import Refutation
 from assay.runs.workers.known_schemas import KnownSchemas
@@ -19,7 +20,9 @@ from assay.sql.schema import SchemaNames
 
 if TYPE_CHECKING:
     from assay.runs.workers.witness_worker import WitnessWorker
+    from assay.scoring.queries.scorer import QueryScorer
 
+QUERY_CONTRADICTS_RESULT = "query-contradicts-result"
 _WITNESS_SECONDS = 0.5
 """Computing for each pair of golds."""
 LINT_SETUP = "assay.runs.workers.lint_worker:set_up"
@@ -60,6 +63,7 @@ class LintWorker:
         self._schemas = KnownSchemas(self._executor)
         self._databases: dict[str, GoldDatabase | str] = {}
         self._witnesses: WitnessWorker | None = None
+        self._scorer: QueryScorer | None = None
 
     def __call__(self, task: object) -> GoldLint:
         assert isinstance(task, LintTask)
@@ -73,7 +77,29 @@ class LintWorker:
             database=database,
             others=task.others,
         )
-        return replace(done, gaps=(*done.gaps, ("database", found))) if isinstance(found, str) else done
+        if isinstance(found, str):
+            return replace(done, gaps=(*done.gaps, ("database", found)))
+        if task.url is not None and self._settings.options.applies(QUERY_CONTRADICTS_RESULT):
+            contradiction = self._contradiction(task.case, task.url)
+            done = replace(done, golds=replace(done.golds, contradiction=contradiction))
+        return done
+
+    def _contradiction(self, case: Case, url: DatabaseUrl) -> str | None:
+        """How the query that is said to give the case's results contradicts them, compared as a prediction is."""
+        from assay.scoring.queries.scorer import QueryScorer
+
+        if case.result_query is None or not case.results:
+            return None
+        if self._scorer is None:  # few question sets have both
+            self._scorer = QueryScorer(self._executor, (), ComparisonOptions(), limits=self._settings.limits)
+        prediction = Prediction(case_id=case.id, query=case.result_query)
+        verdict = self._scorer.score(case, prediction, url).evidence.verdict
+        if verdict.outcome != "incorrect":
+            return None
+        if verdict.failure is None:
+            return f"The gold query gives none of the expected results (predicted is the query's): {verdict.reason}"
+        wrong = verdict.failure.kind in ("error", "refused", "writes", "no_query", "several_statements")
+        return f"The gold query of these results fails: {verdict.failure.message}" if wrong else None
 
     def _part(self, url: DatabaseUrl, first: str, second: str) -> Refutation:
         from assay.runs.workers.witness_worker import WitnessTask, WitnessWorker, WitnessWorkerSettings
@@ -96,6 +122,8 @@ class LintWorker:
     def _database(self, url: DatabaseUrl) -> GoldDatabase | str:
         """The database with its schema, or why it cannot be read."""
         found = self._databases.get(url.text)
+        if url.scheme == "missing":
+            found = f"no database is given for {shown_engine(url.path)} (--db {url.path}=URL)"
         if found is None:
             try:
                 schema = self._schemas.read(url)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,6 +15,10 @@ from assay.errors import InputError
 from assay.model import Case, ColumnUse, DatabaseUrl, Joining
 from assay.reports.text.plain import one_line, plural
 from assay.settings import Settings, WitnessFileSettings, is_run_file
+from assay.settings.values import urls_of
+
+if TYPE_CHECKING:
+    from assay.api.workers import DatabasesInput
 
 FILE_SCHEMES = ("sqlite", "duckdb")
 
@@ -63,9 +68,10 @@ def look_at(cases: Path, settings: Settings) -> Found:
     from assay.cases import load_questions
     from assay.cases.load import recognise
 
-    url = DatabaseUrl.parse(settings.db or "")
+    url, *others = map(DatabaseUrl.parse, urls_of(settings.db) or [""])
     system, predictions = settings.system, settings.predictions
-    registry.engine_class(url)
+    for each in (url, *others):
+        registry.engine_class(each)
     if system is not None:
         registry.find("assay.systems", system.partition(":")[0])
     if is_run_file(cases):
@@ -78,7 +84,7 @@ def look_at(cases: Path, settings: Settings) -> Found:
         )
     loaded = load_questions(cases, formats=formats, format=settings.case_format, fields=settings.case_fields)
     told: list[str] = []
-    notes = list(_trouble_with_databases(loaded.cases, url))
+    notes = list(_trouble_with_databases(loaded.cases, settings.db or ""))
     if predictions is not None:
         told, unmatched = _answers(cases, settings)
         notes += unmatched
@@ -151,17 +157,22 @@ def _answers(cases: Path, settings: Settings) -> tuple[list[str], list[str]]:
     return [f"answers to {given:,} of {plural(len(inputs.cases), 'case')}{how}"], notes
 
 
-def _trouble_with_databases(cases: Sequence[Case], template: DatabaseUrl) -> Iterator[str]:
+def _trouble_with_databases(cases: Sequence[Case], databases: DatabasesInput) -> Iterator[str]:
     """What cannot be read of the databases that the cases name, the first one's reason given.
 
     Of a server's only the first is tried: one that does not answer would be waited for again and again.
     """
     from assay import registry
+    from assay.api.workers import locator
+    from assay.runs.plan import url_of
 
     missing: list[str] = []
-    names = list(dict.fromkeys(case.database for case in cases))
-    for name in names if template.scheme in FILE_SCHEMES else names[:1]:
-        url = template.render(name)
+    locate, _ = locator(databases)
+    tried: set[str] = set()
+    for url in dict.fromkeys(url_of(case, locate) for case in cases):
+        if url.scheme in tried and url.scheme not in FILE_SCHEMES:
+            continue
+        tried.add(url.scheme)
         try:
             registry.engine_class(url).check(url)
         except InputError as error:
@@ -183,7 +194,7 @@ _NAMED_VALUE = re.compile(r"""(?<![\w.-])(?P<name>[\w.-]+)["']?(?:\s*[=:]\s*|\s+
 
 def _with_secrets(settings: Settings) -> Iterator[str]:
     for name in ("db", "gold_db"):
-        if _is_secret_url(getattr(settings, name)):
+        if any(map(_is_secret_url, urls_of(getattr(settings, name)))):
             yield name
     system = settings.system or ""
     if _is_secret_url(system.partition(":")[2]) or _is_secret_url(system) or _names_secret(system):

@@ -171,7 +171,11 @@ def _given(settings: Settings, folder: Path) -> Iterator[tuple[str, str]]:
         if value is None or value == {}:
             continue
         if name in ("db", "gold_db"):
-            value = _database(DatabaseUrl.parse(value), folder)
+            value = (
+                {engine: _database(DatabaseUrl.parse(url), folder) for engine, url in value.items()}
+                if isinstance(value, dict)
+                else _database(DatabaseUrl.parse(value), folder)
+            )
         elif (field.setting is not None and field.setting.is_path) or (name == "prompt" and Path(value).is_file()):
             value = _relative(Path(value), folder)
         yield name, _yaml(value)
