@@ -43,6 +43,7 @@ MODULES = {
     "ray": {"ray": "ray"},
     "mlflow": {"mlflow": "mlflow-skinny", "sqlalchemy": "sqlalchemy", "alembic": "alembic"},
     "postgres": {"psycopg": "psycopg"},
+    "bigquery": {"google.cloud.bigquery": "google-cloud-bigquery"},
     "prove": {"z3": "z3-solver"},
 }
 """The modules that each extra is for, and the distributions that have them."""

@@ -86,7 +86,6 @@ FAMILIES: dict[str, Family] = {
         dialect="snowflake",
         begin=lambda seconds: (f"ALTER SESSION SET STATEMENT_TIMEOUT_IN_SECONDS = {_whole(seconds)}",),
     ),
-    "bigquery": Family(dialect="bigquery"),
     "databricks": Family(dialect="databricks"),
     "trino": Family(dialect="trino"),
     "presto": Family(dialect="presto"),
@@ -102,7 +101,6 @@ FAMILIES: dict[str, Family] = {
 
 _DIALECT_PACKAGES = {
     "awsathena": "PyAthena[SQLAlchemy]",
-    "bigquery": "sqlalchemy-bigquery",
     "clickhouse": "clickhouse-sqlalchemy",
     "clickhousedb": "clickhouse-connect",
     "cockroachdb": "sqlalchemy-cockroachdb",
