@@ -49,6 +49,14 @@ class BigqueryEngine(Warehouse):
         self._until: float | None = None
 
     @classmethod
+    def open(cls, url: DatabaseUrl, limits: Limits) -> BigqueryEngine:
+        """As the base. The driver is imported here, which takes seconds that no query is charged for."""
+        cls.require()
+        import assay.engines.bigquery.session  # noqa: F401
+
+        return super().open(url, limits)
+
+    @classmethod
     def check(cls, url: DatabaseUrl) -> None:
         """As the base; the dataset must be there, in the URL's location."""
         super().check(url)
@@ -189,8 +197,9 @@ class BigqueryEngine(Warehouse):
             use_legacy_sql=False,
             labels=_LABELS,
             default_dataset=address.dataset,
-            maximum_bytes_billed=min(bounds, default=None),
         )
+        if bounds:  # the client would write None as a text
+            config.maximum_bytes_billed = min(bounds)
         if not dry_run:
             config.job_timeout_ms = max(1, round(self._limits.timeout_s * 1000))
         timeout_s = self._limits.timeout_s + _ROUND_TRIP_S

@@ -32,7 +32,7 @@ def explain(error: BaseException, address: Address) -> Problem:
         return explain(error.cause, address)
     if isinstance(error, auth.RefreshError):
         return _setup(f"the credentials have expired or were revoked: {_LOGIN} ({_message(error)})")
-    if isinstance(error, auth.DefaultCredentialsError | OSError) and not isinstance(
+    if isinstance(error, auth.DefaultCredentialsError | auth.MalformedError | OSError) and not isinstance(
         error, requests.exceptions.RequestException | ConnectionError | TimeoutError
     ):
         return _setup(f"there are no usable credentials ({_message(error)}): {_LOGIN}")
@@ -61,7 +61,7 @@ def _of_service(error: object, address: Address) -> Problem:
         return Problem(kind="timeout", message=message) if kind == "timeout" else _lost(f"it was cancelled: {message}")
     if reason in _PASSING or status >= 500:
         return _lost(f"BigQuery failed: {message}")
-    if reason == "accessDenied" or (status == 403 and reason != "responseTooLarge"):
+    if reason == "accessDenied" or (status == 403 and reason in ("", "forbidden")):
         return _denied(message, address)
     if status == 404 or reason == "notFound":
         return _not_found(message, address)

@@ -92,9 +92,10 @@ class Address(Struct, frozen=True, kw_only=True):
         )
 
     def _credentials(self) -> Any:
-        """An access token, a file, nothing for an emulator, or the application default credentials."""
+        """A token, a service account's key file, nothing for an emulator, or the application default credentials."""
         import google.auth
         from google.auth.credentials import AnonymousCredentials
+        from google.oauth2 import service_account
         from google.oauth2.credentials import Credentials
 
         if self.is_emulator:
@@ -106,9 +107,8 @@ class Address(Struct, frozen=True, kw_only=True):
         if self.access_token is not None:
             return Credentials(self.access_token, quota_project_id=self.quota_project)  # type: ignore[no-untyped-call]
         if self.credentials_path is not None:
-            found, _ = google.auth.load_credentials_from_file(  # type: ignore[no-untyped-call]
+            return service_account.Credentials.from_service_account_file(  # type: ignore[no-untyped-call]
                 self.credentials_path, scopes=_SCOPES, quota_project_id=self.quota_project
             )
-        else:
-            found, _ = google.auth.default(scopes=_SCOPES, quota_project_id=self.quota_project)
+        found, _ = google.auth.default(scopes=_SCOPES, quota_project_id=self.quota_project)
         return found

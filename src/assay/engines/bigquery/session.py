@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from google.auth.transport.requests import AuthorizedSession
+from google.cloud import bigquery  # noqa: F401 - loaded with the session, before a query is timed
 
 _GRACE_S = 1.0
 """How long beyond the time limit an answer is waited for: the service's own word comes first, and a job's cancelling

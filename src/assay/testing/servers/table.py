@@ -50,7 +50,7 @@ SERVERS: Final[dict[str, ServerKind]] = {
         title="BigQuery, emulated by bqemulator (DuckDB)",
         packages=("bqemulator==1.4.0", "duckdb==2.0.1", "numpy"),
         arguments=(str(PROGRAMS / "bigquery.py"), "{port}", "{second_port}"),
-        url="bigquery://test/test?endpoint=http://127.0.0.1:{port}",
+        url="bigquery://test/test?api_endpoint=http://127.0.0.1:{port}",
         example=_TRY,
         answers=accepts,
     ),
