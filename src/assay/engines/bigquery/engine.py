@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, ClassVar, TypeVar
 
@@ -20,6 +21,7 @@ _LABELS = {"application": "assay"}
 """What the jobs of Assay have in the project's job history and its bill."""
 _PAGE_ROWS = 8192
 _CANCEL_S = 5.0
+_AT_ONCE = 8
 _ROUND_TRIP_S = 5.0
 """How long beyond the time limit a request may take: the job ends by itself at the limit."""
 _Answer = TypeVar("_Answer")
@@ -100,28 +102,34 @@ class BigqueryEngine(Warehouse):
 
     @classmethod
     def estimate(cls, url: DatabaseUrl, queries: Sequence[str], *, timeout_s: float) -> Cost | None:
-        """What these queries will bill, by dry runs, which cost nothing. Queries that cannot be run count 0.
+        """What these queries will bill, by dry runs, which cost nothing.
 
-        None where the time does not suffice or the service cannot be asked. Raises nothing for what a query does.
+        What cannot be run bills nothing. A query that the time does not suffice for is not counted. None where the
+        service cannot be asked.
         """
-        engine = cls.open(url, Limits(timeout_s=timeout_s))
-        until = time.monotonic() + timeout_s
+        engine = cls.open(url, Limits(timeout_s=max(1.0, timeout_s)))
+        engine._until = time.monotonic() + timeout_s
+
+        def dry_run(query: str) -> Cost | None:
+            if engine._until is None or time.monotonic() > engine._until:
+                return None
+            try:
+                job = engine._query(query, dry_run=True)
+            except Exception as error:
+                if engine._explain(error).kind == "unreadable_database":
+                    engine._until = None  # no other one will fare better
+                    raise
+                return Cost(bytes_billed=0)
+            return Cost(bytes_billed=job.total_bytes_processed or 0) if job.statement_type == "SELECT" else None
+
         total = Cost(queries=0, bytes_billed=0)
         try:
-            for query in queries:
-                if time.monotonic() > until:
-                    return None
-                engine._connection = engine._connection or engine._connect()
-                try:
-                    job = engine._query(query, dry_run=True)
-                except Exception as error:  # noqa: BLE001 - drivers raise what they like; the per-query boundary
-                    if explain(error, engine._address).kind == "unreadable_database":
-                        return None
-                    continue
-                if job.statement_type == "SELECT":
-                    total = total.plus(Cost(bytes_billed=job.total_bytes_processed or 0))
+            engine._connection = engine._connect()
+            with ThreadPoolExecutor(_AT_ONCE) as threads:
+                for cost in threads.map(dry_run, queries):
+                    total = total.plus(cost)
             return total
-        except Exception:  # noqa: BLE001 - `check` says what is wrong; an estimate is not needed for a run
+        except Exception:  # noqa: BLE001 - `check` says what is wrong; a run does not need an estimate
             return None
         finally:
             engine.close()
@@ -170,7 +178,7 @@ class BigqueryEngine(Warehouse):
         if job is not None and job.state != "DONE":
             job.cancel(retry=None, timeout=_CANCEL_S)
 
-    def _explain(self, error: BaseException) -> Problem | None:
+    def _explain(self, error: BaseException) -> Problem:
         return explain(error, self._address)
 
     def _secrets(self) -> Sequence[str]:

@@ -14,6 +14,7 @@ from assay.errors import AssayError, install_command
 
 _GIVES: Final = {
     "postgres": "PostgreSQL",
+    "bigquery": "BigQuery",
     "sqlalchemy": "MySQL, MariaDB, and what else SQLAlchemy reaches",
     "denodo": "Denodo's database port; its Data Catalog needs nothing",
     "prove": "proofs that two queries are one, in assay refute and --witness",
@@ -31,6 +32,7 @@ _ENGINES: Final = (
     (("duckdb",), None),
     (("postgresql", "postgres"), "postgres"),
     (("mysql", "mariadb"), "sqlalchemy"),
+    (("bigquery",), "bigquery"),
     (("denodo+http", "denodo+https"), None),
     (("denodo+flightsql", "denodo+psycopg2"), "denodo"),
 )

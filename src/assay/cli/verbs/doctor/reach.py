@@ -52,6 +52,7 @@ def reach(text: str, *, timeout_s: float, secrets: tuple[str, ...]) -> Reached:
                 server=f"{_FILES[url.scheme]} {engine_class.version()}" if url.scheme in _FILES else _server(engine),
                 rights=rights,
                 rights_known=tell is not None,
+                grants=grants(url) if (grants := getattr(engine_class, "reader_grants", None)) is not None else (),
             )
             return replace(found, tables=_tables(engine), outside=_outside(engine))
     except AssayError as error:

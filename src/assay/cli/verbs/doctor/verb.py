@@ -164,6 +164,7 @@ def _reached(one: Reached) -> Iterator[tuple[str, str]]:
     yield from (("careful", sentence) for sentence in one.rights)
     if not one.rights:
         yield "rights", _RIGHTS["file" if one.read_only_file else "known" if one.rights_known else "unknown"]
+    yield from (("a reader", statement) for statement in one.grants)
     if one.outside is not None:
         yield from (("WRONG", f"a query gets out: {told}") for told in one.outside[:_MOST_QUERIES])
         if len(one.outside) > _MOST_QUERIES:
