@@ -87,7 +87,7 @@ def tell_cost(queries: Mapping[str, Iterable[str]], *, within_s: float = _ESTIMA
         cost: Cost | None = estimate(url, texts, timeout_s=max(0.0, until - monotonic()))
         if cost is not None:
             total = cost.plus(total)
-    if total is not None and total.queries:
+    if total is not None and (total.bytes_billed or total.credits):
         rest = f", of {distinct:,} different ones" if total.queries < distinct else ""
         sentence = (
             f"this run will bill about {billed(total)}{rest}, as dry runs say, and more where causes are looked for"

@@ -120,7 +120,7 @@ class BigqueryEngine(Warehouse):
                     engine._until = None  # no other one will fare better
                     raise
                 return Cost(bytes_billed=0)
-            return Cost(bytes_billed=job.total_bytes_processed or 0) if job.statement_type == "SELECT" else None
+            return Cost(bytes_billed=job.total_bytes_processed or 0) if job.statement_type in ("SELECT", None) else None
 
         total = Cost(queries=0, bytes_billed=0)
         try:
@@ -151,11 +151,11 @@ class BigqueryEngine(Warehouse):
 
     def _second_opinion(self, query: str) -> Execution | None:
         kind = self._query(query, dry_run=True).statement_type
-        if kind == "SELECT":
+        if kind in ("SELECT", None):  # an emulator may not say it; the service always does
             return None
         if kind == "SCRIPT":
             return outcomes.several_statements(query)
-        return outcomes.failed(query, "refused", "writes", f"refused: for BigQuery it is {kind or 'no query'}")
+        return outcomes.failed(query, "refused", "writes", f"refused: for BigQuery it is {kind}")
 
     def _submit(self, query: str) -> Answer:
         self._job = None

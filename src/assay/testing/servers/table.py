@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import urllib.request
 from typing import Final
 
 from assay.testing.servers.launcher import PROGRAMS, ServerKind, accepts
@@ -17,6 +18,16 @@ def _answers_postgres(port: int) -> bool:
         with socket.create_connection(("127.0.0.1", port), timeout=1.0) as connection:
             connection.sendall((len(startup) + 4).to_bytes(4, "big") + startup)
             return connection.recv(1) == b"R"
+    except OSError:
+        return False
+
+
+def _answers_bigquery(port: int) -> bool:
+    """Whether the dataset is there, which the program makes last."""
+    address = f"http://127.0.0.1:{port}/bigquery/v2/projects/test/datasets/test"
+    try:
+        with urllib.request.urlopen(address, timeout=5.0) as answer:
+            return bool(answer.status == 200)
     except OSError:
         return False
 
@@ -52,7 +63,7 @@ SERVERS: Final[dict[str, ServerKind]] = {
         arguments=(str(PROGRAMS / "bigquery.py"), "{port}", "{second_port}"),
         url="bigquery://test/test?api_endpoint=http://127.0.0.1:{port}",
         example=_TRY,
-        answers=accepts,
+        answers=_answers_bigquery,
     ),
     "spark": ServerKind(
         title="Spark 4: the real engine, two threads, by Spark Connect",
