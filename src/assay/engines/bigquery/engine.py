@@ -21,7 +21,6 @@ _LABELS = {"application": "assay"}
 """What the jobs of Assay have in the project's job history and its bill."""
 _PAGE_ROWS = 8192
 _CANCEL_S = 5.0
-_AT_ONCE = 8
 _ROUND_TRIP_S = 5.0
 """How long beyond the time limit a request may take: the job ends by itself at the limit."""
 _Answer = TypeVar("_Answer")
@@ -125,7 +124,7 @@ class BigqueryEngine(Warehouse):
         total = Cost(queries=0, bytes_billed=0)
         try:
             engine._connection = engine._connect()
-            with ThreadPoolExecutor(_AT_ONCE) as threads:
+            with ThreadPoolExecutor(engine._address.requests_at_once) as threads:
                 for cost in threads.map(dry_run, queries):
                     total = total.plus(cost)
             return total
@@ -138,7 +137,7 @@ class BigqueryEngine(Warehouse):
         """The tables and views of the dataset. Raises DatabaseError where they cannot be listed."""
         from assay.engines.bigquery.schema import read_schema
 
-        return self._asked(lambda: read_schema(self._connection, self._address.dataset, with_values=with_values))
+        return self._asked(lambda: read_schema(self._connection, self._address, with_values=with_values))
 
     # What the base asks for.
 

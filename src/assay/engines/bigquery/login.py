@@ -24,6 +24,7 @@ PARAMETERS = (
 )
 _SCOPES = ("https://www.googleapis.com/auth/bigquery",)
 _EMULATOR = "BIGQUERY_EMULATOR_HOST"
+_AT_ONCE = 8
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -73,6 +74,11 @@ class Address(Struct, frozen=True, kw_only=True):
     def is_emulator(self) -> bool:
         """Whether the URL leads to a server that is not Google's: one over plain HTTP needs no account."""
         return (self.api_endpoint or os.environ.get(_EMULATOR) or "").startswith("http://")
+
+    @property
+    def requests_at_once(self) -> int:
+        """How many requests may run at once. bqemulator mixes up the answers of concurrent ones."""
+        return 1 if self.is_emulator else _AT_ONCE
 
     def client(self) -> Any:
         """A client with its credentials. Raises what Google's libraries raise, DatabaseError and OSError."""

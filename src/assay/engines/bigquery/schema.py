@@ -8,6 +8,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from assay.engines.bigquery.login import Address
 from assay.engines.bigquery.values import reader_of
 from assay.engines.ddl import with_ddl
 from assay.engines.samples import ROWS_LOOKED_AT, sampled
@@ -15,16 +16,16 @@ from assay.errors import DatabaseError
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 
 _MOST_TABLES = 2_000
-_AT_ONCE = 8
 _REQUEST_S = 30.0
 _NAMES = {"INTEGER": "INT64", "FLOAT": "FLOAT64", "BOOLEAN": "BOOL", "RECORD": "STRUCT"}
 
 
-def read_schema(client: Any, dataset: str | None, *, with_values: bool) -> DatabaseSchema:
+def read_schema(client: Any, address: Address, *, with_values: bool) -> DatabaseSchema:
     """Tables and views by name, with a few values of each table. Raises DatabaseError without a dataset."""
     from google.api_core.exceptions import GoogleAPICallError
     from google.cloud.bigquery import DEFAULT_RETRY
 
+    dataset = address.dataset
     if dataset is None:
         raise DatabaseError("the URL names no dataset whose tables could be listed: write bigquery://PROJECT/DATASET")
     options = {"retry": DEFAULT_RETRY.with_timeout(_REQUEST_S), "timeout": _REQUEST_S}
@@ -36,7 +37,7 @@ def read_schema(client: Any, dataset: str | None, *, with_values: bool) -> Datab
         except GoogleAPICallError:  # it was dropped a moment ago, or the account may not read it
             return None
 
-    with ThreadPoolExecutor(_AT_ONCE) as threads:
+    with ThreadPoolExecutor(address.requests_at_once) as threads:
         tables = [table for table in threads.map(read, sorted(listed, key=lambda item: item.table_id)) if table]
     return DatabaseSchema(dialect="bigquery", tables=tuple(map(with_ddl, tables)))
 
@@ -66,7 +67,8 @@ def _table(client: Any, table: Any, options: dict[str, Any], *, with_values: boo
             for page in rows.pages
             for item in page
         ]
-    except GoogleAPICallError:  # an external table has no rows of its own to list
+    except (GoogleAPICallError, ValueError, TypeError, LookupError):
+        # An external table has no rows to list, and an emulator may list them in a form of its own.
         return schema
     return sampled(schema, cells)
 
