@@ -99,7 +99,7 @@ class BigqueryFake(Emulator):
         port: int = 0,
     ) -> None:
         super().__init__(port=port, faults=faults)
-        self.queries = {"SELECT 1": FakeQuery()} | dict(queries or {})
+        self.queries: dict[str, FakeQuery] = {"SELECT 1": FakeQuery()} | dict(queries or {})
         self.cancelled: list[str] = []
         """The texts of the queries whose jobs were cancelled."""
         self._tables = dict(tables or {})
