@@ -41,6 +41,8 @@ class FakeQuery(Struct, frozen=True, kw_only=True):
     statement_type: str = "SELECT"
     running_s: float = 0.0
     """How long the job runs; ``inf``: until it is cancelled or its time limit ends it."""
+    keeps_limit: bool = True
+    """Whether the job ends at its time limit. False: as a job that the service is slow to stop."""
     error: tuple[str, str] | None = None
     """Reason and message with which the job ends."""
     invalid: str | None = None
@@ -67,7 +69,7 @@ class _Job(Struct):
             return "bytesBilledLimitExceeded", (
                 f"Query exceeded limit for bytes billed: {bound}. {needed} or higher required."
             )
-        limit_ms = self.config.get("jobTimeoutMs")
+        limit_ms = self.config.get("jobTimeoutMs") if self.query.keeps_limit else None
         elapsed_s = time.monotonic() - self.started
         if limit_ms is not None and self.query.running_s > int(limit_ms) / 1000 <= elapsed_s:
             return "stopped", f"Job execution was cancelled: Job timed out after {limit_ms} ms"
