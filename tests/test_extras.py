@@ -45,6 +45,7 @@ MODULES = {
     "postgres": {"psycopg": "psycopg"},
     "clickhouse": {"clickhouse_connect": "clickhouse-connect"},
     "snowflake": {"snowflake": "snowflake-connector-python"},
+    "bigquery": {"google.cloud.bigquery": "google-cloud-bigquery"},
     "prove": {"z3": "z3-solver"},
 }
 """The modules that each extra is for, and the distributions that have them."""

@@ -37,6 +37,10 @@ def install_command(package: str, *, windows: bool = os.name == "nt") -> str:
     return f"pip install {quote}{package}{quote}"
 
 
+class Notice(UserWarning):
+    """A sentence about a run that warns of nothing, such as what it will cost."""
+
+
 class AssayError(Exception):
     """The root: catch it to catch everything that Assay raises on purpose."""
 

@@ -100,14 +100,17 @@ def failing(query: str, kind: FailureKind, blame: Blame = "system") -> Execution
 
 SYSTEM = ("incorrect", "system", True)
 TABLE: list[tuple[FailureKind, Blame, Side, tuple[Outcome, Blame, bool]]] = [
-    *((kind, "system", "predicted", SYSTEM) for kind in ("error", "timeout", "out_of_memory", "crashed", "truncated")),
+    *(
+        (kind, "system", "predicted", SYSTEM)
+        for kind in ("error", "timeout", "out_of_memory", "crashed", "truncated", "billing_limit")
+    ),
     *((kind, "system", "predicted", SYSTEM) for kind in ("refused", "writes", "several_statements", "no_query")),
     *(
         (kind, "system", "gold", ("unscored", "gold", True))
         for kind in ("error", "timeout", "out_of_memory", "refused", "writes", "several_statements", "no_query")
     ),
     ("crashed", "system", "gold", ("unscored", "engine", False)),
-    ("truncated", "system", "gold", ("unscored", "setup", True)),
+    *((kind, "system", "gold", ("unscored", "setup", True)) for kind in ("truncated", "billing_limit")),
     *(("masked", "system", side, ("unscored", "setup", True)) for side in get_args(Side)),
     ("unreadable_database", "engine", "predicted", ("unscored", "engine", False)),
     ("unreadable_database", "system", "predicted", ("unscored", "setup", False)),

@@ -48,7 +48,7 @@ def check_values(given: Mapping[str, object]) -> None:
 
 _SETTINGS: Final = {"repeats": "repeat", "timing_extra_s": "timing_budget_s"}
 """Arguments that are a setting of another name, or have its values."""
-_LIMITS: Final = ("timeout_s", "gold_timeout_s", "comparison_timeout_s", "max_rows")
+_LIMITS: Final = ("timeout_s", "gold_timeout_s", "comparison_timeout_s", "max_rows", "max_bytes_billed")
 
 
 def metrics_asked_for(metrics: Sequence[str | Metric] | None) -> Sequence[str | Metric]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -46,6 +46,7 @@ from assay.api.workers import (
     check_databases,
     locator,
     open_backend,
+    tell_cost,
     warn_of_rights,
     worker_settings,
 )
@@ -258,7 +259,7 @@ def evaluate(
                 inputs.cases, located[0], None if golds is None else golds[0], asked=system is not None
             )
         _check_scratch(server, known.urls.values())
-        warn_of_rights(known.urls.values())
+        _tell_before(inputs, known)
         notes = () if tried_on is None else _suite_notes(tried_on, inputs, known.urls)
         pool.expect(known.needed)
         settings = RunSettings(
@@ -368,6 +369,26 @@ def _warn_of_missing(cases: Sequence[Case], databases: Mapping[Hashable, Databas
         UserWarning,
         stacklevel=4,
     )
+
+
+def _tell_before(inputs: Inputs, known: _Databases) -> None:
+    """Say what the accounts may do beyond reading, and what the run will bill where an engine can tell."""
+    warn_of_rights(known.urls.values())
+    if any(hasattr(registry.engine_class(url), "estimate") for url in known.urls.values()):
+        tell_cost(_queries_of(inputs, known))
+
+
+def _queries_of(inputs: Inputs, known: _Databases) -> Mapping[str, list[str]]:
+    """The queries of a run as far as they are known before it starts, by the URL of their database."""
+    found: dict[str, list[str]] = defaultdict(list)
+    databases: dict[str, Hashable] = {}
+    for case in inputs.cases:
+        databases[case.id] = key = database_key(case)
+        found[(known.of_golds or known.of_predictions)[key].url.text] += case.golds
+    for prediction in inputs.predictions:
+        if prediction.query is not None and prediction.case_id in databases:
+            found[known.of_predictions[databases[prediction.case_id]].url.text].append(prediction.query)
+    return found
 
 
 def _check_together(

@@ -6,20 +6,24 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import TypeAlias
 
 from assay import registry
 from assay.engines.execution_cache.folder import DEFAULT_BYTES, CacheFolder
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers, dismiss_ahead
-from assay.errors import DatabaseError, InputError, UsageError, did_you_mean
-from assay.model import ComparisonOptions, DatabaseUrl, Limits
+from assay.errors import DatabaseError, InputError, Notice, UsageError, did_you_mean
+from assay.model import ComparisonOptions, Cost, DatabaseUrl, Limits
 from assay.model.databases.database import ENGINES
 from assay.ports import Backend
+from assay.reports.text.plain import billed
 from assay.runs import PLAIN_SETUP, SETUP
 from assay.runs.plan import Locate
 from assay.runs.workers.worker_tasks import WorkerSettings
 
+_ESTIMATE_S = 30.0
+"""How long a run waits for what it will bill."""
 DatabasesInput: TypeAlias = "str | Mapping[str, str]"
 """A URL or a template of one; or one for each database, or for each engine of a question set for several."""
 MISSING = "missing"
@@ -88,6 +92,32 @@ def warn_of_rights(urls: Iterable[DatabaseUrl]) -> None:
     if found:
         more = f" (and so for {len(found) - 1} more of the databases)" if len(found) > 1 else ""
         warnings.warn(found[0] + more, UserWarning, stacklevel=3)
+
+
+def tell_cost(queries: Mapping[str, Iterable[str]], *, within_s: float = _ESTIMATE_S) -> None:
+    """Say what queries will bill, by the URL of their database, where an engine can tell without running them.
+
+    A service that cannot be asked, or not in time, says less or nothing: the run goes on in either case.
+    """
+    total: Cost | None = None
+    distinct = 0
+    until = monotonic() + within_s
+    for text, given in queries.items():
+        url = DatabaseUrl(text=text)
+        estimate = getattr(registry.engine_class(url), "estimate", None)
+        if estimate is None:
+            continue
+        texts = tuple(dict.fromkeys(given))
+        distinct += len(texts)
+        cost: Cost | None = estimate(url, texts, timeout_s=max(0.0, until - monotonic()))
+        if cost is not None:
+            total = cost.plus(total)
+    if total is not None and (total.bytes_billed or total.credits):
+        rest = f", of {distinct:,} different ones" if total.queries < distinct else ""
+        sentence = (
+            f"this run will bill about {billed(total)}{rest}, as dry runs say, and more where causes are looked for"
+        )
+        warnings.warn(sentence, Notice, stacklevel=3)
 
 
 def make_pool(

@@ -20,7 +20,7 @@ from assay._version import __version__
 from assay.cli.parsing.commands import Listed, Verb, Verbs
 from assay.cli.parsing.completion import prepare_completion
 from assay.cli.parsing.faults import PARSER_ERROR, fault_of
-from assay.errors import AssayError, Interrupted, SystemLost, UsageError
+from assay.errors import AssayError, Interrupted, Notice, SystemLost, UsageError
 
 DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
 """1 means a missed gate (`assay.cli.options.gates`), or of `assay check` a wrong query: CI servers rely on that."""
@@ -377,7 +377,7 @@ def _unexpected(error: BaseException, secrets: Sequence[str]) -> int:
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
     """A warning as a sentence, without the place in the code that Python would show."""
-    _say(f"warning: {message}")
+    _say(str(message) if isinstance(message, Notice) else f"warning: {message}")
 
 
 def _say(message: str) -> None:

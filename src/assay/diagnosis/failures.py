@@ -26,6 +26,7 @@ _BY_KIND: Mapping[str, CauseKind] = {
     "refused": "refused",
     "timeout": "timeout",
     "truncated": "failed",
+    "billing_limit": "failed",
     "out_of_memory": "failed",
     "crashed": "failed",
 }

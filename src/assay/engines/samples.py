@@ -61,12 +61,17 @@ def with_samples(
         rows = rows_of(engine, f"SELECT {columns} FROM {table.quoted_name}{order} {most}")
     except DatabaseError:
         return table  # a query may still name a broken or locked table
+    return sampled(table, rows)
+
+
+def sampled(table: TableSchema, rows: Sequence[Row]) -> TableSchema:
+    """The table with its first row and a few values per column, from its first rows."""
     if not rows:
         return table
-    sampled = tuple(
+    columns = tuple(
         replace(column, values=_distinct([row[index] for row in rows])) for index, column in enumerate(table.columns)
     )
-    return replace(table, columns=sampled, first_row=tuple(_literal(cell) or "…" for cell in rows[0]))
+    return replace(table, columns=columns, first_row=tuple(_literal(cell) or "…" for cell in rows[0]))
 
 
 def _distinct(cells: Sequence[Cell]) -> tuple[str, ...]:

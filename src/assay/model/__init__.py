@@ -33,7 +33,7 @@ from assay.model.databases.schema import ColumnSchema, DatabaseSchema, ForeignKe
 from assay.model.databases.secret import Secret
 from assay.model.failure import Blame, Failure, FailureKind, Stage
 from assay.model.results.given import GivenResult
-from assay.model.results.result import Cell, CellTypes, Execution, ExecutionStatus, Limits, Result, Row
+from assay.model.results.result import Cell, CellTypes, Cost, Execution, ExecutionStatus, Limits, Result, Row
 from assay.model.runs.diff import (
     BoardAnswer,
     BoardCase,
@@ -127,6 +127,7 @@ __all__ = [
     "ComparisonOptions",
     "ConfidenceTotals",
     "ConversationTotals",
+    "Cost",
     "Count",
     "DataScore",
     "DatabaseSchema",

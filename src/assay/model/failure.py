@@ -35,6 +35,7 @@ FailureKind = Literal[
     "out_of_memory",
     "crashed",
     "truncated",
+    "billing_limit",
     "masked",
     "no_gold",
     "unusable_gold",
@@ -98,7 +99,9 @@ def ruling(failure: Failure, side: Side) -> Ruling:
     if side == "gold":
         if kind == "crashed":
             return Ruling(blame="engine", outcome="unscored", final=False)
-        return Ruling(blame="setup" if kind == "truncated" else "gold", outcome="unscored", final=True)
+        return Ruling(
+            blame="setup" if kind in ("truncated", "billing_limit") else "gold", outcome="unscored", final=True
+        )
     if failure.blame != "system":  # its reader lacked something of ours, and says so
         return Ruling(blame=failure.blame, outcome="unscored", final=True)
     return Ruling(blame="system", outcome="incorrect", final=kind != "ask_failed")

@@ -314,6 +314,18 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         int | None,
         Setting("--max-rows", LIMITS, "Rows of each result. [default: 1000000]", "N", least=1, example="1000000"),
     ] = None
+    max_bytes_billed: Annotated[
+        int | None,
+        Setting(
+            "--max-bytes-billed",
+            LIMITS,
+            "Bytes that a query may bill (BigQuery). Default: no limit.",
+            "N",
+            least=1,
+            example="10000000000",
+            meaning="A query that would bill more fails; the run goes on.",
+        ),
+    ] = None
     max_memory_mib: Annotated[
         int | None,
         Setting(
@@ -426,7 +438,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
 
     def limits(self) -> Limits:
         """The caps for every query, the default ones where none are given."""
-        given = self.given(("timeout_s", "max_rows", "gold_timeout_s", "comparison_timeout_s"))
+        given = self.given(("timeout_s", "max_rows", "gold_timeout_s", "comparison_timeout_s", "max_bytes_billed"))
         if self.max_memory_mib is not None:
             given["max_memory_bytes"] = self.max_memory_mib * _MEBIBYTE
         return Limits(**given)

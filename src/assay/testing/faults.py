@@ -25,8 +25,10 @@ FaultKind = Literal[
     "masked",  # the rows with `masked: true`, as for an account with restricted columns
     "rejected",  # 422 with `message`, in FastAPI's form
     "other_endpoint",  # 200 with the response of another endpoint, such as a health check
+    "failed",  # `status` with `message` and `reason`, in BigQuery's form
 ]
-Api = Literal["ask", "execute"]
+Api = Literal["ask", "execute", "dry_run", "insert", "job", "results", "datasets", "tables"]
+"""Denodo's two, and BigQuery's."""
 
 
 class Fault(Struct, frozen=True, kw_only=True):
@@ -43,6 +45,7 @@ class Fault(Struct, frozen=True, kw_only=True):
     seconds: float = 1.0
     retry_after: str | None = None
     status: int = 503
+    reason: str = "backendError"
     message: str = "the emulator was told to fail"
 
 

@@ -30,6 +30,7 @@ _SETTINGS = Only(
         "timeout_s",
         "comparison_timeout_s",
         "max_rows",
+        "max_bytes_billed",
         "max_memory_mib",
         "user",
         "denodo_config",

@@ -18,7 +18,7 @@ from assay.engines.loading import engine_for
 from assay.engines.pool import heartbeat, memory
 from assay.engines.pool.cache import ByteCache, rows_size
 from assay.errors import DatabaseError
-from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits
+from assay.model import Cost, DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits
 from assay.ports import LABEL_BYTES, DescribesSchema, Engine, EngineClass, Loss
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ class Executor:
         """Queries that an engine executed."""
         self.reruns = 0
         """Those among them that an engine had executed before, and whose results were not kept."""
+        self.cost: Cost | None = None
+        """What the services said that the queries cost, since this was last set to None."""
         self._references = dict(engines)
         self._limits = limits
         self.cache: ByteCache = cache if cache is not None else ByteCache(_CACHE_BYTES)
@@ -298,6 +300,8 @@ class Executor:
             if len(self._ran) > _MOST_REMEMBERED:
                 self._ran.popitem(last=False)
             execution = engine.execute(query)
+            if execution.cost is not None:
+                self.cost = execution.cost.plus(self.cost)
             if execution.failure is not None and execution.failure.kind == "crashed":
                 # a connection that broke once is not used again
                 self._close(url)

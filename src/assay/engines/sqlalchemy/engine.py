@@ -82,7 +82,6 @@ FAMILIES: dict[str, Family] = {
         driver_timeout=_odbc_timeout,
         first_rows=None,
     ),
-    "bigquery": Family(dialect="bigquery"),
     "databricks": Family(dialect="databricks"),
     "trino": Family(dialect="trino"),
     "presto": Family(dialect="presto"),
@@ -97,7 +96,6 @@ FAMILIES: dict[str, Family] = {
 
 _DIALECT_PACKAGES = {
     "awsathena": "PyAthena[SQLAlchemy]",
-    "bigquery": "sqlalchemy-bigquery",
     "clickhouse": "clickhouse-sqlalchemy",
     "cockroachdb": "sqlalchemy-cockroachdb",
     "databricks": "databricks-sqlalchemy",

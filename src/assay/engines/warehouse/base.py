@@ -26,7 +26,7 @@ from assay.engines.fetching import FIRST_ROWS, fetch_rest
 from assay.engines.warehouse import held
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
-from assay.model import Blame, DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
+from assay.model import Blame, Cost, DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
 from assay.model.databases.secret import masked
 
 CHECK_TIMEOUT_S = 30.0
@@ -41,6 +41,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...]
     fetch: Callable[[int], list[Row]]
     """The next rows as plain values, at most as many as asked for; none at the end."""
+    cost: Cost | None = None
+    """What the query cost, as far as the service tells."""
 
 
 class Problem(Struct, frozen=True, kw_only=True):
@@ -185,14 +187,16 @@ class Warehouse:
         self._asked_to_cancel = -math.inf
         self._watchdog.start(self._limits.timeout_s)
         try:
-            done = self._attempt(query, tables, started, last=False) or self._attempt(query, tables, started, last=True)
+            done = None
+            for last in (False, True):
+                done = done or self._attempt(query, tables, started, check=check, last=last)
         finally:
             self._watchdog.stop()
         assert done is not None
         return done
 
     def _attempt(
-        self, query: str, tables: tuple[held.TableName, ...], started: float, *, last: bool
+        self, query: str, tables: tuple[held.TableName, ...], started: float, *, check: bool, last: bool
     ) -> Execution | None:
         """Run the query once. None: the connection was lost, and there is one more attempt."""
         ran = False
@@ -202,9 +206,9 @@ class Warehouse:
             self._check_clock()
             if unknown := next((table for table in tables if not self._knows(table)), None):
                 return held.unknown_table(query, unknown)
-            if tables and (refused := self._second_opinion(query)):
-                return refused
             ran = True
+            if check and (refused := self._second_opinion(query)):
+                return refused
             return self._fetch(self._submit(query), query, started)
         except Exception as error:  # noqa: BLE001 - drivers raise what they like; the per-query boundary
             return self._failed(query, error, started, ran=ran, last=last)
@@ -217,7 +221,8 @@ class Warehouse:
             with suppress(Exception):  # the rest is not wanted: where it cannot be cancelled, it ends on the server
                 self._cancel()
         wall_time_s = time.perf_counter() - started
-        return outcomes.fetched(query, answer.columns, rows, wall_time_s=wall_time_s, cap=cap, limits=limits)
+        done = outcomes.fetched(query, answer.columns, rows, wall_time_s=wall_time_s, cap=cap, limits=limits)
+        return done if answer.cost is None else replace(done, cost=answer.cost)
 
     def _failed(self, query: str, error: BaseException, started: float, *, ran: bool, last: bool) -> Execution | None:
         wall_time_s = time.perf_counter() - started

@@ -69,6 +69,31 @@ class Result(Struct, frozen=True, kw_only=True):
         return digest.hexdigest()
 
 
+class Cost(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What a warehouse says that queries cost."""
+
+    queries: int = 1
+    """How many queries the service ran."""
+    bytes_billed: int | None = None
+    credits: float | None = None
+    query_id: str | None = None
+    """The service's own name of the query, where it is one."""
+
+    def plus(self, other: Cost | None) -> Cost:
+        """Both together. A number that one of them lacks is the other's."""
+        if other is None:
+            return self
+
+        def add(mine: Any, theirs: Any) -> Any:
+            return theirs if mine is None else mine if theirs is None else mine + theirs
+
+        return Cost(
+            queries=self.queries + other.queries,
+            bytes_billed=add(self.bytes_billed, other.bytes_billed),
+            credits=add(self.credits, other.credits),
+        )
+
+
 class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What came of executing one query.
 
@@ -96,6 +121,8 @@ class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     """Where a result comes from that was given in place of a query, which is then empty; None: it was executed."""
     cells: CellTypes = "typed"
     """What the cells of a given result can say."""
+    cost: Cost | None = None
+    """What the execution cost, where the service tells."""
 
     @property
     def took_s(self) -> float | None:
@@ -130,6 +157,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """For gold's queries and what is asked about their ties, in place of ``timeout_s``; None: the same."""
     comparison_timeout_s: float = 60.0
     """For comparing two results, and for each metric's score of one case."""
+    max_bytes_billed: int | None = None
+    """What one query may bill, in a warehouse that bills by the bytes that a query reads; None: no limit."""
 
     def __post_init__(self) -> None:
         """Refuse what no clock counts, no run keeps and no operating system takes for a limit."""

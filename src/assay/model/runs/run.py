@@ -12,7 +12,7 @@ from assay.model.cases.leniency import STRICT, Leniency
 from assay.model.cases.selection import DimensionTotal, SelectionSettings, TermCounts
 from assay.model.cases.usage import UsageTotals
 from assay.model.lint import LintReport
-from assay.model.results.result import Limits
+from assay.model.results.result import Cost, Limits
 from assay.model.runs.gate import GateResult
 from assay.model.runs.metric import MetricInfo, Rate
 from assay.model.runs.reliability import ConversationTotals, ReliabilityTotals
@@ -232,6 +232,8 @@ class Aggregates(Struct, frozen=True, kw_only=True):
     """None where every question was asked once."""
     usage: UsageTotals | None = None
     """None where no answer states tokens or a cost."""
+    billed: Cost | None = None
+    """What all queries of the run cost; None where no service tells."""
     determined: Group | None = None
     """The cases without the flag ``ambiguous_gold``, whose gold determines its answer; None where all are."""
     sound: Group | None = None

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from assay.model.cases.case import Case, Prediction
 from assay.model.cases.selection import TurnScore
-from assay.model.results.result import Execution
+from assay.model.results.result import Cost, Execution
 from assay.model.verdicts.comparison import Comparison
 from assay.model.verdicts.diagnosis import Diagnosis
 from assay.model.verdicts.verdict import Outcome, Score, Verdict
@@ -45,6 +45,8 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Why the answer is wrong, and its repair; ``cause`` is the name of the first of its causes."""
     refutation: Refutation | None = None
     """What came of looking for a database that parts a right answer from gold; None where nobody looked."""
+    cost: Cost | None = None
+    """What all queries cost that were executed for the case; None where no service tells."""
 
     @property
     def outcome(self) -> Outcome:

@@ -13,7 +13,7 @@ from assay.model.cases.decision import Decision, Given
 from assay.model.cases.leniency import STRICT
 from assay.model.cases.usage import TokenUsage
 from assay.model.failure import NO_ANSWER, Failure, has_no_answer
-from assay.model.results.result import Execution, ExecutionStatus
+from assay.model.results.result import Cost, Execution, ExecutionStatus
 from assay.model.verdicts.comparison import NearMissKind
 from assay.model.verdicts.diagnosis import SchemaUse
 from assay.model.verdicts.evidence import Evidence
@@ -115,6 +115,8 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     """Whether the comparison of the rows was cut short by a limit."""
     golds: tuple[ExecutionSummary, ...] = ()
     predicted: ExecutionSummary | None = None
+    billed: Cost | None = None
+    """What the queries that were executed for the case cost, where the service tells."""
 
     # The diagnosis
     cause: str | None = None
@@ -178,6 +180,7 @@ def summarized(
         answer_time_s=total_s if total_s is not None else _latency_of(prediction),
         tokens=prediction.tokens,
         cost_usd=prediction.cost_usd,
+        billed=evidence.cost,
         answer_failure=prediction.failure,
         flags=verdict.flags,
         strength=verdict.strength,

@@ -8,7 +8,7 @@ from assay.model import CaseSummary, Group, Joining, Limits, Run, UsageTotals
 from assay.reports.blocks import reliability, repeats, strengths
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.unscored import unscored_notes
-from assay.reports.text.plain import one_line, plural, seconds, visible
+from assay.reports.text.plain import billed, one_line, plural, seconds, visible
 
 _NEAR = 0.5
 """From this share of its time limit on, a gold query is near it."""
@@ -235,6 +235,8 @@ def _facts(report: RunNumbers) -> Iterable[tuple[str, str]]:
     yield "Asked", "" if report.asked == 1 else f"each question {report.asked:,} times"
     if report.numbers.usage is not None:
         yield from _usage(report.numbers.usage, len(report.run.evidence))
+    if report.numbers.billed is not None:
+        yield "Billed", billed(report.numbers.billed)
     yield from report.findings.facts()
     yield "Assay", f"{made.assay_version} on Python {made.python_version}, {made.platform}"
     yield "Started", made.started_at or ""

@@ -31,7 +31,7 @@ from assay.reports.blocks.values import (
     rows,
 )
 from assay.reports.cases.case import rows_and_time
-from assay.reports.text.plain import clipped, one_line, percent, plural, seconds
+from assay.reports.text.plain import binary_size, clipped, one_line, percent, plural, seconds
 
 _SLOWEST = 5
 
@@ -268,6 +268,15 @@ def _costs(report: RunNumbers) -> Iterable[Section]:
         )
         title = "Tokens and cost, as the answers say them"
         blocks.append(Table(title=title, columns=titles, rows=rows(lines), look="usage"))
+    if (cost := report.numbers.billed) is not None:
+        titles = columns(Column(long="What"), Column(title="in all", right=True, strong=True), "of")
+        amounts = (("bytes billed", cost.bytes_billed, binary_size), ("credits", cost.credits, "{:,.4g}".format))
+        lines = [
+            (name, show(amount), plural(cost.queries, "query", "queries"))
+            for name, amount, show in amounts
+            if amount is not None
+        ]
+        blocks.append(Table(title="What the warehouse bills", columns=titles, rows=rows(lines), look="usage"))
     if blocks:
         yield Section(key="latency", title="Latency and cost", blocks=tuple(blocks), tab="run", place="bottom")
 

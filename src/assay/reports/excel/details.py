@@ -155,6 +155,9 @@ def _optional() -> list[CaseColumn]:
         text_column("On other databases", 60, _witness),
         text_column("Context", 32, lambda item: item.case.context),
         CaseColumn(title="Cost (USD)", style="money", width=11, value=lambda item: item.prediction.cost_usd),
+        CaseColumn(
+            title="Bytes billed", style="count", width=14, value=lambda item: item.cost and item.cost.bytes_billed
+        ),
         text_column("VES detail", 36, _ves_detail),
     ]
 

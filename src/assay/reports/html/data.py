@@ -29,7 +29,7 @@ from assay.reports.cases.selection import failure_name
 from assay.reports.cases.witness import strength_said, witness_view
 from assay.reports.html.payload import Facet, Index, Metric, PairDetail, State
 from assay.reports.text.meanings import STEADINESS, label_of
-from assay.reports.text.plain import clipped, one_line, seconds, words
+from assay.reports.text.plain import billed, clipped, one_line, seconds, words
 from assay.runs.aggregate.totals import failures_of
 
 CHUNK = 200
@@ -357,3 +357,5 @@ def _facts(item: Evidence) -> Iterable[tuple[str, str]]:
             yield "tokens", said
     if prediction.cost_usd is not None:
         yield "cost", f"{prediction.cost_usd:,.6f} USD"
+    if item.cost is not None:
+        yield "billed", billed(item.cost)

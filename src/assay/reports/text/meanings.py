@@ -96,6 +96,7 @@ FAILURES: Mapping[str, str] = {
     "out_of_memory": "the query ran out of memory",
     "crashed": "the query took its process or its connection down",
     "truncated": "a cap cut the result",
+    "billing_limit": "the query would bill more bytes than it may",
     "masked": "the database masked values in the result",
     "no_gold": "the case has no gold query",
     "unusable_gold": "the file of gold's result is missing or no table",

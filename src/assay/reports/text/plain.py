@@ -18,7 +18,7 @@ from unicodedata import east_asian_width
 
 from msgspec import Struct
 
-from assay.model import Cell, Rate
+from assay.model import Cell, Cost, Rate
 
 CellKind = Literal["null", "text", "number", "bytes", "boolean", "time", "other"]
 
@@ -169,6 +169,23 @@ def seconds(value: float | None) -> str:
         return f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
     return f"{minutes:,} min {rest} s"
+
+
+def billed(cost: Cost) -> str:
+    """``1.2 GiB by 40 queries``: what a warehouse bills."""
+    parts = [] if cost.bytes_billed is None else [binary_size(cost.bytes_billed)]
+    parts += [] if cost.credits is None else [f"{cost.credits:,.4g} credits"]
+    amount = ", ".join(parts) or "an amount that the service does not tell"
+    return f"{amount} by {plural(cost.queries, 'query', 'queries')}"
+
+
+def binary_size(size: float) -> str:
+    """``1.2 GiB``: a number of bytes."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:,.4g} {unit}"
+        size /= 1024
+    return f"{size:,.4g} TiB"
 
 
 def plural(count: int, noun: str, many: str | None = None) -> str:

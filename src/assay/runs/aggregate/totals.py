@@ -15,6 +15,7 @@ from assay.model import (
     Aggregates,
     CauseGroup,
     CauseGroupKind,
+    Cost,
     Count,
     Disagreement,
     Forgiven,
@@ -125,6 +126,7 @@ def aggregate(
         forgiven=forgiven_of(summaries, answers),
         repeats=None if repeats == 1 else repeat_totals(summaries, asked=repeats, confidence=confidence),
         usage=usage_of(summaries),
+        billed=billed_for(summaries),
         times=spreads_of(summaries),
         witnesses=witness_totals(summaries, answers),
         reliability=reliability_totals(summaries, answers, penalties=penalties),
@@ -190,6 +192,15 @@ def usage_of(summaries: Sequence[CaseSummary]) -> UsageTotals | None:
         answers_with_total=with_total,
         answers_with_cost=len(costs),
     )
+
+
+def billed_for(summaries: Iterable[CaseSummary]) -> Cost | None:
+    """What the queries of all cases cost; None where no service tells."""
+    total: Cost | None = None
+    for case in summaries:
+        if case.billed is not None:
+            total = case.billed.plus(total)
+    return total
 
 
 def _tokens_in_all(tokens: TokenUsage) -> int | None:

@@ -15,7 +15,7 @@ from assay.engines.pool import heartbeat
 from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import PluginError
-from assay.model import Execution, PairTiming
+from assay.model import Cost, Evidence, Execution, PairTiming
 from assay.model.witness import Refutation
 from assay.ports import Diagnoser, Executions, Metric
 from assay.runs.aggregate.summarize import Scored, with_summary
@@ -93,12 +93,13 @@ class WorkerScorer:
             _load_parsers(self._settings.metrics)
             self._awaits_parsers = False
         if self._settings.remember:
-            return _scored(self._scorers[attempt], task)
+            executors = [self._executors[attempt], self._gold_executors.get(attempt)]
+            return _scored(self._scorers[attempt], task, executors)
         with closing(self._make_executor(attempt)) as executor:
             if not self._golds_apart:
-                return _scored(self._make_scorer(executor), task)
+                return _scored(self._make_scorer(executor), task, [executor])
             with closing(self._make_executor(attempt, of_gold=True)) as golds:
-                return _scored(self._make_scorer(executor, golds), task)
+                return _scored(self._make_scorer(executor, golds), task, [executor, golds])
 
     def _searched(self, task: MatchTask) -> Refutation:
         if self._matches is None:
@@ -195,13 +196,24 @@ def _is_plain(task: Work) -> bool:
     return not task.requests and not task.case.results and all(map(is_plain, task.case.golds))
 
 
-def _scored(scorer: QueryScorer, task: Work) -> Scored | CaseOutcome:
+def _scored(scorer: QueryScorer, task: Work, executors: Sequence[Executor | None]) -> Scored | CaseOutcome:
+    used = [executor for executor in executors if executor is not None]
+    for executor in used:
+        executor.cost = None
+
+    def with_cost(evidence: Evidence) -> Evidence:
+        """With what all queries cost that the case needed, those of its causes and ties too."""
+        cost: Cost | None = None
+        for executor in used:
+            cost = executor.cost if cost is None else cost.plus(executor.cost)
+        return evidence if cost is None else replace(evidence, cost=cost)
+
     if not task.keep_rows and not task.head_rows:
-        evidence = scorer.evidence(task.case, task.prediction, task.url, task.gold_url)
+        evidence = with_cost(scorer.evidence(task.case, task.prediction, task.url, task.gold_url))
         return with_summary(encode_evidence(evidence), evidence)
     scored = scorer.score(task.case, task.prediction, task.url, task.requests, gold_url=task.gold_url)
     executions = scored.executions if task.keep_rows else _heads(scored.executions, task.head_rows)
-    return CaseOutcome(evidence=encode_evidence(scored.evidence), executions=executions)
+    return CaseOutcome(evidence=encode_evidence(with_cost(scored.evidence)), executions=executions)
 
 
 def _heads(executions: Executions, rows: int) -> Executions:

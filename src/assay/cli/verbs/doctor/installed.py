@@ -16,6 +16,7 @@ _GIVES: Final = {
     "postgres": "PostgreSQL",
     "clickhouse": "ClickHouse",
     "snowflake": "Snowflake",
+    "bigquery": "BigQuery",
     "sqlalchemy": "MySQL, MariaDB, and what else SQLAlchemy reaches",
     "denodo": "Denodo's database port; its Data Catalog needs nothing",
     "prove": "proofs that two queries are one, in assay refute and --witness",
@@ -35,6 +36,7 @@ _ENGINES: Final = (
     (("snowflake",), "snowflake"),
     (("mysql", "mariadb"), "sqlalchemy"),
     (("clickhouse", "clickhouses"), "clickhouse"),
+    (("bigquery",), "bigquery"),
     (("denodo+http", "denodo+https"), None),
     (("denodo+flightsql", "denodo+psycopg2"), "denodo"),
 )
