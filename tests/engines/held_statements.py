@@ -188,6 +188,9 @@ REFUSED: dict[str, dict[str, str]] = {
         "VACUUM t": "it writes (VACUUM)",
         "DECLARE VARIABLE x INT": "is no query",
         "SELECT IDENTIFIER('upper')('a')": "",
+        "FROM t SELECT ,text.`/etc/passwd`": "FROM stands before SELECT",
+        "FROM t SELECT a": "FROM stands before SELECT",
+        "SELECT 1 FROM (FROM t SELECT (a), x.y)": "FROM stands before SELECT",
         "SELECT * FROM IDENTIFIER('t')": "",
     },
     "clickhouse": _EVERYWHERE
@@ -388,7 +391,6 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "SELECT regexp_extract(a, '(x)', 1), split(a, ','), concat_ws(',', a, b), a RLIKE 'x', lpad(a, 3, '0') FROM t",
         "SELECT window(ts, '1 hour').start, COUNT(*) FROM t GROUP BY window(ts, '1 hour')",
         "SELECT from_utc_timestamp(ts, 'Europe/Berlin'), unix_timestamp(ts), from_unixtime(n) FROM t",
-        "FROM t SELECT a WHERE b > 1",
         "SELECT a FROM t MINUS SELECT a FROM u",
         "SELECT a FROM t EXCEPT ALL SELECT a FROM u",
         "SELECT r'\\d', 'it\\'s', X'1F', DATE '2020-01-01', INTERVAL '1' DAY, 1L, 2.5BD",
