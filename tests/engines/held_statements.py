@@ -215,6 +215,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "SELECT logTrace('x')": "function logTrace",
         "SELECT getServerSetting('x')": "function getServerSetting",
         "SELECT * APPLY(sleep) FROM t": "function sleep",
+        "SELECT a * APPLY(sleep) FROM t": "construct Aliases",
         "SELECT COLUMNS('a') APPLY(sleepEachRow) FROM t": "function sleepEachRow",
         "SELECT arrayMap(x -> sleep(x), [1])": "function sleep",
         "SELECT a FROM t WHERE a IN url('x')": "function url",

@@ -207,7 +207,7 @@ class _Check:
             return f"it writes ({kind.upper()})"
         if isinstance(node, exp.Func):
             return self._of_function(node)
-        if kind not in HARMLESS_NODES:
+        if kind not in HARMLESS_NODES or (kind == "Aliases" and self._dialect not in SPARK):
             return self._unless_allowed(kind, f"the construct {kind} is")
         if isinstance(node, exp.Table | exp.TableFromRows):
             return self._of_source(node)
@@ -248,8 +248,8 @@ class _Check:
         from sqlglot import exp
 
         if isinstance(node, exp.Apply):  # ClickHouse's * APPLY(f)
-            name = node.expression.name
-            return self._of_name(name, name) if isinstance(node.expression, exp.Var) else None
+            applied = node.expression or node.this
+            return self._of_name(applied.name, applied.name) if isinstance(applied, exp.Var | exp.Column) else None
         before = _qualifier(node)
         anonymous = isinstance(node, exp.Anonymous)
         name = node.name if anonymous else _snake(type(node).__name__)
@@ -291,7 +291,7 @@ class _Check:
         if form := query.args.get("format"):
             return f"FORMAT {form.name} sets how the service writes the result, which the driver must be able to read"
         for setting in query.args.get("settings") or ():
-            name = setting.this.name if setting.key == "eq" else setting.name
+            name = str(setting.this) if setting.key != "eq" else setting.this.name
             if name.lower() not in HARMLESS_SETTINGS and (
                 reason := self._unless_allowed(name, f"the setting {name} is")
             ):
