@@ -189,3 +189,21 @@ def test_each_suspicious_function_of_sqlglot_is_decided() -> None:
     harmless = {"ExplodingGenerateSeries", "GenerateDateArray", "GenerateSeries", "GenerateTimestampArray"}
     harmless |= {"ParseUrl", "XMLTable"}
     assert suspicious == HARMFUL | harmless
+
+
+@pytest.mark.parametrize(
+    ("query", "dialect"),
+    [
+        ("SELECT collect_list(a, reflect('a', 'b')) FROM t", "spark"),
+        ("SELECT DATE_TRUNC('month', d, reflect('a', 'b')) FROM t", "spark"),
+        ("SELECT named_struct('x', 1, reflect('a', 'b'))", "spark"),
+        ("SELECT collect_list(a, s.upper(b)) FROM t", "spark"),
+        ("SELECT collect_list(a, `reflect`('a', 'b')) FROM t", "spark"),
+        ("SELECT collect_list(a, reflect('a', 'b')), upper(reflect) FROM t", "spark"),
+        ("SELECT collect_list(a, reflect('a', 'b')) FROM t AS reflect(a)", "spark"),
+        ("SELECT collect_list(a, reflect('a', 'b')) AS reflect FROM t", "spark"),
+        ("SELECT a FROM t GROUP BY GROUPING SETS ((TABLE a), (b))", "spark"),
+    ],
+)
+def test_what_sqlglot_drops_is_seen(query: str, dialect: str) -> None:
+    assert reason(query, dialect)

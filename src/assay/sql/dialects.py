@@ -29,4 +29,5 @@ def parser_errors() -> tuple[type[Exception], ...]:
     """
     from sqlglot.errors import SqlglotError
 
-    return (SqlglotError, RecursionError, ValueError, AttributeError, TypeError, LookupError)
+    own = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+    return (SqlglotError, *own)

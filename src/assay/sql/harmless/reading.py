@@ -18,11 +18,13 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from assay.sql.dialects import SPARK, parser_errors
+from assay.sql.query import span_of
 from assay.sql.shape import parse_query
 from assay.sql.sources import Ctes
 from assay.sql.statement import MOST_CHARACTERS
@@ -83,6 +85,13 @@ HARMLESS_SETTINGS = frozenset(_SETTINGS.split())
 """ClickHouse's settings that a query may set for itself: they lift no limit."""
 
 
+_NAMES = frozenset({"VAR", "IDENTIFIER", "FILE", "DICTIONARY", "MERGE"})
+"""The kinds of words that may be the name of a function that is not sqlglot's."""
+_KEYWORDS = "AT BEFORE BERNOULLI CHANGES EXCLUDE GROUP ILIKE MEASURES PATTERN REPEATABLE SEED SEMANTIC_VIEW SYSTEM"
+_WORDS = frozenset(_KEYWORDS.split())
+"""Words of that kind that no function is called."""
+
+
 class Harm(Struct, frozen=True, kw_only=True):
     """Why a query is not known to be harmless."""
 
@@ -106,6 +115,8 @@ def tables_of_read(query: str, dialect: str, *, allowed: frozenset[str]) -> tupl
     for node in nodes:
         if reason := check.refusal(node):
             return Harm(reason=reason, writes=_writes(node))
+    if reason := check.refusal_of_words(tokens, nodes):
+        return Harm(reason=reason)
     tables = tuple(dict.fromkeys(_tables(nodes, dialect)))
     if file := next((table for table in tables if dialect in SPARK and _is_file(table)), None):
         return Harm(reason=f"{'.'.join(file)} is a file of the server, not a table of the catalogue")
@@ -196,7 +207,7 @@ class _Check:
             return f"it writes ({kind.upper()})"
         if isinstance(node, exp.Func):
             return self._of_function(node)
-        if kind not in HARMLESS_NODES:
+        if kind not in HARMLESS_NODES or (kind == "Aliases" and self._dialect not in SPARK):
             return self._unless_allowed(kind, f"the construct {kind} is")
         if isinstance(node, exp.Table | exp.TableFromRows):
             return self._of_source(node)
@@ -210,12 +221,35 @@ class _Check:
             return self._unless_allowed(node.name, f"{node.name} takes a number of a sequence. It is")
         return None
 
+    def refusal_of_words(self, tokens: Sequence[Token], nodes: Sequence[exp.Expr]) -> str | None:
+        """As `refusal`, of the names before parentheses: sqlglot drops some arguments that it does not expect."""
+        from sqlglot import exp
+
+        aliases = (node.this for node in nodes if isinstance(node, exp.TableAlias))
+        starts = {alias._meta.get("start") for alias in aliases if isinstance(alias, exp.Expr) and alias._meta}
+        kinds = (exp.Anonymous, exp.AnonymousAggFunc, exp.ParameterizedAgg)
+        in_tree = {node.name.lower() for node in nodes if isinstance(node, kinds)}
+        for index, (token, following) in enumerate(pairwise(tokens)):
+            kind = token.token_type.name
+            if kind == "TABLE" and self._dialect in SPARK and following.token_type.name != "L_PAREN":
+                return "TABLE stands for a query"
+            if following.token_type.name != "L_PAREN" or kind not in _NAMES or token.start in starts:
+                continue
+            full = _dotted(tokens, index)
+            is_plain = "." not in full or (self._dialect == "bigquery" and full.upper().startswith(("SAFE.", "NET.")))
+            name = token.text.lower()
+            if is_plain and (name in in_tree or name.upper() in _WORDS):
+                continue
+            if reason := self._of_name(full, name if is_plain else ""):
+                return reason
+        return None
+
     def _of_function(self, node: exp.Func) -> str | None:
         from sqlglot import exp
 
         if isinstance(node, exp.Apply):  # ClickHouse's * APPLY(f)
-            name = node.expression.name
-            return self._of_name(name, name) if isinstance(node.expression, exp.Var) else None
+            applied = node.expression or node.this
+            return self._of_name(applied.name, applied.name) if isinstance(applied, exp.Var | exp.Column) else None
         before = _qualifier(node)
         anonymous = isinstance(node, exp.Anonymous)
         name = node.name if anonymous else _snake(type(node).__name__)
@@ -228,12 +262,7 @@ class _Check:
 
     def _of_name(self, full: str, plain: str) -> str | None:
         """``plain``: the name, if no schema stands before it."""
-        from sqlglot import exp
-
-        if full.lower() in _documented(self._dialect):
-            return None
-        known = exp.FUNCTION_BY_NAME.get(plain.upper())
-        if known is not None and known.__name__ not in HARMFUL:
+        if full.lower() in _documented(self._dialect) or plain.lower() in _parsed_names(self._dialect):
             return None
         return self._unless_allowed(full, f"the function {full} is")
 
@@ -256,11 +285,13 @@ class _Check:
         return f"it names a table by a value ({source.name})"
 
     def _of_clauses(self, query: exp.Query) -> str | None:
-        """ClickHouse's clauses after the query."""
+        """What is refused of a query's own clauses."""
+        if self._dialect in SPARK and _begins_with_from(query):  # SELECT may be an alias of the table there
+            return "FROM stands before SELECT"
         if form := query.args.get("format"):
             return f"FORMAT {form.name} sets how the service writes the result, which the driver must be able to read"
         for setting in query.args.get("settings") or ():
-            name = setting.this.name if setting.key == "eq" else setting.name
+            name = str(setting.this) if setting.key != "eq" else setting.this.name
             if name.lower() not in HARMLESS_SETTINGS and (
                 reason := self._unless_allowed(name, f"the setting {name} is")
             ):
@@ -271,6 +302,13 @@ class _Check:
         if name.lower() in self._allowed:
             return None
         return f"{what} not known to be harmless. To allow it, write ?allow={name} in the database's URL"
+
+
+def _begins_with_from(query: exp.Query) -> bool:
+    start, outputs = query.args.get("from_"), query.args.get("expressions") or ()
+    read = None if start is None else span_of(start)
+    spans = [span for span in map(span_of, outputs) if span is not None]
+    return read is not None and bool(spans) and read.start < spans[0].start
 
 
 def _qualifier(node: exp.Func) -> tuple[str, ...]:
@@ -299,6 +337,28 @@ def _qualifier(node: exp.Func) -> tuple[str, ...]:
 def _snake(name: str) -> str:
     """The name that SQL has for a class of sqlglot's."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=^AI)(?=[A-Z])|(?<=^ML)(?=[A-Z])", "_", name).upper()
+
+
+def _dotted(tokens: Sequence[Token], index: int) -> str:
+    """The name that ends with a token, with what stands before its dots."""
+    parts = [tokens[index].text]
+    while index >= 2 and tokens[index - 1].token_type.name == "DOT":
+        index -= 2
+        parts.insert(0, tokens[index].text)
+    return ".".join(parts)
+
+
+@lru_cache(maxsize=8)
+def _parsed_names(dialect: str) -> frozenset[str]:
+    """The functions that sqlglot's parser of a dialect knows as harmless, in small letters."""
+    from sqlglot import Dialect, exp
+
+    parser = Dialect.get_or_raise(dialect).parser_class
+    names = {*parser.FUNCTIONS, *parser.FUNCTION_PARSERS, *parser.NO_PAREN_FUNCTION_PARSERS}
+    names.update(getattr(parser, "AGG_FUNCTIONS", ()))
+    bad = {name for kind in HARMFUL for name in getattr(exp, kind).sql_names()} | {"DYNAMIC_IDENTIFIER", "IDENTIFIER"}
+    bad |= {"EMBED", "FORECAST", "GENERATE", "GENERATE_TEXT_EMBEDDING", "TRY_TO_FILE"}
+    return frozenset(name.lower() for name in names if name.upper() not in bad)
 
 
 @lru_cache(maxsize=8)
