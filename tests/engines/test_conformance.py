@@ -153,13 +153,6 @@ def postgres_adapter(server: Any, *, driver: str = "", gaps: Mapping[str, Gap] |
     )
 
 
-CLICKHOUSE_GAPS = {
-    "errors_are_said_in_one_line": Gap(
-        whose="ours", why="a text that cannot be read is not sent, and so refused", shows="found ('refused', 'refused')"
-    ),
-}
-
-
 def clickhouse_adapter(server: Any) -> Adapter:
     import clickhouse_connect
 
@@ -182,7 +175,6 @@ def clickhouse_adapter(server: Any) -> Adapter:
         f"{url}/absent",
         write,
         "writer:writer",
-        gaps=CLICKHOUSE_GAPS,
         binary_literal=lambda value: f"unhex('{value.hex()}')",
     )
 

@@ -260,16 +260,15 @@ def sessions_cannot_be_steered(adapter: Adapter) -> None:
 
 
 def errors_are_said_in_one_line(adapter: Adapter) -> None:
-    """An error has a message of one line, and the next query runs."""
+    """An error has a message of one line, and the next query runs. A text that cannot be read may be refused."""
     with _opened(adapter) as engine:
-        for text in (
-            "SELECT nothing_like_it FROM kinds",
-            "SELECT * FROM nowhere",
-            "SELECT FROM WHERE",
-            "SELECT '\udcff'",
-        ):
+        for text in ("SELECT nothing_like_it FROM kinds", "SELECT * FROM nowhere", "SELECT '\udcff'"):
             _ends(adapter, _executed(engine, text), "error", "error")
             _goes_on(engine, text)
+        unreadable = _executed(engine, "SELECT FROM WHERE")
+        status = "refused" if unreadable.status == "refused" else "error"
+        _ends(adapter, unreadable, status, status)
+        _goes_on(engine, unreadable.query)
 
 
 def monstrous_texts_are_survived(adapter: Adapter) -> None:
