@@ -195,6 +195,11 @@ SNOWFLAKE_GAPS = {
         why="the emulator's tables have no bytes, and were all last changed in 1970",
         shows="the content has changed, and its fingerprint has not",
     ),
+    "no_query_reads_files": Gap(
+        whose="never",
+        why="the emulator, which is DuckDB inside, takes the name of a table for that of a file",
+        shows='reading: SELECT * FROM "/',
+    ),
 }
 _NOT_ON_EMULATORS = {"what_takes_too_long_is_ended", "rows_are_capped", "bytes_are_capped"}
 """An emulator neither cancels nor streams. What the engine does where the service does both, fakes show."""
