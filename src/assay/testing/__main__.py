@@ -1,6 +1,7 @@
 """`python -m assay.testing`: an emulated Denodo with the bundled example, to try `assay denodo` on.
 
-With ``--chat FILE`` it is a chat server instead, that of an SDMX assistant.
+With ``--chat FILE`` it is a chat server instead, that of an SDMX assistant. With ``--clickhouse``, ``--postgres``,
+``--snowflake``, ``--bigquery`` or ``--spark`` it is a database server: see `assay.testing.servers`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from threading import Event
 from assay.errors import AssayError
 from assay.testing import ChatEmulator, DenodoEmulator, example
 from assay.testing.chat import read_answers
+from assay.testing.servers import SERVERS, ServerEnvironment, start
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,7 +31,12 @@ def main(arguments: list[str] | None = None) -> int:
         "--marketplace", action="store_true", help="behave as the AI SDK 1.4 and its Data Marketplace do"
     )
     parser.add_argument("--chat", type=Path, metavar="FILE", help="emulate a chat server with these answers instead")
+    databases = parser.add_mutually_exclusive_group()
+    for name, kind in SERVERS.items():
+        databases.add_argument(f"--{name}", dest="database", action="store_const", const=name, help=kind.title)
     given = parser.parse_args(arguments)
+    if given.database is not None:
+        return _database(given.database, given.port)
     if given.chat is not None:
         return _chat(given.chat, given.port)
     try:
@@ -71,6 +78,23 @@ def _chat(answers: Path, port: int) -> int:
         _until_stopped()
     finally:
         server.stop()
+    return 0
+
+
+def _database(name: str, port: int) -> int:
+    kind = SERVERS[name]
+    environment = ServerEnvironment(name, kind.packages)
+    if not environment.is_made:
+        print(f"Installing {' '.join(kind.packages)} into {environment.folder} ...", file=sys.stderr, flush=True)
+    try:
+        server = start(name, port=port)
+    except (AssayError, OSError) as error:
+        print(f"the server cannot start: {error}", file=sys.stderr)
+        return 2
+    with server:
+        print(f"{kind.title}\n\n    {server.url}\n\nTry in another terminal:\n\n    {server.example}", flush=True)
+        print("\nCtrl-C stops it.", flush=True)
+        _until_stopped()
     return 0
 
 

@@ -1,0 +1,1 @@
+"""Scripts that run in the environments of test servers, by their paths. They import nothing of Assay."""
