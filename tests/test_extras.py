@@ -67,7 +67,7 @@ NEEDS = (
     Need("postgres", "psycopg", ("check", "SELECT 1", "SELECT 1", "--db", "postgres://reader@localhost/shop")),
     Need("postgres", "psycopg", ("lint", "cases.jsonl", "--db", "postgresql://reader@localhost/shop")),
     Need("sqlalchemy", "sqlalchemy", (*RUN, "oracle+oracledb://reader@localhost/shop")),
-    Need("sqlalchemy", "sqlalchemy", (*RUN, "snowflake://reader@account/shop")),
+    Need("snowflake", "snowflake", (*RUN, "snowflake://reader@account/shop")),
     Need("sqlalchemy", "sqlalchemy", (*RUN, "mysql://reader@localhost/shop")),
     Need("sqlalchemy", "pymysql", (*RUN, "mysql://reader@localhost/shop")),
     Need("sqlalchemy", "pymysql", (*RUN, "mariadb+pymysql://reader@localhost/shop")),

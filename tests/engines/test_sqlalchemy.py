@@ -357,7 +357,6 @@ def test_a_whole_run_is_judged_on_it(database: str, mariadb: MariadbServer, tmp_
         ("mysql+mysqldb://u:p@h/d", "MySQLdb", "pip install mysqlclient"),
         ("oracle://u:p@h/d", "cx_Oracle", "pip install oracledb"),
         ("mssql+pyodbc://u:p@h/d", "pyodbc", "pip install pyodbc"),
-        ("snowflake://u:p@h/d", "snowflake", "pip install snowflake-sqlalchemy"),
     ],
 )
 def test_a_missing_driver_names_the_command_that_installs_it(url: str, module: str, command: str) -> None:

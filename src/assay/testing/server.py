@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import ssl
@@ -245,8 +246,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
-            body = json.loads(content)
-        except ValueError:
+            body = json.loads(gzip.decompress(content) if self.headers.get("Content-Encoding") == "gzip" else content)
+        except (ValueError, OSError, EOFError):
             body = None
         self._serve(body)
 

@@ -334,7 +334,6 @@ _DRIVER_PACKAGES: Mapping[str, str] = {
     "mysql.connector": "mysql-connector-python",
     "psycopg2": "psycopg2-binary",
     "cx_Oracle": "oracledb",
-    "snowflake": "snowflake-sqlalchemy",
 }
 _EXTRAS = {"pymysql": "sqlalchemy"}
 """The extra of Assay's that brings a driver."""

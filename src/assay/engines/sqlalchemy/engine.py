@@ -1,4 +1,4 @@
-"""Databases that only SQLAlchemy reaches: Oracle, SQL Server, Snowflake and whatever else has a dialect for it.
+"""Databases that only SQLAlchemy reaches: Oracle, SQL Server, Trino and whatever else has a dialect for it.
 
 How a query is restrained differs per dialect, and `Family` defines it. For every dialect, a text that is not exactly
 one query is refused before it is sent, the transaction is rolled back, and the worker's own deadline ends a query that
@@ -82,10 +82,6 @@ FAMILIES: dict[str, Family] = {
         driver_timeout=_odbc_timeout,
         first_rows=None,
     ),
-    "snowflake": Family(
-        dialect="snowflake",
-        begin=lambda seconds: (f"ALTER SESSION SET STATEMENT_TIMEOUT_IN_SECONDS = {_whole(seconds)}",),
-    ),
     "bigquery": Family(dialect="bigquery"),
     "databricks": Family(dialect="databricks"),
     "trino": Family(dialect="trino"),
@@ -112,7 +108,6 @@ _DIALECT_PACKAGES = {
     "hive": "pyhive[hive]",
     "presto": "pyhive[presto]",
     "redshift": "sqlalchemy-redshift",
-    "snowflake": "snowflake-sqlalchemy",
     "teradatasql": "teradatasqlalchemy",
     "trino": "trino[sqlalchemy]",
 }

@@ -7,6 +7,7 @@ fetched in chunks under the limits, a query that takes too long is cancelled, an
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from typing import Any, ClassVar, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.engines import outcomes
 from assay.engines.fetching import FIRST_ROWS, fetch_rest
@@ -29,6 +31,7 @@ from assay.model.databases.secret import masked
 
 CHECK_TIMEOUT_S = 30.0
 """How long `check` waits: a suspended warehouse needs some seconds to resume."""
+_CANCEL_AGAIN_S = 1.0
 _Self = TypeVar("_Self", bound="Warehouse")
 
 
@@ -67,13 +70,14 @@ class Warehouse:
     package: ClassVar[str] = ""
     """The driver's name on PyPI, with the versions that fit."""
 
-    __slots__ = ("_allowed", "_connection", "_limits", "_url", "_watchdog")
+    __slots__ = ("_allowed", "_asked_to_cancel", "_connection", "_limits", "_url", "_watchdog")
 
     def __init__(self, url: DatabaseUrl, limits: Limits) -> None:
         self._url = url
         self._limits = limits
         self._connection: Any = None
         self._allowed = held.allowed_names(url)
+        self._asked_to_cancel = -math.inf
         self._watchdog = Watchdog(self._interrupt)
 
     @classmethod
@@ -178,6 +182,7 @@ class Warehouse:
             if isinstance(reading, Execution):
                 return reading
             tables = reading
+        self._asked_to_cancel = -math.inf
         self._watchdog.start(self._limits.timeout_s)
         try:
             done = self._attempt(query, tables, started, last=False) or self._attempt(query, tables, started, last=True)
@@ -224,6 +229,8 @@ class Warehouse:
         problem = self._explain(error) or Problem(
             kind="error" if ran else "unreadable_database", message=outcomes.first_line(error)
         )
+        if not ran and problem.kind == "error":
+            problem = replace(problem, kind="unreadable_database")
         if problem.lost:
             self._drop()
             if not last:
@@ -244,7 +251,11 @@ class Warehouse:
             raise TimeoutError("interrupted")
 
     def _interrupt(self) -> None:
-        """Called from the watchdog's thread, again and again until the query ends."""
+        """Called from the watchdog's thread, again and again until the query ends; asks the service now and then."""
+        now = time.monotonic()
+        if now < self._asked_to_cancel + _CANCEL_AGAIN_S:
+            return
+        self._asked_to_cancel = now
         with suppress(Exception):  # what cannot be cancelled ends with its worker process
             self._cancel()
 

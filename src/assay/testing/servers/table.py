@@ -42,7 +42,7 @@ SERVERS: Final[dict[str, ServerKind]] = {
         title="Snowflake, emulated by fakesnow (DuckDB)",
         packages=("fakesnow[server]==0.12.1", "snowflake-connector-python<5"),
         arguments=("-m", "uvicorn", "fakesnow.server:app", "--host", "127.0.0.1", "--port", "{port}"),
-        url="snowflake://test:test@127.0.0.1:{port}/test/public?protocol=http",
+        url="snowflake://test:test@test/TEST/PUBLIC?host=127.0.0.1&port={port}&protocol=http",
         example=_TRY,
         answers=accepts,
     ),

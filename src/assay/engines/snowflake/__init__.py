@@ -1,0 +1,1 @@
+"""Snowflake, through its own connector."""

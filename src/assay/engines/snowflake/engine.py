@@ -1,0 +1,206 @@
+"""Snowflake: ``snowflake://user:password@account/database/schema?warehouse=…&role=…``."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from typing import Any, ClassVar
+
+from assay.engines.snowflake import errors, values
+from assay.engines.snowflake.schema import read_schema
+from assay.engines.snowflake.url import FORM, connection_arguments, secrets_of
+from assay.engines.warehouse.base import Answer, Problem, Warehouse
+from assay.errors import DatabaseError, InputError
+from assay.model import DatabaseSchema, DatabaseUrl, Limits, Row
+
+QUERY_TAG = "assay"
+_LOGIN_S = 60
+_NETWORK_MARGIN_S = 10
+"""How long after the time limit an answer that does not come is given up."""
+
+
+class SnowflakeEngine(Warehouse):
+    """One schema of a Snowflake account.
+
+    The server ends statements at the time limit, rounded up to whole seconds; the connector cancels them at the limit
+    itself. Sessions are in UTC, take one statement a request, and end their queries when they are gone.
+    """
+
+    name: ClassVar[str] = "snowflake"
+    dialect: ClassVar[str] = "snowflake"
+    form: ClassVar[str] = FORM
+    extra: ClassVar[str] = "snowflake"
+    module: ClassVar[str] = "snowflake.connector"
+    package: ClassVar[str] = "snowflake-connector-python<5"
+
+    __slots__ = ("_arguments", "_cursor")
+
+    def __init__(self, url: DatabaseUrl, limits: Limits) -> None:
+        super().__init__(url, limits)
+        self._arguments = connection_arguments(url)
+        self._cursor: Any = None
+
+    @classmethod
+    def require(cls) -> None:
+        """Raise MissingDependency without the connector, and InputError where its major version is another."""
+        super().require()
+        import snowflake.connector  # noqa: F401 - it takes seconds, which no query's limit should pay
+
+        version = _connector_version()
+        if int(version.partition(".")[0]) >= 5:
+            raise InputError(
+                f"snowflake-connector-python {version} is installed, and needed is 4: pip install '{cls.package}'"
+            )
+
+    @classmethod
+    def version(cls) -> str:
+        """The connector's version."""
+        return f"snowflake-connector-python {_connector_version()}"
+
+    @classmethod
+    def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:
+        """What the role may do beyond reading, each a sentence. Raises DatabaseError where the role cannot be asked."""
+        engine = cls.open(url, Limits(timeout_s=30.0, max_rows=10_000))
+        try:
+            role = engine._run("SELECT CURRENT_ROLE()", check=False)
+            name = role.result.rows[0][0] if role.result is not None and role.result.rows else None
+            if not name:
+                return ()
+            granted = engine._run(f"SHOW GRANTS TO ROLE {_in_quotes(str(name))}", check=False)
+        finally:
+            engine.close()
+        if granted.result is None:
+            return ()
+        return _beyond_reading(str(name), granted.result.columns, tuple(granted.result.rows))
+
+    @classmethod
+    def reader_grants(cls, url: DatabaseUrl) -> tuple[str, ...]:
+        """The statements that make a role which may only read what the URL names."""
+        arguments = connection_arguments(url)
+        database, schema, warehouse, user = (
+            quoted(str(arguments.get(name, default)))
+            for name, default in (
+                ("database", "DATABASE"),
+                ("schema", "PUBLIC"),
+                ("warehouse", "WAREHOUSE"),
+                ("user", "USER"),
+            )
+        )
+        return (
+            "CREATE ROLE assay_reader;",
+            f"GRANT USAGE ON WAREHOUSE {warehouse} TO ROLE assay_reader;",
+            f"GRANT USAGE ON DATABASE {database} TO ROLE assay_reader;",
+            f"GRANT USAGE ON SCHEMA {database}.{schema} TO ROLE assay_reader;",
+            f"GRANT SELECT ON ALL TABLES IN SCHEMA {database}.{schema} TO ROLE assay_reader;",
+            f"GRANT SELECT ON ALL VIEWS IN SCHEMA {database}.{schema} TO ROLE assay_reader;",
+            f"GRANT ROLE assay_reader TO USER {user};",
+        )
+
+    def schema(self, *, with_values: bool = True) -> DatabaseSchema:
+        """The tables and views of the URL's schema. Raises DatabaseError where they cannot be listed."""
+        return read_schema(self, with_values=with_values)
+
+    def _connect(self) -> Any:
+        import snowflake.connector
+
+        _quiet()
+        seconds = self._limits.timeout_s
+        try:
+            return snowflake.connector.connect(
+                **self._arguments,
+                application="Assay",
+                arrow_number_to_decimal=True,
+                client_prefetch_threads=1,
+                disable_console_login=True,
+                login_timeout=_LOGIN_S,
+                network_timeout=math.ceil(seconds) + _NETWORK_MARGIN_S,
+                validate_default_parameters=True,
+                session_parameters={
+                    "STATEMENT_TIMEOUT_IN_SECONDS": max(1, math.ceil(seconds)),
+                    "QUERY_TAG": QUERY_TAG,
+                    "TIMEZONE": "UTC",
+                    "MULTI_STATEMENT_COUNT": 1,
+                    "ABORT_DETACHED_QUERY": True,
+                    "CLIENT_TELEMETRY_ENABLED": False,
+                },
+            )
+        except (KeyError, TypeError) as error:  # a connections.toml without the name, or with a wrong value
+            raise DatabaseError(f"the connector cannot use the settings of {self._url}: {error}") from None
+
+    def _submit(self, query: str) -> Answer:
+        cursor = self._cursor = self._connection.cursor()
+        cursor.execute(query, timeout=self._limits.timeout_s)
+        description = cursor.description
+        places = values.readers([column.type_code for column in description])
+
+        def fetch(wanted: int) -> list[Row]:
+            rows = cursor.fetchmany(wanted)
+            return [_plain(row, places) for row in rows] if places else list(rows)
+
+        return Answer(columns=tuple(column.name for column in description), fetch=fetch)
+
+    def _cancel(self) -> None:
+        cursor = self._cursor
+        if cursor is not None and cursor.sfqid is not None:
+            cursor.abort_query(cursor.sfqid)
+
+    def _explain(self, error: BaseException) -> Problem | None:
+        return errors.explain(error)
+
+    def _secrets(self) -> tuple[str, ...]:
+        return secrets_of(self._arguments)
+
+
+def quoted(name: str) -> str:
+    """A name as the statements of a grant write it: in quotes only where it needs them, since quotes keep the case."""
+    return name if _UNQUOTED.fullmatch(name) else _in_quotes(name)
+
+
+def _in_quotes(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _plain(row: Any, places: list[tuple[int, Any]]) -> Row:
+    cells = list(row)
+    for place, reader in places:
+        if cells[place] is not None:
+            cells[place] = reader(cells[place])
+    return tuple(cells)
+
+
+def _beyond_reading(role: str, columns: tuple[str, ...], rows: tuple[Row, ...]) -> tuple[str, ...]:
+    """One sentence for all privileges of a role that do more than read."""
+    places = {name.lower(): place for place, name in enumerate(columns)}
+    if not {"privilege", "granted_on", "name"} <= places.keys():
+        return ()
+    found = {
+        f"{row[places['privilege']]} on {str(row[places['granted_on']]).lower()} {row[places['name']]}"
+        for row in rows
+        if str(row[places["privilege"]]).upper() not in _READS
+    }
+    if role.upper() in _ADMINISTRATORS:
+        return (f"the role {role} administers the account: use a role that may only read",)
+    if not found:
+        return ()
+    shown = sorted(found)
+    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    return (f"the role {role} may do more than read ({', '.join(shown[:3])}{more}): use a role that may only read",)
+
+
+_UNQUOTED = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
+_READS = frozenset({"SELECT", "USAGE", "REFERENCES", "MONITOR", "READ"})
+_ADMINISTRATORS = frozenset({"ACCOUNTADMIN", "SECURITYADMIN", "SYSADMIN", "ORGADMIN", "USERADMIN"})
+
+
+def _connector_version() -> str:
+    from importlib.metadata import version
+
+    return version("snowflake-connector-python")
+
+
+def _quiet() -> None:
+    """Keep the connector's own log of warnings and retries from the terminal: the evidence says it better."""
+    if not (log := logging.getLogger("snowflake.connector")).handlers:
+        log.addHandler(logging.NullHandler())
+        log.propagate = False

@@ -1,0 +1,61 @@
+"""How Snowflake's values become cells: exact, and of plain types.
+
+NUMBER is int or Decimal. TIMESTAMP_NTZ is a datetime without a zone, TIMESTAMP_LTZ one in UTC, which is the session's
+zone, TIMESTAMP_TZ one with its own offset; nanoseconds below a microsecond are cut, as by the connector. VARIANT,
+OBJECT, ARRAY and MAP are decoded from their JSON, with fractions as Decimal. GEOGRAPHY and GEOMETRY are texts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timezone
+from decimal import Decimal
+from typing import Any
+
+from assay.model import Cell
+
+_VARIANT, _LTZ, _TZ, _OBJECT, _ARRAY, _BINARY, _MAP = 5, 6, 7, 9, 10, 11, 17
+"""The connector's codes of types (its module ``constants``, FIELD_TYPES)."""
+_UNDEFINED = re.compile(r'("(?:[^"\\]|\\.)*")|\bundefined\b')
+"""A text in quotes, or what stands for a NULL inside of an array."""
+
+
+def readers(type_codes: Sequence[int]) -> list[tuple[int, Callable[[Any], Cell]]]:
+    """Where the connector's value is not yet the cell: the place of each such column, and what makes the cell."""
+    return [(place, reader) for place, code in enumerate(type_codes) if (reader := _READERS.get(code)) is not None]
+
+
+def _document(text: str) -> Cell:
+    """The value of a JSON text, exactly; the text itself where it is none, or its numbers are too long."""
+    if not isinstance(text, str):
+        return text
+    if "undefined" in text:
+        text = _UNDEFINED.sub(lambda found: found[1] or "null", text)
+    try:
+        value: Cell = json.loads(text, parse_float=Decimal)
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC) if moment.tzinfo is not None else moment
+
+
+def _with_offset(moment: datetime) -> datetime:
+    """The same moment with an offset of the standard library, in place of the connector's kind."""
+    offset = moment.utcoffset()
+    return moment if offset is None else moment.replace(tzinfo=timezone(offset))
+
+
+_READERS: dict[int, Callable[[Any], Cell]] = {
+    _VARIANT: _document,
+    _OBJECT: _document,
+    _ARRAY: _document,
+    _MAP: _document,
+    _BINARY: bytes,
+    _LTZ: _in_utc,
+    _TZ: _with_offset,
+}

@@ -1,0 +1,307 @@
+"""Snowflake's engine: the real connector over HTTP to a fake of the service, which fails as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from assay.errors import DatabaseError
+from assay.model import DatabaseUrl, Execution, Limits
+from assay.testing.snowflake import (
+    SnowflakeAnswer,
+    SnowflakeColumn,
+    SnowflakeError,
+    SnowflakeFake,
+    SnowflakeTrouble,
+)
+
+pytest.importorskip("snowflake.connector", reason="the connector is not installed: pip install 'assay[snowflake]'")
+
+from assay.engines.snowflake.engine import SnowflakeEngine
+from assay.engines.snowflake.url import connection_arguments
+
+Column = SnowflakeColumn
+_TWO_HOURS_EAST = 1440 + 120
+
+
+@contextmanager
+def connected(fake: SnowflakeFake, **limits: Any) -> Iterator[SnowflakeEngine]:
+    with fake:
+        engine = SnowflakeEngine.open(DatabaseUrl.parse(fake.url), Limits(**limits))
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+
+def run(fake: SnowflakeFake, query: str = "SELECT 1", **limits: Any) -> Execution:
+    with connected(fake, **limits) as engine:
+        return engine.execute(query)
+
+
+def message_of(execution: Execution) -> str:
+    assert execution.failure is not None
+    return execution.failure.message
+
+
+VALUES = (
+    ("FIXED", 0, "12345678901234567890123456789012345678", 12345678901234567890123456789012345678),
+    ("FIXED", 2, "123456789012345.67", Decimal("123456789012345.67")),
+    ("FIXED", 2, "-0.10", Decimal("-0.10")),
+    ("REAL", 0, "0.1", 0.1),
+    ("REAL", 0, "inf", float("inf")),
+    ("TEXT", 0, "naïve\n", "naïve\n"),
+    ("BOOLEAN", 0, "1", True),
+    ("BOOLEAN", 0, "0", False),
+    ("DATE", 0, "19000", date(2022, 1, 8)),
+    ("DATE", 0, "-1", date(1969, 12, 31)),
+    ("TIME", 9, "3661.123456789", time(1, 1, 1, 123456)),
+    ("TIMESTAMP_NTZ", 9, "1700000000.123456789", datetime(2023, 11, 14, 22, 13, 20, 123456)),  # noqa: DTZ001 - it has no zone
+    ("TIMESTAMP_LTZ", 9, "1700000000.500000000", datetime(2023, 11, 14, 22, 13, 20, 500000, tzinfo=UTC)),
+    (
+        "TIMESTAMP_TZ",
+        9,
+        f"1700000000.000000000 {_TWO_HOURS_EAST}",
+        datetime(2023, 11, 15, 0, 13, 20, tzinfo=timezone(timedelta(hours=2))),
+    ),
+    ("BINARY", 0, "00FF", b"\x00\xff"),
+    ("VARIANT", 0, '{"a": 2.50, "b": [1, null]}', {"a": Decimal("2.50"), "b": [1, None]}),
+    ("VARIANT", 0, "12345678901234567890.123456789", Decimal("12345678901234567890.123456789")),
+    ("OBJECT", 0, '{"k": "undefined"}', {"k": "undefined"}),
+    ("ARRAY", 0, '[1, undefined, "an undefined \\"undefined\\""]', [1, None, 'an undefined "undefined"']),
+    ("VARIANT", 0, "not JSON", "not JSON"),
+    ("GEOGRAPHY", 0, "POINT(1 2)", "POINT(1 2)"),
+)
+
+
+def test_each_value_on_the_wire_is_the_cell_that_its_type_says() -> None:
+    columns = tuple(Column(f"C{place}", kind, 38, scale) for place, (kind, scale, _, _) in enumerate(VALUES))
+    answer = SnowflakeAnswer(columns=columns, rows=(tuple(text for _, _, text, _ in VALUES), (None,) * len(VALUES)))
+    found = run(SnowflakeFake({"SELECT * FROM t": answer}), "SELECT * FROM t")
+    assert found.result is not None, found.failure
+    cells, nulls = found.result.rows
+    wrong = [
+        (kind, text, cell)
+        for (kind, _, text, wanted), cell in zip(VALUES, cells, strict=True)
+        if (cell, type(cell)) != (wanted, type(wanted))
+        or getattr(cell, "tzinfo", None) != getattr(wanted, "tzinfo", None)
+    ]
+    assert not wrong
+    assert set(nulls) == {None}
+
+
+def test_numbers_in_arrow_batches_keep_every_digit() -> None:
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'assay[arrow]'")
+    about = {"logicalType": "FIXED", "precision": "38", "scale": "2", "charLength": "0", "byteLength": "0"}
+    schema = pa.schema([pa.field("N", pa.int64(), metadata=about)])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_table(pa.table([pa.array([12345678901234567], pa.int64())], schema=schema))
+    answer = SnowflakeAnswer(columns=(Column("N", "FIXED", 38, 2),), arrow=sink.getvalue().to_pybytes())
+    found = run(SnowflakeFake({"SELECT n FROM t": answer}), "SELECT n FROM t")
+    assert found.result is not None, found.failure
+    assert found.result.rows == ((Decimal("123456789012345.67"),),)
+
+
+def test_names_keep_their_case_and_may_repeat_and_no_rows_keep_them() -> None:
+    columns = (Column("A", "FIXED"), Column("A", "FIXED"), Column("b c", "TEXT"))
+    found = run(SnowflakeFake({"SELECT 0": SnowflakeAnswer(columns=columns)}), "SELECT 0")
+    assert (found.status, found.columns) == ("empty", ("A", "A", "b c"))
+
+
+def test_a_session_is_set_up_for_one_read_at_a_time() -> None:
+    fake = SnowflakeFake()
+    assert run(fake, timeout_s=7.2).status == "rows"
+    wanted = {
+        "STATEMENT_TIMEOUT_IN_SECONDS": 8,
+        "QUERY_TAG": "assay",
+        "TIMEZONE": "UTC",
+        "MULTI_STATEMENT_COUNT": 1,
+        "ABORT_DETACHED_QUERY": True,
+        "CLIENT_VALIDATE_DEFAULT_PARAMETERS": True,
+    }
+    assert {name: fake.session_parameters.get(name) for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DROP TABLE t",
+        "SELECT 1; SELECT 2",
+        "CREATE TABLE t AS SELECT 1",
+        "CALL p()",
+        "EXECUTE IMMEDIATE 'SELECT 1'",
+        "PUT file:///etc/passwd @~",
+        "GET @~ file:///tmp",
+        "USE ROLE ACCOUNTADMIN",
+        "ALTER SESSION SET TIMEZONE = 'UTC'",
+        "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE",
+    ],
+)
+def test_what_is_not_a_read_is_not_sent(query: str) -> None:
+    fake = SnowflakeFake()
+    assert run(fake, query).status == "refused"
+    assert not fake.calls
+
+
+def test_a_query_past_its_time_is_cancelled() -> None:
+    fake = SnowflakeFake(endless=["SELECT 5"])
+    found = run(fake, "SELECT 5", timeout_s=0.5)  # below the whole second at which the server itself would end it
+    assert found.status == "timeout"
+    assert fake.canceled == ["SELECT 5"] * len(fake.canceled)
+    assert fake.canceled
+
+
+def test_a_query_that_the_service_ends_is_a_timeout() -> None:
+    refusal = SnowflakeError("000630", "57014", "Statement reached its statement or warehouse timeout of 1 second(s).")
+    assert run(SnowflakeFake({"SELECT 6": refusal}), "SELECT 6").status == "timeout"
+
+
+def test_rows_are_cut_at_the_limit_and_later_chunks_are_fetched() -> None:
+    answer = SnowflakeAnswer(columns=(Column("N", "FIXED"),), rows=(("1",), ("2",)), later_rows=(("3",), ("4",)))
+    fake = SnowflakeFake({"SELECT n FROM t": answer})
+    with connected(fake) as engine:
+        whole = engine.execute("SELECT n FROM t")
+    assert whole.result is not None
+    assert whole.result.rows == ((1,), (2,), (3,), (4,))
+    cut = run(SnowflakeFake({"SELECT n FROM t": answer}), "SELECT n FROM t", max_rows=3)
+    assert (cut.status, cut.row_count) == ("truncated", 3)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        (
+            SnowflakeError("390100", "08001", "Incorrect username or password was specified."),
+            "the user or the password",
+        ),
+        (SnowflakeError("390144", "08001", "JWT token is invalid."), "the key does not fit"),
+        (
+            SnowflakeError("390189", "08001", "Role 'R' specified in the connect string does not exist."),
+            "the role does",
+        ),
+        (
+            SnowflakeError("390201", "08004", "The requested warehouse does not exist or not authorized."),
+            "warehouse does",
+        ),
+        (SnowflakeError("390318", "08001", "OAuth access token expired."), "the token has expired"),
+        (SnowflakeError("390913", "08001", "Your account is suspended."), "the account is suspended"),
+    ],
+)
+def test_a_refused_login_says_what_to_do_before_the_first_question(trouble: SnowflakeError, words: str) -> None:
+    with (
+        SnowflakeFake(troubles=[SnowflakeTrouble(on="login", error=trouble, times=None)]) as fake,
+        pytest.raises(DatabaseError, match=words) as caught,
+    ):
+        SnowflakeEngine.check(DatabaseUrl.parse(fake.url))
+    assert "pass word" not in str(caught.value)
+    assert "pass%20word" not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_wrong_account_is_named_as_such(status: int) -> None:
+    with (
+        SnowflakeFake(troubles=[SnowflakeTrouble(on="login", status=status, times=None)]) as fake,
+        pytest.raises(DatabaseError, match="no account answers at this address"),
+    ):
+        SnowflakeEngine.check(DatabaseUrl.parse(fake.url))
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        SnowflakeTrouble(error=SnowflakeError("390112", "08001", "Your session has expired. Please login again.")),
+        SnowflakeTrouble(error=SnowflakeError("390111", "08001", "Session no longer exists. New login required.")),
+        SnowflakeTrouble(status=503),
+        SnowflakeTrouble(status=429),
+        SnowflakeTrouble(status=0),
+    ],
+)
+def test_passing_trouble_costs_no_query_its_answer(trouble: SnowflakeTrouble) -> None:
+    found = run(SnowflakeFake(troubles=[trouble]))
+    assert found.result is not None, found.failure
+    assert found.result.rows == ((1,),)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (SnowflakeError("000606", "57P03", "No active warehouse selected."), "unreadable_database", "add warehouse="),
+        (SnowflakeError("000090", "22000", "Warehouse 'W' cannot be resumed."), "unreadable_database", "quota"),
+        (
+            SnowflakeError("001003", "42000", "SQL compilation error:\nsyntax error line 1"),
+            "error",
+            "syntax error line 1",
+        ),
+        (SnowflakeError("003001", "42501", "SQL access control error:\nInsufficient privileges"), "error", "privilege"),
+        (SnowflakeError("100035", "22007", "Timestamp 'x' is not recognized"), "error", "Timestamp 'x'"),
+    ],
+)
+def test_a_failed_query_is_explained(error: SnowflakeError, kind: str, words: str) -> None:
+    found = run(SnowflakeFake({"SELECT 7": error}), "SELECT 7")
+    assert found.failure is not None
+    assert found.failure.kind == kind
+    assert words in found.failure.message
+    assert "\n" not in found.failure.message
+
+
+GRANT_COLUMNS = tuple(Column(name, "TEXT") for name in ("created_on", "privilege", "granted_on", "name"))
+ROLE = SnowflakeAnswer(columns=(Column("CURRENT_ROLE()", "TEXT"),), rows=(("READER",),))
+
+
+@pytest.mark.parametrize(
+    ("privileges", "warned"),
+    [(("SELECT", "USAGE"), False), (("SELECT", "INSERT"), True), (("OWNERSHIP",), True), ((), False)],
+)
+def test_a_role_that_may_do_more_than_read_is_told(privileges: tuple[str, ...], warned: bool) -> None:
+    grants = SnowflakeAnswer(
+        columns=GRANT_COLUMNS, rows=tuple(("0", privilege, "TABLE", "SALES.PUBLIC.T") for privilege in privileges)
+    )
+    with SnowflakeFake({"SELECT CURRENT_ROLE()": ROLE, 'SHOW GRANTS TO ROLE "READER"': grants}) as fake:
+        found = SnowflakeEngine.warnings(DatabaseUrl.parse(fake.url))
+    assert bool(found) == warned
+    assert all("use a role that may only read" in sentence for sentence in found)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("snowflake://acme/SALES", "no user in it"),
+        ("snowflake://ann:x@/SALES", "no account in it"),
+        ("snowflake://ann:x@acme/SALES/PUBLIC/T", "a database and a schema were expected"),
+        ("snowflake://ann:x@acme/SALES?warehose=W", "did you mean 'warehouse'"),
+        ("snowflake://ann:x@acme/SALES?port=x", "port is 'x'"),
+    ],
+)
+def test_a_wrong_url_says_what_to_write(url: str, words: str) -> None:
+    with pytest.raises(DatabaseError, match=words):
+        connection_arguments(DatabaseUrl.parse(url))
+
+
+def test_a_url_gives_the_connectors_arguments() -> None:
+    url = "snowflake://ann:p%40ss@acme-eu/My%20Base/Public?warehouse=W&role=R&allow=F,G&port=443"
+    assert connection_arguments(DatabaseUrl.parse(url)) == {
+        "user": "ann",
+        "password": "p@ss",
+        "account": "acme-eu",
+        "database": "My Base",
+        "schema": "Public",
+        "warehouse": "W",
+        "role": "R",
+        "port": 443,
+    }
+    assert connection_arguments(DatabaseUrl.parse("snowflake:///D/S?connection_name=dev")) == {
+        "connection_name": "dev",
+        "database": "D",
+        "schema": "S",
+    }
+
+
+def test_a_readers_grants_name_what_the_url_names() -> None:
+    grants = SnowflakeEngine.reader_grants(DatabaseUrl.parse("snowflake://ann@acme/Sales/my%20schema?warehouse=W"))
+    assert 'GRANT SELECT ON ALL TABLES IN SCHEMA Sales."my schema" TO ROLE assay_reader;' in grants
