@@ -1,4 +1,4 @@
-"""The names of the SQL dialects that can be read."""
+"""The SQL dialects that can be read, and how the parser refuses a text."""
 
 from __future__ import annotations
 
@@ -17,3 +17,12 @@ def closest_dialect(name: str) -> str | None:
     from sqlglot.dialects import DIALECTS
 
     return next(iter(get_close_matches(name.lower(), [one.lower() for one in DIALECTS], n=1)), None)
+
+
+def parser_errors() -> tuple[type[Exception], ...]:
+    """What sqlglot raises for a text that it cannot parse: its own errors, and Python's where one of its parsers meets
+    what it does not expect.
+    """
+    from sqlglot.errors import SqlglotError
+
+    return (SqlglotError, RecursionError, ValueError, AttributeError, TypeError, LookupError)

@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from assay.sql.dialects import parser_errors
 from assay.sql.outline import plain_words, read_outline
 from assay.sql.spelling import as_engine_means, as_engine_reads
 
@@ -223,23 +225,19 @@ def parse_with_signs(query: str, dialect: str) -> ParsedQuery | None:
 
 
 def _parsed(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQuery | None:
-    from sqlglot.errors import SqlglotError
-
     try:
         return _one_query(query, dialect, keeps_signs=keeps_signs)
-    except (SqlglotError, RecursionError, ValueError):
+    except parser_errors():
         return None
 
 
 def is_nested_too_deeply(query: str, dialect: str) -> bool:
     """Whether a text cannot be parsed because of its depth alone. Some engines execute what is too deep for sqlglot."""
-    from sqlglot.errors import SqlglotError
-
     try:
         _one_query(query, dialect)
     except RecursionError:
         return True
-    except (SqlglotError, ValueError):
+    except parser_errors():
         return False
     return False
 
@@ -250,12 +248,23 @@ def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> Parsed
     speaks = _dialect(dialect)
     text = as_engine_reads(query, dialect)
     tokens = speaks.tokenize(text)
+    if dialect in ("spark", "databricks"):
+        _call_windows(tokens)
     parser = _keeping_signs(speaks.parser_class)(dialect=speaks) if keeps_signs else speaks.parser()
     trees = [tree for tree in parser.parse(tokens, text) if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         return None
     tree = as_engine_means(trees[0], text, dialect)
     return None if tree is None else ParsedQuery(tree, tokens)
+
+
+def _call_windows(tokens: Sequence[Token]) -> None:
+    """Let window(ts, '1 hour') be a function, as Spark does. To sqlglot, the clause WINDOW begins with that word."""
+    from sqlglot import TokenType
+
+    for token, following in pairwise(tokens):
+        if token.token_type is TokenType.WINDOW and following.token_type is TokenType.L_PAREN:
+            token.token_type = TokenType.VAR
 
 
 @lru_cache(maxsize=8)

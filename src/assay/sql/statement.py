@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from assay.sql.dialects import parser_errors
+
 if TYPE_CHECKING:
     from sqlglot import Token
 
@@ -72,11 +74,10 @@ QUERY = StatementReading(does="query")
 def statement_kind(query: str, dialect: str) -> StatementKind:
     """What a text holds. Never raises: a text that cannot be parsed is ``unreadable``."""
     from sqlglot import exp, parse
-    from sqlglot.errors import SqlglotError
 
     try:
         parsed = parse(query, read=dialect)
-    except (SqlglotError, RecursionError, ValueError):
+    except parser_errors():
         return "unreadable"
     trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(trees) != 1:

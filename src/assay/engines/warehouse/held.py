@@ -1,12 +1,24 @@
 """Which texts are sent to a warehouse: one statement that only reads, as its parsed form shows.
 
 "It parses as SELECT" is not enough: there are queries that write, bill, wait, run a shell command or read a server's
-files. So known functions are allowed rather than bad ones forbidden. A function or kind of node that is not known is
-refused by its name, and the user may allow that name in the URL: ``?allow=MY_UDF,ML.PREDICT``.
+files. So what is known to be harmless is allowed, rather than what is bad forbidden:
+
+- the root is a SELECT, a set operation or VALUES;
+- each node is of a kind that a read can have (`HARMLESS_NODES`);
+- each function is one that sqlglot knows, but for a few (`HARMFUL`), or one that the service documents as harmless
+  (``functions/DIALECT.txt``), without a schema before its name: ``db.upper(x)`` is somebody's own function;
+- FROM names tables of the catalogue, not files, stages or values.
+
+What is not known is refused by its name, and the user may allow that name in the URL: ``?allow=MY_UDF,ML.PREDICT``.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct
@@ -14,6 +26,66 @@ from msgspec import Struct
 from assay.engines import outcomes
 from assay.model import DatabaseUrl, Execution
 from assay.sql import read_statement
+from assay.sql.dialects import parser_errors
+from assay.sql.shape import parse_query
+from assay.sql.sources import Ctes
+from assay.sql.statement import MOST_CHARACTERS, statement_kind
+from assay.sql.trees import nodes_of
+
+if TYPE_CHECKING:
+    from sqlglot import Token, exp
+
+SPARK = frozenset({"spark", "databricks"})
+_FORMATS = "avro binaryfile csv delta hudi iceberg image jdbc json libsvm orc parquet text xml"
+FILE_FORMATS = frozenset(_FORMATS.split())
+"""What Spark reads a path as, where it stands before a table's name and no schema has that name."""
+
+_NODES = """
+Add Alias Aliases All Any AtTimeZone Between BitString BitwiseAnd BitwiseLeftShift BitwiseNot BitwiseOr
+BitwiseRightShift BitwiseXor Boolean Bracket ByteString CTE Changes CharacterSet Cluster Column ColumnDef Cube
+DPipe DataType DataTypeParam Distinct Distribute Div Dot EQ Escape Except Fetch Filter Final FormatJson From
+FromTimeZone GT GTE Glob Group GroupingSets Having HavingMax HexString Hint HistoricalData ILike Identifier
+IgnoreNulls In IntDiv Intersect Interval IntervalOp IntervalSpan Introducer Is JSON JSONColumnDef JSONKeyValue
+JSONPath JSONPathFilter JSONPathKey JSONPathRecursive JSONPathRoot JSONPathScript JSONPathSelector JSONPathSlice
+JSONPathSubscript JSONPathUnion JSONPathWildcard JSONSchema JSONValue Join JoinHint Kwarg LT LTE Lambda Lateral
+Like Limit LimitOptions Literal MatchRecognize MatchRecognizeMeasure Mod Mul NEQ National Neg NestedJSONSelect Not
+Null NullSafeEQ NullSafeNEQ Offset OnCondition Order Ordered OverflowTruncateBehavior Overlaps Parameter Paren
+Pivot PivotAlias PivotAny Placeholder PositionalColumn PreWhere PropertyEQ Pseudocolumn Qualify RawString
+RecursiveWithSearch RespectNulls Rollup Schema Select SimilarTo SkipJSONColumn Slice Sort Star Sub Subquery Table
+TableAlias TableColumn TableFromRows TableSample TimeUnit Tuple UnicodeString Union UnpivotColumns Values Var
+Version Where Window WindowSpec With WithFill WithinGroup Connect Prior
+"""
+HARMLESS_NODES = frozenset(_NODES.split())
+"""The kinds of nodes that a read can have, functions left out, by sqlglot's names."""
+
+FORBIDDEN = {
+    "Into": "SELECT … INTO writes",
+    "QueryTransform": "TRANSFORM runs a command on the server",
+    "Lock": "it locks the rows that it reads",
+    "DirectoryStage": "it lists the files of a stage",
+    "DynamicIdentifier": "IDENTIFIER() names a table or a function by a value",
+    "Command": "a command stands in it",
+}
+"""What the user cannot allow, and why it is refused."""
+
+_BAD = """
+AIAgg AIClassify AIEmbed AIForecast AIGenerate AISimilarity AISummarizeAgg FeaturesAtTime GenerateBool
+GenerateDouble GenerateEmbedding GenerateInt GenerateTable GenerateText MLForecast MLTranslate NextValueFor Predict
+ReadCSV ReadParquet Secret ToFile
+"""
+HARMFUL = frozenset(_BAD.split())
+"""The functions that sqlglot knows and that bill a model, read files or secrets, or take a number of a sequence."""
+
+_SETTINGS = """
+aggregate_functions_null_for_empty allow_experimental_analyzer enable_analyzer any_join_distinct_right_table_keys
+asterisk_include_alias_columns date_time_input_format date_time_output_format distributed_product_mode
+enable_optimize_predicate_expression enable_unaligned_array_join except_default_mode extremes final
+group_by_use_nulls intersect_default_mode join_algorithm join_default_strictness join_use_nulls max_block_size
+max_threads optimize_aggregation_in_order optimize_move_to_prewhere optimize_read_in_order
+prefer_column_name_to_alias session_timezone transform_null_in union_default_mode use_skip_indexes
+"""
+HARMLESS_SETTINGS = frozenset(_SETTINGS.split())
+"""ClickHouse's settings that a query may set for itself: they lift no limit."""
 
 
 class TableName(Struct, frozen=True, kw_only=True):
@@ -29,13 +101,267 @@ def allowed_names(url: DatabaseUrl) -> frozenset[str]:
     return frozenset(name.strip().lower() for listed in given for name in listed.split(",") if name.strip())
 
 
-def read(query: str, dialect: str, *, allowed: frozenset[str]) -> Execution | tuple[TableName, ...]:  # noqa: ARG001
+def read(query: str, dialect: str, *, allowed: frozenset[str]) -> Execution | tuple[TableName, ...]:
     """The tables that a harmless query reads; for any other text why it is not sent. Never raises."""
-    reading = read_statement(query, dialect)
-    return outcomes.unless_query(query, reading.does, reading.detail) or ()
+    parsed = _parsed(query, dialect)
+    if parsed is None:
+        return _not_one_read(query, dialect)
+    tree, tokens = parsed
+    if hidden := _read_otherwise(query, tokens, dialect):
+        return _refused(query, hidden)
+    nodes = nodes_of(tree)
+    check = _Check(dialect, allowed)
+    for node in nodes:
+        if reason := check.refusal(node):
+            return _refused(query, reason, writes=_writes(node))
+    tables = tuple(dict.fromkeys(_tables(nodes, dialect)))
+    if file := next((table for table in tables if dialect in SPARK and _is_file(table)), None):
+        return _refused(query, f"{'.'.join(file.parts)} is a file of the server, not a table of the catalogue")
+    return tables
 
 
 def unknown_table(query: str, table: TableName) -> Execution:
     """The query names a table that the catalogue does not hold."""
     message = f"there is no table {'.'.join(table.parts)}"
     return outcomes.failed(query, "error", "error", message)
+
+
+def _parsed(query: str, dialect: str) -> tuple[exp.Expr, Sequence[Token]] | None:
+    """The tree of a SELECT, a set operation or VALUES, with its tokens; None for any other text."""
+    from sqlglot import Dialect, exp
+
+    if len(query) > MOST_CHARACTERS:
+        return None
+    parsed = parse_query(query, dialect)
+    if parsed is not None:
+        return parsed.tree, parsed.tokens
+    if query.lstrip()[:6].lower() != "values":
+        return None
+    speaks = Dialect.get_or_raise(dialect)
+    try:
+        tokens = speaks.tokenize(query)
+        trees = [tree for tree in speaks.parser().parse(tokens, query) if tree is not None]
+    except parser_errors():
+        return None
+    return (trees[0], tokens) if len(trees) == 1 and isinstance(trees[0], exp.Values) else None
+
+
+def _not_one_read(query: str, dialect: str) -> Execution:
+    """Why a text that is not one SELECT, set operation or VALUES is not sent."""
+    from sqlglot import parse
+    from sqlglot.errors import ParseError
+
+    reading = read_statement(query, dialect)
+    does = reading.does
+    if does == "prose" and statement_kind(query, dialect) == "write":  # Spark's FROM t INSERT INTO u
+        does = "write"
+    refused = outcomes.unless_query(query, does, reading.detail)
+    if refused is not None:
+        return refused
+    place = ""
+    try:
+        parse(query, read=dialect)
+    except ParseError as error:
+        first = error.errors[0] if error.errors else {}
+        if first.get("line"):
+            place = f" from line {first['line']}, column {first['col']} on"
+    except parser_errors():
+        pass
+    return _refused(
+        query, f"what it does is unknown, as it cannot be read as one query of the dialect {dialect}{place}"
+    )
+
+
+def _refused(query: str, reason: str, *, writes: bool = False) -> Execution:
+    return outcomes.failed(query, "refused", "writes" if writes else "refused", f"refused: {reason}")
+
+
+def _writes(node: exp.Expr) -> bool:
+    from sqlglot import exp
+
+    kinds = (exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.TruncateTable, exp.Merge, exp.Into)
+    return isinstance(node, kinds) and not isinstance(node, exp.Query)
+
+
+def _read_otherwise(query: str, tokens: Sequence[Token], dialect: str) -> str | None:
+    """Why the service might find other words in the text than sqlglot did, such as code in what sqlglot takes for a
+    comment. None: it would not.
+    """
+    comments = [comment for token in tokens for comment in token.comments or ()]
+    hints = re.findall(r"/\*\+(.*?)\*/", query, re.DOTALL)
+    if any("/*" in comment for comment in (*comments, *hints)):
+        return "a comment begins within a comment"
+    if comments and re.search(r"\r(?!\n)", query):
+        return "comments stand in a text with a carriage return that no line feed follows"
+    if dialect in SPARK:
+        if any(comment.rstrip("\r").endswith("\\") for comment in comments):  # to Spark, it goes on in the next line
+            return "a comment ends with a backslash"
+        if "${" in query:  # which Spark replaces by a value of its settings or environment before it parses
+            return "${…} stands for a value of the server's settings"
+    if dialect == "snowflake" and "\\$$" in query:
+        return "a backslash stands before $$"
+    for token in tokens:
+        if token.token_type.name == "IDENTIFIER" and "\\" in query[token.start : token.end + 1]:
+            return "a backslash stands in a quoted name"
+    return None
+
+
+class _Check:
+    """What is refused of the nodes of a tree."""
+
+    def __init__(self, dialect: str, allowed: frozenset[str]) -> None:
+        self._dialect = dialect
+        self._allowed = allowed
+
+    def refusal(self, node: exp.Expr) -> str | None:
+        """Why a query with this node is not sent; None: the node is harmless."""
+        from sqlglot import exp
+
+        kind = type(node).__name__
+        if kind in FORBIDDEN:
+            return FORBIDDEN[kind]
+        if _writes(node):
+            return f"it writes ({kind.upper()})"
+        if isinstance(node, exp.Func):
+            return self._of_function(node)
+        if kind not in HARMLESS_NODES:
+            return self._unless_allowed(kind, f"the construct {kind} is")
+        if isinstance(node, exp.Table | exp.TableFromRows):
+            return self._of_source(node)
+        if isinstance(node, exp.Query):
+            return self._of_clauses(node)
+        method = node.args.get("method") if isinstance(node, exp.TableSample) else None
+        if method is not None and method.name.upper() not in ("SYSTEM", "BERNOULLI", "ROW", "BLOCK"):
+            return f"{method.name} is not a method of sampling"
+        is_sequence = kind == "Column" and node.name.lower() in ("nextval", "currval") and node.args.get("table")
+        if self._dialect == "snowflake" and is_sequence:
+            return self._unless_allowed(node.name, f"{node.name} takes a number of a sequence. It is")
+        return None
+
+    def _of_function(self, node: exp.Func) -> str | None:
+        from sqlglot import exp
+
+        if isinstance(node, exp.Apply):  # ClickHouse's * APPLY(f)
+            name = node.expression.name
+            return self._of_name(name, name) if isinstance(node.expression, exp.Var) else None
+        before = _qualifier(node)
+        anonymous = isinstance(node, exp.Anonymous)
+        name = node.name if anonymous else _snake(type(node).__name__)
+        if not anonymous and not before and type(node).__name__ not in HARMFUL:
+            return None
+        if before and name.startswith(f"{before[-1].upper()}_"):  # AI.GENERATE is sqlglot's AIGenerate
+            name = name[len(before[-1]) + 1 :]
+        full = ".".join((*before, name))
+        return self._of_name(full, name if not before else "")
+
+    def _of_name(self, full: str, plain: str) -> str | None:
+        """``plain``: the name, if no schema stands before it."""
+        from sqlglot import exp
+
+        if full.lower() in _documented(self._dialect):
+            return None
+        known = exp.FUNCTION_BY_NAME.get(plain.upper())
+        if known is not None and known.__name__ not in HARMFUL:
+            return None
+        return self._unless_allowed(full, f"the function {full} is")
+
+    def _of_source(self, node: exp.Table | exp.TableFromRows) -> str | None:
+        from sqlglot import exp
+
+        source = node.this
+        if isinstance(node, exp.TableFromRows):
+            if isinstance(source, exp.Func | exp.Dot | exp.Query):
+                return None
+            return "TABLE() names a table by a value"
+        if node.args.get("format") or node.args.get("pattern") or source.name.startswith("@"):
+            return f"it reads files of the stage {source.name}"
+        if isinstance(source, exp.Identifier | exp.Func | exp.Dot):
+            return None
+        if type(source).__name__ not in HARMLESS_NODES:
+            return None  # the node itself is refused
+        if isinstance(source, exp.Literal):
+            return f"it reads the file {source.name}"
+        return f"it names a table by a value ({source.name})"
+
+    def _of_clauses(self, query: exp.Query) -> str | None:
+        """ClickHouse's clauses after the query."""
+        if form := query.args.get("format"):
+            return f"FORMAT {form.name} sets how the service writes the result, which the driver must be able to read"
+        for setting in query.args.get("settings") or ():
+            name = setting.this.name if setting.key == "eq" else setting.name
+            if name.lower() not in HARMLESS_SETTINGS and (
+                reason := self._unless_allowed(name, f"the setting {name} is")
+            ):
+                return reason
+        return None
+
+    def _unless_allowed(self, name: str, what: str) -> str | None:
+        if name.lower() in self._allowed:
+            return None
+        return f"{what} not known to be harmless. To allow it, write ?allow={name} in the database's URL"
+
+
+def _qualifier(node: exp.Func) -> tuple[str, ...]:
+    """What stands before a function's name."""
+    from sqlglot import exp
+
+    above = node.parent
+    if isinstance(above, exp.Table) and node.arg_key == "this":
+        parts = (above.args.get("catalog"), above.args.get("db"))
+        return tuple(part.name for part in parts if part is not None)
+    if not isinstance(above, exp.Dot) or node.arg_key != "expression":
+        return ()
+    names: list[str] = []
+    waiting = [above.this]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, exp.Dot):
+            waiting += [part.this, part.expression]
+        elif isinstance(part, exp.Column):
+            names = [*(one.name for one in part.parts), *names]
+        else:
+            names = [part.name or "…", *names]
+    return tuple(names)
+
+
+def _snake(name: str) -> str:
+    """The name that SQL has for a class of sqlglot's."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=^AI)(?=[A-Z])|(?<=^ML)(?=[A-Z])", "_", name).upper()
+
+
+@lru_cache(maxsize=8)
+def _documented(dialect: str) -> frozenset[str]:
+    """The harmless functions of a service that sqlglot does not know, in lower case."""
+    name = "spark" if dialect == "databricks" else dialect
+    text = files("assay.engines.warehouse").joinpath("functions", f"{name}.txt")
+    return frozenset(text.read_text(encoding="utf-8").split())
+
+
+def _tables(nodes: Sequence[exp.Expr], dialect: str) -> Iterator[TableName]:
+    """The stored tables that a tree names."""
+    from sqlglot import exp
+
+    ctes = Ctes()
+    aliases = {node.alias_or_name.lower() for node in nodes if isinstance(node, exp.Table | exp.Subquery)}
+    for node in nodes:
+        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier | exp.Dot):
+            continue
+        if isinstance(node.parent, exp.Func):  # the model, or the table, that a function takes
+            continue
+        parts = tuple(part.name for part in node.parts)
+        if len(parts) == 1 and ctes.find(parts[0], node) is not None:
+            continue
+        if dialect == "bigquery":
+            parts = tuple(part for name in parts for part in name.split("."))
+            if len(parts) > 1 and parts[0].lower() in aliases and not _is_own_alias(node, parts[0]):
+                continue  # the array of a row: FROM orders AS o, o.items
+        yield TableName(parts=parts)
+
+
+def _is_own_alias(table: exp.Table, name: str) -> bool:
+    return bool(table.alias_or_name.lower() == name.lower())
+
+
+def _is_file(table: TableName) -> bool:
+    parts = table.parts
+    return "/" in parts[-1] or (len(parts) == 2 and parts[0].lower() in FILE_FORMATS)
