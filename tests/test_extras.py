@@ -43,6 +43,13 @@ MODULES = {
     "ray": {"ray": "ray"},
     "mlflow": {"mlflow": "mlflow-skinny", "sqlalchemy": "sqlalchemy", "alembic": "alembic"},
     "postgres": {"psycopg": "psycopg"},
+    "spark": {
+        "pyspark": "pyspark-client",
+        "pyspark.sql.connect": "pyspark-client",
+        "pyarrow": "pyarrow",
+        "pandas": "pandas",
+    },
+    "databricks": {"databricks.sql": "databricks-sql-connector", "pyarrow": "pyarrow"},
     "prove": {"z3": "z3-solver"},
 }
 """The modules that each extra is for, and the distributions that have them."""

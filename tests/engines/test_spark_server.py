@@ -187,7 +187,7 @@ VALUES: tuple[tuple[str, object], ...] = (
     ("'naïve\\n'", "naïve\n"),
     ("X'00FF'", b"\x00\xff"),
     ("DATE'0001-01-01'", date(1, 1, 1)),
-    ("DATE'+12000-01-01'", "12000-01-01"),
+    ("DATE'+12000-01-01'", "+12000-01-01"),
     ("TIMESTAMP'2024-01-01 12:00:00.123456+02:00'", datetime(2024, 1, 1, 10, 0, 0, 123456, tzinfo=UTC)),
     ("TIMESTAMP_NTZ'2024-01-01 12:00:00'", datetime(2024, 1, 1, 12)),  # noqa: DTZ001 - it has no zone
     ("INTERVAL '1 02:03:04.5' DAY TO SECOND", timedelta(days=1, hours=2, minutes=3, seconds=4.5)),

@@ -8,7 +8,7 @@ are texts: the engine has the server cast them, see `portable`.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from assay.model import Cell, Row
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _VARIANT = ("value", "metadata")
+_EPOCH = date(1970, 1, 1)
+_DAYS_OF_400_YEARS = 146_097
+_MICROSECONDS_OF_A_DAY = 86_400_000_000
 
 
 def rows_of(table: pa.Table | pa.RecordBatch) -> list[Row]:
@@ -99,10 +102,19 @@ def _moments(column: Any) -> list[Cell]:
 
 
 def _moment(scalar: Any) -> Cell:
+    """The moment; where Python has no such year, a text. Arrow's own texts have wrong years beyond 32767."""
     try:
         return scalar.as_py()
     except (OverflowError, ValueError):
-        return str(scalar.cast("string").as_py() if hasattr(scalar, "cast") else scalar)
+        count = scalar.value
+    day, microseconds = (count, None) if str(scalar.type) == "date32[day]" else divmod(count, _MICROSECONDS_OF_A_DAY)
+    cycles, rest = divmod(day + _EPOCH.toordinal() - 1, _DAYS_OF_400_YEARS)
+    alike = date.fromordinal(rest + 1)
+    text = f"{alike.year + 400 * cycles:+}-{alike:%m-%d}"
+    if microseconds is None:
+        return text
+    time_of_day = datetime(1, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+    return f"{text} {time_of_day:%H:%M:%S.%f}"
 
 
 def portable(data_type: Any) -> Any:

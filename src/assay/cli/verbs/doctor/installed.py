@@ -14,6 +14,8 @@ from assay.errors import AssayError, install_command
 
 _GIVES: Final = {
     "postgres": "PostgreSQL",
+    "spark": "Spark, by Spark Connect",
+    "databricks": "Databricks' SQL warehouses (untested: no account was available)",
     "sqlalchemy": "MySQL, MariaDB, and what else SQLAlchemy reaches",
     "denodo": "Denodo's database port; its Data Catalog needs nothing",
     "prove": "proofs that two queries are one, in assay refute and --witness",
@@ -31,6 +33,8 @@ _ENGINES: Final = (
     (("duckdb",), None),
     (("postgresql", "postgres"), "postgres"),
     (("mysql", "mariadb"), "sqlalchemy"),
+    (("spark", "sc"), "spark"),
+    (("databricks",), "databricks"),
     (("denodo+http", "denodo+https"), None),
     (("denodo+flightsql", "denodo+psycopg2"), "denodo"),
 )
