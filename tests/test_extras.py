@@ -43,13 +43,13 @@ MODULES = {
     "ray": {"ray": "ray"},
     "mlflow": {"mlflow": "mlflow-skinny", "sqlalchemy": "sqlalchemy", "alembic": "alembic"},
     "postgres": {"psycopg": "psycopg"},
+    "snowflake": {"snowflake": "snowflake-connector-python"},
     "spark": {
         "pyspark": "pyspark-client",
-        "pyspark.sql.connect": "pyspark-client",
-        "pyarrow": "pyarrow",
         "pandas": "pandas",
+        "pyarrow": "pyarrow",
     },
-    "databricks": {"databricks.sql": "databricks-sql-connector", "pyarrow": "pyarrow"},
+    "databricks": {"databricks": "databricks-sql-connector", "pyarrow": "pyarrow"},
     "prove": {"z3": "z3-solver"},
 }
 """The modules that each extra is for, and the distributions that have them."""
@@ -75,6 +75,9 @@ NEEDS = (
     Need("postgres", "psycopg", ("lint", "cases.jsonl", "--db", "postgresql://reader@localhost/shop")),
     Need("sqlalchemy", "sqlalchemy", (*RUN, "oracle+oracledb://reader@localhost/shop")),
     Need("snowflake", "snowflake", (*RUN, "snowflake://reader@account/shop")),
+    Need("spark", "pyspark", (*RUN, "sc://localhost:15002")),
+    Need("spark", "pyspark", (*RUN, "spark://localhost:15002/spark_catalog/shop")),
+    Need("databricks", "databricks", (*RUN, "databricks://token:x@localhost/main/shop?http_path=/sql/1")),
     Need("sqlalchemy", "sqlalchemy", (*RUN, "mysql://reader@localhost/shop")),
     Need("sqlalchemy", "pymysql", (*RUN, "mysql://reader@localhost/shop")),
     Need("sqlalchemy", "pymysql", (*RUN, "mariadb+pymysql://reader@localhost/shop")),

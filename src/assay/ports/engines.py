@@ -44,7 +44,8 @@ class EngineClass(Protocol):
     """What an `assay.engines` entry point loads to: the class of an Engine.
 
     It may also have ``warnings(url) -> tuple[str, ...]``: one sentence for each thing that the URL's user may
-    do beyond reading. A run shows them before it starts.
+    do beyond reading. A run shows them before it starts. And ``reader_grants(url) -> tuple[str, ...]``: the statements
+    that make a user who may only read what the URL names. `assay doctor` shows them.
     """
 
     name: str

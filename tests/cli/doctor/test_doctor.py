@@ -183,3 +183,12 @@ def test_lines_fit_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: p
     assert capsys.readouterr().out.splitlines() == drawn[0].splitlines()
     long = [line for line in drawn[0].splitlines() if len(line) > 80]
     assert not [line for line in long if " " in line.strip()], long
+
+
+def test_how_to_make_a_reader_is_told_even_where_nothing_can_be_reached(capsys: pytest.CaptureFixture[str]) -> None:
+    urls = ("postgresql://u:pw@127.0.0.1:1/shop", "mysql://u:pw@127.0.0.1:1/shop")
+    found = _findings(*urls, status=2, capsys=capsys)["reached"]
+    assert ['GRANT CONNECT ON DATABASE "shop" TO assay;' in one["reader_grants"] for one in found] == [True, False]
+    assert ["GRANT SELECT ON `shop`.* TO 'assay'@'%';" in one["reader_grants"] for one in found] == [False, True]
+    run_command_line(["doctor", *urls, "--untried"])
+    assert "GRANT pg_read_all_data TO assay;" in capsys.readouterr().out

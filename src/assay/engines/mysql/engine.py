@@ -14,12 +14,13 @@ import re
 import threading
 import time
 from typing import Any, ClassVar
+from urllib.parse import unquote, urlsplit
 
 from assay.engines import outcomes
 from assay.engines.mysql.content import beyond_reading, loaded_functions
 from assay.engines.sqlalchemy.base import CHECK_TIMEOUT_S, SqlAlchemyBase, require
 from assay.errors import DatabaseError
-from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, quoted
 
 _AFTER_WATCHDOG_S = 0.2
 _KILL_TIMEOUT_S = 0.4
@@ -86,6 +87,15 @@ class MysqlEngine(SqlAlchemyBase):
             raise DatabaseError(f"{url} cannot be read: {message}") from None
         finally:
             engine.close()
+
+    @classmethod
+    def reader_grants(cls, url: DatabaseUrl) -> tuple[str, ...]:
+        """The statements that make a user who may only read."""
+        name = unquote(urlsplit(str(url)).path.strip("/")) or "DATABASE"
+        return (
+            "CREATE USER 'assay'@'%' IDENTIFIED BY '...';",
+            f"GRANT SELECT ON {quoted(name, '`')}.* TO 'assay'@'%';",
+        )
 
     @classmethod
     def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:

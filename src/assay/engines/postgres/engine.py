@@ -13,13 +13,14 @@ import sys
 import time
 from itertools import chain
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from assay.engines import outcomes
 from assay.engines.outcomes import Cap
 from assay.engines.postgres.guard import refusal, volatile_refusal
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
-from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
+from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row, quoted
 
 if TYPE_CHECKING:
     import psycopg
@@ -120,6 +121,17 @@ class PostgresEngine:
         from assay.engines.postgres import content
 
         return content.warnings(url)
+
+    @classmethod
+    def reader_grants(cls, url: DatabaseUrl) -> tuple[str, ...]:
+        """The statements that make a role which may only read, and takes part in no write."""
+        name = unquote(urlsplit(str(url)).path.strip("/")) or "DATABASE"
+        return (
+            "CREATE ROLE assay LOGIN PASSWORD '...';",
+            f"GRANT CONNECT ON DATABASE {quoted(name)} TO assay;",
+            "GRANT pg_read_all_data TO assay;",
+            "ALTER ROLE assay SET default_transaction_read_only = on;",
+        )
 
     def execute(self, query: str) -> Execution:
         """Run one query under the limits. Never raises for what the query does."""

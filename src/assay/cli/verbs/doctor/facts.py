@@ -77,6 +77,8 @@ class Reached(Struct, frozen=True, kw_only=True):
     rights: tuple[str, ...] = ()
     """What the account may do beyond reading, each a sentence."""
     rights_known: bool = False
+    reader_grants: tuple[str, ...] = ()
+    """The statements that make an account which may only read; none where the engine does not tell them."""
     tables: tuple[str, ...] | None = None
     """None: they cannot be listed."""
     outside: tuple[str, ...] | None = None

@@ -14,6 +14,7 @@ from assay.errors import AssayError, install_command
 
 _GIVES: Final = {
     "postgres": "PostgreSQL",
+    "snowflake": "Snowflake",
     "spark": "Spark, by Spark Connect",
     "databricks": "Databricks' SQL warehouses (untested: no account was available)",
     "sqlalchemy": "MySQL, MariaDB, and what else SQLAlchemy reaches",
@@ -32,6 +33,7 @@ _ENGINES: Final = (
     (("sqlite",), None),
     (("duckdb",), None),
     (("postgresql", "postgres"), "postgres"),
+    (("snowflake",), "snowflake"),
     (("mysql", "mariadb"), "sqlalchemy"),
     (("spark", "sc"), "spark"),
     (("databricks",), "databricks"),

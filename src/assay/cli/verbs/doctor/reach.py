@@ -13,7 +13,7 @@ from assay.cli.crash import without_secrets
 from assay.cli.verbs.doctor.facts import Reached
 from assay.errors import AssayError, InputError
 from assay.model import DatabaseUrl, Limits
-from assay.ports import Engine
+from assay.ports import Engine, EngineClass
 
 _VERSIONS: Final = {"postgres": "SELECT version()", "mysql": "SELECT version()"}
 _FILES: Final = {"sqlite": "SQLite", "duckdb": "DuckDB"}
@@ -31,6 +31,7 @@ def reach(text: str, *, timeout_s: float, secrets: tuple[str, ...]) -> Reached:
         shown = without_secrets(f"***@{tail}" if at and head else text, secrets)
         return Reached(url=shown, reached=False, trouble=_told(error, secrets).replace(text, shown))
     shown = without_secrets(str(url), secrets)
+    grants: tuple[str, ...] = ()
     try:
         limits = Limits(timeout_s=timeout_s)
         if url.is_template:
@@ -40,6 +41,7 @@ def reach(text: str, *, timeout_s: float, secrets: tuple[str, ...]) -> Reached:
                 "this names a live system, not a database: try it by  assay run CASES --system URL --limit 1"
             )
         engine_class = registry.engine_class(url)
+        grants = _reader_grants(engine_class, url)
         engine_class.check(url)
         tell = getattr(engine_class, "warnings", None)
         rights = tuple(sentence.removeprefix(f"{url}: ") for sentence in tell(url)) if tell is not None else ()
@@ -52,12 +54,18 @@ def reach(text: str, *, timeout_s: float, secrets: tuple[str, ...]) -> Reached:
                 server=f"{_FILES[url.scheme]} {engine_class.version()}" if url.scheme in _FILES else _server(engine),
                 rights=rights,
                 rights_known=tell is not None,
+                reader_grants=grants,
             )
             return replace(found, tables=_tables(engine), outside=_outside(engine))
     except AssayError as error:
-        return Reached(url=shown, reached=False, trouble=_told(error, secrets))
+        return Reached(url=shown, reached=False, trouble=_told(error, secrets), reader_grants=grants)
     except Exception as error:  # noqa: BLE001 - a driver raises what it likes, and one URL must not hide the others
-        return Reached(url=shown, reached=False, trouble=_told(error, secrets))
+        return Reached(url=shown, reached=False, trouble=_told(error, secrets), reader_grants=grants)
+
+
+def _reader_grants(engine_class: EngineClass, url: DatabaseUrl) -> tuple[str, ...]:
+    tell = getattr(engine_class, "reader_grants", None)
+    return tuple(tell(url)) if tell is not None else ()
 
 
 def _told(error: Exception, secrets: tuple[str, ...]) -> str:

@@ -159,6 +159,7 @@ def _protection(one: Protection) -> str:
 def _reached(one: Reached) -> Iterator[tuple[str, str]]:
     if not one.reached:
         yield "not reached", one.trouble or ""
+        yield from _grants(one)
         return
     yield "reached", ", by ".join(part for part in (one.server, one.engine) if part)
     yield from (("careful", sentence) for sentence in one.rights)
@@ -177,3 +178,9 @@ def _reached(one: Reached) -> Iterator[tuple[str, str]]:
     else:
         more = f" and {len(one.tables) - _MOST_TABLES:,} more" if len(one.tables) > _MOST_TABLES else ""
         yield "tables", f"{len(one.tables):,}: {', '.join(one.tables[:_MOST_TABLES])}{more}"
+    yield from _grants(one)
+
+
+def _grants(one: Reached) -> Iterator[tuple[str, str]]:
+    """How to make an account that may only read, a line per statement."""
+    yield from (("a reader" if place == 0 else "", statement) for place, statement in enumerate(one.reader_grants))
