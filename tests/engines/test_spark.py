@@ -10,10 +10,10 @@ from importlib.util import find_spec
 
 import pytest
 
-from assay.engines.spark.text import without_last_semicolon
 from assay.engines.spark.url import databricks_address, spark_address
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl
+from assay.sql.statement import without_last_semicolon
 
 
 def _url(text: str) -> DatabaseUrl:
@@ -86,7 +86,7 @@ def test_arrow_values_become_cells_by_position_also_from_slices() -> None:
     moments = pa.array([0, None, 10**18, -(10**18)], pa.timestamp("us", tz="UTC"))
     spans = pa.array([timedelta(days=1), None, timedelta(0), timedelta(microseconds=-1)], pa.duration("us"))
     table = pa.Table.from_arrays([maps, odd_maps, lists, structs, moments, spans], names=["a", "a", "c", "d", "e", "f"])
-    expected = [
+    expected: list[tuple[object, ...]] = [
         ({"a": 1}, [[[1], 2]], [Decimal("1.50")], {"x": 1, "y": b"\x00"}, datetime(1970, 1, 1, tzinfo=UTC)),
         (None, None, None, None, None),
         ({"b": 2, "c": None}, {}, [], {"x": None, "y": b""}, "+33658-09-27 01:46:40.000000"),

@@ -14,6 +14,7 @@ import pytest
 
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Limits
+from assay.registry import engine_class
 from assay.testing.conformance import CHECKS, Adapter, Check, Gap, conform, prepare
 from assay.testing.servers import ServerUnavailable, running
 
@@ -370,7 +371,7 @@ def adapter(server: DatabaseUrl, write: Any) -> Adapter:
         write(statement)
 
     found = Adapter(
-        engine=SparkEngine,
+        engine=engine_class(_at(server, "kit")),
         url=_at(server, "kit"),
         absent=_at(server, "absent"),
         write=write_there,
@@ -382,7 +383,7 @@ def adapter(server: DatabaseUrl, write: Any) -> Adapter:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=str)
-def test_the_engine_holds(adapter: Adapter, check: Check) -> None:
+def test_the_engine_holds(adapter: Adapter, check: Check[Adapter]) -> None:
     gap = conform(adapter, check)
     if gap is not None and gap.whose != "never":
         pytest.xfail(f"{gap.whose}: {gap.why}")

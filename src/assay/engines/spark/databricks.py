@@ -17,11 +17,12 @@ from typing import Any, ClassVar
 from assay.engines.ddl import with_ddl
 from assay.engines.samples import rows_of, with_samples
 from assay.engines.spark import values
-from assay.engines.spark.text import without_last_semicolon, wrapped
+from assay.engines.spark.text import wrapped
 from assay.engines.spark.unity import reader_grants
 from assay.engines.spark.url import DATABRICKS_FORM, databricks_address
 from assay.engines.warehouse.base import Answer, Problem, Warehouse
 from assay.model import Cell, ColumnSchema, DatabaseSchema, DatabaseUrl, Limits, Row, TableSchema
+from assay.sql.statement import without_last_semicolon
 
 UNTESTED = "no Databricks account was available to try it against: only what it shares with Spark was tried"
 _COLUMNS = """

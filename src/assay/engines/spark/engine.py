@@ -14,12 +14,13 @@ from typing import Any, ClassVar
 from assay.engines.spark import errors, values
 from assay.engines.spark.schema import read_schema
 from assay.engines.spark.schema import with_values as with_values_of
-from assay.engines.spark.text import without_last_semicolon, wrapped
+from assay.engines.spark.text import wrapped
 from assay.engines.spark.unity import is_databricks_host, reader_grants
 from assay.engines.spark.url import SPARK_FORM, Address, spark_address
 from assay.engines.warehouse.base import CHECK_TIMEOUT_S, Answer, Problem, Warehouse
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits, Row
+from assay.sql.statement import without_last_semicolon
 
 TAG = "assay"
 _SETTINGS = {
