@@ -12,7 +12,7 @@ import pytest
 
 from assay.engines.spark.url import databricks_address, spark_address
 from assay.errors import DatabaseError
-from assay.model import DatabaseUrl
+from assay.model import DatabaseUrl, Limits
 from assay.sql.statement import without_last_semicolon
 
 
@@ -159,3 +159,64 @@ def test_a_databricks_reader_gets_grants_and_the_engine_says_that_it_is_untested
     url = _url("databricks://token:x@h/main/my-schema?http_path=/p")
     assert DatabricksEngine.reader_grants(url)[-1] == "GRANT SELECT ON SCHEMA `main`.`my-schema` TO `assay_reader`;"
     assert "no Databricks account" in DatabricksEngine.warnings(url)[0]
+
+
+class _FakeCursor:
+    """A cursor of Databricks' connector with one result."""
+
+    def __init__(self, statements: list[str]) -> None:
+        pa = pytest.importorskip("pyarrow")
+        self.description = [("n", "decimal"), ("n", "decimal"), ("v", "variant")]
+        self._left = pa.table(
+            [pa.array([Decimal("1.50"), None]), pa.array([2, 3]), pa.array(['{"a": 2.50}', None])],
+            names=["n", "n", "v"],
+        )
+        self._statements = statements
+
+    def execute(self, statement: str) -> None:
+        self._statements.append(statement)
+        if "nope" in statement:
+            raise ValueError("[UNRESOLVED_COLUMN] nope\n== SQL ==\nSELECT nope")
+
+    def fetchmany_arrow(self, wanted: int) -> object:
+        given, self._left = self._left.slice(0, wanted), self._left.slice(wanted)
+        return given
+
+
+class _FakeConnection:
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+
+    def cursor(self) -> _FakeCursor:
+        return _FakeCursor(self.statements)
+
+    def close(self) -> None:
+        pass
+
+
+def test_databricks_explains_a_query_before_it_runs_it_and_reads_its_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    sql = pytest.importorskip("databricks.sql", reason="the driver is not installed: pip install 'assay[databricks]'")
+    from assay.engines.spark.databricks import DatabricksEngine
+
+    connection = _FakeConnection()
+    arguments: dict[str, object] = {}
+    monkeypatch.setattr(sql, "connect", lambda **given: arguments.update(given) or connection)
+    url = _url("databricks://token:dapi-secret@h/c/s?http_path=/p")
+    engine = DatabricksEngine.open(url, Limits(timeout_s=6.5, max_rows=10))
+    found = engine.execute("SELECT 1;")
+    assert (found.columns, found.result and found.result.rows) == (
+        ("n", "n", "v"),
+        ((Decimal("1.50"), 2, {"a": Decimal("2.50")}), (None, 3, None)),
+    )
+    assert connection.statements == [
+        "EXPLAIN WITH assay_query AS (\nSELECT 1\n) SELECT * FROM assay_query",
+        "SELECT 1",
+    ]
+    assert arguments["session_configuration"] == {"STATEMENT_TIMEOUT": "7", "TIMEZONE": "UTC"}
+    failed = engine.execute("SELECT nope")
+    assert failed.failure is not None
+    assert failed.failure.message == "[UNRESOLVED_COLUMN] nope"
+    assert connection.statements[-1].startswith("EXPLAIN")
+    refused = engine.execute("DROP TABLE t")
+    assert (refused.status, len(connection.statements)) == ("refused", 3)
+    engine.close()

@@ -365,7 +365,7 @@ def adapter(server: DatabaseUrl, write: Any) -> Adapter:
     write("CREATE SCHEMA kit")
 
     def write_there(statement: str) -> None:
-        statement = statement.replace("''", "\\'")
+        statement = statement.replace("it''s", "it\\'s")
         for name in ("kinds", "digit"):
             statement = statement.replace(f" {name} ", f" kit.{name} ")
         write(statement)
