@@ -352,10 +352,15 @@ def test_a_run_judges_predictions(shop: DatabaseUrl, tmp_path: Path) -> None:
 
 
 GAPS = {
+    "errors_are_said_in_one_line": Gap(
+        whose="never",
+        why="a text that cannot be read as one query is not sent, so Spark has no error for it",
+        shows="'SELECT FROM WHERE': status and kind of its failure: found ('refused', 'refused')",
+    ),
     "content_has_a_fingerprint": Gap(
         whose="ours",
         why="no hash of a table's content is cheap on Spark: the URL stands for it",
-        shows="",
+        shows="the content has changed, and its fingerprint has not",
     ),
 }
 
@@ -365,6 +370,15 @@ def adapter(server: DatabaseUrl, write: Any) -> Adapter:
     write("CREATE SCHEMA kit")
 
     def write_there(statement: str) -> None:
+        if statement.startswith("UPDATE kinds SET a_real = "):  # tables of Parquet have no UPDATE
+            value = statement.split()[5]
+            write("CREATE TABLE kit.copy AS SELECT * FROM kit.kinds")
+            write(
+                f"INSERT OVERWRITE kit.kinds SELECT id, a_integer, a_text, a_decimal, IF(id = 3, {value}, a_real), "
+                "a_boolean, a_date, a_timestamp, a_binary FROM kit.copy"
+            )
+            write("DROP TABLE kit.copy")
+            return
         statement = statement.replace("it''s", "it\\'s")
         for name in ("kinds", "digit"):
             statement = statement.replace(f" {name} ", f" kit.{name} ")

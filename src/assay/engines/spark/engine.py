@@ -42,8 +42,8 @@ class SparkEngine(Warehouse):
 
     Spark runs commands at once, so a text goes to the server twice, each time in one request: first as the body of a
     common table expression, which parses only if the text is one query, and which is analysed and not run (this gives
-    the columns and their types); then as it is. Rows come as Arrow batches while the server makes them. A query ends
-    by interrupting its session, which runs nothing else.
+    the columns and their types); then as it is, with the limit of rows. Rows come as Arrow batches. A query ends by
+    interrupting its session, which runs nothing else.
 
     The dialect is that of Databricks, which has all of Spark's: sqlglot reads ``v:a.b``, which Spark has since 4.3, in
     that one alone.
@@ -155,6 +155,9 @@ class SparkEngine(Warehouse):
                     for index, (new, field) in enumerate(zip(types, schema, strict=True))
                 )
             )
+        # A server makes the whole of a partition's result before it sends any of it, so that what is not wanted could
+        # fill its memory: it gets the limit of rows, under which rows keep their order.
+        frame = frame.limit(self._limits.max_rows + 1)
         fetch = _fetcher(session.client.to_table_as_iterator(frame._plan.to_proto(session.client), {}))
         return Answer(columns=tuple(schema.names), fetch=fetch)
 
