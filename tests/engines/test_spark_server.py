@@ -279,7 +279,7 @@ def test_the_server_itself_refuses_commands_and_files(engine: SparkEngine) -> No
 def test_a_query_is_interrupted_at_its_limit_and_leaves_the_server_free(shop: DatabaseUrl) -> None:
     engine = SparkEngine.open(shop, Limits(timeout_s=3.0))
     engine.execute("SELECT 1")
-    slow = "SELECT SUM(a.id * b.id % 7) FROM range(10000000) a CROSS JOIN range(10000000) b"
+    slow = "SELECT SUM(id % 7) FROM range(1000000000000)"
     started = time.monotonic()
     found = engine.execute(slow)
     assert (found.status, time.monotonic() - started < 60) == ("timeout", True)
