@@ -46,6 +46,12 @@ MODULES = {
     "clickhouse": {"clickhouse_connect": "clickhouse-connect"},
     "snowflake": {"snowflake": "snowflake-connector-python"},
     "bigquery": {"google.cloud.bigquery": "google-cloud-bigquery"},
+    "spark": {
+        "pyspark": "pyspark-client",
+        "pandas": "pandas",
+        "pyarrow": "pyarrow",
+    },
+    "databricks": {"databricks": "databricks-sql-connector", "pyarrow": "pyarrow"},
     "prove": {"z3": "z3-solver"},
 }
 """The modules that each extra is for, and the distributions that have them."""
@@ -72,6 +78,9 @@ NEEDS = (
     Need("clickhouse", "clickhouse_connect", (*RUN, "clickhouse://reader@localhost/shop")),
     Need("sqlalchemy", "sqlalchemy", (*RUN, "oracle+oracledb://reader@localhost/shop")),
     Need("snowflake", "snowflake", (*RUN, "snowflake://reader@account/shop")),
+    Need("spark", "pyspark", (*RUN, "sc://localhost:15002")),
+    Need("spark", "pyspark", (*RUN, "spark://localhost:15002/spark_catalog/shop")),
+    Need("databricks", "databricks", (*RUN, "databricks://token:x@localhost/main/shop?http_path=/sql/1")),
     Need("sqlalchemy", "sqlalchemy", (*RUN, "mysql://reader@localhost/shop")),
     Need("sqlalchemy", "pymysql", (*RUN, "mysql://reader@localhost/shop")),
     Need("sqlalchemy", "pymysql", (*RUN, "mariadb+pymysql://reader@localhost/shop")),

@@ -154,6 +154,24 @@ def too_long(query: str) -> StatementReading:
     return StatementReading(does="error", detail=detail)
 
 
+def without_last_semicolon(text: str, dialect: str) -> str:
+    """The text up to the semicolon after its last statement, which may stand before a comment."""
+    if ";" not in text:
+        return text
+    from sqlglot import Dialect, TokenType
+
+    try:
+        tokens = Dialect.get_or_raise(dialect).tokenize(text)
+    except parser_errors():
+        return text
+    end = len(text)
+    for token in reversed(tokens):
+        if token.token_type is not TokenType.SEMICOLON:
+            break
+        end = token.start
+    return text[:end]
+
+
 def _bare_words(tokens: Sequence[Token]) -> list[str]:
     """The unquoted words that are neither names after a dot nor functions."""
     from sqlglot import TokenType

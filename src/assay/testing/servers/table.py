@@ -109,7 +109,7 @@ SERVERS: Final[dict[str, ServerKind]] = {
     ),
     "spark": ServerKind(
         title="Spark 4: the real engine, two threads, by Spark Connect",
-        packages=("pyspark[connect]==4.2.0",),
+        packages=("pyspark[connect]==4.3.0",),
         arguments=(str(PROGRAMS / "spark.py"), "{port}", "{folder}"),
         url="sc://127.0.0.1:{port}",
         example=_TRY,

@@ -17,6 +17,8 @@ _GIVES: Final = {
     "clickhouse": "ClickHouse",
     "snowflake": "Snowflake",
     "bigquery": "BigQuery",
+    "spark": "Spark, by Spark Connect",
+    "databricks": "Databricks' SQL warehouses (untested: no account was available)",
     "sqlalchemy": "MySQL, MariaDB, and what else SQLAlchemy reaches",
     "denodo": "Denodo's database port; its Data Catalog needs nothing",
     "prove": "proofs that two queries are one, in assay refute and --witness",
@@ -37,6 +39,8 @@ _ENGINES: Final = (
     (("mysql", "mariadb"), "sqlalchemy"),
     (("clickhouse", "clickhouses"), "clickhouse"),
     (("bigquery",), "bigquery"),
+    (("spark", "sc"), "spark"),
+    (("databricks",), "databricks"),
     (("denodo+http", "denodo+https"), None),
     (("denodo+flightsql", "denodo+psycopg2"), "denodo"),
 )

@@ -1,0 +1,1 @@
+"""Spark by Spark Connect, and Databricks' SQL warehouses by their own connector."""

@@ -1,0 +1,139 @@
+"""How Spark's values become cells. They come in Arrow batches, which are read by position, since names may repeat.
+
+DECIMAL is Decimal. TIMESTAMP is a datetime in UTC, which is the session's zone, TIMESTAMP_NTZ one without a zone, an
+INTERVAL of days a timedelta; dates and times outside of Python's years 1 to 9999 are texts. VARIANT is decoded, with
+fractions as Decimal. STRUCT is a dict, MAP a dict where its keys can be, otherwise a list of pairs. Intervals of months
+are texts: the engine has the server cast them, see `portable`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from assay.model import Cell, Row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_VARIANT = ("value", "metadata")
+_EPOCH = date(1970, 1, 1)
+_DAYS_OF_400_YEARS = 146_097
+_MICROSECONDS_OF_A_DAY = 86_400_000_000
+
+
+def rows_of(table: pa.Table | pa.RecordBatch) -> list[Row]:
+    """The rows of an Arrow table."""
+    columns = [cells_of(table.column(index)) for index in range(table.num_columns)]
+    return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def cells_of(column: Any) -> list[Cell]:
+    """The cells of an Arrow array, or of a chunked one."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        return [cell for chunk in column.chunks for cell in cells_of(chunk)]
+    kind = column.type
+    if pa.types.is_map(kind):
+        pairs = _sliced(column, list(zip(cells_of(column.keys), cells_of(column.items), strict=True)))
+        return [None if cell is None else _as_map(cell) for cell in pairs]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _sliced(column, cells_of(column.values))
+    if pa.types.is_struct(kind):
+        return _structs(column)
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_duration(kind):
+        return _moments(column)
+    cells: list[Cell] = column.to_pylist()
+    return cells
+
+
+def _sliced(column: Any, values: list[Any]) -> list[Any]:
+    """Of each list its own values: offsets count from the start of the values, wherever a slice begins."""
+    offsets = column.offsets.to_pylist()
+    return [
+        values[offsets[index] : offsets[index + 1]] if valid else None
+        for index, valid in enumerate(column.is_valid().to_pylist())
+    ]
+
+
+def _as_map(pairs: list[tuple[Cell, Cell]]) -> Cell:
+    try:
+        return dict(pairs)
+    except TypeError:  # a key that has no hash, such as a list
+        return [list(pair) for pair in pairs]
+
+
+def _structs(column: Any) -> list[Cell]:
+    kind = column.type
+    names = [kind.field(index).name for index in range(kind.num_fields)]
+    fields = [cells_of(field) for field in column.flatten()]
+    valid = column.is_valid().to_pylist()
+    rows = list(zip(*fields, strict=True)) if fields else [()] * len(column)
+    if _is_variant(kind):
+        return [_variant(*row) if there else None for row, there in zip(rows, valid, strict=True)]
+    return [dict(zip(names, row, strict=True)) if there else None for row, there in zip(rows, valid, strict=True)]
+
+
+def _is_variant(kind: Any) -> bool:
+    """Whether a struct is a VARIANT: two binaries of these names, neither of them ever NULL."""
+    if tuple(kind.field(index).name for index in range(kind.num_fields)) != _VARIANT:
+        return False
+    return all(str(kind.field(index).type) == "binary" and not kind.field(index).nullable for index in (0, 1))
+
+
+def _variant(value: bytes, metadata: bytes) -> Cell:
+    from pyspark.sql.types import VariantVal
+
+    return VariantVal(value, metadata).toPython()
+
+
+def _moments(column: Any) -> list[Cell]:
+    import pyarrow as pa
+
+    in_utc = pa.types.is_timestamp(column.type) and column.type.tz is not None
+    try:
+        cells = column.to_pylist()
+    except (OverflowError, ValueError):
+        cells = [_moment(cell) for cell in column]
+    if in_utc:
+        return [cell.astimezone(UTC) if isinstance(cell, datetime) else cell for cell in cells]
+    return list(cells)
+
+
+def _moment(scalar: Any) -> Cell:
+    """The moment; where Python has no such year, a text. Arrow's own texts have wrong years beyond 32767."""
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):
+        count = scalar.value
+    day, microseconds = (count, None) if str(scalar.type) == "date32[day]" else divmod(count, _MICROSECONDS_OF_A_DAY)
+    cycles, rest = divmod(day + _EPOCH.toordinal() - 1, _DAYS_OF_400_YEARS)
+    alike = date.fromordinal(rest + 1)
+    text = f"{alike.year + 400 * cycles:+}-{alike:%m-%d}"
+    if microseconds is None:
+        return text
+    time_of_day = datetime(1, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+    return f"{text} {time_of_day:%H:%M:%S.%f}"
+
+
+def portable(data_type: Any) -> Any:
+    """A type of pyspark's with texts in place of intervals that Arrow cannot bring here; itself where it has none."""
+    from pyspark.sql import types
+
+    if isinstance(data_type, types.YearMonthIntervalType | types.CalendarIntervalType):
+        return types.StringType()
+    if isinstance(data_type, types.ArrayType):
+        element = portable(data_type.elementType)
+        return data_type if element is data_type.elementType else types.ArrayType(element, data_type.containsNull)
+    if isinstance(data_type, types.MapType):
+        key, value = portable(data_type.keyType), portable(data_type.valueType)
+        if key is data_type.keyType and value is data_type.valueType:
+            return data_type
+        return types.MapType(key, value, data_type.valueContainsNull)
+    if isinstance(data_type, types.StructType):
+        fields = [types.StructField(field.name, portable(field.dataType), field.nullable) for field in data_type]
+        if all(new.dataType is old.dataType for new, old in zip(fields, data_type, strict=True)):
+            return data_type
+        return types.StructType(fields)
+    return data_type
