@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from pathlib import Path
 
 from assay.cli.streams import flush_streams, settle_streams
 
@@ -19,6 +20,9 @@ def main() -> None:
         start_workers(sys.argv[1:])
         from assay.cli.app import UNUSABLE_INPUT, run_command_line
 
+        if _is_the_program():
+            # What is imported by now stays to the end: the last search for cycles need not go through it.
+            gc.freeze()
         status = run_command_line(sys.argv[1:])
     except KeyboardInterrupt:
         status = 130
@@ -28,9 +32,12 @@ def main() -> None:
     if (trouble := flush_streams()) is not None and status == 0:
         status = UNUSABLE_INPUT
         print(f"assay: error: the output cannot be written ({trouble.strerror})", file=sys.stderr)
-    # Python ends by searching all objects for cycles. These are left out: what they refer to is still closed.
-    gc.freeze()
     sys.exit(status)
+
+
+def _is_the_program() -> bool:
+    """Whether the process was started for this command, and not for a program that calls it."""
+    return any(Path(one).stem == "assay" for one in sys.orig_argv[1:3])
 
 
 if __name__ == "__main__":
