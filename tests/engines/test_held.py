@@ -207,3 +207,62 @@ def test_each_suspicious_function_of_sqlglot_is_decided() -> None:
 )
 def test_what_sqlglot_drops_is_seen(query: str, dialect: str) -> None:
     assert reason(query, dialect)
+
+
+_WRITTEN = ("{}", "`{}`", '"{}"', "({})", "(({}))", "/* x */ {}", "if(1, {}, lower)", "[{}][1]", "({}, 1).1")
+"""How a function may be named without a call."""
+
+
+def test_a_function_given_by_its_name_alone_is_held_to_the_same_list() -> None:
+    queries = [
+        f"SELECT {function}({written.format(name)}, {rest}) FROM t"
+        for function in ("arrayMap", "arrayExists", "arraySort", "mapApply", "ARRAYFILTER", "arraySum")
+        for rest in ("a", "['/etc/passwd']", "a, 1")
+        for name in ("file", "addressToLine", "sleepEachRow", "my_udf", "getSetting")
+        for written in _WRITTEN
+    ]
+    nested = [
+        "SELECT arrayMap(x -> arrayMap(file, [x]), a) FROM t",
+        "WITH arrayMap(file, [a]) AS f SELECT f FROM t",
+        "SELECT a FROM t ORDER BY arrayMap(file, [a])",
+        "SELECT max(arrayMap(file, [a])) OVER () FROM t",
+    ]
+    assert [query for query in (*queries, *nested) if not reason(query, "clickhouse")] == []
+    harmless = [
+        "SELECT arrayMap(lower, names) FROM t",
+        "SELECT arrayMap((file, url) -> file + url, a, b) FROM t",
+        "SELECT arrayMax(url), arraySort(file) FROM t",
+        "SELECT arrayPartialSort(2, a), arrayTopK(3, a) FROM t",
+        "SELECT arrayFold((file, x) -> file + x, a, 0) FROM t",
+    ]
+    assert {query: why for query in harmless if (why := reason(query, "clickhouse"))} == {}
+    assert not reason("SELECT arrayMap(my_udf, a) FROM t", "clickhouse", "my_udf")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "refused", "sent"),
+    [
+        (
+            "clickhouse",
+            "system.processes system.server_settings system.users `system`.disks",
+            "system.numbers system.tables t",
+        ),
+        (
+            "snowflake",
+            "SNOWFLAKE.ACCOUNT_USAGE.QUERY_HISTORY",
+            "SNOWFLAKE_SAMPLE_DATA.TPCH_SF1.ORDERS d.information_schema.tables",
+        ),
+        (
+            "bigquery",
+            "`region-us`.INFORMATION_SCHEMA.JOBS_BY_PROJECT d.INFORMATION_SCHEMA.SESSIONS",
+            "d.INFORMATION_SCHEMA.TABLES",
+        ),
+        ("databricks", "system.access.audit system.query.history", "system.information_schema.tables main.shop.sales"),
+    ],
+)
+def test_the_tables_of_the_service_itself_are_not_read(dialect: str, refused: str, sent: str) -> None:
+    told = {name: reason(f"SELECT * FROM {name}", dialect) for name in refused.split()}
+    assert [name for name, why in told.items() if "of the service" not in why] == []
+    assert {name: why for name in sent.split() if (why := reason(f"SELECT * FROM {name}", dialect))} == {}
+    name = refused.split(maxsplit=1)[0].replace("`", "")
+    assert not reason(f"SELECT * FROM {refused.split(maxsplit=1)[0]}", dialect, name.lower())

@@ -85,8 +85,25 @@ HARMLESS_SETTINGS = frozenset(_SETTINGS.split())
 """ClickHouse's settings that a query may set for itself: they lift no limit."""
 
 
+_TAKE_FUNCTIONS = """
+arrayAll arrayAvg arrayBottomK arrayCompact arrayCount arrayCumSum arrayCumSumNonNegative arrayDifference arrayExists
+arrayFill arrayFilter arrayFirst arrayFirstIndex arrayFirstOrNull arrayFold arrayLast arrayLastIndex arrayLastOrNull
+arrayMap arrayMax arrayMin arrayPartialReverseSort arrayPartialSort arrayProduct arrayReverseFill arrayReverseSort
+arrayReverseSplit arraySort arraySplit arraySum arrayTopK mapAll mapApply mapExists mapFilter mapPartialReverseSort
+mapPartialSort mapReverseSort mapSort
+"""
+HIGHER_ORDER = frozenset(_TAKE_FUNCTIONS.lower().split())
+"""ClickHouse's functions whose first argument may be a function's bare name (its ``system.functions.higher_order``)."""
+
+_OF_CLICKHOUSE = "columns databases dictionaries numbers numbers_mt one parts tables zeros zeros_mt"
+_SYSTEM_TABLES = frozenset(_OF_CLICKHOUSE.split())
+"""Tables of ClickHouse's own that tell of the data, or are values."""
+
 _NAMES = frozenset({"VAR", "IDENTIFIER", "FILE", "DICTIONARY", "MERGE"})
 """The kinds of words that may be the name of a function that is not sqlglot's."""
+_OPENING = frozenset({"L_PAREN", "L_BRACKET", "L_BRACE"})
+_CLOSING = frozenset({"R_PAREN", "R_BRACKET", "R_BRACE"})
+_NOT_NAMES = _OPENING | _CLOSING | {"NUMBER", "STRING", "COMMA", "DASH", "PLUS", "STAR", "SLASH"}
 _KEYWORDS = "AT BEFORE BERNOULLI CHANGES EXCLUDE GROUP ILIKE MEASURES PATTERN REPEATABLE SEED SEMANTIC_VIEW SYSTEM"
 _WORDS = frozenset(_KEYWORDS.split())
 """Words of that kind that no function is called."""
@@ -120,6 +137,11 @@ def tables_of_read(query: str, dialect: str, *, allowed: frozenset[str]) -> tupl
     tables = tuple(dict.fromkeys(_tables(nodes, dialect)))
     if file := next((table for table in tables if dialect in SPARK and _is_file(table)), None):
         return Harm(reason=f"{'.'.join(file)} is a file of the server, not a table of the catalogue")
+    for table in tables:
+        name = ".".join(table)
+        if _is_of_the_service(table, dialect) and name.lower() not in allowed:
+            shown = f"{name} tells of the service or of other users, not of the data"
+            return Harm(reason=f"{shown}. To allow it, write ?allow={name} in the database's URL")
     return tables
 
 
@@ -235,6 +257,8 @@ class _Check:
                 return "TABLE stands for a query"
             if following.token_type.name != "L_PAREN" or kind not in _NAMES or token.start in starts:
                 continue
+            if reason := self._of_first_argument(tokens, index):
+                return reason
             full = _dotted(tokens, index)
             is_plain = "." not in full or (self._dialect == "bigquery" and full.upper().startswith(("SAFE.", "NET.")))
             name = token.text.lower()
@@ -243,6 +267,26 @@ class _Check:
             if reason := self._of_name(full, name if is_plain else ""):
                 return reason
         return None
+
+    def _of_first_argument(self, tokens: Sequence[Token], index: int) -> str | None:
+        """What is refused of a function that ClickHouse is given by its name alone: ``arrayMap(file, paths)``.
+
+        To sqlglot the name is a column. It may stand in parentheses, in quotes or behind an alias, so that each name
+        of an argument that is not a lambda must be that of a harmless function.
+        """
+        if self._dialect != "clickhouse" or tokens[index].text.lower() not in HIGHER_ORDER:
+            return None
+        depth, first = 0, []
+        for token in tokens[index + 1 :]:
+            kind = token.token_type.name
+            depth += (kind in _OPENING) - (kind in _CLOSING)
+            if kind == "ARROW" or not depth:
+                return None
+            if kind == "COMMA" and depth == 1:
+                break
+            first.append(token)
+        names = [token.text for token in first if token.token_type.name not in _NOT_NAMES]
+        return next((reason for name in names if (reason := self._of_name(name, name))), None)
 
     def _of_function(self, node: exp.Func) -> str | None:
         from sqlglot import exp
@@ -392,6 +436,21 @@ def _tables(nodes: Sequence[exp.Expr], dialect: str) -> Iterator[tuple[str, ...]
 
 def _is_own_alias(table: exp.Table, name: str) -> bool:
     return bool(table.alias_or_name.lower() == name.lower())
+
+
+def _is_of_the_service(parts: tuple[str, ...], dialect: str) -> bool:
+    """Whether a table is one of the service's own about its servers, accounts and other users' queries."""
+    *before, name = (part.lower() for part in parts)
+    match dialect:
+        case "clickhouse":
+            return before == ["system"] and name not in _SYSTEM_TABLES
+        case "snowflake":
+            return len(before) == 2 and before[0] == "snowflake"
+        case "bigquery":
+            return "information_schema" in before and name.startswith(("jobs", "sessions", "object_privileges"))
+        case "databricks":
+            return len(before) == 2 and before[0] == "system" and before[1] != "information_schema"
+    return False
 
 
 def _is_file(parts: tuple[str, ...]) -> bool:
