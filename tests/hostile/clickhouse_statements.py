@@ -94,6 +94,15 @@ EXPLAIN PLAN SELECT * FROM url('http://127.0.0.1:1/', 'CSV', 'a Int32')
 SELECT * FROM url('http://127.0.0.1:1/', 'CSV', 'a Int32')
 SELECT * FROM url('file:///etc/passwd', 'CSV', 'a String')
 SELECT * FROM file('/etc/passwd', 'LineAsString', 'a String')
+SELECT arrayMap(file, ['/etc/passwd'])
+SELECT arrayMap(`file`, ['/etc/passwd'])[1]
+SELECT arrayMap((file), ['/etc/passwd'])
+SELECT arrayMap(x -> arrayMap(file, [x]), ['/etc/passwd'])
+SELECT arrayExists(file, ['/etc/passwd'])
+SELECT mapApply(file, map('/etc/passwd', 1))
+SELECT arrayMap(addressToLine, [toUInt64(1)])
+SELECT * FROM system.processes
+SELECT * FROM system.server_settings
 SELECT * FROM file('*', 'RawBLOB')
 SELECT * FROM fileCluster('default', '/etc/passwd', 'LineAsString')
 SELECT * FROM filesystem('/')
