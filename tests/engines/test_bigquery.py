@@ -340,7 +340,7 @@ def test_a_token_is_sent_and_an_expired_one_is_explained_and_masked(monkeypatch:
         kind, _, message = failure_of(executed(fake, "SELECT a", more=more))
         assert kind == "unreadable_database"
         assert "expired" in message
-        assert "?access_token=${NAME}" in message
+        assert "access_token, a token as ${NAME}" in message
         with pytest.raises(DatabaseError) as error:
             BigqueryEngine.check(DatabaseUrl.parse(f"{fake.url}&access_token=ya29.another-token"))
         assert "another-token" not in str(error.value)

@@ -204,6 +204,12 @@ def test_a_refused_login_says_what_to_do_before_the_first_question(trouble: Snow
     assert "pass%20word" not in str(caught.value)
 
 
+def test_an_address_at_which_nothing_answers_is_named_as_such() -> None:
+    url = DatabaseUrl.parse("snowflake://ann:x@acme/SALES?host=127.0.0.1&port=1&protocol=http")
+    with pytest.raises(DatabaseError, match=r"no service answers at this address \(Snowflake 250001\)"):
+        SnowflakeEngine.check(url)
+
+
 @pytest.mark.parametrize("status", [403, 404])
 def test_a_wrong_account_is_named_as_such(status: int) -> None:
     with (

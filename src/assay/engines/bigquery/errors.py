@@ -9,9 +9,9 @@ from assay.engines.bigquery.login import FORM, Address
 from assay.engines.warehouse.base import Problem
 
 _LOGIN = (
-    "run `gcloud auth application-default login`, name a key file with ?credentials_path=FILE, or give a token with "
+    "run `gcloud auth application-default login`, or add a parameter to the URL: credentials_path, the path of a key "
+    "file, or access_token, a token as ${NAME} of the environment"
 )
-_LOGIN += "?access_token=${NAME}"
 _READER = "grant roles/bigquery.jobUser on the project and roles/bigquery.dataViewer on the dataset"
 _QUOTA = frozenset({"quotaExceeded", "rateLimitExceeded", "jobRateLimitExceeded", "billingTierLimitExceeded"})
 _PASSING = frozenset({"backendError", "internalError", "jobBackendError", "jobInternalError", "badGateway"})

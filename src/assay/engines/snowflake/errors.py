@@ -55,6 +55,8 @@ def explain(error: BaseException) -> Problem | None:
     if number in _QUERY:
         return Problem(kind=_QUERY[number], message=message)
     if number in _SESSION_GONE or number in _NETWORK or "expired" in message.lower():
+        if message.startswith("Could not connect"):
+            message = "no service answers at this address"
         return Problem(kind="unreadable_database", message=f"{message} (Snowflake {number})", lost=True)
     if number == 3001:
         return Problem(kind="error", message=f"{message}: the role lacks a privilege")
