@@ -62,6 +62,7 @@ class SnowflakeEngine(Warehouse):
     @classmethod
     def version(cls) -> str:
         """The connector's version."""
+        super().require()
         return f"snowflake-connector-python {_connector_version()}"
 
     @classmethod

@@ -53,6 +53,7 @@ class DatabricksEngine(Warehouse):
     @classmethod
     def version(cls) -> str:
         """The connector's version."""
+        cls.require()
         from importlib.metadata import version
 
         return f"databricks-sql-connector {version('databricks-sql-connector')}"

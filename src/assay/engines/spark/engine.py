@@ -74,7 +74,9 @@ class SparkEngine(Warehouse):
     @classmethod
     def version(cls) -> str:
         """The client's version."""
-        import pyspark
+        cls.require()
+        with _importing():
+            import pyspark
 
         return f"pyspark-client {pyspark.__version__}"
 

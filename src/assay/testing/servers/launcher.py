@@ -156,7 +156,7 @@ class RunningServer:
 
     def _last_words(self) -> str:
         with suppress(OSError):
-            lines = (self.folder / "log").read_text(errors="replace").strip().splitlines()
+            lines = (self.folder / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
             return lines[-1][:500] if lines else ""
         return ""
 
