@@ -176,10 +176,35 @@ def test_zoneless_times_show_the_servers_clock_and_others_their_zone() -> None:
     assert times is not None
     (found,) = times([naive])
     assert found == naive.replace(tzinfo=UTC)
-    assert found.tzinfo == tokyo  # type: ignore[attr-defined]
+    assert found.utcoffset() == timedelta(hours=9)  # type: ignore[union-attr]
     nested = converter("Array(Tuple(DateTime, String))", berlin, None)
     assert nested is not None
     assert nested([[(naive, b"x")]]) == [[(datetime(2024, 7, 1, 14, 0), "x")]]  # noqa: DTZ001
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"])
+def test_an_hour_that_comes_twice_is_told_apart(zone: str) -> None:
+    own = ZoneInfo(zone)
+    times = converter(f"DateTime('{zone}')", UTC, own)
+    assert times is not None
+    hours = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(minutes=30 * step) for step in range(2 * 24 * 366)]
+    aware = times([moment.astimezone(own) for moment in hours])
+    plain = times([moment.replace(tzinfo=None) for moment in hours])
+    assert len(set(aware)) == len(set(plain)) == len(hours)
+    assert aware == plain == hours
+
+
+def test_a_float_of_32_bits_is_the_number_that_is_printed_in_a_container_too() -> None:
+    wide = 0.10000000149011612
+    for kind, value, cell in (
+        ("Array(Float32)", [wide, None], [0.1, None]),
+        ("Tuple(Float32, Int8)", (wide, 1), (0.1, 1)),
+        ("Map(String, Float32)", {"a": wide}, {"a": 0.1}),
+        ("Array(Float64)", [wide], [wide]),
+    ):
+        found = converter(kind, UTC, None)
+        assert found is not None, kind
+        assert found([value]) == [cell], kind
 
 
 def test_a_time_zone_is_found_in_a_type() -> None:

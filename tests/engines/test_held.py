@@ -266,3 +266,26 @@ def test_the_tables_of_the_service_itself_are_not_read(dialect: str, refused: st
     assert {name: why for name in sent.split() if (why := reason(f"SELECT * FROM {name}", dialect))} == {}
     name = refused.split(maxsplit=1)[0].replace("`", "")
     assert not reason(f"SELECT * FROM {refused.split(maxsplit=1)[0]}", dialect, name.lower())
+
+
+@pytest.mark.parametrize(
+    ("dialect", "query"),
+    [
+        ("clickhouse", "SELECT ‘ = ' ’ , file($$/etc/hostname$$), ‘ ' ’"),
+        ("clickhouse", "SELECT “ = ' ” , sleep(3), “ ' ”"),
+        ("clickhouse", "SELECT 1 AS ü"),
+        ("bigquery", "SELECT * FROM GAP_FILL(TABLE `region-us`.INFORMATION_SCHEMA.JOBS, ts_column => 'a')"),
+        ("bigquery", "SELECT * FROM VECTOR_SEARCH(TABLE `region-us`.INFORMATION_SCHEMA.JOBS, 'e', (SELECT 1))"),
+        ("bigquery", "SELECT * FROM `p`.`region-us`.INFORMATION_SCHEMA.RESERVATIONS"),
+        ("snowflake", "SELECT * FROM ACCOUNT_USAGE.LOGIN_HISTORY"),
+        ("snowflake", "SELECT * FROM INFORMATION_SCHEMA.OBJECT_PRIVILEGES"),
+    ],
+)
+def test_what_the_parser_and_the_service_read_differently_is_refused(dialect: str, query: str) -> None:
+    assert reason(query, dialect)
+
+
+def test_signs_that_are_not_ascii_stay_in_quotes() -> None:
+    query = "SELECT 'O’Neil', `naïve`, \"ключ\" FROM t -- ‘ünicode’\n"
+    assert not reason(query, "clickhouse")
+    assert tables("SELECT * FROM GAP_FILL(TABLE d.t, ts_column => 'a', bucket_width => 1)", "bigquery") == ["d.t"]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
@@ -67,6 +67,7 @@ def converter(kind: str, zone: tzinfo, own_zone: tzinfo | None) -> Callable[[Seq
         unit = _INTERVALS[kind.removeprefix("Interval")]
         return lambda column: [None if number is None else number * unit for number in column]
     pad = kind.startswith("FixedString")
+    narrow = "Float32" in kind and "Float64" not in kind  # in a container
 
     def cell(value: Any) -> Cell:
         match value:
@@ -76,6 +77,10 @@ def converter(kind: str, zone: tzinfo, own_zone: tzinfo | None) -> Callable[[Seq
                 return str(value)
             case datetime() if value.tzinfo is None:
                 return _in_zone(value, zone, own_zone)
+            case datetime():
+                return _with_offset(value)
+            case float() if narrow:
+                return _narrowed(value)
             case list():
                 return [cell(item) for item in value]
             case tuple():
@@ -92,7 +97,17 @@ def _in_zone(value: datetime, zone: tzinfo, own_zone: tzinfo | None) -> datetime
     from datetime import UTC
 
     aware = value.replace(tzinfo=UTC)
-    return aware.astimezone(zone).replace(tzinfo=None) if own_zone is None else aware.astimezone(own_zone)
+    if own_zone is None:
+        return aware.astimezone(zone).replace(tzinfo=None)
+    return _with_offset(aware.astimezone(own_zone))
+
+
+def _with_offset(moment: datetime) -> datetime:
+    """The same moment with its offset in place of its zone.
+
+    With a zone, Python compares the hour that the end of summer time repeats by its digits alone.
+    """
+    return moment.replace(tzinfo=timezone(moment.utcoffset() or timedelta(0)), fold=0)
 
 
 def _text(value: bytes) -> str | bytes:
@@ -110,6 +125,11 @@ def _texts(column: Sequence[bytes | None]) -> Sequence[Cell]:
 
 
 def _shortest(column: Sequence[float | None]) -> Sequence[Cell]:
+    return [None if value is None else _narrowed(value) for value in column]
+
+
+def _narrowed(value: float) -> float:
+    """The number of the fewest digits that is this Float32."""
     import numpy
 
-    return [None if value is None else float(str(numpy.float32(value))) for value in column]
+    return float(str(numpy.float32(value)))

@@ -95,12 +95,21 @@ mapPartialSort mapReverseSort mapSort
 HIGHER_ORDER = frozenset(_TAKE_FUNCTIONS.lower().split())
 """ClickHouse's functions whose first argument may be a function's bare name (its ``system.functions.higher_order``)."""
 
+_OF_SNOWFLAKE_USERS = frozenset({"applicable_roles", "enabled_roles", "load_history", "object_privileges"})
+_OF_DATA = """
+column_field_paths columns constraint_column_usage key_column_usage materialized_views parameters partitions
+routine_options routines schemata schemata_options search_index_columns search_indexes table_constraints table_options
+table_snapshots table_storage tables vector_indexes views
+"""
+_OF_BIGQUERY_DATA = frozenset(_OF_DATA.split())
+"""The views of an INFORMATION_SCHEMA that tell of the data; the others tell of jobs, users and the service."""
 _OF_CLICKHOUSE = "columns databases dictionaries numbers numbers_mt one parts tables zeros zeros_mt"
 _SYSTEM_TABLES = frozenset(_OF_CLICKHOUSE.split())
 """Tables of ClickHouse's own that tell of the data, or are values."""
 
 _NAMES = frozenset({"VAR", "IDENTIFIER", "FILE", "DICTIONARY", "MERGE"})
 """The kinds of words that may be the name of a function that is not sqlglot's."""
+_IN_QUOTES = frozenset({"STRING", "IDENTIFIER", "HEREDOC_STRING", "RAW_STRING", "NATIONAL_STRING"})
 _OPENING = frozenset({"L_PAREN", "L_BRACKET", "L_BRACE"})
 _CLOSING = frozenset({"R_PAREN", "R_BRACKET", "R_BRACE"})
 _NOT_NAMES = _OPENING | _CLOSING | {"NUMBER", "STRING", "COMMA", "DASH", "PLUS", "STAR", "SLASH"}
@@ -205,6 +214,10 @@ def _read_otherwise(query: str, tokens: Sequence[Token], dialect: str) -> str | 
             return "${…} stands for a value of the server's settings"
     if dialect == "snowflake" and "\\$$" in query:
         return "a backslash stands before $$"
+    if dialect == "clickhouse":  # whose typographic quotes and minus sign are part of names to sqlglot
+        bare = (token.text for token in tokens if token.token_type.name not in _IN_QUOTES)
+        if not all(map(str.isascii, bare)):
+            return "a sign that is not ASCII stands outside of quotes"
     for token in tokens:
         if token.token_type.name == "IDENTIFIER" and "\\" in query[token.start : token.end + 1]:
             return "a backslash stands in a quoted name"
@@ -422,8 +435,6 @@ def _tables(nodes: Sequence[exp.Expr], dialect: str) -> Iterator[tuple[str, ...]
     for node in nodes:
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier | exp.Dot):
             continue
-        if isinstance(node.parent, exp.Func):  # the model, or the table, that a function takes
-            continue
         parts = tuple(part.name for part in node.parts)
         if len(parts) == 1 and ctes.find(parts[0], node) is not None:
             continue
@@ -445,9 +456,14 @@ def _is_of_the_service(parts: tuple[str, ...], dialect: str) -> bool:
         case "clickhouse":
             return before == ["system"] and name not in _SYSTEM_TABLES
         case "snowflake":
-            return len(before) == 2 and before[0] == "snowflake"
+            usage = bool(before) and before[-1].endswith("_usage")
+            return (
+                usage
+                or (len(before) == 2 and before[0] == "snowflake")
+                or (before[-1:] == ["information_schema"] and name in _OF_SNOWFLAKE_USERS)
+            )
         case "bigquery":
-            return "information_schema" in before and name.startswith(("jobs", "sessions", "object_privileges"))
+            return "information_schema" in before and name not in _OF_BIGQUERY_DATA
         case "databricks":
             return len(before) == 2 and before[0] == "system" and before[1] != "information_schema"
     return False
