@@ -176,7 +176,7 @@ def test_zoneless_times_show_the_servers_clock_and_others_their_zone() -> None:
     assert times is not None
     (found,) = times([naive])
     assert found == naive.replace(tzinfo=UTC)
-    assert found.utcoffset() == timedelta(hours=9)  # type: ignore[union-attr]
+    assert found.utcoffset() == timedelta(hours=9)  # type: ignore[attr-defined]
     nested = converter("Array(Tuple(DateTime, String))", berlin, None)
     assert nested is not None
     assert nested([[(naive, b"x")]]) == [[(datetime(2024, 7, 1, 14, 0), "x")]]  # noqa: DTZ001
