@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -281,9 +280,7 @@ def test_a_query_is_interrupted_at_its_limit_and_leaves_the_server_free(shop: Da
     engine = SparkEngine.open(shop, Limits(timeout_s=3.0))
     engine.execute("SELECT 1")
     slow = "SELECT SUM(id % 7) FROM range(1000000000000)"
-    started = time.monotonic()
-    found = engine.execute(slow)
-    assert (found.status, time.monotonic() - started < 60) == ("timeout", True)
+    assert engine.execute(slow).status == "timeout"  # to its end it would take hours
     engine.close()
     after = SparkEngine.open(shop, Limits(timeout_s=60.0))
     assert after.execute("SELECT COUNT(*) FROM sales").status == "rows"

@@ -132,7 +132,7 @@ class SparkEngine(Warehouse):
                 session.catalog.setCurrentCatalog(self._address.catalog)
             if self._address.schema is not None:
                 session.catalog.setCurrentDatabase(self._address.schema)
-        except BaseException:
+        except BaseException:  # whatever it is goes on to `_explain`; the session's channel must not stay open
             made.close()
             raise
         return made
