@@ -65,6 +65,7 @@ from assay.model.runs.reliability import (
     ReliabilityTotals,
     RiskPoint,
 )
+from assay.model.runs.reviews import InactiveReview, ReviewCount, ReviewTotals
 from assay.model.runs.run import (
     Aggregates,
     CacheUse,
@@ -165,6 +166,7 @@ __all__ = [
     "GroupDiff",
     "HierarchyEquivalence",
     "HistoryPoint",
+    "InactiveReview",
     "JoinedBy",
     "Joining",
     "Leaderboard",
@@ -191,7 +193,9 @@ __all__ = [
     "RepeatTotals",
     "Result",
     "Review",
+    "ReviewCount",
     "ReviewDecision",
+    "ReviewTotals",
     "Reviewed",
     "RiskPoint",
     "Row",
