@@ -55,7 +55,7 @@ from assay.model.runs.diff import (
     StandingPair,
 )
 from assay.model.runs.gate import GateResult, Gates
-from assay.model.runs.metric import MetricInfo, Rate
+from assay.model.runs.metric import Count, MetricInfo, Rate
 from assay.model.runs.reliability import (
     CalibrationBin,
     ConfidenceTotals,
@@ -65,13 +65,12 @@ from assay.model.runs.reliability import (
     ReliabilityTotals,
     RiskPoint,
 )
-from assay.model.runs.reviews import InactiveReview, ReviewCount, ReviewTotals
+from assay.model.runs.reviews import InactiveReview, ReviewTotals
 from assay.model.runs.run import (
     Aggregates,
     CacheUse,
     CauseGroup,
     CauseGroupKind,
-    Count,
     Disagreement,
     Fingerprint,
     Forgiven,
@@ -193,7 +192,6 @@ __all__ = [
     "RepeatTotals",
     "Result",
     "Review",
-    "ReviewCount",
     "ReviewDecision",
     "ReviewTotals",
     "Reviewed",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from assay.model.runs.metric import Rate
+from assay.model.runs.metric import Count, Rate
 from assay.model.verdicts.review import ReviewDecision
 
 
@@ -23,13 +23,6 @@ class InactiveReview(Struct, frozen=True, kw_only=True):
     """The line of the file; None: the reviews are not from a file."""
 
 
-class ReviewCount(Struct, frozen=True, kw_only=True):
-    """The cases that have something in common by their reviews."""
-
-    name: str
-    case_ids: tuple[str, ...]
-
-
 class ReviewTotals(Struct, frozen=True, kw_only=True):
     """Accuracy before and after people's reviews, and what they decided. All counts are of cases.
 
@@ -42,9 +35,9 @@ class ReviewTotals(Struct, frozen=True, kw_only=True):
     """The same by the reviewed verdicts, and by Assay's own where there is none."""
     reviewed: tuple[str, ...] = ()
     """The cases with a reviewed verdict."""
-    decisions: tuple[ReviewCount, ...] = ()
+    decisions: tuple[Count, ...] = ()
     """The reviewed cases by the decision that counts (`ReviewDecision`)."""
-    changes: tuple[ReviewCount, ...] = ()
+    changes: tuple[Count, ...] = ()
     """The cases whose verdict changes, such as ``incorrect to correct``."""
     pending: tuple[str, ...] = ()
     """The cases that are unscored until their answer is scored by the corrected gold."""

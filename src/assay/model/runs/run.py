@@ -14,7 +14,7 @@ from assay.model.cases.usage import UsageTotals
 from assay.model.lint import LintReport
 from assay.model.results.result import Cost, Limits
 from assay.model.runs.gate import GateResult
-from assay.model.runs.metric import MetricInfo, Rate
+from assay.model.runs.metric import Count, MetricInfo, Rate
 from assay.model.runs.reliability import ConversationTotals, ReliabilityTotals
 from assay.model.runs.reviews import ReviewTotals
 from assay.model.verdicts.evidence import Evidence
@@ -93,14 +93,6 @@ class Disagreement(Struct, frozen=True, kw_only=True):
     neither: int
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
-
-
-class Count(Struct, frozen=True, kw_only=True):
-    """How many cases carry a name (a flag, a near miss, a failure, a cause)."""
-
-    name: str
-    count: int
-    case_ids: tuple[str, ...] = ()
 
 
 CauseGroupKind = Literal["difficulty", "database", "table", "column", "feature"]

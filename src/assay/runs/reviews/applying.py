@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from assay.model import (
     Case,
     CaseSummary,
+    Count,
     DatabaseUrl,
     Evidence,
     InactiveReview,
     Outcome,
     Provenance,
-    ReviewCount,
     ReviewTotals,
     Run,
     RunSettings,
@@ -113,9 +113,11 @@ def _value(outcome: Outcome) -> float | None:
     return {"correct": 1.0, "incorrect": 0.0}.get(outcome)
 
 
-def _counts(found: Mapping[str, Iterable[str]]) -> tuple[ReviewCount, ...]:
-    counts = (ReviewCount(name=name, case_ids=tuple(ids)) for name, ids in found.items())
-    return tuple(sorted(counts, key=lambda one: (-len(one.case_ids), one.name)))
+def _counts(found: Mapping[str, Iterable[str]]) -> tuple[Count, ...]:
+    counts = (
+        Count(name=name, count=len(ids), case_ids=ids) for name, ids in ((name, tuple(found[name])) for name in found)
+    )
+    return tuple(sorted(counts, key=lambda one: (-one.count, one.name)))
 
 
 def with_reviews(run: Run, reviews: Reviews | None) -> Run:
