@@ -55,7 +55,7 @@ from assay.model.runs.diff import (
     StandingPair,
 )
 from assay.model.runs.gate import GateResult, Gates
-from assay.model.runs.metric import MetricInfo, Rate
+from assay.model.runs.metric import Count, MetricInfo, Rate
 from assay.model.runs.reliability import (
     CalibrationBin,
     ConfidenceTotals,
@@ -65,12 +65,12 @@ from assay.model.runs.reliability import (
     ReliabilityTotals,
     RiskPoint,
 )
+from assay.model.runs.reviews import InactiveReview, ReviewTotals
 from assay.model.runs.run import (
     Aggregates,
     CacheUse,
     CauseGroup,
     CauseGroupKind,
-    Count,
     Disagreement,
     Fingerprint,
     Forgiven,
@@ -91,6 +91,7 @@ from assay.model.runs.run import (
 from assay.model.verdicts.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
 from assay.model.verdicts.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep, Symptom
 from assay.model.verdicts.evidence import Evidence, PairTiming
+from assay.model.verdicts.review import Draw, Review, ReviewDecision, Reviewed
 from assay.model.verdicts.summary import CaseSummary, ExecutionSummary, SearchSummary
 from assay.model.verdicts.verdict import Ambiguity, Flag, Outcome, Score, Strength, Verdict
 from assay.model.witness import Proof, Unproved
@@ -141,6 +142,7 @@ __all__ = [
     "DimensionSelection",
     "DimensionTotal",
     "Disagreement",
+    "Draw",
     "Evidence",
     "Exchange",
     "Execution",
@@ -163,6 +165,7 @@ __all__ = [
     "GroupDiff",
     "HierarchyEquivalence",
     "HistoryPoint",
+    "InactiveReview",
     "JoinedBy",
     "Joining",
     "Leaderboard",
@@ -188,6 +191,10 @@ __all__ = [
     "RepairStep",
     "RepeatTotals",
     "Result",
+    "Review",
+    "ReviewDecision",
+    "ReviewTotals",
+    "Reviewed",
     "RiskPoint",
     "Row",
     "Run",
