@@ -40,8 +40,10 @@ class GoldTrials:
     def score(self, evidence: Evidence, case: Case) -> Evidence:
         """The evidence of the answer by another form of its case. A query that fails is part of it.
 
-        Raises InputError if the database is not known or cannot be read.
+        Raises InputError for a selection, and if the database is not known or cannot be read.
         """
+        if case.turns:
+            raise InputError("only queries are scored again here, and this case has a target selection")
         url, gold_url = self._url(case, self._given or self._settings.database), None
         if self._settings.gold_database is not None:
             gold_url = self._url(case, self._settings.gold_database)

@@ -183,15 +183,21 @@ class _Work(Struct, frozen=True, kw_only=True):
     settle: str
 
     def file(self, record: Run) -> Path:
-        from assay.runs.reviews.finding import reviews_of_run
+        from assay.runs.reviews.finding import reviews_file
 
-        return self.reviews if self.reviews is not None else reviews_of_run(self.run, record.settings)
+        found = self.reviews or reviews_file(self.run, record.settings, record.provenance)
+        if found is None:
+            raise InputError(
+                f"{self.run}: its question set {record.settings.cases!r} is not found from here, and reviews are kept "
+                "beside it: name their file with --reviews FILE"
+            )
+        return found
 
     def desk(self) -> ReviewDesk:
         from assay.api.run import load_run
         from assay.runs.reviews.desk import ReviewDesk
 
-        record = load_run(self.run).record
+        record = load_run(self.run, reviews=False).record
         name = record.settings.name or self.run.resolve().name
         return ReviewDesk(record, self.file(record), name=name, settle=self.settle)
 
@@ -266,7 +272,7 @@ def _list(work: _Work, *, as_json: bool) -> None:
 
     desk = work.desk()
     if as_json:
-        print_bytes([msgspec.json.encode(desk.reviews), b"\n"])
+        print_bytes([msgspec.json.encode(desk.reviews.every), b"\n"])
         return
     for place, summary in enumerate(desk.run.summaries):
         status = desk.status(place)
@@ -280,7 +286,7 @@ def _list(work: _Work, *, as_json: bool) -> None:
         state = "conflict" if status.conflict else status.state
         parts = [summary.case_id, summary.outcome, state, *([f"now {status.outcome}"] if status.outcome else []), *said]
         typer.echo(visible("\t".join(one_line(part, limit=200) for part in parts)))
-    unknown = f"; {len(desk.unknown)} reviewed questions are not in this run" if desk.unknown else ""
+    unknown = f"; {len(desk.unknown)} reviews are of questions that it does not have" if desk.unknown else ""
     typer.echo(f"{desk.done:,} of {len(desk.run.summaries):,} reviewed, in {desk.file}{unknown}", err=True)
 
 
@@ -305,7 +311,7 @@ def _others(work: _Work, record: Run, beside: Sequence[Path] | None) -> list[Oth
         return [
             OtherRun(name=found.settings.name or path.name, run=found)
             for path in beside
-            for found in [load_run(path).record]
+            for found in [load_run(path, reviews=False).record]
         ]
     own, asked = work.run.resolve(), question_set(point_of(record))
     points = [
@@ -316,7 +322,7 @@ def _others(work: _Work, record: Run, beside: Sequence[Path] | None) -> list[Oth
     others = []
     for point in reversed(points[-_MOST_BESIDE:]):
         try:
-            others.append(OtherRun(name=run_name(point), run=load_run(Path(point.folder)).record))
+            others.append(OtherRun(name=run_name(point), run=load_run(Path(point.folder), reviews=False).record))
         except AssayError as error:  # nobody asked for this one
             typer.echo(f"assay: {point.folder} is not shown beside: {error}", err=True)
     return others
@@ -337,7 +343,7 @@ def _serve(
     from assay.cli.view.server import ReportServer
     from assay.cli.view.serving import serve
 
-    record = load_run(work.run).record
+    record = load_run(work.run, reviews=False).record
     file = work.file(record)
     site = ReviewSite(
         work.run,

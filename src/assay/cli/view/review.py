@@ -105,7 +105,7 @@ class ReviewSite:
     def _draw(self) -> bytes:
         from assay.api.run import load_run
 
-        run = load_run(self._folder).record
+        run = load_run(self._folder, reviews=False).record  # they are drawn as they come
         self._desk = ReviewDesk(run, self._file, name=run.settings.name or self._folder.name, settle=self._settle)
         self._report = RunReport(run)
         self._links = [
@@ -113,7 +113,7 @@ class ReviewSite:
         ]
         self._places = {link: place for place, link in enumerate(self._links)}
         queue = review_queue(
-            run, self._desk.reviews, others=[other.run for other in self._others], minutes=self._minutes
+            run, self._desk.reviews.every, others=[other.run for other in self._others], minutes=self._minutes
         )
         self._desk.draws = {one.index: one.draw for one in queue if one.draw is not None}
         self._queue = [(self._links[one.index], one.why, one.cluster) for one in queue]

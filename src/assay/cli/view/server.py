@@ -275,6 +275,9 @@ class _Handler(BaseHTTPRequestHandler):
             told = site.act(self.path, asked)
         except AssayError as error:
             told, status = {"error": str(error)}, HTTPStatus.UNPROCESSABLE_ENTITY
+        except Exception as error:  # noqa: BLE001 - the top: the person must not take what failed for done
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"this is a bug in Assay: {type(error).__name__}: {error}")
+            return
         else:
             status = HTTPStatus.OK
         if told is None:

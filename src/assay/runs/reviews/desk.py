@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -12,19 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.errors import InputError
-from assay.model import STRICT, Case, DatabaseUrl, Evidence, Leniency, Outcome, Run, Verdict
+from assay.model import STRICT, Case, Evidence, Leniency, Outcome, Run, Verdict
 from assay.model.verdicts.review import ABOUT_THE_QUESTION, Draw, Review, ReviewDecision
-from assay.runs.reviews.deciding import (
-    Decided,
-    Settle,
-    about_answer,
-    decided,
-    needs_execution,
-    outcome_of,
-    reviewed,
-)
-from assay.runs.reviews.file import append_reviews, in_force, new_id, now, read_reviews
-from assay.runs.reviews.keys import answer_key, gold_hash, question_hash
+from assay.runs.reviews.applying import RunReviews
+from assay.runs.reviews.collection import Reviews
+from assay.runs.reviews.deciding import Decided, Settle, about_answer, needs_execution, outcome_of, reviewed
+from assay.runs.reviews.file import append_reviews, new_id, now
+from assay.runs.reviews.keys import answer_key, database_hash, gold_hash, question_hash
 from assay.sql.shape import same_text
 
 ReviewState = Literal["unreviewed", "reviewed", "unsure", "stale"]
@@ -66,29 +60,21 @@ class ReviewDesk:
     named by its place in the run. For many threads at once.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        file: Path,
-        *,
-        name: str,
-        settle: Settle = "latest",
-        dialect: str = "",
-    ) -> None:
+    def __init__(self, run: Run, file: Path, *, name: str, settle: Settle = "latest") -> None:
+        """``name`` is the run's, for the reviews. Raises as `refresh`, and UsageError for an unknown ``settle``."""
         self.run, self.file = run, file
-        self._name, self._settle, self._dialect = name, settle, dialect
         self.draws: Mapping[int, Draw] = {}
         """How the queued answers were drawn, for those that were."""
+        self.version = 0
+        """Counts the changes of the file that were seen."""
+        self.reviews = Reviews(())
+        self._name, self._settle = name, settle
         self._lock = threading.RLock()
         self._seen: tuple[int, int, int] | None = None
-        self._of_case: dict[str, list[Review]] = {}
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         for place, summary in enumerate(run.summaries):
             self._places[summary.case_id].append(place)
         self._statuses: dict[int, ReviewStatus] = {}
-        self._digests = {one.name: one.digest for one in run.provenance.inputs}
-        self.version = 0
-        """Counts the changes of the file that were seen."""
         self._changed: dict[int, int] = {}
         """The version at which the status of each place changed last."""
         self.refresh()
@@ -103,16 +89,15 @@ class ReviewDesk:
                 seen = None
             if seen == self._seen and self.version:
                 return
-            reviews: defaultdict[str, list[Review]] = defaultdict(list)
-            for review in [] if seen is None else read_reviews(self.file):
-                reviews[review.case_id].append(review)
+            before = self.reviews
+            self.reviews = Reviews(()) if seen is None else Reviews.read(self.file, settle=self._settle)
+            applied = RunReviews(self.reviews, self.run.settings, self.run.provenance)
             self.version += 1
-            for case_id in {*reviews, *self._of_case}:
-                if reviews.get(case_id) != self._of_case.get(case_id):
+            for case_id in {*before.by_case, *self.reviews.by_case}:
+                if before.of(case_id) != self.reviews.of(case_id):
                     for place in self._places.get(case_id, ()):
-                        self._statuses[place] = self._status(place, reviews[case_id])
+                        self._statuses[place] = self._status(place, applied)
                         self._changed[place] = self.version
-            self._of_case = dict(reviews)
             self._seen = seen
 
     def status(self, place: int) -> ReviewStatus:
@@ -130,14 +115,9 @@ class ReviewDesk:
         return sum(status.state == "reviewed" for status in self._statuses.values())
 
     @property
-    def unknown(self) -> tuple[str, ...]:
-        """The ids of reviewed questions that the run does not have."""
-        return tuple(sorted(case_id for case_id in self._of_case if case_id not in self._places))
-
-    @property
-    def reviews(self) -> list[Review]:
-        """Every line of the file about the run's questions."""
-        return [review for case_id, group in self._of_case.items() if case_id in self._places for review in group]
+    def unknown(self) -> tuple[Review, ...]:
+        """The reviews of questions that the run does not have."""
+        return self.reviews.unknown(self._places)
 
     def draft(
         self,
@@ -155,11 +135,7 @@ class ReviewDesk:
         Raises InputError if the corrected gold query is the one that the case has.
         """
         query, result = answer_key(evidence)
-        if (
-            gold
-            and evidence.case.gold_count == 1
-            and any(same_text(gold, own, self._dialect) for own in evidence.case.golds)
-        ):
+        if gold and evidence.case.gold_count == 1 and any(same_text(gold, own, "") for own in evidence.case.golds):
             raise InputError("this is the gold query that the case has: change it, or confirm the verdict")
         review = Review(
             id=new_id(),
@@ -175,7 +151,7 @@ class ReviewDesk:
             at=now(),
             question_hash=question_hash(evidence.case),
             gold_hash=gold_hash(evidence.case),
-            database_hash=self._database_hash(evidence.case),
+            database_hash=database_hash(self.run.settings, self.run.provenance, evidence.case.database),
             run=self._name,
             draw=None if place is None else self.draws.get(place),
         )
@@ -186,14 +162,14 @@ class ReviewDesk:
         """The review with what the answer is by it: a corrected gold query is executed."""
         if review.decision not in ABOUT_THE_QUESTION:
             return review
-        alone = self._decided(evidence.case, [review])
+        alone = self._alone(evidence.case, review)
         corrected = needs_execution(evidence, alone)
         found = reviewed(evidence, alone, judged=None if corrected is None else score(evidence, corrected))
         return replace(review, outcome=evidence.outcome if found is None else found.outcome)
 
     def corrected(self, evidence: Evidence, review: Review) -> Case | None:
         """The case by which an answer must be scored again if this review holds; None: nothing has to be executed."""
-        return needs_execution(evidence, self._decided(evidence.case, [review]))
+        return needs_execution(evidence, self._alone(evidence.case, review))
 
     def write(self, place: int, review: Review) -> None:
         """Append a review of an answer. It is on the disk when this returns.
@@ -232,20 +208,19 @@ class ReviewDesk:
         self.refresh()
         return own[0]
 
-    def _decided(self, case: Case, reviews: Sequence[Review]) -> Decided:
-        return decided(
-            case, reviews, database_hash=self._database_hash(case), settle=self._settle, dialect=self._dialect
-        )
+    def _alone(self, case: Case, review: Review) -> Decided:
+        return RunReviews(Reviews([review]), self.run.settings, self.run.provenance).decided(case)
 
-    def _status(self, place: int, reviews: Sequence[Review]) -> ReviewStatus:
+    def _status(self, place: int, applied: RunReviews) -> ReviewStatus:
         evidence = self.run.evidence[place]
-        found = self._decided(evidence.case, reviews)
+        key = answer_key(evidence)
+        found = applied.decided(evidence.case)
         stale = {review.id: changed for review, changed in found.stale}
         done = {review.id for review in found.done}
         about = {review.id for review in about_answer(evidence, found)}
         seen: set[tuple[str, bool]] = set()
         listed = []
-        for review in reversed(in_force(reviews)):
+        for review in reversed(self.reviews.of(evidence.case.id)):
             holds: Holds = "in force"
             of_question = review.decision in ABOUT_THE_QUESTION
             if review.id in stale:
@@ -262,7 +237,13 @@ class ReviewDesk:
         active = [one.review for one in listed if one.holds in ("in force", "done")]
         counting = [review for review in active if review.decision != "unsure"]
         ids = {review.id for review in counting}
-        verdict = reviewed(evidence, found)
+        verdict, outcome = reviewed(evidence, found), None
+        if verdict is not None and not verdict.pending:
+            outcome = verdict.outcome
+        elif verdict is not None:
+            # Who decided about the question looking at this answer has seen what the answer is by that.
+            own = (one for one in counting if one.id in verdict.reviews and (one.query, one.result) == key)
+            outcome = next((review.outcome for review in own), None)
         state: ReviewState = "unreviewed"
         if counting:
             state = "reviewed"
@@ -274,17 +255,9 @@ class ReviewDesk:
             state=state,
             reviews=tuple(listed),
             conflict=any(len({review.id for review in group} & ids) > 1 for group in found.conflicts),
-            outcome=None if verdict is None or verdict.pending else verdict.outcome,
+            outcome=outcome,
             by=tuple(dict.fromkeys(review.reviewer for review in counting)),
         )
-
-    def _database_hash(self, case: Case) -> str:
-        """A hash of the content of a case's database, as the run knows it."""
-        try:
-            url = DatabaseUrl.parse(self.run.settings.database).render(case.database)
-        except InputError:  # several URLs, or none
-            return ""
-        return self._digests.get(str(url), "")
 
 
 def _undo(review: Review, reviewer: str) -> Review:

@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.errors import InputError
-from assay.model import RunSettings
+from assay.model import Provenance, RunSettings
 from assay.runs.reviews.file import reviews_beside
 
 
-def reviews_of_run(folder: Path, settings: RunSettings) -> Path:
-    """The reviews of a run's question set: beside it, whether the file is there yet or not.
+def reviews_file(folder: Path, settings: RunSettings, provenance: Provenance) -> Path | None:
+    """Where the reviews of a stored run are, or will be: in the file that it was made with, or beside its question set.
 
-    Raises InputError if the question set cannot be found from here.
+    None: its question set is not found from here.
     """
-    for base in bases(folder):
-        cases = base / settings.cases
-        if settings.cases and cases.exists():
-            return reviews_beside(cases)
-    raise InputError(
-        f"{folder}: its question set {settings.cases!r} is not found from here, and reviews are kept beside it: "
-        "name their file with --reviews FILE"
-    )
+    if provenance.reviews is not None and (named := folder / provenance.reviews).is_file():
+        return named
+    sets = (base / settings.cases for base in bases(folder)) if settings.cases else ()
+    return next((reviews_beside(cases) for cases in sets if cases.exists()), None)
 
 
 def bases(folder: Path) -> Iterator[Path]:
