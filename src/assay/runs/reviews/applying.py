@@ -114,9 +114,8 @@ def _value(outcome: Outcome) -> float | None:
 
 
 def _counts(found: Mapping[str, Iterable[str]]) -> tuple[Count, ...]:
-    counts = (
-        Count(name=name, count=len(ids), case_ids=ids) for name, ids in ((name, tuple(found[name])) for name in found)
-    )
+    named = ((name, tuple(ids)) for name, ids in found.items())
+    counts = (Count(name=name, count=len(ids), case_ids=ids) for name, ids in named)
     return tuple(sorted(counts, key=lambda one: (-one.count, one.name)))
 
 
