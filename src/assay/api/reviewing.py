@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from assay.model.verdicts.review import Review
+from assay.runs.reviews.applying import ReviewsChoice
 from assay.runs.reviews.collection import Reviews
 from assay.runs.reviews.deciding import Settle
 from assay.runs.reviews.file import reviews_beside
 
 ReviewsInput: TypeAlias = "str | os.PathLike[str] | Reviews | Iterable[Review]"
 
-__all__ = ["Reviews", "ReviewsInput", "load_reviews", "reviews_for"]
+__all__ = ["Reviews", "ReviewsInput", "chosen_reviews", "load_reviews", "reviews_for"]
 
 
 def load_reviews(path: str | os.PathLike[str], *, settle: Settle = "latest") -> Reviews:
@@ -30,6 +31,11 @@ def load_reviews(path: str | os.PathLike[str], *, settle: Settle = "latest") -> 
     """
     file = Path(path)
     return Reviews.read(reviews_beside(file) if file.is_dir() else file, settle=settle)
+
+
+def chosen_reviews(given: ReviewsInput | Literal[False] | None) -> ReviewsChoice:
+    """The reviews to apply to stored runs: those that a caller gave; None: each run's own; False: none."""
+    return False if given is False else reviews_for(None, given)
 
 
 def reviews_for(

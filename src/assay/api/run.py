@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay import registry
+from assay.api.reviewing import ReviewsInput, chosen_reviews
 from assay.errors import MissingDependency, UsageError, did_you_mean
 from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
 from assay.runs.aggregate.reliability import RUN_RATES, run_rate
 from assay.runs.reviews.applying import load_reviewed_run
-from assay.runs.reviews.collection import Reviews
 from assay.runs.store.folder import save_run
 from assay.scoring.selections.metrics import selection_metrics
 
@@ -174,9 +174,7 @@ def target_of(path: str | os.PathLike[str], format: str | None) -> tuple[Path, s
     return target, name
 
 
-def load_run(
-    folder: str | os.PathLike[str], *, reviews: str | os.PathLike[str] | Reviews | Literal[False] | None = None
-) -> Run:
+def load_run(folder: str | os.PathLike[str], *, reviews: ReviewsInput | Literal[False] | None = None) -> Run:
     """Read a stored run, with the reviewed verdicts by what the file of reviews says now.
 
     Args:
@@ -188,7 +186,4 @@ def load_run(
         InputError: there is no run, or a line of the reviews is damaged.
         RunError: the run is unfinished or damaged.
     """
-    from assay.api.reviewing import reviews_for
-
-    given = reviews if reviews in (None, False) else reviews_for(None, reviews)
-    return Run(load_reviewed_run(Path(folder), given))
+    return Run(load_reviewed_run(Path(folder), chosen_reviews(reviews)))

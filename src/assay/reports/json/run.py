@@ -7,9 +7,9 @@ themselves, and which cases are doubtful; null where nobody asked for that), ``c
 those of `assay.model`; an absent value is null. A case has ``case``, ``prediction``, ``verdict``,
 ``scores``, ``cause``, ``diagnosis`` (every cause, the repair), with a lint also ``gold_findings``; for queries also
 ``comparison``, ``gold_executions``, ``predicted_execution`` and ``refutation`` (what came of looking for a database
-that parts a match from gold, with the witness; null where nobody looked), ``reviewed`` (the verdict by what people
-decided, beside Assay's own; null where nobody reviewed it; ``headline.reviewed`` is accuracy by these); for SDMX selections ``turns`` instead, with
-every judged term (docs/reference/json-report.md).
+that parts a match from gold, with the witness; null where nobody looked) and ``reviewed`` (the verdict by what people
+decided, beside Assay's own; null where nobody reviewed it; ``headline.reviewed`` is the accuracy by these); for SDMX
+selections ``turns`` in place of these, with every judged term (docs/reference/json-report.md).
 
 Cells of the aligned rows keep their value and type, as `assay.model.results.cell_json` writes them. Elsewhere a lone
 surrogate is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse

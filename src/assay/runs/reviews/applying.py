@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -29,9 +29,10 @@ from assay.runs.reviews.collection import Reviews
 from assay.runs.reviews.deciding import NOTHING, Decided, reviewed
 from assay.runs.reviews.finding import reviews_file
 from assay.runs.reviews.keys import database_hash
-from assay.runs.store.folder import load_run
+from assay.runs.store.folder import FinishedRunFile, load_run
 from assay.runs.store.journal import LazyEvidence
 
+RunHeader: TypeAlias = Run | FinishedRunFile
 _DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "spark": "databricks"}
 NO_SUCH_CASE = "no such case"
 
@@ -56,6 +57,12 @@ class RunReviews:
             known = self.reviews.decided(case, database_hash=now, dialect=self._dialect)
             self._decided[case.id] = known
         return known
+
+    def applied(self, evidence: Evidence) -> Evidence:
+        """The evidence with its reviewed verdict as it is now."""
+        if evidence.reviewed is None and not self.reviews.of(evidence.case.id):
+            return evidence
+        return replace(evidence, reviewed=reviewed(evidence, self.decided(evidence.case)))
 
     def concerned(self, summaries: Sequence[CaseSummary]) -> list[int]:
         """The places of the answers that reviews concern, or concerned before."""
@@ -114,9 +121,8 @@ def _value(outcome: Outcome) -> float | None:
 
 
 def _counts(found: Mapping[str, Iterable[str]]) -> tuple[Count, ...]:
-    counts = (
-        Count(name=name, count=len(ids), case_ids=ids) for name, ids in ((name, tuple(found[name])) for name in found)
-    )
+    named = ((name, tuple(ids)) for name, ids in found.items())
+    counts = (Count(name=name, count=len(ids), case_ids=ids) for name, ids in named)
     return tuple(sorted(counts, key=lambda one: (-one.count, one.name)))
 
 
@@ -134,7 +140,7 @@ def with_reviews(run: Run, reviews: Reviews | None) -> Run:
     changed: dict[int, Evidence] = {}
     for place in places:
         evidence = run.evidence[place]
-        now = replace(evidence, reviewed=reviewed(evidence, applied.decided(evidence.case)))
+        now = applied.applied(evidence)
         if now != evidence:
             changed[place] = now
             summaries[place] = replace(
@@ -155,7 +161,11 @@ def _with_totals(run: Run, totals: ReviewTotals | None) -> Run:
     return replace(run, aggregates=replace(run.aggregates, reviews=totals))
 
 
-def load_reviewed_run(folder: Path, reviews: Reviews | Literal[False] | None = None) -> Run:
+ReviewsChoice: TypeAlias = Reviews | Literal[False] | None
+"""The reviews to apply to a stored run. None: those of its file, as the file is now; False: none."""
+
+
+def load_reviewed_run(folder: Path, reviews: ReviewsChoice = None) -> Run:
     """A stored run with these reviews, or else with the present state of its file, as `with_reviews` says.
 
     False: with none. Where its file is not found, the run is as it was made. Raises as `load_run` and `Reviews.read`.
@@ -163,10 +173,27 @@ def load_reviewed_run(folder: Path, reviews: Reviews | Literal[False] | None = N
     run = load_run(folder)
     if reviews is False:
         return with_reviews(run, None)
-    if reviews is None and (path := reviews_of_run(folder, run.settings, run.provenance)) is not None:
-        settle = run.aggregates.reviews.settle if run.aggregates.reviews is not None else "latest"
-        reviews = Reviews.read(path, settle=settle)
+    reviews = reviews or _reviews_now(folder, run)
     return run if reviews is None else with_reviews(run, reviews)
+
+
+def reviews_to_apply(run: Path, head: RunHeader, reviews: ReviewsChoice) -> RunReviews | None:
+    """What applies reviews to the cases of a stored run; None: its cases stay as they are stored."""
+    if reviews is False:
+        return RunReviews(Reviews(()), head.settings, head.provenance)
+    found = reviews or _reviews_now(run, head)
+    return None if found is None else RunReviews(found, head.settings, head.provenance)
+
+
+def _reviews_now(folder: Path, run: RunHeader) -> Reviews | None:
+    """The present state of the file of a stored run's reviews."""
+    path = reviews_of_run(folder, run.settings, run.provenance)
+    if path is None:
+        return None
+    totals, found = run.aggregates.reviews, Reviews.read(path)
+    if totals is None or totals.settle not in ("majority", *(review.reviewer for review in found.every)):
+        return found
+    return Reviews(found.every, path=path, settle=totals.settle, lines=found.lines)
 
 
 def path_for_run(reviews: Path, folder: Path | None) -> str:
