@@ -90,7 +90,9 @@ class ReviewDesk:
             if seen == self._seen and self.version:
                 return
             before = self.reviews
-            self.reviews = Reviews(()) if seen is None else Reviews.read(self.file, settle=self._settle)
+            self.reviews = (
+                Reviews((), settle=self._settle) if seen is None else Reviews.read(self.file, settle=self._settle)
+            )
             applied = RunReviews(self.reviews, self.run.settings, self.run.provenance)
             self.version += 1
             for case_id in {*before.by_case, *self.reviews.by_case}:
@@ -144,10 +146,10 @@ class ReviewDesk:
             verdict=evidence.outcome if evidence.case.gold_count or evidence.case.turns else None,
             query=query,
             result=result,
-            gold=gold,
+            gold=None if gold is None else _clean(gold),
             leniency=leniency,
-            note=note,
-            reviewer=reviewer,
+            note=_clean(note),
+            reviewer=_clean(reviewer),
             at=now(),
             question_hash=question_hash(evidence.case),
             gold_hash=gold_hash(evidence.case),
@@ -178,7 +180,7 @@ class ReviewDesk:
         their mind: the earlier decision is taken back. A later one of the same kind replaces the earlier one anyway.
         """
         self.refresh()
-        earlier = [one.review for one in self.status(place).reviews if one.holds == "in force"]
+        earlier = [one.review for one in self.status(place).reviews if one.holds in ("in force", "replaced")]
         changed = [
             one
             for one in earlier
@@ -271,3 +273,8 @@ def _undo(review: Review, reviewer: str) -> Review:
         question_hash=review.question_hash,
         undoes=review.id,
     )
+
+
+def _clean(text: str) -> str:
+    """A text that a person wrote, without halves of characters, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()

@@ -303,7 +303,7 @@ const browser = (() => {
     /* One case: opened over the table, and part of the address */
     const open = (place, { remember = true } = {}) => {
       state.case = index.link[place];
-      if (remember) history.pushState(null, "", address(state));
+      if (remember) history[remember === "replace" ? "replaceState" : "pushState"](null, "", address(state));
       const number = order.indexOf(place);
       if (number >= 0) show(number);
       openCase(place, {

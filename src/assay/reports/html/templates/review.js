@@ -76,7 +76,8 @@ const review = (() => {
     try {
       told = await ask("/reviews", {});
     } catch (error) {
-      tabs.notice(`Nothing can be reviewed here: ${error.message}.`);
+      trouble(`Nothing can be reviewed here: ${error.message}.`);
+      for (const one of $("strip").children) one.hidden = one !== $("file");
       return false;
     }
     absorb(told);
@@ -157,6 +158,12 @@ const review = (() => {
     for (const one of document.querySelectorAll(".review-bar")) { one.max = Math.max(1, total); one.value = done; }
     $("go").hidden = next(null) === null;
   };
+  /** Say above the table what stands in the way of reviewing; without a text, who reviews. */
+  const trouble = (text = "") => {
+    $("strip").hidden = false;
+    $("file").textContent = text || `as ${reviewer}, into ${file}`;
+    $("file").classList.toggle("failed", Boolean(text));
+  };
   const say = (text, failed = false) => {
     $("said").textContent = text;
     $("said").classList.toggle("failed", failed);
@@ -189,7 +196,7 @@ const review = (() => {
     return found === undefined ? null : found;
   };
   const advance = (target) => {
-    if (target !== null) table.open(target, { remember: false });
+    if (target !== null) table.open(target, { remember: "replace" });
     else say(`${$("said").textContent} No case is left to review in this table: Esc shows it.`);
   };
   const alone = async (work) => {
@@ -216,6 +223,7 @@ const review = (() => {
       absorb(told);
     }
     notes.delete(place);
+    $("note").value = "";
     closePanels();
     const made = statusOf(place).reviews.find((one) => one.mine);
     say(`${held.index.id[place]}: ${made ? made.said : "saved"}. Saved.`);
@@ -226,7 +234,7 @@ const review = (() => {
     const made = mine.findIndex((one) => one.id === id);
     if (made >= 0) mine.splice(made, 1);
     absorb(told);
-    if (current.place !== place) await table.open(place, { remember: false });
+    if (current.place !== place) table.open(place, { remember: "replace" });
     say(`${held.index.id[place]}: “${told.said}” is taken back.`);
     pressed();
   });
@@ -340,9 +348,8 @@ const review = (() => {
   };
   const start = (given, browser) => {
     table = browser;
-    $("strip").hidden = false;
     document.getElementById("review").hidden = false;
-    $("file").textContent = `as ${reviewer}, into ${file}`;
+    trouble();
     $("note").setAttribute("aria-label", `Note, saved with your decision as ${reviewer}`);
     dialog.addEventListener("case", (event) => {
       const moved = !current || current.place !== event.detail.place;
@@ -384,11 +391,11 @@ const review = (() => {
         const told = await ask("/reviews", { since: version });
         if (told.fresh) { location.reload(); return; } // the run has changed, or the server is another one
         absorb(told);
-        if (failing) { failing = false; say(""); tabs.notice(""); }
+        if (failing) { failing = false; say(""); trouble(); }
       } catch (error) {
         failing = true;
         say(`What you decide now is not saved: ${error.message}.`, true);
-        tabs.notice(`What you decide now is not saved: ${error.message}.`);
+        trouble(`What you decide now is not saved: ${error.message}.`);
       }
     };
     setInterval(look, LOOK_MS);
