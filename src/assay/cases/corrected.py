@@ -236,7 +236,8 @@ def write_own_lines(target: Path, cases: Sequence[Case], corrections: Correction
     for place, before in enumerate(cases):
         correction = corrections.get(place)
         case = before if correction is None else correction.case
-        record: dict[str, object] = {"id": case.id, "question": case.question}
+        # A file of gold lines has no questions, and a record needs one.
+        record: dict[str, object] = {"id": case.id, "question": case.question or f"Question {case.id}"}
         optional = {
             "db_id": case.database,
             "difficulty": case.difficulty,

@@ -22,6 +22,8 @@ from assay.runs.reviews.collection import Reviews
 from assay.runs.reviews.deciding import Decided, needs_execution, reviewed_case, said
 
 _OWN = ".jsonl"
+_NO_COLUMNS = frozenset({"", "its keys", "before the tab"})
+"""What a run says of a field that is not in a column of its own."""
 
 
 class UnwrittenReview(Struct, frozen=True, kw_only=True):
@@ -103,12 +105,13 @@ def write_reviewed_set(
 def fields_of_run(run: Run) -> FieldNames:
     """The columns that a run read its questions from, as far as its provenance names them."""
     joining = run.provenance.joining
-    known = {use.field: use.column for use in joining.case_columns} if joining is not None else {}
+    uses = () if joining is None else joining.case_columns
+    columns = {use.field: use.column for use in uses if use.column not in _NO_COLUMNS}
     return FieldNames(
-        id=known.get("id") or None,
-        question=known.get("question") or None,
-        gold=known.get("gold") or None,
-        database=known.get("database") or None,
+        id=columns.get("id"),
+        question=columns.get("question"),
+        gold=columns.get("gold"),
+        database=columns.get("database"),
     )
 
 
@@ -140,15 +143,15 @@ def _check(
     if len(found.cases) != len(expected):
         raise LayoutUnsuitable(f"{len(found.cases)} of {len(expected)} questions are read again")
     for case, wanted in zip(found.cases, expected, strict=True):
-        if _content(case) != _content(wanted):
+        if _content(case) != _content(wanted) or (wanted.question and case.question != wanted.question):
             raise LayoutUnsuitable(f"the question {wanted.id} would be read in another way")
 
 
 def _content(case: Case) -> object:
     results = [(one.columns, one.content, one.cells) for one in case.results]
-    golds = [gold.strip() for gold in case.golds]
+    golds = [" ".join(gold.split()) for gold in case.golds]  # a layout may write them on one line
     options = CaseOptions() if not case.golds and not case.results else case.options
-    return case.id, case.question, case.database, case.context, golds, results, case.expects, options, case.turns
+    return case.id, case.database, case.context, golds, results, case.expects, options, case.turns
 
 
 def _unwritten(run: Run, applied: RunReviews) -> Iterable[UnwrittenReview]:
