@@ -310,3 +310,15 @@ def test_selection_can_be_reviewed(folder: Path) -> None:
     decide(first, "s1", "undo", undoes=accepted.id)
     decide(first, "s1", "gold_wrong", gold=json.dumps(selecting("FR")))
     assert [reviewed(run(area))["s1"] for area in ("PT", "ES", "FR")] == ["incorrect", "incorrect", "correct"]
+
+
+def test_reviews_in_the_folder_of_a_question_set_are_no_questions(folder: Path) -> None:
+    asked = {"role": "user", "content": "Prices?", "target": selecting("PT")}
+    Path("set").mkdir()
+    Path("set/one.json").write_text(json.dumps([{"id": "s1", "conversation": [asked]}]))
+    answers = {"s1": json.dumps(selecting("ES"))}
+    first = assay.evaluate_selections("set", answers)
+    decide(first, "s1", "accept", path="set/reviews.jsonl")
+    second = assay.evaluate_selections("set", answers)
+    assert reviewed(second) == {"s1": "correct"}
+    assert first.provenance.inputs[0] == second.provenance.inputs[0]  # still the same question set

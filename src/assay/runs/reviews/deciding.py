@@ -12,7 +12,7 @@ answers with the same text or the same result. `decided` sorts out which of them
 | ``ambiguous`` with a leniency | has that leniency |
 | ``ambiguous`` without | expects that the system asks back |
 | ``unanswerable`` | expects that the system declines |
-| ``accept`` of a query | has that query among its golds |
+| ``accept`` of a query | has that query among its golds, and an answer |
 
 `reviewed` gives the verdict of an answer: by a person's decision about this very answer, or else by the corrected case.
 """
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -165,7 +166,16 @@ def _settled(reviews: Sequence[Review], stance: Callable[[Review], Hashable], se
 
 def _by_time(reviews: Iterable[Review], *, of_lines: bool) -> list[Review]:
     """The reviews, oldest first. Of one second, by their ids, or in the order ``of_lines``."""
-    return sorted(reviews, key=lambda review: (review.at, "" if of_lines else review.id))
+    return sorted(reviews, key=lambda review: (_moment(review.at), "" if of_lines else review.id))
+
+
+def _moment(text: str) -> datetime:
+    """A time as a person or a program wrote it; what cannot be read comes first."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def _is_superseded(review: Review, question: Review | None, order: Sequence[Review]) -> bool:
@@ -234,7 +244,8 @@ def reviewed_case(case: Case, decided: Decided) -> Case | None:
     question = decided.question
     accepted = [review.query for review in decided.accepted if review.query]
     if question is None:
-        return _with_accepted(case, accepted, decided.dialect)
+        found = _with_accepted(case, accepted, decided.dialect)
+        return replace(found, expects="answer") if accepted and case.expects == "decline" else found
     if question.decision == "unanswerable":
         return case if case.expects == "decline" else replace(case, expects="decline")
     if question.decision == "ambiguous":
@@ -313,7 +324,7 @@ def needs_execution(evidence: Evidence, decided: Decided) -> Case | None:
     corrected = reviewed_case(case, decided)
     if corrected is None or corrected is case:
         return None
-    if decided.question is None and evidence.outcome == "correct":
+    if decided.question is None and evidence.outcome == "correct" and case.expects == "answer":
         return None  # it stays correct whatever else is accepted
     return corrected
 
