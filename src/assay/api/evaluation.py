@@ -181,7 +181,7 @@ def evaluate(
             that was made without it gets its strengths, and a later call does what an earlier one left open.
         scratch: with ``witness``, the URL of a PostgreSQL server on which small databases may be made, to try that
             engine's queries on: in schemas of new names, which are dropped at the end; nothing else on it is touched.
-        reviews: what people decided about the question set (docs/guides/review.md): a file, or what `load_reviews`
+        reviews: what people decided about the question set (docs/reference/reviews.md): a file, or what `load_reviews`
             read. None: ``reviews.jsonl`` beside the question set, if there is one; False: none. The reviewed verdict
             stands beside Assay's own, and a later call in ``output`` scores again only what a new review concerns.
         on_cases: called with the cases once they are read, before anything is executed and before a live

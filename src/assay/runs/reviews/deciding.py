@@ -12,7 +12,7 @@ answers with the same text or the same result. `decided` sorts out which of them
 | ``ambiguous`` with a leniency | has that leniency |
 | ``ambiguous`` without | expects that the system asks back |
 | ``unanswerable`` | expects that the system declines |
-| ``accept`` of a query | has that query among its golds |
+| ``accept`` of a query | has that query among its golds, and an answer |
 
 `reviewed` gives the verdict of an answer: by a person's decision about this very answer, or else by the corrected case.
 """
@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TypeAlias
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -166,7 +166,16 @@ def _settled(reviews: Sequence[Review], stance: Callable[[Review], Hashable], se
 
 def _by_time(reviews: Iterable[Review], *, of_lines: bool) -> list[Review]:
     """The reviews, oldest first. Of one second, by their ids, or in the order ``of_lines``."""
-    return sorted(reviews, key=lambda review: (review.at, "" if of_lines else review.id))
+    return sorted(reviews, key=lambda review: (_moment(review.at), "" if of_lines else review.id))
+
+
+def _moment(text: str) -> datetime:
+    """A time as a person or a program wrote it; what cannot be read comes first."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def _is_superseded(review: Review, question: Review | None, order: Sequence[Review]) -> bool:
@@ -235,7 +244,8 @@ def reviewed_case(case: Case, decided: Decided) -> Case | None:
     question = decided.question
     accepted = [review.query for review in decided.accepted if review.query]
     if question is None:
-        return _with_accepted(case, accepted, decided.dialect)
+        found = _with_accepted(case, accepted, decided.dialect)
+        return replace(found, expects="answer") if accepted and case.expects == "decline" else found
     if question.decision == "unanswerable":
         return case if case.expects == "decline" else replace(case, expects="decline")
     if question.decision == "ambiguous":
@@ -257,11 +267,11 @@ def reviewed_case(case: Case, decided: Decided) -> Case | None:
 
 
 def _selection(text: str | None) -> Selection | None:
-    """The selection that a corrected gold of an SDMX case states."""
-    try:
-        return msgspec.json.decode(text or "", type=Selection)
-    except msgspec.DecodeError:
-        return None
+    """The selection that a corrected gold of an SDMX case states, in any form that answers come in."""
+    from assay.sdmx.answers.parser import read_answer  # few runs are over selections
+
+    found = read_answer(text, None) if text else None
+    return found if isinstance(found, Selection) else None
 
 
 def _with_accepted(case: Case, queries: Sequence[str], dialect: str) -> Case:
@@ -314,7 +324,7 @@ def needs_execution(evidence: Evidence, decided: Decided) -> Case | None:
     corrected = reviewed_case(case, decided)
     if corrected is None or corrected is case:
         return None
-    if decided.question is None and evidence.outcome == "correct":
+    if decided.question is None and evidence.outcome == "correct" and case.expects == "answer":
         return None  # it stays correct whatever else is accepted
     return corrected
 
@@ -337,24 +347,24 @@ def reviewed(evidence: Evidence, decided: Decided, *, judged: Verdict | None = N
     outcome = None if counting is None else outcome_of(counting)
     if counting is not None and outcome is not None:
         ids = tuple(review.id for review in about if outcome_of(review) == outcome)
-        said = _said(counting, has_gold=bool(evidence.case.gold_count))
+        words = said(counting, has_gold=bool(evidence.case.gold_count))
         return Reviewed(
-            outcome=outcome, reason=said, decision=counting.decision, reviews=ids, judged=judged, judged_by=by
+            outcome=outcome, reason=words, decision=counting.decision, reviews=ids, judged=judged, judged_by=by
         )
     question = decided.question
     source = question or (decided.accepted[-1] if decided.accepted else None)
     if source is None or (question is None and corrected is None):
         return None
-    said = _said(source)
+    words = said(source)
     ids = tuple(review.id for review in (decided.accepted if question is None else (question,)))
     if corrected is None and reviewed_case(evidence.case, decided) is None:
-        return Reviewed(outcome="unscored", reason=said, decision=source.decision, reviews=ids)
+        return Reviewed(outcome="unscored", reason=words, decision=source.decision, reviews=ids)
     if corrected is None:  # the question set says the same already
-        return Reviewed(outcome=evidence.outcome, reason=said, decision=source.decision, reviews=ids)
+        return Reviewed(outcome=evidence.outcome, reason=words, decision=source.decision, reviews=ids)
     if judged is None:
-        reason = f"{said}; the answer is not scored by that yet"
+        reason = f"{words}; the answer is not scored by that yet"
         return Reviewed(outcome="unscored", reason=reason, decision=source.decision, reviews=ids, pending=True)
-    reason = f"{said}; {judged.reason}"
+    reason = f"{words}; {judged.reason}"
     return Reviewed(
         outcome=judged.outcome, reason=reason, decision=source.decision, reviews=ids, judged=judged, judged_by=by
     )
@@ -372,7 +382,7 @@ _SAID: Mapping[ReviewDecision, str] = {
 }
 
 
-def _said(review: Review, *, has_gold: bool = True) -> str:
+def said(review: Review, *, has_gold: bool = True) -> str:
     """A decision in words, with the person's note."""
     words = _SAID[review.decision]
     if review.decision == "accept" and not has_gold:
