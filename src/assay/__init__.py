@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         read_labels,
     )
     from assay.api.refuting import refute
+    from assay.api.reviewing import Reviews, load_reviews
     from assay.api.run import Run, load_run
     from assay.api.selections import check_selection, evaluate_selections, judge_selection, read_selection
     from assay.api.single import assert_equivalent, check, compare, diagnose, gather_evidence
@@ -71,6 +72,8 @@ if TYPE_CHECKING:
         MetricDiff,
         Prediction,
         Result,
+        Review,
+        Reviewed,
         Score,
         Selection,
         SelectionScore,
@@ -129,6 +132,9 @@ __all__ = [
     "QueryPair",
     "Refutation",
     "Result",
+    "Review",
+    "Reviewed",
+    "Reviews",
     "Run",
     "RunDiff",
     "RunError",
@@ -170,6 +176,7 @@ __all__ = [
     "leaderboard",
     "lint",
     "list_runs",
+    "load_reviews",
     "load_run",
     "load_suite",
     "measure_judge",
@@ -197,6 +204,7 @@ _HOMES = {
     ),
     "assay.api.linting": ("lint",),
     "assay.api.refuting": ("refute",),
+    "assay.api.reviewing": ("Reviews", "load_reviews"),
     "assay.api.run": ("Run", "load_run"),
     "assay.api.selections": ("check_selection", "evaluate_selections", "judge_selection", "read_selection"),
     "assay.api.single": ("assert_equivalent", "check", "compare", "diagnose", "examine", "gather_evidence", "judge"),

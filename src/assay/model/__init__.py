@@ -91,6 +91,7 @@ from assay.model.runs.run import (
 from assay.model.verdicts.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
 from assay.model.verdicts.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep, Symptom
 from assay.model.verdicts.evidence import Evidence, PairTiming
+from assay.model.verdicts.review import Draw, Review, ReviewDecision, Reviewed
 from assay.model.verdicts.summary import CaseSummary, ExecutionSummary, SearchSummary
 from assay.model.verdicts.verdict import Ambiguity, Flag, Outcome, Score, Strength, Verdict
 from assay.model.witness import Proof, Unproved
@@ -141,6 +142,7 @@ __all__ = [
     "DimensionSelection",
     "DimensionTotal",
     "Disagreement",
+    "Draw",
     "Evidence",
     "Exchange",
     "Execution",
@@ -188,6 +190,9 @@ __all__ = [
     "RepairStep",
     "RepeatTotals",
     "Result",
+    "Review",
+    "ReviewDecision",
+    "Reviewed",
     "RiskPoint",
     "Row",
     "Run",

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from assay.model.cases.leniency import STRICT, Leniency
-from assay.model.verdicts.verdict import Outcome
+from assay.model.verdicts.verdict import Outcome, Verdict
 
 ReviewDecision = Literal["confirm", "accept", "reject", "gold_wrong", "ambiguous", "unanswerable", "unsure", "undo"]
 """``confirm``: the verdict is right. ``accept``: the answer is right, too. ``reject``: the answer is wrong.
@@ -90,4 +90,8 @@ class Reviewed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reviews: tuple[str, ...] = ()
     """The ids of the reviews that it follows from."""
     pending: bool = False
-    """The case must be judged again by the corrected gold: until then ``outcome`` is unscored."""
+    """The case must be scored again by the corrected gold: until then ``outcome`` is unscored."""
+    judged: Verdict | None = None
+    """The verdict by the question as people corrected it. None: nothing was executed for it."""
+    judged_by: str = ""
+    """A hash of the gold that ``judged`` is by (`assay.runs.reviews.keys.gold_hash`)."""

@@ -13,7 +13,7 @@ from assay.model.cases.case import CaseOptions
 from assay.model.results.cell_json import cell_to_json
 
 if TYPE_CHECKING:
-    from assay.model import Case, Result
+    from assay.model import Case, Evidence, Result
     from assay.model.results.result import Cell
 
 _BYTES = 12
@@ -57,6 +57,23 @@ def result_hash(result: Result, *, ordered: bool, any_columns: bool = True) -> s
         columns.sort(key=sorted)
     rows = list(zip(*columns, strict=True))
     return _hash([result.column_count, rows if ordered else sorted(rows)])
+
+
+def answer_key(evidence: Evidence) -> tuple[str | None, str | None]:
+    """What tells an answer from others: `Review.query` and `Review.result` of a decision about it.
+
+    The result of a query is the hash in the evidence, which only incorrect answers have. A given result and a selection
+    are hashed as they were given. Without any of these it is what the system did: ``decline``, ``clarify`` or
+    ``nothing``.
+    """
+    prediction = evidence.prediction
+    if (given := prediction.given) in ("decline", "clarify"):
+        return None, given
+    if prediction.result is not None:
+        return None, evidence.result_hash or _hash([prediction.result.columns, prediction.result.content])
+    if prediction.turns:
+        return None, _hash([turn.selection or turn.raw for turn in prediction.turns])
+    return (None, given) if prediction.query is None else (prediction.query, evidence.result_hash)
 
 
 def _cell(cell: Cell) -> str:
