@@ -70,7 +70,12 @@ def cohen_kappa(table: Sequence[Sequence[int]], *, confidence: float = 0.95, add
 
 
 def fleiss_kappa(
-    patterns: Mapping[tuple[int, ...], int], *, raters: int, categories: int, confidence: float = 0.95, added: float = ADDED
+    patterns: Mapping[tuple[int, ...], int],
+    *,
+    raters: int,
+    categories: int,
+    confidence: float = 0.95,
+    added: float = ADDED,
 ) -> Kappa | None:
     """Fleiss' kappa of cases that the same number of raters put into categories (Psychological Bulletin 76, 1971).
 
