@@ -49,7 +49,7 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     cost: Cost | None = None
     """What all queries cost that were executed for the case; None where no service tells."""
     result_hash: str | None = None
-    """A hash of the result of an incorrect answer (`assay.runs.reviews.keys.result_hash`); None if it has no result."""
+    """A hash of the result of an incorrect answer (`assay.comparison.result_hash`); None if it has no result."""
     reviewed: Reviewed | None = None
     """The verdict by what people decided. None: nobody decided anything that concerns this answer."""
 

@@ -58,7 +58,7 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     query: str | None = None
     """The predicted query. None: the system gave a result, a selection, or nothing."""
     result: str | None = None
-    """A hash of the predicted result, see `assay.runs.reviews.keys.result_hash`."""
+    """A hash of the predicted result, see `assay.comparison.result_hash`."""
     gold: str | None = None
     """The corrected gold query."""
     leniency: Leniency = STRICT
