@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from assay.model.verdicts.review import Review
+from assay.runs.reviews.applying import ReviewsChoice
 from assay.runs.reviews.collection import Reviews
 from assay.runs.reviews.deciding import Settle
 from assay.runs.reviews.file import reviews_beside
 
 ReviewsInput: TypeAlias = "str | os.PathLike[str] | Reviews | Iterable[Review]"
 
-__all__ = ["Reviews", "ReviewsInput", "as_reviews", "load_reviews", "reviews_of_set"]
+__all__ = ["Reviews", "ReviewsInput", "chosen_reviews", "load_reviews", "reviews_for"]
 
 
 def load_reviews(path: str | os.PathLike[str], *, settle: Settle = "latest") -> Reviews:
@@ -32,18 +33,28 @@ def load_reviews(path: str | os.PathLike[str], *, settle: Settle = "latest") -> 
     return Reviews.read(reviews_beside(file) if file.is_dir() else file, settle=settle)
 
 
-def as_reviews(given: ReviewsInput) -> Reviews:
-    """What a caller gave, as reviews. Raises as `load_reviews` does."""
+def chosen_reviews(given: ReviewsInput | Literal[False] | None) -> ReviewsChoice:
+    """The reviews to apply to stored runs: those that a caller gave; None: each run's own; False: none."""
+    return False if given is False else reviews_for(None, given)
+
+
+def reviews_for(
+    cases: object, given: ReviewsInput | Literal[False] | None = None, *, settle: Settle | None = None
+) -> Reviews | None:
+    """The reviews that a caller gave, or those beside the question set's file; None without any, and for False.
+
+    Raises as `load_reviews` does.
+    """
+    settle = settle or "latest"
+    if given is False:
+        return None
     if isinstance(given, Reviews):
         return given
     if isinstance(given, str | os.PathLike):
-        return load_reviews(given)
-    return Reviews(given)
-
-
-def reviews_of_set(cases: object) -> Reviews | None:
-    """The reviews beside a question set's file; None if there are none, or the questions are in memory."""
+        return load_reviews(given, settle=settle)
+    if given is not None:
+        return Reviews(given, settle=settle)
     if not isinstance(cases, str | os.PathLike):
         return None
     file = reviews_beside(Path(cases))
-    return load_reviews(file) if file.is_file() else None
+    return load_reviews(file, settle=settle) if file.is_file() else None

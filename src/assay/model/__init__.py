@@ -49,13 +49,14 @@ from assay.model.runs.diff import (
     Matching,
     MetricDiff,
     PairedTest,
+    ReviewedDiff,
     RunDiff,
     RunHead,
     Standing,
     StandingPair,
 )
 from assay.model.runs.gate import GateResult, Gates
-from assay.model.runs.metric import MetricInfo, Rate
+from assay.model.runs.metric import Count, MetricInfo, Rate
 from assay.model.runs.reliability import (
     CalibrationBin,
     ConfidenceTotals,
@@ -65,12 +66,12 @@ from assay.model.runs.reliability import (
     ReliabilityTotals,
     RiskPoint,
 )
+from assay.model.runs.reviews import InactiveReview, ReviewTotals
 from assay.model.runs.run import (
     Aggregates,
     CacheUse,
     CauseGroup,
     CauseGroupKind,
-    Count,
     Disagreement,
     Fingerprint,
     Forgiven,
@@ -165,6 +166,7 @@ __all__ = [
     "GroupDiff",
     "HierarchyEquivalence",
     "HistoryPoint",
+    "InactiveReview",
     "JoinedBy",
     "Joining",
     "Leaderboard",
@@ -192,7 +194,9 @@ __all__ = [
     "Result",
     "Review",
     "ReviewDecision",
+    "ReviewTotals",
     "Reviewed",
+    "ReviewedDiff",
     "RiskPoint",
     "Row",
     "Run",

@@ -111,3 +111,11 @@ class Rate(Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     confidence: float = 0.95
+
+
+class Count(Struct, frozen=True, kw_only=True):
+    """How many cases carry a name (a flag, a near miss, a failure, a cause)."""
+
+    name: str
+    count: int
+    case_ids: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from assay.model.results.result import Cost, Execution, ExecutionStatus
 from assay.model.verdicts.comparison import NearMissKind
 from assay.model.verdicts.diagnosis import SchemaUse
 from assay.model.verdicts.evidence import Evidence
+from assay.model.verdicts.review import ReviewDecision
 from assay.model.verdicts.verdict import Flag, Outcome, Score, Strength
 from assay.model.witness import RefutationKind, WhyUnknown
 
@@ -131,6 +132,14 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     search: SearchSummary | None = None
     """None: nobody searched for a counterexample."""
 
+    # People's reviews
+    reviewed: Outcome | None = None
+    """The outcome by what people decided. None: nothing that they decided concerns this answer."""
+    review: ReviewDecision | None = None
+    """The decision that it follows from."""
+    pending: bool = False
+    """Whether the answer must still be scored by the corrected gold."""
+
     def score(self, metric: str) -> Score | None:
         """The score of that metric; None if the run did not ask for it."""
         return next((score for score in self.scores if score.metric == metric), None)
@@ -201,6 +210,9 @@ def summarized(
         repair_strength="none" if repair is None else repair.strength,
         schema_use=None if diagnosis is None else diagnosis.schema_use,
         search=None if found is None else SearchSummary(kind=found.kind, why=found.why, budget_s=found.budget_s),
+        reviewed=None if evidence.reviewed is None else evidence.reviewed.outcome,
+        review=None if evidence.reviewed is None else evidence.reviewed.decision,
+        pending=evidence.reviewed is not None and evidence.reviewed.pending,
     )
 
 

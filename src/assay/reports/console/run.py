@@ -57,6 +57,7 @@ def plain_summary(
     lines = [
         report.title,
         f"{report.headline_metric}: {_reading(report.headline)}, {report.headline.rate.unscored:,} unscored{beside}",
+        *([f"after reviews: {report.reviewed}"] if report.reviewed else []),
         f"outcomes: {report.outcomes}",
         *(f"{name}: {_reading(figure)}" for name, figure in report.figures_beside),
         *([f"joined: {report.joined}"] if report.joined else []),

@@ -12,7 +12,7 @@ from assay.errors import UsageError
 from assay.model import Case
 from assay.model.verdicts.review import Review
 from assay.runs.reviews.deciding import NOTHING, Decided, Settle, decided
-from assay.runs.reviews.file import in_force, read_reviews
+from assay.runs.reviews.file import in_force, read_lines
 
 _NAMED_RULES = ("latest", "majority")
 
@@ -20,12 +20,21 @@ _NAMED_RULES = ("latest", "majority")
 class Reviews:
     """The reviews in a file beside a question set, and the rule that settles them where people disagree."""
 
-    def __init__(self, every: Iterable[Review], *, path: Path | None = None, settle: Settle = "latest") -> None:
+    def __init__(
+        self,
+        every: Iterable[Review],
+        *,
+        path: Path | None = None,
+        settle: Settle = "latest",
+        lines: Mapping[str, int] | None = None,
+    ) -> None:
         """Raises UsageError if ``settle`` is neither a rule nor the name of a reviewer."""
         self.every: tuple[Review, ...] = tuple(every)
         """All lines of the file, in its order."""
         self.path = path
         self.settle = settle
+        self.lines: Mapping[str, int] = lines or {}
+        """The number of each review's line in the file."""
         names = sorted({review.reviewer for review in self.every})
         if settle not in (*_NAMED_RULES, *names):
             known = f": {', '.join(names)}" if names else ""
@@ -34,7 +43,9 @@ class Reviews:
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, settle: Settle = "latest") -> Reviews:
         """The reviews of a file. Raises InputError, naming the line, for one that is damaged."""
-        return cls(read_reviews(Path(path)), path=Path(path), settle=settle)
+        numbered = read_lines(Path(path))
+        lines = {review.id: number for number, review in numbered}
+        return cls((review for _, review in numbered), path=Path(path), settle=settle, lines=lines)
 
     @cached_property
     def in_force(self) -> tuple[Review, ...]:
@@ -68,9 +79,6 @@ class Reviews:
         """The reviews of cases that are not among these."""
         known = set(case_ids)
         return tuple(review for review in self.in_force if review.case_id not in known)
-
-    def __len__(self) -> int:
-        return len(self.every)
 
     def __repr__(self) -> str:
         where = "in memory" if self.path is None else f"of {self.path}"

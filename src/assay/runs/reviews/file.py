@@ -40,6 +40,14 @@ def reviews_beside(cases: Path) -> Path:
 def read_reviews(path: Path) -> list[Review]:
     """Every line, in the file's order, those that are taken back and those that take them back included.
 
+    Raises as `read_lines` does.
+    """
+    return [review for _, review in read_lines(path)]
+
+
+def read_lines(path: Path) -> list[tuple[int, Review]]:
+    """As `read_reviews`, each with the number of its line.
+
     Raises InputError, naming the line, for one that is no review. A last line that was cut off while it was written is
     left out; the next `append_reviews` removes it. A line that is there twice, as after a merge, counts once.
     """
@@ -55,7 +63,7 @@ def read_reviews(path: Path) -> list[Review]:
         first, earlier = found.setdefault(review.id, (number, review))
         if earlier != review:
             raise InputError(f"{path}, line {number}: another review than line {first} under the same id, {review.id}")
-    return [review for _, review in found.values()]
+    return list(found.values())
 
 
 def _whole(content: bytes) -> bytes:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.comparison.result_hash import result_hash
+from assay.errors import InputError
 from assay.model.cases.case import CaseOptions
+from assay.model.databases.database import DatabaseUrl
 
 if TYPE_CHECKING:
-    from assay.model import Case, Evidence
+    from assay.model import Case, Evidence, Provenance, RunSettings
 
-__all__ = ["answer_key", "gold_hash", "question_hash", "result_hash"]
+__all__ = ["answer_key", "database_hash", "gold_hash", "question_hash", "result_hash"]
 
 _BYTES = 12
 
@@ -41,6 +43,20 @@ def gold_hash(case: Case) -> str:
     if not (case.golds or results or any(targets) or case.expects != "answer"):
         return ""
     return _hash([case.database or "", sorted(case.golds), results, targets, case.expects, options])
+
+
+def database_hash(settings: RunSettings, provenance: Provenance, name: str | None) -> str:
+    """The hash of the content of the database that has this name in the cases of a run; empty where it has none."""
+    inputs = {one.name: one.digest for one in provenance.inputs}
+    try:
+        rendered = str(DatabaseUrl(text=settings.database).render(name))
+    except InputError:
+        return ""
+    if rendered in inputs:
+        return inputs[rendered]
+    # The settings list databases that were given as a mapping as ``name: URL``, one after the other.
+    matches = (digest for known, digest in inputs.items() if f"{name}: {known}," in f"{settings.database},")
+    return next(matches, "")
 
 
 def answer_key(evidence: Evidence) -> tuple[str | None, str | None]:

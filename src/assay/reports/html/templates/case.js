@@ -147,6 +147,7 @@ const caseView = (() => {
   const meant = ([name, meaning]) => [name, meaning ? make("span", { class: "quiet" }, `: ${meaning}`) : null];
   const whatAndWhy = (detail, told) => [
     make("p", { class: "reason" }, make("span", { class: `pill ${detail.outcome}` }, `${told ? `${told.mark} ` : ""}${detail.outcome}`), " ", detail.reason),
+    detail.reviewed ? make("p", { class: "reviewed" }, make("b", {}, "Reviewed: "), meant(detail.reviewed)) : null,
     detail.cause ? make("p", { class: "cause" }, make("b", {}, "Cause: "), detail.cause) : null,
     detail.why ? make("ul", { class: "near" }, detail.why.map((text) => make("li", {}, make("b", {}, "Why: "), text))) : null,
     detail.repair ? make("ul", { class: "near" }, detail.repair.map((text) => make("li", {}, make("b", {}, "Repair: "), text))) : null,
