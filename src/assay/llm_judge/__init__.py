@@ -5,7 +5,7 @@ from assay.llm_judge.cases import CaseQueries, JudgedCase, judge_cases
 from assay.llm_judge.judge import JudgeSettings, QueryJudge, Spending, spending
 from assay.llm_judge.opinion import Opinion, Vote
 from assay.llm_judge.prompt import Prompt, QueryPair
-from assay.stats.agreement import Kappa
+from assay.model import Kappa
 
 __all__ = [
     "Calibration",

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from assay.model import Rate
+from assay.model import Kappa, Rate
 from assay.stats import wilson_interval
-from assay.stats.agreement import Kappa, YesNoTable, cohen_kappa
+from assay.stats.agreement import YesNoTable, cohen_kappa
 
 
 class Calibration(Struct, frozen=True, kw_only=True):

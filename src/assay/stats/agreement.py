@@ -16,6 +16,8 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from assay.model import Kappa
+
 ADDED: Final = 4.0
 """How many cases are added for an interval, in all. One per count is too many where there are more counts than four."""
 
@@ -37,15 +39,6 @@ class YesNoTable(Struct, frozen=True, kw_only=True):
     def counts(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """The same as rows of one rater's yes and no, with columns of the other's."""
         return (self.true_positives, self.false_positives), (self.false_negatives, self.true_negatives)
-
-
-class Kappa(Struct, frozen=True, kw_only=True):
-    """The agreement beyond chance, with its interval: 1 is perfect, 0 is chance, below 0 worse than that."""
-
-    value: float
-    low: float
-    high: float
-    confidence: float = 0.95
 
 
 def cohen_kappa(table: Sequence[Sequence[int]], *, confidence: float = 0.95, added: float = ADDED) -> Kappa | None:

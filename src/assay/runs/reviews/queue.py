@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from assay.errors import InputError
 from assay.model import CaseSummary, Evidence, Run
 from assay.model.verdicts.review import Draw, Review
+from assay.runs.reviews.applying import RunReviews
 from assay.runs.reviews.collection import Reviews
-from assay.runs.reviews.deciding import reviewed
+from assay.runs.reviews.deciding import Decided, about_answer, reviewed
 from assay.runs.reviews.file import in_force
 from assay.runs.reviews.signals import Reason, Signals
 
@@ -95,16 +96,18 @@ def review_queue(
         InputError: another run has none of the run's cases.
     """
     reviews = reviews if isinstance(reviews, Reviews) else Reviews(reviews)
+    applied = RunReviews(reviews, run.settings, run.provenance)
     signals = Signals(run, others, opinions or {})
     best: dict[str, tuple[float, QueuedCase]] = {}
     shapes: dict[str, str] = {}
     for index, case in enumerate(run.summaries):
         earlier: list[Reason] = []
         if case.case_id in reviews.by_case:
-            known = _earlier(run.evidence[index], reviews)
-            if known is None:
+            evidence = run.evidence[index]
+            found = _earlier(evidence, applied.decided(evidence.case))
+            if found is None:
                 continue
-            earlier = known
+            earlier = found
         odds, reasons = signals.reasons(case)
         reasons = [*earlier, *reasons]
         odds += sum(reason.odds for reason in earlier)
@@ -125,15 +128,19 @@ def review_queue(
     return tuple(ordered[: max(1, int(minutes * 60 / pace(reviews.every).seconds))])
 
 
-def _earlier(evidence: Evidence, reviews: Reviews) -> list[Reason] | None:
+def _earlier(evidence: Evidence, known: Decided) -> list[Reason] | None:
     """What earlier reviews say for a look at an answer; None: they have decided about it."""
-    known = reviews.decided(evidence.case)
     found = []
     for conflict in known.conflicts:
         names = " and ".join(dict.fromkeys(review.reviewer for review in conflict))
         found.append(Reason(says=f"{names} do not agree.", odds=_IN_CONFLICT))
-    if not found and reviewed(evidence, known) is not None:
-        return None
+    verdict = reviewed(evidence, known)
+    if not found and verdict is not None:
+        # Whoever accepts another answer has not looked at this one.
+        if known.question is not None or verdict.outcome == "correct" or about_answer(evidence, known):
+            return None
+        names = " and ".join(dict.fromkeys(review.reviewer for review in known.accepted))
+        found.append(Reason(says=f"{names} accepted another answer to the question."))
     for review, changed in known.stale:
         found.append(Reason(says=f"The {changed} changed since {review.reviewer}'s review.", odds=_CHANGED))
     for review in known.unsure:
