@@ -337,24 +337,24 @@ def reviewed(evidence: Evidence, decided: Decided, *, judged: Verdict | None = N
     outcome = None if counting is None else outcome_of(counting)
     if counting is not None and outcome is not None:
         ids = tuple(review.id for review in about if outcome_of(review) == outcome)
-        said = _said(counting, has_gold=bool(evidence.case.gold_count))
+        words = said(counting, has_gold=bool(evidence.case.gold_count))
         return Reviewed(
-            outcome=outcome, reason=said, decision=counting.decision, reviews=ids, judged=judged, judged_by=by
+            outcome=outcome, reason=words, decision=counting.decision, reviews=ids, judged=judged, judged_by=by
         )
     question = decided.question
     source = question or (decided.accepted[-1] if decided.accepted else None)
     if source is None or (question is None and corrected is None):
         return None
-    said = _said(source)
+    words = said(source)
     ids = tuple(review.id for review in (decided.accepted if question is None else (question,)))
     if corrected is None and reviewed_case(evidence.case, decided) is None:
-        return Reviewed(outcome="unscored", reason=said, decision=source.decision, reviews=ids)
+        return Reviewed(outcome="unscored", reason=words, decision=source.decision, reviews=ids)
     if corrected is None:  # the question set says the same already
-        return Reviewed(outcome=evidence.outcome, reason=said, decision=source.decision, reviews=ids)
+        return Reviewed(outcome=evidence.outcome, reason=words, decision=source.decision, reviews=ids)
     if judged is None:
-        reason = f"{said}; the answer is not scored by that yet"
+        reason = f"{words}; the answer is not scored by that yet"
         return Reviewed(outcome="unscored", reason=reason, decision=source.decision, reviews=ids, pending=True)
-    reason = f"{said}; {judged.reason}"
+    reason = f"{words}; {judged.reason}"
     return Reviewed(
         outcome=judged.outcome, reason=reason, decision=source.decision, reviews=ids, judged=judged, judged_by=by
     )
@@ -372,7 +372,7 @@ _SAID: Mapping[ReviewDecision, str] = {
 }
 
 
-def _said(review: Review, *, has_gold: bool = True) -> str:
+def said(review: Review, *, has_gold: bool = True) -> str:
     """A decision in words, with the person's note."""
     words = _SAID[review.decision]
     if review.decision == "accept" and not has_gold:
