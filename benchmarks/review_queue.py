@@ -8,8 +8,8 @@ one of them is queued in several orders. Prints the mean number of planted error
 and the most of the seeds. The table in docs/background/review-queue.md is its output. Exits with 1 where the queue
 with all systems has fewer than 70 % of the planted errors among its first 100 cases, on average.
 
-The golds have errors of their own, which count as dull cases here: of 15 cases at the top without a planted error, one
-person found 11 whose gold is wrong or whose question is ambiguous.
+The golds have errors of their own, which count as dull cases here: of 15 cases in which eight or nine systems share
+another result without any planting, one person found 11 whose gold is wrong or whose question is ambiguous.
 """
 
 from __future__ import annotations
