@@ -87,10 +87,10 @@ def test_arrow_values_become_cells_by_position_also_from_slices() -> None:
     spans = pa.array([timedelta(days=1), None, timedelta(0), timedelta(microseconds=-1)], pa.duration("us"))
     table = pa.Table.from_arrays([maps, odd_maps, lists, structs, moments, spans], names=["a", "a", "c", "d", "e", "f"])
     expected: list[tuple[object, ...]] = [
-        ({"a": 1}, [[[1], 2]], [Decimal("1.50")], {"x": 1, "y": b"\x00"}, datetime(1970, 1, 1, tzinfo=UTC)),
+        ({"a": 1}, {(1,): 2}, [Decimal("1.50")], {"x": 1, "y": b"\x00"}, datetime(1970, 1, 1, tzinfo=UTC)),
         (None, None, None, None, None),
         ({"b": 2, "c": None}, {}, [], {"x": None, "y": b""}, "+33658-09-27 01:46:40.000000"),
-        ({}, [[[3], 4]], [None], {"x": 2, "y": None}, "-29719-04-05 22:13:20.000000"),
+        ({}, {(3,): 4}, [None], {"x": 2, "y": None}, "-29719-04-05 22:13:20.000000"),
     ]
     for start in range(4):
         for batch in (table.slice(start), table.to_batches()[0].slice(start)):
