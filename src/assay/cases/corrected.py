@@ -230,8 +230,8 @@ def told_options(case: Case) -> dict[str, object]:
     return told
 
 
-def write_own_lines(target: Path, cases: Sequence[Case], corrections: Corrections) -> None:
-    """Write a whole question set as JSON Lines under Assay's own names, with the corrections in it."""
+def own_lines(cases: Sequence[Case], corrections: Corrections) -> bytes:
+    """A whole question set as JSON Lines under Assay's own names, with the corrections in it."""
     lines = []
     for place, before in enumerate(cases):
         correction = corrections.get(place)
@@ -251,4 +251,4 @@ def write_own_lines(target: Path, cases: Sequence[Case], corrections: Correction
         given = [{"columns": list(one.columns), "rows": json.loads(one.content)} for one in case.results]
         record["gold"] = _told_golds([*case.golds, *given], in_text=False)
         lines.append(json.dumps(record, ensure_ascii=False))
-    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return ("\n".join(lines) + "\n").encode()

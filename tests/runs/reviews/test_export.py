@@ -222,9 +222,13 @@ def test_question_set_itself_is_not_overwritten(folder: Path) -> None:
     cases = json_lines(questions_of(6), folder)
     run = evaluated(cases, {str(number): "SELECT 1" for number in range(COUNT)})
     before = cases.read_bytes()
-    with pytest.raises(InputError, match="is the question set itself"):
-        export_reviewed(run, cases, reviews=[review_of(run.evidence[0].case, "unanswerable")])
+    for target in ("dev.jsonl", "dev", "dev.csv"):
+        with pytest.raises(InputError, match="is the question set itself"):
+            export_reviewed(run, target, cases=cases, reviews=[review_of(run.evidence[0].case, "unanswerable")])
+    with pytest.raises(InputError, match="cannot be written"):
+        export_reviewed(run, "absent/gold.jsonl", cases=cases, reviews=[])
     assert cases.read_bytes() == before
+    assert sorted(path.name for path in folder.iterdir()) == ["dev.jsonl", "shop.sqlite"]
 
 
 @pytest.mark.skipif(not (SHARED / "dev.jsonl").exists(), reason="needs Spider's development set beside the repository")

@@ -12,11 +12,11 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.cases.corrected import Correction, LayoutUnsuitable, Rewriting, write_own_lines
+from assay.cases.corrected import Correction, LayoutUnsuitable, Rewriting, own_lines
 from assay.cases.load import load_questions, recognise
-from assay.errors import AssayError, InputError
+from assay.errors import CaseFileError, InputError
 from assay.model import Case, CaseOptions, FieldNames, Outcome, Run
-from assay.ports import CaseFormat, LoadedCases
+from assay.ports import CaseFormat
 from assay.runs.reviews.applying import RunReviews
 from assay.runs.reviews.collection import Reviews
 from assay.runs.reviews.deciding import Decided, needs_execution, reviewed_case, said
@@ -62,15 +62,13 @@ def write_reviewed_set(
     """Write the question set of a run with the reviews that are in force, in the format of ``source``.
 
     A target with the suffix ``.jsonl`` is written under Assay's own names if ``source`` has another suffix, and so is
-    a set whose own format cannot hold its corrections, as the note says then. The written file is read again and
-    compared, question by question.
+    a set whose own format cannot hold its corrections, as the note says then. What is written is read again and
+    compared, question by question, before it replaces the target.
 
     ``fields``: how to read the set; None: with the columns that the run read.
 
     Raises InputError where the set cannot be read, where the target is the set itself, or cannot be written.
     """
-    if target.exists() and target.resolve() == source.resolve():
-        raise InputError(f"{target}: is the question set itself: write the corrected one into another file")
     fields = fields_of_run(run) if fields is None else fields
     loaded = load_questions(source, formats=formats, format=format, fields=fields)
     chosen = next((one for one in formats if one.name == format), None) or recognise(source, formats)
@@ -84,15 +82,13 @@ def write_reviewed_set(
         if target.suffix.lower() != suffix.lower():
             raise LayoutUnsuitable(f"the target is a {target.suffix} file")
         rewriting = Rewriting(source=source, loaded=loaded, corrections=corrections, format=chosen, fields=fields)
-        target.write_bytes(rewriting.content())
-        _check(target, expected, formats, chosen.name, fields)
-    except (LayoutUnsuitable, AssayError, UnicodeEncodeError) as error:
-        target.unlink(missing_ok=True)
+        writing = _Writing(source=source, expected=expected, format=chosen, fields=fields)
+        writing.write(target, rewriting.content())
+    except (LayoutUnsuitable, CaseFileError, UnicodeEncodeError) as error:
         target, name, note = target.with_suffix(_OWN), "jsonl", f"the questions are written as JSON Lines: {error}"
-        write_own_lines(target, loaded.cases, corrections)
-        _check(target, expected, formats, "jsonl", FieldNames())
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written ({error.strerror})") from error
+        own = next(one for one in formats if one.name == name)
+        writing = _Writing(source=source, expected=expected, format=own, fields=FieldNames())
+        writing.write(target, own_lines(loaded.cases, corrections))
     return ExportedSet(
         path=target,
         changes=tuple((loaded.cases[at].id, correction.reason) for at, correction in corrections.items()),
@@ -135,16 +131,32 @@ def _reason(decided: Decided) -> str:
     return "; ".join(said(review) for review in reviews)
 
 
-def _check(
-    target: Path, expected: Sequence[Case], formats: Sequence[CaseFormat], format: str, fields: FieldNames
-) -> None:
-    """Raise LayoutUnsuitable unless the written set is read as it is meant."""
-    found: LoadedCases = load_questions(target, formats=formats, format=format, fields=fields)
-    if len(found.cases) != len(expected):
-        raise LayoutUnsuitable(f"{len(found.cases)} of {len(expected)} questions are read again")
-    for case, wanted in zip(found.cases, expected, strict=True):
-        if _content(case) != _content(wanted) or (wanted.question and case.question != wanted.question):
-            raise LayoutUnsuitable(f"the question {wanted.id} would be read in another way")
+class _Writing(Struct, frozen=True, kw_only=True):
+    """The set that is to be read from what is written."""
+
+    source: Path
+    expected: Sequence[Case]
+    format: CaseFormat
+    fields: FieldNames
+
+    def write(self, target: Path, content: bytes) -> None:
+        """Write it. Raises LayoutUnsuitable, and leaves the target, unless it is read as it is meant."""
+        if target.exists() and target.resolve() == self.source.resolve():
+            raise InputError(f"{target}: is the question set itself: write the corrected one into another file")
+        aside = target.with_name(f".{target.stem}.tmp{target.suffix}")
+        try:
+            aside.write_bytes(content)
+            found = load_questions(aside, formats=(self.format,), format=self.format.name, fields=self.fields)
+            if len(found.cases) != len(self.expected):
+                raise LayoutUnsuitable(f"{len(found.cases)} of {len(self.expected)} questions are read again")
+            for case, wanted in zip(found.cases, self.expected, strict=True):
+                if _content(case) != _content(wanted) or (wanted.question and case.question != wanted.question):
+                    raise LayoutUnsuitable(f"the question {wanted.id} would be read in another way")
+            aside.replace(target)
+        except OSError as error:
+            raise InputError(f"{target}: cannot be written ({error.strerror})") from error
+        finally:
+            aside.unlink(missing_ok=True)
 
 
 def _content(case: Case) -> object:
