@@ -57,7 +57,7 @@ def test_systems_that_agree_against_gold_come_first() -> None:
     assert [queued.why[0] for queued in queue] == [
         "4 of 4 systems, this one among them, share a result, and none has the gold query's.",
         "None of 4 systems has the gold query's result.",
-        "The answer is incorrect, and 3 of 4 systems have the gold query's result.",
+        "The answer is incorrect, and 3 other systems have the gold query's result.",
     ]
     assert all(queued.draw is None for queued in queue)
     assert [queued.worth for queued in queue] == sorted((queued.worth for queued in queue), reverse=True)
@@ -71,6 +71,29 @@ def test_a_match_is_queued_if_more_systems_share_another_result() -> None:
     assert queued.why == ("2 of 3 systems share a result, and 1 has the gold query's.",)
 
 
+def test_a_system_does_not_agree_with_itself() -> None:
+    run = _run(*(_answer(f"q{n}", result="b") for n in range(3)))
+    again = _run(*(_answer(f"q{n}", result="b") for n in range(3)))
+    assert review_queue(run, others=[again, again]) == review_queue(run)
+    other = _run(*(_asked(f"q{n}", "SELECT 9", result="b") for n in range(3)))
+    assert review_queue(run, others=[other, other, again]) == review_queue(run, others=[other])
+    assert review_queue(run, others=[other])[0].why[0].startswith("2 of 2 systems")
+
+
+def _asked(case: str, query: str, **fields: Any) -> Evidence:
+    return _answer(case, predicted_execution=Execution(query=query, status="rows"), **fields)
+
+
+def test_selections_and_refusals_agree_with_nobody() -> None:
+    selection = _run(_answer("q1", predicted_execution=None))
+    (queued,) = review_queue(selection, others=[_run(_answer("q1", predicted_execution=None)) for _ in range(2)])
+    assert queued.why == ("None of 3 systems has the gold query's result.",)
+    refused = _answer("q1", predicted_execution=None)
+    refused = replace(refused, verdict=replace(refused.verdict, decision="decline"))
+    (queued,) = review_queue(_run(refused), others=[_run(refused)])
+    assert "no other system" in queued.why[0]
+
+
 def test_answers_without_a_result_agree_with_nobody() -> None:
     failed = Execution(query="SELECT", status="error")
     run = _run(_answer("q1", predicted_execution=failed))
@@ -80,7 +103,7 @@ def test_answers_without_a_result_agree_with_nobody() -> None:
 
 def test_answers_by_another_gold_do_not_count() -> None:
     gold = Execution(query="SELECT 5", status="rows")
-    other = _run(_answer("q1", result="b", gold_executions=(gold,)), _answer("q2", result="c"))
+    other = _run(_asked("q1", "SELECT 8", result="b", gold_executions=(gold,)), _answer("q2", result="c"))
     queue = review_queue(_run(_answer("q1", result="b"), _answer("q2", result="c")), others=[other])
     assert [queued.case_id for queued in queue] == ["q2", "q1"]
     assert "no other system" in queue[1].why[0]

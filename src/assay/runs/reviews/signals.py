@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct
@@ -38,6 +39,9 @@ _FLAGS: Final[Mapping[Flag, tuple[float, str]]] = {
     "vacuous": (0.1, "The match says little: the result is empty, or computed over no rows."),
 }
 """Of matches."""
+_SAME_SYSTEM, _FEW, _SAMPLE = 0.9, 20, 2000
+"""The share of equal queries from which two runs are of one system; below how many queries all must be equal; and how
+many cases are looked at."""
 _RARE = 0.2
 """A metric that differs from the verdict on a larger share of the cases measures something else."""
 
@@ -84,7 +88,12 @@ class Signals:
 
     def __init__(self, run: Run, others: Sequence[Run], opinions: Mapping[str, bool | None]) -> None:
         """Raises InputError for another run that has none of the run's cases."""
-        self._others = [_first_answers(run, other) for other in others]
+        own = {case.case_id: case for case in reversed(run.summaries)}
+        self._others: list[Mapping[str, CaseSummary]] = []
+        for other in others:
+            answers = _first_answers(run, other)
+            if not any(_is_same_system(known, answers) for known in (own, *self._others)):
+                self._others.append(answers)
         self._opinions = opinions
         self._metrics = _telling_metrics(run)
         self._lint = _doubts(run.lint)
@@ -111,9 +120,11 @@ class Signals:
             executed = answer.predicted
             if answer.outcome == "correct":
                 right += 1
-            elif answer.outcome == "incorrect" and executed is not None and executed.status in ("rows", "empty"):
-                # Runs of earlier versions have no hash of the result.
-                result = answer.result_hash or executed.query_hash
+            elif answer.outcome == "incorrect" and (executed is None or executed.status in ("rows", "empty")):
+                if answer.unanswered or answer.decision is not None:
+                    continue
+                # Runs of earlier versions have no hash of the result. Of selections none is known to equal another.
+                result = answer.result_hash or (id(answer) if executed is None else executed.query_hash)
                 results[result] += 1
                 own = result if answer is case else own
         shared = max(results.values(), default=0)
@@ -168,7 +179,8 @@ def _said(case: CaseSummary, votes: Votes) -> str:
         return "The answer is incorrect, and no other system's answer is known."
     if not votes.right:
         return f"None of {votes.systems} systems has the gold query's result."
-    return f"The answer is incorrect, and {votes.right} of {votes.systems} systems have the gold query's result."
+    others = "1 other system has" if votes.right == 1 else f"{votes.right} other systems have"
+    return f"The answer is incorrect, and {others} the gold query's result."
 
 
 def _first_answers(run: Run, other: Run) -> dict[str, CaseSummary]:
@@ -182,6 +194,18 @@ def _first_answers(run: Run, other: Run) -> dict[str, CaseSummary]:
             f"the run {name!r} has none of the cases of the run under review: name runs of one question set"
         )
     return answers
+
+
+def _is_same_system(one: Mapping[str, CaseSummary], other: Mapping[str, CaseSummary]) -> bool:
+    """Whether two runs are of one system, perhaps of two versions: it agrees with itself, which tells nothing.
+
+    Nearly all of their queries have the same text, of few queries all; of nine public systems on one question set any
+    two share at most two thirds.
+    """
+    both = ((case.predicted, other[case_id].predicted) for case_id, case in one.items() if case_id in other)
+    pairs = [pair for pair in islice(both, _SAMPLE) if None not in pair]
+    same = sum(first.query_hash == second.query_hash for first, second in pairs if first and second)
+    return bool(pairs) and same >= len(pairs) * (_SAME_SYSTEM if len(pairs) >= _FEW else 1)
 
 
 def _same_golds(case: CaseSummary, other: CaseSummary) -> bool:
