@@ -14,6 +14,7 @@ import pytest
 
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Limits
+from assay.model.results.cells import FrozenMap
 from assay.registry import engine_class
 from assay.testing.conformance import CHECKS, Adapter, Check, Gap, conform, prepare
 from assay.testing.servers import ServerUnavailable, running
@@ -197,7 +198,8 @@ VALUES: tuple[tuple[str, object], ...] = (
     ("array(INTERVAL '3' MONTH)", ["INTERVAL '3' MONTH"]),
     ("make_interval(1, 2, 0, 4)", "1 years 2 months 4 days"),
     ("map('a', NULL)", {"a": None}),
-    ("map(array(1), 2)", [[[1], 2]]),
+    ("map(array(1), 2)", {(1,): 2}),
+    ("map(named_struct('x', 1), 2)", {FrozenMap({"x": 1}): 2}),
     ("struct(1, 'b')", {"col1": 1, "col2": "b"}),
     ("named_struct('x', 1, 'x', 2)", {"x_0": 1, "x_1": 2}),
     ("array(named_struct('d', 1.50), NULL)", [{"d": Decimal("1.50")}, None]),
@@ -219,6 +221,13 @@ def test_each_type_becomes_the_cell_that_it_should(engine: SparkEngine) -> None:
     assert not wrong
     assert isinstance(not_a_number, float)
     assert math.isnan(not_a_number)
+
+
+@pytest.mark.parametrize("shell", ["{}", "array({})", "map(1, {})", "named_struct('m', {})"])
+def test_the_server_itself_refuses_a_map_whose_keys_repeat(engine: SparkEngine, shell: str) -> None:
+    failure = engine.execute(f"SELECT {shell.format('map(1, 2, 1, 3)')}").failure
+    assert failure is not None
+    assert "DUPLICATED_MAP_KEY" in failure.message
 
 
 HARMFUL = (
