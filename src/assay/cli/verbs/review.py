@@ -165,9 +165,13 @@ def review(
     if case is not None and decision is not None:
         _decide(work, case, decision, decided, _reviewer(reviewer))
     elif export is not None:
-        _export(work, export)
+        from assay.cli.verbs.review_export import export as write
+
+        write(run, export, reviews=work.desk().file, settle=settle)
     elif agreement:
-        _agreement(work, as_json=as_json)
+        from assay.reports.console.printing import print_agreement
+
+        print_agreement(work.desk().reviews.agreement(), as_json=as_json)
     elif every:
         _list(work, as_json=as_json)
     else:
@@ -232,7 +236,7 @@ def _place_of(desk: ReviewDesk, case: str) -> int:
 def _decide(work: _Work, case: str, decision: ReviewDecision, flags: DecisionFlags, reviewer: str) -> None:
     from assay.api.corrections import GoldTrials
     from assay.reports.text.plain import visible
-    from assay.reports.text.reviews import decision_said
+    from assay.runs.reviews.deciding import decision_said
 
     desk = work.desk()
     place = _place_of(desk, case)
@@ -268,7 +272,7 @@ def _list(work: _Work, *, as_json: bool) -> None:
 
     from assay.cli.streams import print_bytes
     from assay.reports.text.plain import one_line, visible
-    from assay.reports.text.reviews import decision_said
+    from assay.runs.reviews.deciding import decision_said
 
     desk = work.desk()
     if as_json:
@@ -288,16 +292,6 @@ def _list(work: _Work, *, as_json: bool) -> None:
         typer.echo(visible("\t".join(one_line(part, limit=200) for part in parts)))
     unknown = f"; {len(desk.unknown)} reviews are of questions that it does not have" if desk.unknown else ""
     typer.echo(f"{desk.done:,} of {len(desk.run.summaries):,} reviewed, in {desk.file}{unknown}", err=True)
-
-
-def _export(work: _Work, target: Path) -> None:
-    del work
-    raise UsageError(f"--export {target}: this version cannot write it yet")
-
-
-def _agreement(work: _Work, *, as_json: bool) -> None:
-    del work, as_json
-    raise UsageError("--agreement: this version cannot tell it yet")
 
 
 def _others(work: _Work, record: Run, beside: Sequence[Path] | None) -> list[OtherRun]:

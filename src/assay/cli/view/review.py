@@ -20,10 +20,10 @@ from assay.reports.blocks.run import RunReport
 from assay.reports.html.data import for_page
 from assay.reports.html.run import HtmlReporter
 from assay.reports.text.plain import clipped, one_line
-from assay.reports.text.reviews import decision_said
+from assay.runs.reviews.deciding import decision_said
 from assay.runs.reviews.desk import ReviewDesk, ReviewStatus
 from assay.runs.reviews.keys import question_hash
-from assay.runs.reviews.queue import review_queue
+from assay.runs.reviews.queue import pace, review_queue
 
 if TYPE_CHECKING:
     from assay.api.workers import DatabasesInput
@@ -113,10 +113,13 @@ class ReviewSite:
         ]
         self._places = {link: place for place, link in enumerate(self._links)}
         queue = review_queue(
-            run, self._desk.reviews.every, others=[other.run for other in self._others], minutes=self._minutes
+            run, self._desk.reviews, others=[other.run for other in self._others], minutes=self._minutes
         )
         self._desk.draws = {one.index: one.draw for one in queue if one.draw is not None}
-        self._queue = [(self._links[one.index], one.why, one.cluster) for one in queue]
+        self._queue = [
+            (self._links[one.index], [one_line(why, limit=_NOTE) for why in one.why], one_line(one.cluster))
+            for one in queue
+        ]
         self.close()
         self._trials = GoldTrials(run.settings, self._folder, databases=self._databases)
         self._boot = token_urlsafe(6)
@@ -140,6 +143,8 @@ class ReviewSite:
                 "reviewer": one_line(self._reviewer, limit=_NAME),
                 "file": str(self._file),
                 "queue": self._queue,
+                "budget": self._minutes is not None,
+                "seconds": pace(self._desk.reviews.every).seconds,
                 "fresh": bool(asked.since),
             }
         return told

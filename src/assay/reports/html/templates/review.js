@@ -4,7 +4,7 @@ const review = (() => {
   const { make, count } = page;
   const STORE = "assay-review-token";
   const LOOK_MS = 2000; // between two looks at what others decided
-  const STATES = ["unreviewed", "reviewed", "mine", "not mine", "conflict", "stale", "not sure"];
+  const STATES = ["unreviewed", "queued", "reviewed", "mine", "not mine", "conflict", "stale", "not sure"];
   const HOLDS = { "replaced": "replaced by a later one", "of another answer": "about another answer to this question", "done": "the question set says so by now" };
 
   /* The token: from the address, out of which it is taken, so that no link has it. */
@@ -44,8 +44,8 @@ const review = (() => {
   const notes = new Map(); // notes that are not saved yet
   const answers = new Map();
 
-  const carried = (status) => [
-    status.state === "reviewed" ? "reviewed" : "unreviewed", status.mine ? "mine" : "not mine",
+  const carried = (status, place) => [
+    status.state === "reviewed" ? "reviewed" : "unreviewed", status.state !== "reviewed" && queued[place] && queued[place].early && "queued", status.mine ? "mine" : "not mine",
     status.conflict && "conflict", status.state === "stale" && "stale", status.state === "unsure" && "not sure",
   ].filter(Boolean).map((name) => STATES.indexOf(name));
 
@@ -58,7 +58,7 @@ const review = (() => {
       const place = placeOf.get(link);
       if (place === undefined) continue;
       statuses.set(place, status);
-      facet.of[place] = carried(status);
+      facet.of[place] = carried(status, place);
       places.push(place);
     }
     if (table === null || !places.length) return;
@@ -71,7 +71,7 @@ const review = (() => {
   const prepare = async (given) => {
     held = given;
     placeOf = new Map(held.index.link.map((link, place) => [link, place]));
-    facet = { name: "review", label: "Review", values: STATES, of: held.index.id.map(() => carried(NONE)) };
+    facet = { name: "review", label: "Review", values: STATES, of: [] };
     let told;
     try {
       told = await ask("/reviews", {});
@@ -80,14 +80,17 @@ const review = (() => {
       for (const one of $("strip").children) one.hidden = one !== $("file");
       return false;
     }
-    absorb(told);
-    queued = held.index.id.map(() => ({ why: [], cluster: "" }));
+    queued = held.index.id.map(() => ({ early: false, why: [], cluster: "" }));
     held.ranks = held.index.id.map(() => told.queue.length);
     told.queue.forEach(([link, why, cluster], rank) => {
       const place = placeOf.get(link);
       held.ranks[place] = rank;
-      queued[place] = { why, cluster };
+      queued[place] = { early: true, why, cluster };
     });
+    facet.of = held.index.id.map((_, place) => carried(NONE, place));
+    absorb(told);
+    seconds = told.seconds;
+    if (told.budget && begins) history.replaceState(null, "", "#review=queued");
     held.index.facets.unshift(facet);
     held.columns = [{
       key: "review", label: "review", own: true, rank: 0, css: "badges", room: [8],
@@ -106,6 +109,7 @@ const review = (() => {
   };
   let reviewer = "";
   let file = "";
+  let seconds = 60; // that a case takes
 
   /* What an opened case shows beside what every page shows of it */
   const when = (at) => at.replace("T", " ").replace(/:\d\dZ$/, " UTC");
@@ -141,7 +145,7 @@ const review = (() => {
   const draw = (detail, told, place) => {
     const parts = caseView.drawRun(detail, told);
     return [
-      queued[place].why.length ? make("p", { class: "quiet" }, make("b", {}, "Worth a look: "), queued[place].why.join(" · ")) : null,
+      queued[place].why.length ? make("p", { class: "quiet" }, make("b", {}, "Worth a look: "), queued[place].why.join(" ")) : null,
       make("section", { id: "review-earlier", hidden: true }),
       parts.slice(0, 3), make("section", { id: "review-others", hidden: true }), parts.slice(3),
     ];
@@ -154,7 +158,9 @@ const review = (() => {
   const body = document.getElementById("case-body");
   const tell = () => {
     const total = held.index.id.length;
-    for (const one of document.querySelectorAll(".review-count")) one.textContent = `${count(done)} of ${count(total)} reviewed`;
+    const left = queued.filter((one, place) => one.early && statusOf(place).state !== "reviewed").length;
+    const queue = left ? ` · ${count(left)} queued, about ${count(Math.max(1, Math.round(left * seconds / 60)))} min` : "";
+    for (const one of document.querySelectorAll(".review-count")) one.textContent = `${count(done)} of ${count(total)} reviewed${queue}`;
     for (const one of document.querySelectorAll(".review-bar")) { one.max = Math.max(1, total); one.value = done; }
     $("go").hidden = next(null) === null;
   };
@@ -191,7 +197,7 @@ const review = (() => {
     const from = order.indexOf(place) + 1;
     const by = table.filtered("review");
     // Whoever filters by reviews looks at reviewed cases on purpose.
-    const open = (one) => one !== place && (by && by !== "unreviewed" ? !mine.some((made) => made.place === one) : statusOf(one).state !== "reviewed");
+    const open = (one) => one !== place && (by && !["unreviewed", "queued"].includes(by) ? !mine.some((made) => made.place === one) : statusOf(one).state !== "reviewed");
     const found = [...order.slice(from), ...order.slice(0, from)].find(open);
     return found === undefined ? null : found;
   };
