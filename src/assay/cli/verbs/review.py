@@ -108,7 +108,11 @@ def review(
     ],
     beside: Annotated[
         list[Path] | None,
-        typer.Option(metavar="RUN", help="Show what this run answered, too; repeatable. [default: runs of the folder]"),
+        typer.Option(
+            "--beside",
+            metavar="RUN",
+            help="Show what this run answered, too; repeatable. [default: runs of the folder]",
+        ),
     ] = None,
     minutes: Annotated[
         float | None, typer.Option(metavar="M", help="Queue only as many cases as fit into your time.")
