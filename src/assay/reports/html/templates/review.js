@@ -412,7 +412,10 @@ const review = (() => {
     };
     setInterval(look, LOOK_MS);
     tell();
-    if (begins) begin();
+    if (begins) {
+      say("Is the verdict right? Press a key from 1 to 7, or click: the next case comes by itself.");
+      begin();
+    }
   };
   return { prepare, start, draw };
 })();
