@@ -8,7 +8,7 @@ from textwrap import indent
 from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Diagnosis, Evidence, Extraction, ExtractionPlace, Repair
 from assay.ports import Executions
-from assay.reports.cases.case import schema_use_line
+from assay.reports.cases.case import retrieval_line, schema_use_line
 from assay.reports.text.pair import pair_parts
 from assay.reports.text.parts import MARGIN, QueryText, TextPart, gold_text, plain_text, predicted_text
 from assay.reports.text.plain import clipped, one_line, visible, words
@@ -54,6 +54,8 @@ def explanation_parts(item: Evidence) -> Iterator[TextPart]:
         yield f"\nno cause: {why}"
         return
     yield from diagnosis_parts(item.diagnosis)
+    if retrieval := retrieval_line(item):
+        yield f"\nretrieval: {retrieval}"
 
 
 _PLACES: Mapping[ExtractionPlace, str] = {

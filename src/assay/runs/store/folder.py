@@ -17,6 +17,7 @@ from msgspec.structs import asdict, replace
 from assay.errors import InputError, RunError
 from assay.model import Aggregates, CaseSummary, GateResult, Limits, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
+from assay.model.verdicts.retrieval import RETRIEVAL_METRICS
 from assay.model.witness import AFTER_WITNESSES
 from assay.platform.spool import Spool
 from assay.runs.aggregate.summarize import Summarizer
@@ -41,6 +42,10 @@ _HELD_BYTES = 4 * 1024 * 1024
 """The size up to which a journal stays in memory: hundreds of such runs may be read."""
 MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s", "witness", "penalties")
 """Settings that change nothing in the evidence."""
+
+
+_COME_LATER = frozenset({AFTER_WITNESSES, *RETRIEVAL_METRICS})
+"""Metrics that a run gets by itself: from witnesses, and from predictions that say what the system was given."""
 
 
 class RunFile(Struct, frozen=True, kw_only=True):
@@ -155,7 +160,7 @@ def read_lint(folder: Path) -> LintReport | None:
 def _same_work(stored: RunSettings, wanted: RunSettings) -> bool:
     """Whether both give the same verdicts. Witnesses may be looked for later, and bring a metric of their own."""
     neutral = {name: getattr(wanted, name) for name in MAY_DIFFER}
-    metrics = (tuple(one for one in each.metrics if one != AFTER_WITNESSES) for each in (stored, wanted))
+    metrics = (tuple(one for one in each.metrics if one not in _COME_LATER) for each in (stored, wanted))
     before, now = metrics
     if wanted.database and set((stored.database or "").split(", ")) <= {"", *wanted.database.split(", ")}:
         # A run for several engines is given a further database: the cases on it have other digests than without.
