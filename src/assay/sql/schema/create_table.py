@@ -119,9 +119,22 @@ def made_table(ddl: str, dialect: str) -> MadeTable | None:
     if not name or not all(token.token_type.name in _IN_QUOTES or _NAME.match(token.text) for token in name):
         return None
     parts = _parts(tokens)[0] if tokens[last + 1 : last + 2] and tokens[last + 1].text == "(" else []
-    return MadeTable(
-        tuple(token.text for token in name), tuple(part[0].text for part in parts if not _is_constraint(part))
-    )
+    columns, within = [], 0
+    for part in parts:
+        if within <= 0 and not _is_constraint(part):
+            columns.append(part[0].text)
+        within += _angles(part)  # the fields of STRUCT<a INT64, b STRING> are cut apart, too
+    return MadeTable(tuple(token.text for token in name), tuple(columns))
+
+
+def _angles(part: Sequence[Token]) -> int:
+    """How many more angle brackets are opened than closed outside of parentheses."""
+    depth = found = 0
+    for token in part:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 and not token.text.strip("<>"):
+            found += token.text.count("<") - token.text.count(">")
+    return found
 
 
 _BEFORE_NAME = frozenset({"if", "not", "exists", "if not exists"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Any
 
@@ -174,12 +174,13 @@ class HttpSystem:
         if value is _ABSENT:
             return Context()
         try:
-            return read_context(value)
+            # Masked first: a name is put into quotes where it needs them, and the secret in it would not be found.
+            return read_context(_each_text(value, self._exchange.scrub))
         except InvalidContext as error:
             if "context" not in self._told_of:
                 self._told_of.add("context")
                 warnings.warn(
-                    f"in the answer to case {case.id}, at {path!r}, {self._exchange.scrub(str(error))}; this answer, "
+                    f"in the answer to case {case.id}, at {path!r}, {error}; this answer, "
                     "and further ones like it, count as without a context",
                     UserWarning,
                     stacklevel=2,
@@ -273,6 +274,15 @@ def _or_rows(query: object, beside: object) -> object:
     if query is None or (isinstance(query, str) and holds_nothing(query)):
         return beside if isinstance(beside, Mapping) and beside.get("rows") is not None else query
     return query
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """The value with each text in it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(name): _each_text(item, change) for name, item in value.items()}
+    return [_each_text(item, change) for item in value] if isinstance(value, list) else value
 
 
 def _listed(said: Mapping[str, Any]) -> str:
