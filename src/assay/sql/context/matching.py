@@ -11,7 +11,7 @@ Names match whatever the case of letters, with or without quotes, and with the s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -22,6 +22,9 @@ from assay.sql.schema import SchemaNames
 Readings: TypeAlias = frozenset[str]
 """What one reported name may mean: keys as in `assay.sql.schema_items.SchemaItems`. Empty: the database has no such
 table or column."""
+
+_Pairs: TypeAlias = frozenset[tuple[str, str]]
+"""Columns with their tables."""
 
 _DEFAULT = frozenset({"main", "public", "dbo", "default"})
 """Names of the schema that a table without another one is in."""
@@ -58,17 +61,19 @@ def context_items(
     found = _Found(names, (database or "").lower())
     whole = []
     for text in tables or ():
-        if names.tables and not found.table(text) and (column := found.column(text)):
+        if names.tables and text.strip().endswith(".*"):
+            found.add_columns(text, frozenset())
+        elif names.tables and not found.table(text) and (column := found.column(text)):
             found.add_column(text, column)
         else:
-            found.add_table(text, found.table(text))
+            table = text.strip().removesuffix(".*")
+            found.add_table(table, found.table(table))
             whole.append(f"{text}.*")
     given = frozenset().union(*found.tables.values())
     if columns is None and found.columns:  # where some tables have their columns, the others were given whole
         columns = tuple(whole)
     for text in columns or ():
-        for part, readings in found.columns_of(text, given):
-            found.add_column(part, readings)
+        found.add_columns(text, given)
     has_columns = bool(names.tables) and (columns is not None or bool(found.columns))
     return ContextItems(tuple(found.tables.values()), tuple(found.columns.values()) if has_columns else None)
 
@@ -89,10 +94,11 @@ class _Found:
         """A table; the same one in another spelling adds nothing."""
         self.tables.setdefault(readings or _plain(text), readings)
 
-    def add_column(self, text: str, readings: Readings) -> None:
+    def add_column(self, text: str, pairs: _Pairs) -> None:
         """A column, with its table where no given table may be it."""
+        readings = frozenset(f"{table}.{column}" for table, column in pairs)
         self.columns.setdefault(readings or _plain(text), readings)
-        of = frozenset(key.rpartition(".")[0] for key in readings)
+        of = frozenset(table for table, _ in pairs)
         if of and of.isdisjoint(frozenset().union(*self.tables.values())):
             self.add_table(text, of)
 
@@ -125,45 +131,51 @@ class _Found:
             frozenset(keys) if schema == self.database else frozenset()
         )
 
-    def column(self, text: str) -> Readings:
+    def column(self, text: str) -> _Pairs:
         """The columns that a name with its table may mean; empty: none."""
         for parts in _splits(text):
             # The fields of a structure may follow the column.
             for place in range(len(parts) - 1, 0, -1):
-                tables = self._table(parts[:place])
-                for column in (parts[place], ".".join(parts[place:])):
-                    if readings := self._of(tables, column):
-                        return readings
+                tables = self._table(parts[:place]) or self._table((".".join(parts[:place]),))
+                before, _, last = parts[place].rpartition(".")  # ``singer."singer.age"``: a table's own name once more
+                repeated = last if before and tables & self._table(tuple(before.split("."))) else ""
+                for column in (parts[place], ".".join(parts[place:]), repeated):
+                    if pairs := self._of(tables, column):
+                        return pairs
         return frozenset()
 
-    def _of(self, tables: Iterable[str], column: str) -> Readings:
-        return frozenset(f"{table}.{column}" for table in tables if self.names.column(table, column) is not None)
+    def _of(self, tables: Iterable[str], column: str) -> _Pairs:
+        return frozenset((table, column) for table in tables if self.names.column(table, column) is not None)
 
-    def columns_of(self, text: str, given: Readings) -> Iterator[tuple[str, Readings]]:
-        """The items of one reported column: several for ``singer.*``; a name alone is one of the ``given`` tables'."""
-        stripped = text.strip()
-        if stripped.endswith(".*"):
-            tables = self.table(stripped[:-2])
-            for table in sorted(tables):
-                yield from ((f"{table}.{one}", frozenset([f"{table}.{one}"])) for one in self.names.columns[table])
+    def add_columns(self, text: str, given: Readings) -> None:
+        """A reported column: several for ``singer.*``; a name alone is one of the ``given`` tables'."""
+        if text.strip().endswith(".*"):
+            tables = sorted(self.table(text.strip()[:-2]))
+            for table in tables:
+                for column in self.names.columns[table]:
+                    self.add_column(text, frozenset([(table, column)]))
             if not tables:
-                yield text, frozenset()
-            return
-        if readings := self.column(text):
-            yield text, readings
-            return
-        alone = [parts[0] for parts in _splits(text) if len(parts) == 1]
-        for tables in (given, frozenset(self.names.tables)):
-            if readings := frozenset().union(*(self._of(tables, name) for name in alone)):
-                break
-        yield text, readings
+                self.add_column(text, frozenset())
+        elif pairs := self.column(text):
+            self.add_column(text, pairs)
+        else:
+            alone = [parts[0] for parts in _splits(text) if len(parts) == 1]
+            of_given, of_all = (
+                frozenset().union(*(self._of(tables, name) for name in alone)) for tables in (given, self.names.tables)
+            )
+            self.add_column(text, of_given or of_all)
 
 
 def _splits(text: str) -> Iterable[tuple[str, ...]]:
     """The parts of a name in small letters: as its quotes say, as one name, and cut at every dot."""
-    quoted = _parts(text)
-    plain = tuple(part.strip().strip('"`[]').lower() for part in text.split("."))
-    return dict.fromkeys(filter(None, (quoted, (_plain(text),), plain)))
+    cut = [tuple(_plain(_bare(part)) for part in whole.split(".")) for whole in (text, _bare(text))]
+    return dict.fromkeys(filter(None, (_parts(text), (_plain(text),), *cut)))
+
+
+def _bare(text: str) -> str:
+    """The text without the quotes around it."""
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] + text[-1] in ('""', "``", "[]") else text
 
 
 def _parts(text: str) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def read_context(tables: object = None, columns: object = None) -> Context:
     has_columns = only_columns or found.has_columns
     if not has_columns:
         return Context(names)
-    every = [f"{table}.*" for table in found.whole] if not only_columns else []
+    every = [_joined(table, "*") for table in found.whole] if not only_columns else []
     return Context(names, tuple(dict.fromkeys((*found.columns, *every))))
 
 
@@ -95,7 +95,7 @@ class _Names(Struct):
             self.whole.append(table)
             return
         self.has_columns = True
-        self.columns += [f"{table}.{_written(column)}" for column in columns]
+        self.columns += [_joined(table, column) for column in columns]
 
 
 def _read_tables(value: object, found: _Names) -> bool:
@@ -169,7 +169,7 @@ def _add_table(table: str, columns: object, found: _Names) -> None:
     if columns is None or columns is True:
         found.add(table, None)
     elif isinstance(columns, Mapping):
-        found.add(table, [str(name) for name in columns])
+        found.add(table, [_column_name(name) for name in columns])
     elif isinstance(columns, (list, tuple)):
         found.add(table, [_column_name(column) for column in columns])
     else:
@@ -212,19 +212,19 @@ def _columns_in(item: object) -> list[str]:
     """The columns that an entry of a list of columns names."""
     if isinstance(item, str) and item.strip():
         table, columns = _called(item.strip())
-        return [table] if columns is None else [f"{table}.{_written(column)}" for column in columns]
+        return [table] if columns is None else [_joined(table, column) for column in columns]
     if isinstance(item, (list, tuple)) and len(item) == 2 and all(isinstance(part, str) and part for part in item):
-        return [f"{item[0]}.{_written(item[1])}"]
+        return [_joined(item[0], item[1])]
     if isinstance(item, Mapping):
         keys = {_letters(str(key)): key for key in item}
         names = () if keys.keys() & set(map(_letters, _COLUMN_KEYS)) else map(_letters, _COLUMN_NAME_KEYS)
         name = next((item[keys[key]] for key in names if key in keys), None)
         of = next((item[keys[key]] for key in map(_letters, _TABLE_KEYS[1:]) if key in keys), None)
         if isinstance(name, str) and name.strip():
-            return [f"{of}.{_written(name.strip())}" if isinstance(of, str) and of else name.strip()]
+            return [_joined(of, name.strip()) if isinstance(of, str) and of else name.strip()]
         within = _Names()
         _read_object(item, within)
-        return [*within.columns, *(f"{table}.*" for table in within.whole)]
+        return [*within.columns, *(_joined(table, "*") for table in within.whole)]
     raise InvalidContext(f"{_shown(item)} is not the name of a column: expected names such as singer.age")
 
 
@@ -262,23 +262,34 @@ def _items(text: str) -> list[str]:
     return [item for item in items if item]
 
 
+_CALLED = re.compile(rf"""((?:{_QUOTED}|[^("`\[])+)\((.*)\)\s*""", re.DOTALL)
+
+
 def _called(item: str) -> tuple[str, list[str] | None]:
     """The table that a text names, with the columns in parentheses behind it; None: there are none."""
-    table, opening, rest = item.partition("(")
-    if not opening or not rest.rstrip().endswith(")") or not table.strip() or _quotes(table) % 2:
+    match = _CALLED.fullmatch(item)
+    if match is None or not match[1].strip():
         return item, None
-    return table.strip(), _items(rest.rstrip()[:-1])
+    return match[1].strip(), _items(match[2])
 
 
-def _quotes(text: str) -> int:
-    return text.count('"') + text.count("`")
+_DOTTED = re.compile(rf"""(?:{_QUOTED}|[^."`\[]+)(?:\.(?:{_QUOTED}|[^."`\[]+))*""")
+
+
+def _joined(table: str, column: str) -> str:
+    """A column with its table, which may have its schema before it."""
+    return f"{table if _DOTTED.fullmatch(table) else _quoted(table)}.{_written(column)}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _written(column: str) -> str:
     """A column's name as it can follow a table's name and a dot."""
     if column == "*" or _PLAIN.fullmatch(column) or (column[0] in '"`[' and column[-1] in '"`]' and len(column) > 1):
         return column
-    return '"' + column.replace('"', '""') + '"'
+    return _quoted(column)
 
 
 def _letters(name: str) -> str:
