@@ -11,7 +11,7 @@ from assay.cases.paths import paths_within, texts_within
 from assay.cases.records import Record, Table
 from assay.cases.values import UnusableValue, count_of, is_absent, number_of, usable
 from assay.errors import CaseFileError
-from assay.model import Decision, FieldNames, TokenUsage
+from assay.model import ColumnUse, Decision, FieldNames, TokenUsage
 from assay.sql.context import Context, InvalidContext, read_context
 
 T = TypeVar("T")
@@ -77,6 +77,13 @@ class Extras:
         if self.decisions is None:
             return None
         return read_at(self.path, record, (), self.decisions.confidence, record)
+
+    @property
+    def context_uses(self) -> tuple[ColumnUse, ...]:
+        """The columns that are read as what the system was given."""
+        fields: tuple[Field, ...] = ("context_tables", "context_columns")
+        named = zip(fields, self.context, strict=True)
+        return tuple(ColumnUse(field=field, column=column) for field, columns in named for column in columns)
 
     def given(self, record: Record) -> Context:
         """The tables and columns that the system was given. Raises CaseFileError with the place."""

@@ -177,8 +177,9 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
                 warnings.warn(message, UserWarning, stacklevel=2)
             elif confidence != self.confidence:
                 force_setattr(self, "confidence", confidence)
-        for name in ("context_tables", "context_columns") if self.has_context else ():
-            force_setattr(self, name, _names(name, getattr(self, name)))
+        if self.context_tables is not None or self.context_columns is not None:
+            force_setattr(self, "context_tables", _names("context_tables", self.context_tables))
+            force_setattr(self, "context_columns", _names("context_columns", self.context_columns))
         # As `given` says, in fewer steps: a large run makes each of its answers several times.
         may_be_blank = self.query is not None and self.result is None and self.decision not in ("decline", "clarify")
         if may_be_blank and self.failure is None and holds_nothing(self.query or ""):
