@@ -356,6 +356,25 @@ def test_a_table_that_the_parser_drops_is_seen(dialect: str) -> None:
         assert reason(query, dialect), query
 
 
+@pytest.mark.parametrize(
+    ("dialect", "query"),
+    [
+        ("snowflake", "SELECT ARRAY_AGG(a, (SELECT $1 FROM @stage)) FROM t"),
+        ("snowflake", "SELECT ARRAY_AGG(a, (SELECT * FROM 's3://x')) FROM t"),
+        ("snowflake", "SELECT ARRAY_AGG(a, (SELECT * FROM TABLE('SNOWFLAKE.ACCOUNT_USAGE.USERS'))) FROM t"),
+        ("snowflake", "SELECT ARRAY_AGG(a, s.NEXTVAL) FROM t"),
+        ("spark", "SELECT COLLECT_LIST(a, (SELECT TRANSFORM(a) USING 'x' FROM VALUES (1) v(a))) FROM t"),
+        (
+            "databricks",
+            "SELECT COLLECT_LIST(a, (SELECT TRANSFORM(a) USING 'x' AS (b INT) FROM VALUES (1) v(a))) FROM t",
+        ),
+    ],
+)
+def test_what_is_no_table_and_dropped_is_seen_too(dialect: str, query: str) -> None:
+    assert "be read as one query" not in reason(query, dialect)
+    assert reason(query, dialect)
+
+
 def test_each_function_of_clickhouse_is_decided() -> None:
     """A new version has functions that nobody has looked at. They are refused."""
     chdb = pytest.importorskip("chdb")

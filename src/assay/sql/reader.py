@@ -58,6 +58,8 @@ def _tokenizer(base: Any, dialect: str | None) -> Any:
 def _parser(base: Any, dialect: str | None) -> Any:
     from sqlglot import exp
 
+    named_by = (exp.Dot, exp.Identifier, exp.Literal, exp.Parameter, exp.Placeholder, exp.Var)
+
     def reset(parser: Any) -> None:
         base.reset(parser)
         parser.table_places = []
@@ -65,7 +67,7 @@ def _parser(base: Any, dialect: str | None) -> Any:
     def table_parts(parser: Any, *arguments: Any, **named: Any) -> Any:
         first = parser._curr
         table = base._parse_table_parts(parser, *arguments, **named)
-        if isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier | exp.Dot):
+        if isinstance(table, exp.Table) and isinstance(table.this, named_by):
             parser.table_places.append(first.start)
         return table
 

@@ -42,12 +42,17 @@ def template(query: str, dialect: str) -> str | None:
 
 def dropped_table(parsed: ParsedQuery, nodes: Sequence[exp.Expr]) -> str | None:
     """Why a query whose tree lacks a table of the text is not sent: sqlglot drops some of what it does not expect."""
+    from sqlglot import exp
+
     in_tree = {node._meta.get("start") for node in nodes if node._meta}
     place = min(parsed.table_places - in_tree, default=None)
-    if place is None:
-        return None
-    name = next(token.text for token in parsed.tokens if token.start == place)
-    return f"the table {name} stands where no table is expected"
+    if place is not None:
+        name = next(token.text for token in parsed.tokens if token.start == place)
+        return f"the table {name} stands where no table is expected"
+    pairs = pairwise(token.token_type.name for token in parsed.tokens)
+    if sum(pair == ("TABLE", "L_PAREN") for pair in pairs) > sum(isinstance(node, exp.TableFromRows) for node in nodes):
+        return "TABLE(…) stands where no table is expected"
+    return None
 
 
 def other_words(query: str, tokens: Sequence[Token], dialect: str) -> str | None:
@@ -60,11 +65,14 @@ def other_words(query: str, tokens: Sequence[Token], dialect: str) -> str | None
         return "a comment begins within a comment"
     if comments and re.search(r"\r(?!\n)", query):
         return "comments stand in a text with a carriage return that no line feed follows"
+    pairs = list(pairwise(tokens))
     if dialect in SPARK:
         if any(comment.rstrip("\r").endswith("\\") for comment in comments):  # to Spark, it goes on in the next line
             return "a comment ends with a backslash"
         if "${" in query:  # which Spark replaces by a value of its settings or environment before it parses
             return "${…} stands for a value of the server's settings"
+        if any(token.text.upper() == "USING" and following.token_type.name == "STRING" for token, following in pairs):
+            return "TRANSFORM runs a command on the server"
     if dialect == "snowflake" and "\\$$" in query:
         return "a backslash stands before $$"
     if dialect == "clickhouse":  # whose typographic quotes and minus sign are part of names to sqlglot

@@ -78,12 +78,12 @@ def tables_of_read(query: str, dialect: str, *, allowed: frozenset[str]) -> tupl
     if hidden := other_words(query, parsed.tokens, dialect):
         return Harm(reason=hidden)
     nodes, tokens = nodes_of(parsed.tree), parsed.tokens
-    if dropped := dropped_table(parsed, nodes):
-        return Harm(reason=dropped)
     check = _Check(dialect, allowed, tokens)
     for node in nodes:
         if reason := check.refusal(node):
             return Harm(reason=reason, writes=_writes(node))
+    if dropped := dropped_table(parsed, nodes):
+        return Harm(reason=dropped)
     if reason := check.refusal_of_words(nodes):
         return Harm(reason=reason)
     tables = tuple(dict.fromkeys(_tables(nodes, dialect)))
@@ -170,9 +170,6 @@ class _Check:
         method = node.args.get("method") if isinstance(node, exp.TableSample) else None
         if method is not None and method.name.upper() not in ("SYSTEM", "BERNOULLI", "ROW", "BLOCK"):
             return f"{method.name} is not a method of sampling"
-        is_sequence = kind == "Column" and node.name.lower() in ("nextval", "currval") and node.args.get("table")
-        if self._dialect == "snowflake" and is_sequence:
-            return self._unless_allowed(node.name, f"{node.name} takes a number of a sequence. It is")
         return None
 
     def refusal_of_words(self, nodes: Sequence[exp.Expr]) -> str | None:
@@ -189,6 +186,10 @@ class _Check:
             kind = token.token_type.name
             if kind == "TABLE" and self._dialect in SPARK and following.token_type.name != "L_PAREN":
                 return "TABLE stands for a query"
+            if kind == "DOT" and self._dialect == "snowflake" and following.text.lower() in ("nextval", "currval"):
+                what = f"{following.text} takes a number of a sequence. It is"
+                if reason := self._unless_allowed(following.text, what):
+                    return reason
             if following.token_type.name != "L_PAREN" or kind not in _NAMES or token.start in starts:
                 continue
             if index and tokens[index - 1].token_type.name == "PIPE_GT":  # an operator such as EXTEND
