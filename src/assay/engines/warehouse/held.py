@@ -53,6 +53,8 @@ def _not_one_read(query: str, dialect: str) -> Execution:
     does = reading.does
     if does == "prose" and statement_kind(query, dialect) == "write":  # Spark's FROM t INSERT INTO u
         does = "write"
+    if does == "prose" and "|>" in query:  # FROM t |> …, with an operator that the parser does not know
+        does = "query"
     refused = outcomes.unless_query(query, does, reading.detail)
     if refused is not None:
         return refused
