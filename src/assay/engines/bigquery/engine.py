@@ -83,6 +83,9 @@ class BigqueryEngine(Warehouse):
             can = engine._beyond_reading()
         finally:
             engine.close()
+        if engine._address.dataset is None:
+            why = "it names no dataset, so queries must write PROJECT.DATASET or DATASET before each table's name"
+            return (f"{url}: {why}, and causes and lint do without a schema: write {FORM}",)
         if not can:
             return ()
         advice = "give Assay an account that may only read: assay doctor URL prints the roles"

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from assay.engines import outcomes
 from assay.engines.outcomes import Cap
 from assay.engines.postgres.guard import refusal, volatile_refusal
+from assay.engines.url_parts import check_once
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row, quoted
@@ -77,6 +78,7 @@ class PostgresEngine:
     def open(cls, url: DatabaseUrl, limits: Limits) -> PostgresEngine:
         """Prepare the connection. Raises MissingDependency where psycopg is not installed."""
         _require()
+        check_once(url)
         return cls(url, limits)
 
     @classmethod
@@ -85,8 +87,7 @@ class PostgresEngine:
 
         Raises MissingDependency where psycopg is not installed. Waits at most 10 s for a server.
         """
-        _require()
-        engine = cls(url, Limits(timeout_s=10.0))
+        engine = cls.open(url, Limits(timeout_s=10.0))
         try:
             failure = engine.execute("SELECT 1").failure
         finally:
