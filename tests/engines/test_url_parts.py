@@ -72,6 +72,7 @@ def test_a_misspelt_name_is_told_with_the_right_one(engine: str, name: str) -> N
     message = _refusal(f"{address}?{name}x=1", read)
     assert f"there is no parameter '{name}x'" in message
     assert "did you mean" in message
+    message = _refusal(f"{address}?zzz=1", read)
     assert all(each in message for each in known)
 
 
@@ -86,6 +87,11 @@ def test_a_secret_is_not_shown(name: str) -> None:
     ("engine", "text", "words"),
     [
         ("snowflake", "snowflake://ann:x@acme:443/D", "an account has no port"),
+        (
+            "snowflake",
+            "snowflake://ann:x@acme.SnowflakeComputing.com/D",
+            "write the account without .snowflakecomputing",
+        ),
         ("snowflake", "snowflake://ann:x#y@acme/D", "write %23 for #"),
         ("snowflake", "snowflake://ann:x@acme/D?authenticator=oath", r"did you mean 'oauth'"),
         ("clickhouse", "clickhouse://[::1/d", "the host cannot be read"),
@@ -115,6 +121,10 @@ def test_postgres_and_denodo_have_no_parameter_twice() -> None:
     url = "postgresql://h/d?sslmode=require&sslmode=disable"
     assert twice.format("sslmode") in _refusal(url, lambda url: PostgresEngine.open(url, LIMITS))
     assert twice.format("sslmode") in _refusal(url, PostgresEngine.check)
+    misspelt = _refusal("postgresql://u:sesame@h/d?sslmod=require", PostgresEngine.check)
+    assert "there is no parameter 'sslmod' (did you mean 'sslmode'?)" in misspelt
+    assert "sesame" not in misspelt
+    PostgresEngine.open(DatabaseUrl.parse("postgresql://u:a?b=c@h/d"), LIMITS).close()
     assert twice.format("verify") in _refusal("denodo+http://h/x?verify=1&verify=0", read_endpoint)
     headers = "denodo+http://h/x?header=a:1&header=b:2"
     assert len(read_endpoint(DatabaseUrl.parse(headers)).headers) == 2

@@ -37,7 +37,7 @@ class UrlParts(Struct, frozen=True, kw_only=True):
 def text(value: str) -> str:
     """Any text but the empty one."""
     if not value.strip():
-        raise ValueError("a text")
+        raise ValueError("a value")
     return value
 
 
@@ -134,10 +134,8 @@ def read_parameters(
     parameters = {}
     for name, value in given:
         if name not in known:
-            there = ", ".join((*known, *further))
-            raise DatabaseError(
-                f"{url}: there is no parameter {name!r}{did_you_mean(name, known)}: there is {there}; write {form}"
-            )
+            near = did_you_mean(name, known) or f": there is {', '.join((*known, *further))}"
+            raise DatabaseError(f"{url}: there is no parameter {name!r}{near}; write {form}")
         try:
             parameters[name] = known[name](value)
         except ValueError as error:
@@ -147,10 +145,9 @@ def read_parameters(
     return parameters
 
 
-def check_once(url: DatabaseUrl, given: Sequence[tuple[str, str]] | None = None) -> None:
+def check_once(url: DatabaseUrl, given: Sequence[tuple[str, str]]) -> None:
     """Raise DatabaseError for a parameter that is given twice: which value counts would be a matter of the driver."""
-    pairs = parse_qsl(urlsplit(url.reveal()).query, keep_blank_values=True) if given is None else given
-    name, count = max(Counter(name for name, _ in pairs).items(), key=lambda each: each[1], default=("", 0))
+    name, count = max(Counter(name for name, _ in given).items(), key=lambda each: each[1], default=("", 0))
     if count > 1:
         raise DatabaseError(f"{url}: the parameter {name} is given {count} times: write it once")
 

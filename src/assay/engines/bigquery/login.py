@@ -54,8 +54,7 @@ class Address(Struct, frozen=True, kw_only=True):
         given = parts.parameters
         project, dataset = unquote(parts.split.netloc), parts.names[0] if parts.names else None
         if not _PROJECT.fullmatch(project):
-            what = "it is the name of a project, without user and port" if project else "it lacks the project"
-            raise DatabaseError(f"{url}: {what}, which is billed: write {FORM}")
+            raise DatabaseError(f"{url}: first comes the project that is billed, without user and port: write {FORM}")
         if dataset is not None and not _DATASET.fullmatch(dataset):
             raise DatabaseError(
                 f"{url}: {dataset!r} is not the name of a dataset, or of one in another project as PROJECT.DATASET: "

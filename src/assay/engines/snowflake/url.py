@@ -50,6 +50,7 @@ _PARAMETERS: dict[str, Reader] = {
     "workload_identity_provider": text,
 }
 """The connector's parameters that say who logs in, where, and with which rights; and how each is read."""
+_DOMAIN = ".snowflakecomputing.com"
 _SECRETS = ("password", "token", "private_key_file_pwd", "passcode")
 
 
@@ -62,7 +63,9 @@ def connection_arguments(url: DatabaseUrl) -> dict[str, Any]:
     parts = read_url(url, _PARAMETERS, form=FORM, path=("a database", "a schema"), has_host=False)
     arguments, split = parts.parameters, parts.split
     _, _, account = split.netloc.rpartition("@")
-    if account.rpartition(":")[1]:
+    if account.lower().endswith(_DOMAIN):
+        raise DatabaseError(f"{url}: write the account without {_DOMAIN}, as ORGANIZATION-ACCOUNT or LOCATOR.REGION")
+    if ":" in account:
         raise DatabaseError(f"{url}: an account has no port: write {FORM}")
     given = {"user": split.username, "password": split.password, "account": account}
     arguments |= {name: unquote(value) for name, value in given.items() if value}
