@@ -326,7 +326,7 @@ def _check_parameters(url: DatabaseUrl) -> None:
     import psycopg
 
     given = pairs_of(url)
-    if any("@" in name or "/" in name for name, _ in given):  # the mark is in the password
+    if any("@" in name + value for name, value in given):  # the mark may be in the password
         return
     known = [option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()]
     read_parameters(url, given, dict.fromkeys(known, str), form=FORM)
