@@ -15,7 +15,7 @@ from python_calamine import CalamineWorkbook
 
 import assay
 from assay import registry
-from assay.errors import CaseFileError, UsageError
+from assay.errors import CaseFileError, RunError, UsageError
 from assay.model import Case, Prediction, Secret
 from assay.model.verdicts.retrieval import CONTEXT_COMPLETE, RETRIEVAL_METRICS
 from assay.reports.blocks.run import RunReport
@@ -136,28 +136,22 @@ def test_a_run_without_a_context_has_none_of_it(url: str) -> None:
     assert b"context_tables" not in identity_of(predictions[0])
 
 
-def test_a_run_goes_on_and_is_found_again_with_the_metrics_that_came_by_themselves(url: str, tmp_path: Path) -> None:
-    def made(count: int) -> assay.Run:
-        return assay.evaluate(
-            _cases(),
-            _predictions()[:count],
-            databases=url,
-            workers=1,
-            metrics=["match"],
-            output=tmp_path / "run",
-        )
+def test_a_run_is_found_again_with_the_metrics_that_came_by_themselves(url: str, tmp_path: Path) -> None:
+    def made(metrics: list[str]) -> assay.Run:
+        output = tmp_path / "run"
+        return assay.evaluate(_cases(), _predictions(), databases=url, workers=1, metrics=metrics, output=output)
 
-    made(3)
-    whole = made(9)
-    assert whole.settings.metrics == ("match", *RETRIEVAL_METRICS)
-    again = made(9)
+    whole, again = made(["match"]), made(["match"])
+    assert again.settings.metrics == whole.settings.metrics == ("match", *RETRIEVAL_METRICS)
     assert again.record.aggregates == whole.record.aggregates
-    assert again.settings.metrics == whole.settings.metrics
-    asked = assay.evaluate(
-        _cases(), _predictions(), databases=url, workers=1, metrics=["match", CONTEXT_COMPLETE], output=tmp_path / "run"
-    )
+    asked = made(["match", CONTEXT_COMPLETE])
     assert asked.settings.metrics[:2] == ("match", CONTEXT_COMPLETE)
     assert set(asked.settings.metrics) == {"match", *RETRIEVAL_METRICS}
+    with pytest.raises(RunError, match=r"\(metrics was match, now bird_ex\)"):
+        made(["bird_ex"])
+    journal = tmp_path / "run" / "journal.jsonl"
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:3]))  # as if it was killed
+    assert made(["match"]).record.aggregates.retrieval == whole.record.aggregates.retrieval
 
 
 class _Constant:
