@@ -212,7 +212,9 @@ def _columns_in(item: object) -> list[str]:
     """The columns that an entry of a list of columns names."""
     if isinstance(item, str) and item.strip():
         table, columns = _called(item.strip())
-        return [table] if columns is None else [_joined(table, column) for column in columns]
+        if columns is None or item.strip()[len(table)] != "(":  # ``Meals (K-12)`` is a column's name
+            return [item.strip()]
+        return [_joined(table, column) for column in columns]
     if isinstance(item, (list, tuple)) and len(item) == 2 and all(isinstance(part, str) and part for part in item):
         return [_joined(item[0], item[1])]
     if isinstance(item, Mapping):
@@ -268,9 +270,19 @@ _CALLED = re.compile(rf"""((?:{_QUOTED}|[^("`\[])+)\((.*)\)\s*""", re.DOTALL)
 def _called(item: str) -> tuple[str, list[str] | None]:
     """The table that a text names, with the columns in parentheses behind it; None: there are none."""
     match = _CALLED.fullmatch(item)
-    if match is None or not match[1].strip():
+    if match is None or not match[1].strip() or not _is_balanced(match[2]):
         return item, None
     return match[1].strip(), _items(match[2])
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether no parenthesis is closed that was not opened: ``%) Free (K-12`` is a part of a column's name."""
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 _DOTTED = re.compile(rf"""(?:{_QUOTED}|[^."`\[]+)(?:\.(?:{_QUOTED}|[^."`\[]+))*""")
