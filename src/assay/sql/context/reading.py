@@ -110,7 +110,7 @@ def _read_tables(value: object, found: _Names) -> bool:
             for table, columns in _tables_of_ddl(value):
                 found.add(table, columns)
             return True
-        for item in _items(value):
+        for item in _names_in(value):
             found.add(*_called(item))
         return True
     if isinstance(value, Mapping):
@@ -198,7 +198,7 @@ def _read_columns(value: object, found: _Names) -> bool:
             return parsed is not None and _read_columns(parsed, found)
         if _MAKES_TABLE.search(value):
             return _read_columns({table: columns or ["*"] for table, columns in _tables_of_ddl(value)}, found)
-        value = _items(value)
+        value = _names_in(value)
     if isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, (list, tuple)):
@@ -264,6 +264,19 @@ def _items(text: str) -> list[str]:
     return [item for item in items if item]
 
 
+_NOT_IN_NAMES = re.compile(r"[:=|{}【】]|^#")
+
+
+def _names_in(text: str) -> list[str]:
+    """As `_items`, of a text of names alone. Raises InvalidContext for a schema in another form."""
+    items = _items(text)
+    for item in items:
+        name = re.sub(_QUOTED, "", _called(item)[0])
+        if _NOT_IN_NAMES.search(name):
+            raise InvalidContext(f"{_shown(item)} is not a name: expected {_FORMS}")
+    return items
+
+
 _CALLED = re.compile(rf"""((?:{_QUOTED}|[^("`\[])+)\((.*)\)\s*""", re.DOTALL)
 
 
@@ -272,7 +285,9 @@ def _called(item: str) -> tuple[str, list[str] | None]:
     match = _CALLED.fullmatch(item)
     if match is None or not match[1].strip() or not _is_balanced(match[2]):
         return item, None
-    return match[1].strip(), _items(match[2])
+    # A type may follow a name, ``singer(id: INTEGER)``.
+    columns = [column if column[0] in '"`[' else column.partition(":")[0].strip() for column in _items(match[2])]
+    return match[1].strip(), [column for column in columns if column]
 
 
 def _is_balanced(text: str) -> bool:
