@@ -116,6 +116,8 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     """Whether the comparison of the rows was cut short by a limit."""
     golds: tuple[ExecutionSummary, ...] = ()
     predicted: ExecutionSummary | None = None
+    result_hash: str | None = None
+    """Of an incorrect answer: systems with equal hashes agree with one another against gold."""
     billed: Cost | None = None
     """What the queries that were executed for the case cost, where the service tells."""
 
@@ -200,6 +202,7 @@ def summarized(
         provoked=comparison is not None and comparison.provoked,
         golds=tuple(map(_execution, evidence.gold_executions)),
         predicted=None if evidence.predicted_execution is None else _execution(evidence.predicted_execution),
+        result_hash=evidence.result_hash,
         cause=evidence.cause,
         cause_table="" if first is None else first.table,
         cause_column="" if first is None else first.column,

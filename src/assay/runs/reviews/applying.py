@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
 from assay.model import (
+    Agreement,
     Case,
     CaseSummary,
     Count,
@@ -86,6 +87,7 @@ class RunReviews:
         known = set(self._decided)
         unsure = [name for name, found in self._decided.items() if found.unsure and name not in set(reviewed_ids)]
         answers = Answers.of(summaries, repeats=repeats)
+        reviewers = tuple(dict.fromkeys(review.reviewer for review in self.reviews.in_force))
         return ReviewTotals(
             before=answers.rate([_value(case.outcome) for case in summaries]),
             after=answers.rate([_value(case.reviewed or case.outcome) for case in summaries]),
@@ -101,8 +103,13 @@ class RunReviews:
             ),
             done=sum(len(found.done) for found in self._decided.values()),
             settle=self.reviews.settle,
-            reviewers=tuple(dict.fromkeys(review.reviewer for review in self.reviews.in_force)),
+            reviewers=reviewers,
+            agreement=self.agreement(known) if len(reviewers) > 1 else None,
         )
+
+    def agreement(self, case_ids: Collection[str] | None = None) -> Agreement:
+        """How far the reviewers agree about these cases; None: about all that have reviews."""
+        return self.reviews.agreement(case_ids, dialect=self._dialect)
 
     def _inactive(self, review: Review, why: str) -> InactiveReview:
         return InactiveReview(
