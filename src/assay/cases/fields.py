@@ -39,6 +39,9 @@ Field = Literal[
 POSITION = "@position"
 """As the name of the id field: use the zero-based row number as the id, even if the file has ids."""
 
+WITHOUT_GOLD = "@none"
+"""As the name of the gold column: the file has questions and answers alone, and no column is read as gold."""
+
 ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
     "id": (
         ("case_id",),
