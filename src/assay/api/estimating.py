@@ -27,7 +27,7 @@ from assay.model.runs.estimate import Estimate, EstimatedDifference, Target
 from assay.model.verdicts.review import Review
 from assay.ports import ChatModel
 from assay.runs.estimates.accuracy import Unlabelled, estimate_accuracy
-from assay.runs.estimates.difference import estimate_difference, pair_frame, paired_labels
+from assay.runs.estimates.difference import difference_of, pair_frame, paired_labels
 from assay.runs.estimates.drawing import QUEUE_FILE, draw_cases, draw_different, write_queue
 from assay.runs.estimates.frame import (
     AGREES,
@@ -153,7 +153,7 @@ def estimate(
     return replace(found, drawn=replace(drawn, queue=str(path)), notes=notes)
 
 
-def estimate_gain(
+def estimate_difference(
     answers: AnswersInput,
     other: AnswersInput,
     reviews: ReviewsInput | None = None,
@@ -188,7 +188,7 @@ def estimate_gain(
     same = agreement(_first(run), paired, reading, _databases(run, reading))
     different = [value == 0.0 for value in same]
     given = _reviews(reviews)
-    found = estimate_difference(
+    found = difference_of(
         frame, second, different, given, design=design, settle=settle, target=target, confidence=confidence
     )
     if not more:
@@ -438,7 +438,7 @@ def _frame(run: Run, answers: AnswersInput) -> Frame:
 
 def _name(answers: AnswersInput) -> str:
     if isinstance(answers, str | os.PathLike):
-        return os.fspath(answers)
+        return Path(answers).stem
     return (answers.settings.name or answers.settings.predictions) if isinstance(answers, Run) else "answers in memory"
 
 

@@ -24,7 +24,7 @@ def pair_frame(frame: Frame, other: Frame) -> str:
     return fingerprint_of((*frame.answers, *(replace(one, case_id=f"other {one.case_id}") for one in other.answers)))
 
 
-def estimate_difference(
+def difference_of(
     frame: Frame,
     other: Frame,
     different: Sequence[bool],
@@ -95,7 +95,7 @@ def paired_labels(
 ) -> tuple[dict[int, tuple[bool | None, bool | None]], list[str]]:
     """The labels of both answers to each drawn question with different results, by its place, and notes.
 
-    A question of which only one answer has a label is unsure. Raises InputError as `estimate_difference` does.
+    A question of which only one answer has a label is unsure. Raises InputError as `difference_of` does.
     """
     places = {answer.case_id: place for place, answer in enumerate(frame.answers)}
     about = [one for one in reviews if one.case_id in places and different[places[one.case_id]]]
