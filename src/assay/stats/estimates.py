@@ -120,7 +120,8 @@ def by_probability(
     """Formula 4: every answer was drawn with a probability of its own, without strata.
 
     ``guesses`` are predictions of the labels, fixed before anything was labelled, and ``mean_guess`` their mean over
-    the frame. Särndal, Swensson & Wretman 1992; the effective sample size is Kish's (1965). Raises UsageError for a
+    the frame. Without them the interval is safest: with a judge's verdicts of sensitivity and specificity 0.9 as
+    guesses it covered as little as 82 %, where nearly all answers are right, and was twice as wide. Särndal, Swensson & Wretman 1992; the effective sample size is Kish's (1965). Raises UsageError for a
     probability outside (0, 1].
     """
     n = len(labels)
@@ -171,20 +172,29 @@ def allocation(strata: Sequence[Stratum], total: int, *, pilot: bool = False) ->
     Neyman 1934, by the rates of the labels so far with one added on either side, and at least 5 labels per stratum.
     ``pilot``: by the strata's sizes alone, as the first round is, which has no rates yet.
     """
-    room = numpy.array([one.size - one.labels for one in strata])
+    size = numpy.array([one.size for one in strata])
     taken = numpy.array([one.labels for one in strata])
-    total = min(total, int(room.sum()))
+    total = int(min(total + taken.sum(), size.sum()))
     rates = numpy.array([(one.right + 1) / (one.labels + 2) for one in strata])
-    weights = numpy.array([float(one.size) for one in strata]) * (1.0 if pilot else numpy.sqrt(rates * (1 - rates)))
-    # The fewest first: 5 in each stratum, then wherever a stratum is furthest below its share.
-    more = numpy.zeros(len(strata), dtype=int)
-    for _ in range(total):
-        open_ = more < room
-        short = open_ & (taken + more < LEAST_PER_STRATUM)
-        among = short if short.any() else open_
-        need = numpy.where(among, (taken + more + 0.5) / numpy.maximum(weights, 1e-12), math.inf)
-        more[int(need.argmin())] += 1
-    return [int(one) for one in more]
+    weights = size * (1.0 if pilot else numpy.sqrt(rates * (1 - rates)))
+    least = numpy.maximum(taken, numpy.minimum(LEAST_PER_STRATUM, size))
+    wanted = taken.copy()
+    if least.sum() >= total:
+        # Not even 5 for each: wherever the fewest are.
+        while wanted.sum() < total:
+            wanted[numpy.where(wanted < least, wanted, total + 1).argmin()] += 1
+        return [int(one) for one in wanted - taken]
+    # By the weights, within these bounds: the factor is found by bisection, and the rest goes to the largest fractions.
+    low, high = 0.0, float(total / weights[weights > 0].min()) + 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        few = numpy.clip(middle * weights, least, size).sum() < total
+        low, high = (middle, high) if few else (low, middle)
+    shares = numpy.clip(low * weights, least, size)
+    wanted = numpy.floor(shares).astype(int)
+    for place in numpy.argsort(wanted - shares, kind="stable")[: total - wanted.sum()]:
+        wanted[place] += 1
+    return [int(one) for one in wanted - taken]
 
 
 def forecast(strata: Sequence[Stratum], more: Sequence[int], *, future: bool = False, confidence: float = 0.95) -> Estimated:

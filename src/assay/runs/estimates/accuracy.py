@@ -195,17 +195,13 @@ class _Ways:
         return _Way(method="cross_fitted", why=why, apply=apply)
 
     def unequal(self) -> _Way:
-        """Formula 4. The judge's opinions are fixed in advance, so they serve as guesses."""
-        guesses = _filled(self.frame.signals[JUDGE]) if JUDGE in self.frame.speaking else [0.0] * self.frame.size
+        """Formula 4, without guesses."""
 
         def apply(unsure: float | None) -> Estimated:
-            used = self.used(unsure)
             return by_probability(
                 self.values(unsure),
-                [one.draw.probability for one in used if one.draw is not None],
+                [one.draw.probability for one in self.used(unsure) if one.draw is not None],
                 self.frame.size,
-                guesses=[guesses[one.place] for one in used],
-                mean_guess=float(numpy.mean(guesses)),
                 future=self.future,
                 confidence=self.confidence,
             )
