@@ -24,6 +24,7 @@ from typing import TypeAlias
 
 import numpy
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from assay.stats.estimates import (
     Estimated,
@@ -37,6 +38,7 @@ from assay.stats.estimates import (
 )
 
 Generator: TypeAlias = numpy.random.Generator
+Array: TypeAlias = NDArray[numpy.float64]
 ACCURACIES = (0.05, 0.2, 0.5, 0.7, 0.8, 0.9, 0.98)
 JUDGES = (
     *((0.5, 0.5), (0.6, 0.6), (0.7, 0.7), (0.8, 0.8), (0.9, 0.9), (0.95, 0.95), (0.99, 0.99)),
@@ -49,7 +51,7 @@ LOWEST, LOW, FEW_LOW, MEAN = 0.92, 0.93, 0.02, (0.95, 0.98)
 _FEW_IN_CELL = 3
 
 
-class Sampled(Struct, frozen=True):
+class Sampled(Struct, frozen=True, kw_only=True):
     """One sample: whether its interval holds the truth, and its width beside that of the labels alone."""
 
     holds: bool
@@ -88,14 +90,19 @@ def alone(accuracy: float, n: int, size: int, generator: Generator) -> Sampled:
     """Formula 1."""
     right = generator.binomial(size, accuracy)
     made = labels_alone(int(generator.hypergeometric(right, size - right, n)), n, size)
-    return Sampled(holds(made, right / size), 1.0)
+    return Sampled(holds=holds(made, right / size), width=1.0)
 
 
 def judged(
     accuracy: float, judge: tuple[float, float], n: int, size: int, generator: Generator, *, future: bool = False
 ) -> Sampled:
     """Formula 2 with the judge's verdict as cells, formula 1 where a cell has fewer than three labels."""
-    chances = [accuracy * judge[0], (1 - accuracy) * (1 - judge[1]), accuracy * (1 - judge[0]), (1 - accuracy) * judge[1]]
+    chances = [
+        accuracy * judge[0],
+        (1 - accuracy) * (1 - judge[1]),
+        accuracy * (1 - judge[0]),
+        (1 - accuracy) * judge[1],
+    ]
     frame = generator.multinomial(size, chances)
     seen = generator.multivariate_hypergeometric(frame, n)
     cells = [
@@ -108,19 +115,24 @@ def judged(
     else:
         made = by_strata(cells, future=future)
     truth = accuracy if future else (frame[0] + frame[2]) / size
-    return Sampled(holds(made, truth), width_beside(made, made.value, n, size, future=future))
+    return Sampled(holds=holds(made, truth), width=width_beside(made, made.value, n, size, future=future))
 
 
-def stratified(accuracy: float, spread: float, design: str, n: int, size: int, generator: Generator) -> Sampled:
+def stratified(  # noqa: PLR0917
+    accuracy: float, spread: float, design: str, n: int, size: int, generator: Generator
+) -> Sampled:
     """Formula 2 with four strata: in proportion, equally, or by Neyman after a pilot of half."""
     sizes = numpy.array([round(share * size) for share in SHARES])
     right = generator.binomial(sizes, rates_of(accuracy, spread))
     bad = sizes - right
     if design == "Neyman":
-        first = numpy.array(allocation([Stratum(size=int(one), labels=0, right=0) for one in sizes], n // 2, pilot=True))
+        first = numpy.array(
+            allocation([Stratum(size=int(one), labels=0, right=0) for one in sizes], n // 2, pilot=True)
+        )
         got = generator.hypergeometric(right, bad, first)
         more = allocation(
-            [Stratum(size=int(s), labels=int(k), right=int(x)) for s, k, x in zip(sizes, first, got, strict=True)], n - n // 2
+            [Stratum(size=int(s), labels=int(k), right=int(x)) for s, k, x in zip(sizes, first, got, strict=True)],
+            n - n // 2,
         )
         again = [
             int(generator.hypergeometric(r - x, b - (k - x), m)) if m else 0
@@ -132,13 +144,18 @@ def stratified(accuracy: float, spread: float, design: str, n: int, size: int, g
         strata = [Stratum(size=int(one), labels=0, right=0) for one in weights]
         labels = numpy.minimum(allocation(strata, n, pilot=True), sizes)
         got = generator.hypergeometric(right, bad, labels)
-    made = by_strata([Stratum(size=int(s), labels=int(k), right=int(x)) for s, k, x in zip(sizes, labels, got, strict=True)])
-    return Sampled(holds(made, right.sum() / sizes.sum()), width_beside(made, made.value, int(sum(labels)), int(sizes.sum())))
+    made = by_strata(
+        [Stratum(size=int(s), labels=int(k), right=int(x)) for s, k, x in zip(sizes, labels, got, strict=True)]
+    )
+    return Sampled(
+        holds(made, right.sum() / sizes.sum()), width_beside(made, made.value, int(sum(labels)), int(sizes.sum()))
+    )
 
 
-def rates_of(accuracy: float, spread: float) -> numpy.ndarray:
+def rates_of(accuracy: float, spread: float) -> Array:
     """Four rates whose logits are so far apart and whose mean is the accuracy."""
     low, high = -20.0, 20.0
+    rates: Array = numpy.zeros(4)
     for _ in range(60):
         middle = (low + high) / 2
         rates = 1 / (1 + numpy.exp(-(middle - spread * numpy.arange(4))))
@@ -153,7 +170,7 @@ SIGNALS = {
 }
 
 
-def frame_of(accuracy: float, kind: str, size: int, generator: Generator) -> tuple[numpy.ndarray, numpy.ndarray]:
+def frame_of(accuracy: float, kind: str, size: int, generator: Generator) -> tuple[Array, Array]:
     """Labels and four signals of a frame."""
     y = (generator.random(size) < accuracy).astype(float)
     columns = [
@@ -167,12 +184,12 @@ def regressed(accuracy: float, kind: str, n: int, size: int, generator: Generato
     """Formula 3 with four signals."""
     y, signals = frame_of(accuracy, kind, size, generator)
     chosen = generator.choice(size, n, replace=False)
-    made = cross_fitted(y[chosen], signals[chosen], signals, seed=int(generator.integers(1 << 30)))
-    return Sampled(holds(made, float(y.mean())), width_beside(made, float(y[chosen].mean()), n, size))
+    made = cross_fitted(y[chosen].tolist(), signals[chosen], signals, seed=int(generator.integers(1 << 30)))
+    return Sampled(holds=holds(made, float(y.mean())), width=width_beside(made, float(y[chosen].mean()), n, size))
 
 
 def few(accuracy: float, kind: str, n: int, size: int, generator: Generator) -> Sampled:
-    """Fewer than 50 random labels with several signals: four cells, or two, or none, as `assay estimate` merges them."""
+    """Fewer than 50 random labels and several signals: four cells, two, or none, as `assay estimate` merges them."""
     y, signals = frame_of(accuracy, kind, size, generator)
     chosen = generator.choice(size, n, replace=False)
     lead, doubt = signals[:, 0] < 0.5, (signals[:, 1:] < 0.5).any(axis=1)
@@ -181,12 +198,15 @@ def few(accuracy: float, kind: str, n: int, size: int, generator: Generator) -> 
         if (labels[sizes > 0] >= _FEW_IN_CELL).all() and (sizes > 0).sum() > 1:
             right = numpy.bincount(parts[chosen], weights=y[chosen], minlength=4)
             made = by_strata(
-                [Stratum(size=int(s), labels=int(k), right=float(x)) for s, k, x in zip(sizes, labels, right, strict=True)]
+                [
+                    Stratum(size=int(s), labels=int(k), right=float(x))
+                    for s, k, x in zip(sizes, labels, right, strict=True)
+                ]
             )
             break
     else:
         made = labels_alone(float(y[chosen].sum()), n, size)
-    return Sampled(holds(made, float(y.mean())), width_beside(made, made.value, n, size))
+    return Sampled(holds=holds(made, float(y.mean())), width=width_beside(made, made.value, n, size))
 
 
 def unequal(accuracy: float, judge: tuple[float, float], n: int, size: int, generator: Generator) -> Sampled:
@@ -197,22 +217,24 @@ def unequal(accuracy: float, judge: tuple[float, float], n: int, size: int, gene
     chances = numpy.minimum(1.0, n * (0.5 / size + 0.5 * doubt / doubt.sum()))
     drawn = numpy.flatnonzero(generator.random(size) < chances)
     if not len(drawn):
-        return Sampled(True, 1.0)
-    made = by_probability(y[drawn], chances[drawn], size)
-    return Sampled(holds(made, float(y.mean())), width_beside(made, made.value, len(drawn), size))
+        return Sampled(holds=True, width=1.0)
+    made = by_probability(y[drawn].tolist(), chances[drawn].tolist(), size)
+    return Sampled(holds=holds(made, float(y.mean())), width=width_beside(made, made.value, len(drawn), size))
 
 
-def paired(rates: tuple[float, float, float], n: int, size: int, generator: Generator, *, future: bool = False) -> Sampled:
+def paired(
+    rates: tuple[float, float, float], n: int, size: int, generator: Generator, *, future: bool = False
+) -> Sampled:
     """Formula 5: shares of questions gained, lost, and different but equally right."""
     frame = generator.multinomial(size, [*rates, 1 - sum(rates)])
     different = int(frame[:3].sum())
     n = min(n, different)
     if n < 2:
-        return Sampled(True, 1.0)
+        return Sampled(holds=True, width=1.0)
     seen = generator.multivariate_hypergeometric(frame[:3], n)
     made = paired_difference(int(seen[0]), int(seen[1]), n, different, size, future=future)
     truth = rates[0] - rates[1] if future else (frame[0] - frame[1]) / size
-    return Sampled(holds(made, truth), 1.0)
+    return Sampled(holds=holds(made, truth), width=1.0)
 
 
 def settings() -> Iterator[Setting]:
@@ -229,13 +251,19 @@ def settings() -> Iterator[Setting]:
                 name = f"{accuracy} {spread} {n}/{size}"
                 yield Setting(f"2, 4 strata, {design}", name, partial(stratified, accuracy, spread, design, n, size))
     for accuracy, kind, (n, size) in product(ACCURACIES, SIGNALS, ((20, 200), (30, 1000), (45, 2000))):
-        yield Setting("2, several signals, n < 50", f"{accuracy} {kind} {n}/{size}", partial(few, accuracy, kind, n, size))
+        yield Setting(
+            "2, several signals, n < 50", f"{accuracy} {kind} {n}/{size}", partial(few, accuracy, kind, n, size)
+        )
     for accuracy, kind, (n, size) in product(ACCURACIES, SIGNALS, ((50, 500), (100, 2000), (300, 1000))):
         yield Setting("3, four signals", f"{accuracy} {kind} {n}/{size}", partial(regressed, accuracy, kind, n, size))
     for accuracy, judge, (n, size) in product(ACCURACIES, JUDGES[1:5:3], ((50, 500), (100, 2000), (300, 2000))):
-        yield Setting("4, unequal probabilities", f"{accuracy} {judge} {n}/{size}", partial(unequal, accuracy, judge, n, size))
+        yield Setting(
+            "4, unequal probabilities", f"{accuracy} {judge} {n}/{size}", partial(unequal, accuracy, judge, n, size)
+        )
     for (gained, lost), alike, (n, size) in product(
-        ((0.1, 0.1), (0.15, 0.05), (0.05, 0.01), (0.02, 0.02)), (0.02, 0.1), ((20, 1000), (30, 2000), (100, 1000), (100, 20_000))
+        ((0.1, 0.1), (0.15, 0.05), (0.05, 0.01), (0.02, 0.02)),
+        (0.02, 0.1),
+        ((20, 1000), (30, 2000), (100, 1000), (100, 20_000)),
     ):
         rates = gained, lost, alike
         yield Setting("5, paired", f"{rates} {n}/{size}", partial(paired, rates, n, size))
@@ -266,7 +294,10 @@ def table(found: Iterable[Measured]) -> tuple[list[str], list[str]]:
     by_method: dict[str, list[Measured]] = {}
     for one in found:
         by_method.setdefault(one.method, []).append(one)
-    lines = ["| formula (settings) | mean | lowest | below 93 % | above 97 % | width beside labels alone |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| formula (settings) | mean | lowest | below 93 % | above 97 % | width beside labels alone |",
+        "|---|---|---|---|---|---|",
+    ]
     missed = []
     for method, measured in by_method.items():
         rates = [one.coverage for one in measured]
@@ -274,7 +305,8 @@ def table(found: Iterable[Measured]) -> tuple[list[str], list[str]]:
         below, above = sum(one < LOW for one in rates) / n, sum(one > 0.97 for one in rates) / n
         width = "" if method.startswith(("1", "5")) else f"{statistics.fmean(one.width for one in measured):.2f}"
         lines.append(
-            f"| {method} ({n}) | {100 * mean:.1f} | {100 * lowest:.1f} | {100 * below:.1f} % | {100 * above:.0f} % | {width} |"
+            f"| {method} ({n}) | {100 * mean:.1f} | {100 * lowest:.1f} | {100 * below:.1f} % | {100 * above:.0f} % "
+            f"| {width} |"
         )
         if lowest < LOWEST or below > FEW_LOW or not MEAN[0] - 0.0005 <= mean <= MEAN[1]:
             worst = min(measured, key=lambda one: one.coverage)
@@ -294,7 +326,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--every", type=int, default=1, help="only each so many-th setting")
-    parser.add_argument("--spider", type=Path, help="the folder of spider-dev, with dev.jsonl, database and predictions")
+    parser.add_argument(
+        "--spider", type=Path, help="the folder of spider-dev, with dev.jsonl, database and predictions"
+    )
     parser.add_argument("--write", type=Path, metavar="PAGE")
     given = parser.parse_args()
     lines, missed = simulated(given.samples, every=given.every)

@@ -82,8 +82,8 @@ if TYPE_CHECKING:
         Verdict,
     )
     from assay.model.databases.suite import Suite, SuiteCase, SuiteDatabase
-    from assay.model.runs.estimate import Estimate, EstimatedDifference
     from assay.model.lint import LintFinding, LintOptions, LintReport
+    from assay.model.runs.estimate import Estimate, EstimatedDifference
     from assay.model.witness import Assumption, Refutation, Witness, WitnessSettings, WitnessTable
     from assay.reports.mlflow import MlflowExport
 

@@ -21,7 +21,7 @@ from assay.cases.load import recognise
 from assay.cases.tables.formats import CsvFormat, ExcelFormat, JsonFormat, JsonLinesFormat, ParquetFormat, YamlFormat
 from assay.errors import InputError, UsageError, did_you_mean
 from assay.llm_judge import CaseQueries, Prompt, QueryJudge, QueryPair, judge_cases
-from assay.model import Case, DatabaseUrl, Evidence, Limits, Prediction
+from assay.model import DatabaseUrl, Evidence, Limits, Prediction
 from assay.model.lint import LintOptions
 from assay.model.runs.estimate import Estimate, EstimatedDifference, Target
 from assay.model.verdicts.review import Review
@@ -43,7 +43,7 @@ from assay.runs.estimates.frame import (
     read_signals,
     write_signals,
 )
-from assay.runs.estimates.labels import Design, Labels, labels_of
+from assay.runs.estimates.labels import Design, labels_of
 from assay.runs.progress import Progress
 from assay.runs.reviews.file import in_force, read_reviews
 from assay.sql.shape import same_text
@@ -179,12 +179,13 @@ def estimate_difference(
     _check(target, design, "refuse", more, confidence)
     reading = Reading(databases=databases, limits=limits, workers=workers, files=files, on_progress=on_progress)
     run, folder = read_answers(answers, reading, output=output)
+    reading = replace(reading, databases=_databases(run, reading))
     beside, _ = read_answers(other, reading)
     if more and queue is None and folder is None:
         raise UsageError("the cases to label next need a folder: give -o RUN (in Python output=...)")
     frame = _frame(run, answers)
     paired = _paired(_first(run), _first(beside), _name(other))
-    second = replace(frame, name=_name(other), answers=answers_of(paired))
+    second = Frame(name=_name(other), answers=answers_of(paired))
     same = agreement(_first(run), paired, reading, _databases(run, reading))
     different = [value == 0.0 for value in same]
     given = _reviews(reviews)
@@ -198,9 +199,7 @@ def estimate_difference(
     labels, _ = paired_labels(frame, second, different, list(in_force(given)), design=design, settle=settle)
     name = pair_frame(frame, second)
     rounds = [one.draw.round for one in given if one.draw is not None and one.draw.frame == name]
-    lines, drawn = draw_different(
-        frame, second, different, labels, more, round_=1 + max(rounds, default=0), seed=seed
-    )
+    lines, drawn = draw_different(frame, second, different, labels, more, round_=1 + max(rounds, default=0), seed=seed)
     path = _queue_path(queue, folder)
     write_queue(path, lines)
     return replace(found, drawn=replace(drawn, queue=str(path)))
@@ -263,6 +262,7 @@ def with_signals(
     first = _first(run)
     signals = dict(frame.signals)
     databases = _databases(run, reading)
+    reading = replace(reading, databases=databases)
     if EXECUTES not in signals:
         signals |= _of_queries(first, reading, databases)
         signals |= _of_run(run, first, reading, databases)
@@ -284,7 +284,7 @@ def _of_queries(
 ) -> dict[str, list[float | None]]:
     """Whether each query executes, gives something, and has no lint finding.
 
-    Each query is evaluated as its own gold: the verdict's flags then say what it was computed over, and the lint reads it.
+    Each query is evaluated as its own gold: the verdict's flags say what it was computed over, and the lint reads it.
     """
     cases = [
         replace(one.case, golds=(one.prediction.query,), results=(), expects="answer")
@@ -369,9 +369,7 @@ def _gives(prediction: Prediction) -> bool:
     return prediction.given == "answer" and prediction.failure is None
 
 
-def _opinions(
-    first: Sequence[Evidence], judge: JudgeInput, run: Run, folder: Path | None
-) -> list[float | None]:
+def _opinions(first: Sequence[Evidence], judge: JudgeInput, run: Run, folder: Path | None) -> list[float | None]:
     """The judge's opinion of each answer; None where it has none."""
     if isinstance(judge, Mapping):
         ids = {one.case.id for one in first}

@@ -116,8 +116,8 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     """The cases of a question set, in the file's order.
 
     Where the file has no ids, a case's id is its zero-based row number, blank rows not counted. A file whose prediction
-    is named needs no questions; one whose gold is named `WITHOUT_GOLD` needs no gold. Raises CaseFileError with file, row and column: no question or gold column, a blank
-    question or id, a value of the wrong type.
+    is named needs no questions; one whose gold is named `WITHOUT_GOLD` needs no gold. Raises CaseFileError with file,
+    row and column: no question or gold column, a blank question or id, a value of the wrong type.
     """
     table = flattened(table, ids=_names("id"), own=_names("question"))
     records = table.records if table.plain else tuple(record for record in table.records if not record.blank)

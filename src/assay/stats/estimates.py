@@ -83,7 +83,13 @@ def by_strata(strata: Sequence[Stratum], *, future: bool = False, confidence: fl
 
 
 def cross_fitted(
-    labels: Sequence[float], labelled: Array, frame: Array, *, seed: int = 0, future: bool = False, confidence: float = 0.95
+    labels: Sequence[float],
+    labelled: Array,
+    frame: Array,
+    *,
+    seed: int = 0,
+    future: bool = False,
+    confidence: float = 0.95,
 ) -> Estimated:
     """Formula 3: a random sample, and a regression on several signals.
 
@@ -121,8 +127,8 @@ def by_probability(
 
     ``guesses`` are predictions of the labels, fixed before anything was labelled, and ``mean_guess`` their mean over
     the frame. Without them the interval is safest: with a judge's verdicts of sensitivity and specificity 0.9 as
-    guesses it covered as little as 82 %, where nearly all answers are right, and was twice as wide. Särndal, Swensson & Wretman 1992; the effective sample size is Kish's (1965). Raises UsageError for a
-    probability outside (0, 1].
+    guesses it covered as little as 82 %, where nearly all answers are right, and was twice as wide. Särndal, Swensson
+    & Wretman 1992; the effective sample size is Kish's (1965). Raises UsageError for a probability outside (0, 1].
     """
     n = len(labels)
     if not 0 < n <= size or len(probabilities) != n or any(not 0.0 < one <= 1.0 for one in probabilities):
@@ -197,7 +203,9 @@ def allocation(strata: Sequence[Stratum], total: int, *, pilot: bool = False) ->
     return [int(one) for one in wanted - taken]
 
 
-def forecast(strata: Sequence[Stratum], more: Sequence[int], *, future: bool = False, confidence: float = 0.95) -> Estimated:
+def forecast(
+    strata: Sequence[Stratum], more: Sequence[int], *, future: bool = False, confidence: float = 0.95
+) -> Estimated:
     """The interval to expect once ``more`` answers are labelled in each stratum: formula 2 at the rates so far."""
     rates = [(one.right + 1) / (one.labels + 2) for one in strata]
     planned = [

@@ -39,7 +39,7 @@ def wilson_interval(successes: float, n: int, *, confidence: float = 0.95) -> tu
 
 
 def wilson_at(mean: float, n: float, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval around a rate as if ``n`` values had been seen, any number above 0: an effective sample size."""
+    """Wilson's interval around a rate as if ``n`` values had been seen: an effective sample size, above 0."""
     return _wilson(mean, n, _normal_quantile(confidence))
 
 

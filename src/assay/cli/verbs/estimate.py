@@ -53,7 +53,9 @@ def estimate(  # one parameter an option
     ] = False,
     unlabelled: Annotated[
         str,
-        typer.Option(metavar="HOW", help="A stratum without labels: 'refuse', 'bounds' (all wrong or right) or 'merge'."),
+        typer.Option(
+            metavar="HOW", help="A stratum without labels: 'refuse', 'bounds' (all wrong or right) or 'merge'."
+        ),
     ] = "refuse",
     settle: Annotated[
         str, typer.Option(metavar="HOW", help="Of several reviewers: 'latest', 'majority', or a name.")

@@ -53,7 +53,9 @@ class EstimateReport:
         made = self.estimate
         if made.target == "future":
             return f"Of answers to come, of which these {made.size:,} are a sample."
-        return f"Of these {made.size:,} answers." if isinstance(made, Estimate) else f"Over these {made.size:,} questions."
+        return (
+            f"Of these {made.size:,} answers." if isinstance(made, Estimate) else f"Over these {made.size:,} questions."
+        )
 
     @property
     def foot(self) -> str:
@@ -69,7 +71,9 @@ class EstimateReport:
 
 
 def _accuracy(made: Estimate) -> Iterable[Section]:
-    yield Section(key="estimate", title="", blocks=(KeyValues(rows=tuple(_facts(made))),) if made.labels else ())
+    yield Section(
+        key="estimate", title="Estimate", blocks=(KeyValues(rows=tuple(_facts(made))),) if made.labels else ()
+    )
     if made.strata:
         yield Section(
             key="strata",
@@ -147,7 +151,7 @@ def _difference(made: EstimatedDifference) -> Iterable[Section]:
         facts.append(("gained, lost", f"{made.gains:,} right only in the second, {made.losses:,} only in the first"))
     if made.bounds is not None:
         facts.append(("whatever not sure is", _points(made.bounds)))
-    yield Section(key="difference", title="", blocks=(KeyValues(rows=tuple(facts)),))
+    yield Section(key="difference", title="Difference", blocks=(KeyValues(rows=tuple(facts)),))
 
 
 def _next(drawn: Drawn | None) -> Iterable[Section]:

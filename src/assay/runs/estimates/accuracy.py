@@ -91,7 +91,7 @@ def estimate_accuracy(
     alone = labels_alone(
         made.value * n if drawn_apart else right, n, frame.size, future=target == "future", confidence=confidence
     )
-    strata = _strata(way, labels, frame)
+    strata = _strata(way, labels)
     explained = made.r_squared if way.method == "cross_fitted" else _explained(strata)
     notes = [*way.notes, *_warnings(frame, labels, strata, way.method, explained)]
     return replace(
@@ -104,9 +104,7 @@ def estimate_accuracy(
         right=right,
         plain=_bounds(alone),
         bounds=_outer(made, way.apply(0.0), way.apply(1.0)) if empty.unsure else None,
-        judge=None
-        if empty.judge is None
-        else replace(empty.judge, bias=empty.judge.says - made.value),
+        judge=None if empty.judge is None else replace(empty.judge, bias=empty.judge.says - made.value),
         r_squared=explained,
         strata=strata,
         notes=(*notes, *labels.notes),
@@ -156,7 +154,7 @@ class _Ways:
 
     def cells(self, parts: Sequence[str], why: str) -> _Way:
         """Formula 2 over cells of a random sample; formula 1 if a cell has too few labels."""
-        counts = {part: 0 for part in parts}
+        counts = dict.fromkeys(parts, 0)
         for one in self.labels.known:
             counts[parts[one.place]] += 1
         few = [part for part, count in counts.items() if count < _FEW_IN_CELL]
@@ -170,9 +168,7 @@ class _Ways:
             return self.alone(f"{why}, which no label or too few speak of", notes=note)
 
         def apply(unsure: float | None) -> Estimated:
-            return by_strata(
-                self.strata_with(parts, unsure), future=self.future, confidence=self.confidence
-            )
+            return by_strata(self.strata_with(parts, unsure), future=self.future, confidence=self.confidence)
 
         return _Way(method="cells", why=why, apply=apply, parts=parts)
 
@@ -227,9 +223,7 @@ class _Ways:
             given = defaultdict(list)
             for one, value in zip(self.used(unsure), self.values(unsure), strict=True):
                 given[names[one.place]].append(value)
-            return [
-                Stratum(size=sizes[name], labels=len(values), right=sum(values)) for name, values in given.items()
-            ]
+            return [Stratum(size=sizes[name], labels=len(values), right=sum(values)) for name, values in given.items()]
 
         def apply(unsure: float | None) -> Estimated:
             strata = part(unsure)
@@ -245,7 +239,7 @@ class _Ways:
                 effective=made.effective,
             )
 
-        notes = ()
+        notes: tuple[str, ...] = ()
         if unknown:
             as_what = "may be all wrong or all right" if unlabelled == "bounds" else "count as the others do"
             notes = (f"{unknown:,} of {self.frame.size:,} answers have no label in their stratum, and {as_what}",)
@@ -269,7 +263,7 @@ class _Ways:
         return [Stratum(size=sizes[part], labels=len(got), right=sum(got)) for part, got in found.items()]
 
 
-def _strata(way: _Way, labels: Labels, frame: Frame) -> tuple[StratumFigure, ...]:
+def _strata(way: _Way, labels: Labels) -> tuple[StratumFigure, ...]:
     """The cells or strata with their labels, by name."""
     if not way.parts:
         return ()
@@ -297,9 +291,7 @@ def _explained(strata: Sequence[StratumFigure]) -> float | None:
     mean = sum(one.size / size * one.right / one.labels for one in filled)
     if not 0.0 < mean < 1.0:
         return None
-    inside = sum(
-        one.size / size * (one.right / one.labels) * (1 - one.right / one.labels) for one in filled
-    )
+    inside = sum(one.size / size * (one.right / one.labels) * (1 - one.right / one.labels) for one in filled)
     return max(0.0, 1.0 - inside / (mean * (1 - mean)))
 
 
@@ -309,7 +301,9 @@ def _warnings(
     known = labels.known
     notes = []
     if len(known) < FEW:
-        notes.append(f"{len(known)} labels: with fewer than {FEW} the interval is wide, and a claim is hardly supported")
+        notes.append(
+            f"{len(known)} labels: with fewer than {FEW} the interval is wide, and a claim is hardly supported"
+        )
     if method == "strata":
         for one in strata:
             if 0 < one.labels < min(_FEW_IN_STRATUM, one.size):

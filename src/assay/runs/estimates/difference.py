@@ -60,11 +60,19 @@ def difference_of(
 
     def made(more: int, fewer: int, n: int) -> Estimated:
         return paired_difference(
-            gains + more, losses + fewer, n, empty.different, frame.size, future=target == "future", confidence=confidence
+            gains + more,
+            losses + fewer,
+            n,
+            empty.different,
+            frame.size,
+            future=target == "future",
+            confidence=confidence,
         )
 
     if len(known) < 2:
-        return replace(empty, notes=(*notes, "fewer than two questions have labels of both answers: nothing can be said"))
+        return replace(
+            empty, notes=(*notes, "fewer than two questions have labels of both answers: nothing can be said")
+        )
     found = made(0, 0, len(known))
     ends = [made(unsure, 0, len(pairs)), made(0, unsure, len(pairs))] if unsure else []
     if len(known) < FEW:
@@ -123,9 +131,7 @@ def _is_drawn(review: Review, pair: str, frame: Frame, other: Frame) -> bool:
     draw = review.draw
     if draw is None:
         return False
-    return draw.frame == pair or (
-        draw.method == "random" and draw.frame in (frame.fingerprint, other.fingerprint)
-    )
+    return draw.frame == pair or (draw.method == "random" and draw.frame in (frame.fingerprint, other.fingerprint))
 
 
 def _label(reviews: Sequence[Review], answer: Answer, dialect: str, settle: str) -> bool | None:

@@ -12,15 +12,16 @@ from pathlib import Path
 import msgspec
 import numpy
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import InputError
 from assay.model.runs.estimate import Bounds, Drawn, StratumFigure, Target
 from assay.model.verdicts.review import Draw
 from assay.runs.estimates.difference import DIFFERENT, pair_frame
-from assay.runs.estimates.frame import Frame, strata_of
+from assay.runs.estimates.frame import Answer, Frame, strata_of
 from assay.runs.estimates.labels import Labels
 from assay.runs.store.writing import write_whole
-from assay.stats.estimates import LEAST_PER_STRATUM, Estimated, Stratum, allocation, forecast
+from assay.stats.estimates import LEAST_PER_STRATUM, Stratum, allocation, forecast
 
 QUEUE_FILE = "queue.jsonl"
 """In a run's folder: the cases to label next."""
@@ -70,7 +71,10 @@ def draw_cases(
     round_ = 1 + max((draw.round for draw in labels.draws), default=0)
     generator = numpy.random.default_rng([seed, round_, int(frame.fingerprint[:8], 16)])
     places = _shuffled([[place for place in groups[name] if place not in seen] for name in names], numbers, generator)
-    share = {name: number / max(1, len(groups[name]) - sum(p in seen for p in groups[name])) for name, number in zip(names, numbers, strict=True)}
+    share = {
+        name: number / max(1, len(groups[name]) - sum(p in seen for p in groups[name]))
+        for name, number in zip(names, numbers, strict=True)
+    }
     queue = [
         QueuedAnswer(
             case_id=frame.answers[place].case_id,
@@ -92,13 +96,28 @@ def draw_cases(
         for position, place in enumerate(places)
     ]
     expected = forecast(counts, numbers, future=target == "future", confidence=confidence)
-    drawn = _drawn(queue, round_, seed, names, counts, numbers, expected, assumed=pilot)
-    stored = frame if methods == {"random"} else msgspec.structs.replace(frame, strata=tuple(strata))
+    drawn = Drawn(
+        cases=len(queue),
+        round=round_,
+        seed=seed,
+        strata=_figures(names, counts),
+        more=tuple(numbers),
+        expected=Bounds(low=expected.low, high=expected.high),
+        assumed=pilot,
+    )
+    stored = frame if methods == {"random"} else replace(frame, strata=tuple(strata))
     return stored, queue, drawn
 
 
 def draw_different(
-    frame: Frame, other: Frame, different: Sequence[bool], looked_at: Iterable[int], more: int, *, round_: int, seed: int
+    frame: Frame,
+    other: Frame,
+    different: Sequence[bool],
+    looked_at: Iterable[int],
+    more: int,
+    *,
+    round_: int,
+    seed: int,
 ) -> tuple[list[QueuedAnswer], Drawn]:
     """The next questions to label of those that two systems answer differently: a line for each of both answers.
 
@@ -135,7 +154,9 @@ def draw_different(
         for side in (frame, other)
     ]
     counts = [Stratum(size=len(places), labels=len(places) - len(left), right=0)]
-    return queue, _drawn(queue[::2], round_, seed, [DIFFERENT], counts, [number], None)
+    return queue, Drawn(
+        cases=number, round=round_, seed=seed, strata=_figures([DIFFERENT], counts), more=(number,), expected=None
+    )
 
 
 def write_queue(path: Path, queue: Iterable[QueuedAnswer]) -> None:
@@ -167,6 +188,13 @@ def read_queue(path: Path) -> list[QueuedAnswer]:
     return found
 
 
+def queued_places(answers: Sequence[Answer], queue: Iterable[QueuedAnswer]) -> list[tuple[int, Draw]]:
+    """The place of each queued answer among these, in the queue's order, and its draw; those of others are left out."""
+    places = {(one.case_id, one.question_hash, one.query): place for place, one in enumerate(answers)}
+    keys = ((line, (line.case_id, line.question_hash, line.query)) for line in queue)
+    return [(places[key], line.draw) for line, key in keys if key in places]
+
+
 def _strata(frame: Frame, labels: Labels, more: int) -> list[str]:
     """The strata that were drawn from before, or new ones."""
     if frame.strata:
@@ -186,7 +214,7 @@ def _strata(frame: Frame, labels: Labels, more: int) -> list[str]:
 
 def _shuffled(groups: Sequence[Sequence[int]], numbers: Sequence[int], generator: numpy.random.Generator) -> list[int]:
     """So many of each group, shuffled within it, and the groups taking turns by their numbers."""
-    keyed = []
+    keyed: list[tuple[float, int]] = []
     for group, number in zip(groups, numbers, strict=True):
         chosen = generator.permutation(numpy.array(group, dtype=int))[:number]
         turns = (numpy.arange(number) + generator.random()) / max(1, number)
@@ -194,26 +222,8 @@ def _shuffled(groups: Sequence[Sequence[int]], numbers: Sequence[int], generator
     return [place for _, place in sorted(keyed)]
 
 
-def _drawn(
-    queue: Sequence[QueuedAnswer],
-    round_: int,
-    seed: int,
-    names: Sequence[str],
-    counts: Sequence[Stratum],
-    more: Sequence[int],
-    expected: Estimated | None,
-    *,
-    assumed: bool = False,
-) -> Drawn:
-    return Drawn(
-        cases=len(queue),
-        round=round_,
-        seed=seed,
-        strata=tuple(
-            StratumFigure(name=name, size=one.size, labels=one.labels, right=int(one.right))
-            for name, one in zip(names, counts, strict=True)
-        ),
-        more=tuple(more),
-        expected=None if expected is None else Bounds(low=expected.low, high=expected.high),
-        assumed=assumed,
+def _figures(names: Sequence[str], counts: Sequence[Stratum]) -> tuple[StratumFigure, ...]:
+    return tuple(
+        StratumFigure(name=name, size=one.size, labels=one.labels, right=int(one.right))
+        for name, one in zip(names, counts, strict=True)
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from assay.errors import InputError
 from assay.model import Evidence
@@ -53,16 +54,17 @@ class Frame(Struct, frozen=True, kw_only=True):
     strata: tuple[str, ...] = ()
     """The stratum of each answer, once cases were drawn; empty: none was."""
     dialect: str = ""
+    fingerprint: str = ""
+    """A hash of the questions and answers, in any order; made with the frame."""
+
+    def __post_init__(self) -> None:
+        if not self.fingerprint:
+            force_setattr(self, "fingerprint", fingerprint_of(self.answers))
 
     @property
     def size(self) -> int:
         """The number of answers."""
         return len(self.answers)
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the questions and answers, in any order."""
-        return fingerprint_of(self.answers)
 
     @property
     def speaking(self) -> Mapping[str, Sequence[float | None]]:
@@ -172,7 +174,9 @@ def read_signals(folder: Path, frame: Frame) -> Frame:
     except FileNotFoundError:
         return frame
     except (OSError, ValueError, msgspec.MsgspecError) as error:
-        raise InputError(f"{path}: the signals cannot be read ({error}). Remove the file to compute them again") from error
+        raise InputError(
+            f"{path}: the signals cannot be read ({error}). Remove the file to compute them again"
+        ) from error
     if head.frame != frame.fingerprint:
         return frame
     own = {line.case_id: line for line in lines}
@@ -181,4 +185,4 @@ def read_signals(folder: Path, frame: Frame) -> Frame:
     ordered = [own[answer.case_id] for answer in frame.answers]
     strata = tuple(line.stratum for line in ordered if line.stratum is not None)
     signals = {name: [line.signals[place] for line in ordered] for place, name in enumerate(head.signals)}
-    return msgspec.structs.replace(frame, signals=signals, strata=strata if len(strata) == frame.size else ())
+    return replace(frame, signals=signals, strata=strata if len(strata) == frame.size else ())

@@ -82,7 +82,9 @@ def labels_of(
         )
     chosen = {one.case_id for one in about if one.draw is None} - {one.case_id for one in here}
     if chosen:
-        notes.append(f"{_count(len(chosen), 'reviewed case')} without a draw left out: chosen cases are no random sample")
+        notes.append(
+            f"{_count(len(chosen), 'reviewed case')} without a draw left out: chosen cases are no random sample"
+        )
     notes += _passed_over(labels)
     return Labels(labels=tuple(sorted(labels, key=lambda one: one.place)), notes=tuple(notes))
 
@@ -100,9 +102,10 @@ def settled(reviews: Sequence[Review], settle: str) -> bool | None:
     """Whether the answer is right by these reviews; None where nobody is sure, or a majority is lacking."""
     last: dict[str, bool] = {}
     for one in sorted(reviews, key=lambda one: one.at):
-        if one.outcome in ("correct", "incorrect"):
+        outcome = one.outcome or {"accept": "correct", "reject": "incorrect"}.get(one.decision)
+        if outcome in ("correct", "incorrect"):
             last.pop(one.reviewer, None)
-            last[one.reviewer] = one.outcome == "correct"
+            last[one.reviewer] = outcome == "correct"
         elif one.decision != "unsure":
             last.pop(one.reviewer, None)
     if settle == "majority":
@@ -125,9 +128,10 @@ def _declared(frame: Frame, about: Sequence[Review], places: Mapping[str, int], 
             carried.append(case_id)
     if carried:
         raise InputError(
-            f"{len(carried)} of {len(carried) + len(labels)} reviewed cases ({_some(carried)}) were reviewed with another "
-            "answer than this one. Labels that hold only where two systems agree are no random sample, and overestimate "
-            "accuracy. Give a file with the labels of these answers alone (--reviews), or draw cases with --next"
+            f"{len(carried)} of {len(carried) + len(labels)} reviewed cases ({_some(carried)}) were reviewed with "
+            "another answer than this one. Labels that hold only where two systems agree are no random sample, and "
+            "overestimate accuracy. Give a file with the labels of these answers alone (--reviews), or draw cases with "
+            "--next"
         )
     return Labels(
         labels=tuple(sorted(labels, key=lambda one: one.place)),
@@ -142,9 +146,7 @@ def _why_none(frame: Frame, about: Sequence[Review], places: Mapping[str, int]) 
     if drawn:
         draw = drawn[-1].draw
         assert draw is not None
-        unchanged = [
-            one for one in drawn if is_about(one, frame.answers[places[one.case_id]], frame.dialect)
-        ]
+        unchanged = [one for one in drawn if is_about(one, frame.answers[places[one.case_id]], frame.dialect)]
         return (
             f"the {_count(len({one.case_id for one in drawn}), 'drawn case')} came from other answers than these "
             f"({draw.size:,} then, {frame.size:,} now, and {len(unchanged)} of the reviewed answers are unchanged). "
@@ -195,10 +197,8 @@ def _passed_over(labels: Sequence[Label]) -> list[str]:
     skipped = sum(max(positions) + 1 - len(positions) for positions in queues.values())
     if not skipped:
         return []
-    return [
-        f"{_count(skipped, 'case')} of the queue passed over: skipped cases may be the hard ones. Label them, or say "
-        "that you are not sure"
-    ]
+    what = "skipped cases may be the hard ones. Label them, or say that you are not sure"
+    return [f"{_count(skipped, 'case')} of the queue passed over: {what}"]
 
 
 def _by_case(reviews: Iterable[Review]) -> dict[str, list[Review]]:
