@@ -63,6 +63,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     limits: Limits | None = None
     workers: int | None = None
     files: FileOptions | None = None
+    concurrency: int = 4
     on_progress: Callable[[Progress], None] | None = None
 
     def evaluate(self, cases: Any, predictions: Any, databases: DatabasesInput, **settings: Any) -> Run:
@@ -98,6 +99,7 @@ def estimate(
     limits: Limits | None = None,
     workers: int | None = None,
     files: FileOptions | None = None,
+    concurrency: int = 4,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Estimate:
     """Estimate the accuracy of answers without gold, from people's labels of a few and cheap signals of all.
@@ -122,6 +124,7 @@ def estimate(
         limits: caps for every query.
         workers: processes that execute queries.
         files: how to read the files.
+        concurrency: how many questions the judge is asked at once.
         on_progress: called with the progress.
 
     Raises:
@@ -130,7 +133,14 @@ def estimate(
         UsageError: the arguments do not go together.
     """
     _check(target, design, unlabelled, more, confidence)
-    reading = Reading(databases=databases, limits=limits, workers=workers, files=files, on_progress=on_progress)
+    reading = Reading(
+        databases=databases,
+        limits=limits,
+        workers=workers,
+        files=files,
+        concurrency=concurrency,
+        on_progress=on_progress,
+    )
     run, folder = read_answers(answers, reading, output=output)
     if more and queue is None and folder is None:
         raise UsageError("the cases to label next need a folder: give -o RUN (in Python output=...)")
@@ -272,7 +282,7 @@ def with_signals(
             others = _paired(first, _first(read_answers(other, reading)[0]), _name(other))
             signals[name] = agreement(first, others, reading, databases)
     if judge is not None:
-        signals[JUDGE] = _opinions(first, judge, run, folder)
+        signals[JUDGE] = _opinions(first, judge, run, folder, concurrency=reading.concurrency)
     frame = replace(frame, signals=signals)
     if folder is not None:
         write_signals(folder, frame)
@@ -369,7 +379,9 @@ def _gives(prediction: Prediction) -> bool:
     return prediction.given == "answer" and prediction.failure is None
 
 
-def _opinions(first: Sequence[Evidence], judge: JudgeInput, run: Run, folder: Path | None) -> list[float | None]:
+def _opinions(
+    first: Sequence[Evidence], judge: JudgeInput, run: Run, folder: Path | None, *, concurrency: int
+) -> list[float | None]:
     """The judge's opinion of each answer; None where it has none."""
     if isinstance(judge, Mapping):
         ids = {one.case.id for one in first}
@@ -382,7 +394,7 @@ def _opinions(first: Sequence[Evidence], judge: JudgeInput, run: Run, folder: Pa
     opened = judge
     if not isinstance(judge, QueryJudge):
         cache = None if folder is None else folder / "judge-answers.sqlite"
-        opened = open_judge(judge, both_orders=False, prompt=Prompt.for_answers(), cache=cache)
+        opened = open_judge(judge, both_orders=False, prompt=Prompt.for_answers(), cache=cache, concurrency=concurrency)
     assert isinstance(opened, QueryJudge)
     try:
         judged = judge_cases(opened, cases)

@@ -189,6 +189,8 @@ def columns_of(
     ``named`` is a column's exact name as the user gave it; where the file lacks it, the error offers the closest one.
     Columns in ``without`` already belong to another field; ``within`` are paths into columns, for the message.
     """
+    if named == WITHOUT_GOLD:
+        return ()
     if named is not None:
         if named in columns:
             return (named,)

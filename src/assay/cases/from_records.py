@@ -128,12 +128,8 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     )
     table = _with_paths(replace(table, records=records), named)
     files, in_text = ResultFiles(table.path.parent, of_gold), table.golds_in_text
-    read_golds = partial(golds_and_results, files=files, in_text=in_text)
     without_gold = fields.gold == WITHOUT_GOLD
-    if without_gold:
-        golds: _Reader[Any] = _Reader(str(table.path), "gold", (), read_golds)
-    else:
-        golds = _reader(table, "gold", fields.gold, read_golds)
+    golds = _reader(table, "gold", fields.gold, partial(golds_and_results, files=files, in_text=in_text))
     results = _results(table, files, table.columns if without_gold else golds.columns)
     if results.columns and fields.gold is None:
         path = str(table.path)

@@ -13,8 +13,8 @@ from assay.errors import UsageError
 from assay.settings import Settings
 
 if TYPE_CHECKING:
-    from assay.llm_judge import QueryJudge
     from assay.model.runs.estimate import Estimate, EstimatedDifference
+    from assay.ports import ChatModel
 
 
 def estimate(  # one parameter an option
@@ -167,13 +167,14 @@ def _estimated(
     with keeping(folder), progress(quiet=quiet) as on_progress:
         if compare is not None:
             return estimating.estimate_difference(answers, compare, reviews, on_progress=on_progress, **shared)
-        opened = None if judge is None else _judge(judge, token, settings, folder)
+        opened = None if judge is None else _model(judge, token, settings)
         try:
             return estimating.estimate(
                 answers,
                 reviews,
                 judge=opened,
                 beside=beside,
+                concurrency=settings.concurrency or CONCURRENCY,
                 unlabelled=unlabelled,  # type: ignore[arg-type]
                 on_progress=on_progress,
                 **shared,
@@ -183,30 +184,19 @@ def _estimated(
                 opened.close()
 
 
-def _judge(model: str, token: str | None, settings: Settings, folder: Path | None) -> QueryJudge:
-    from assay.api.llm_judging import open_judge, open_model
+def _model(model: str, token: str | None, settings: Settings) -> ChatModel:
+    from assay.api.llm_judging import open_model
     from assay.cli.options.access import Access
-    from assay.cli.verbs.judge import CACHE_NAME
-    from assay.llm_judge import Prompt
 
     access = Access.gathered(user=None, password=None, token=token, needed=False)
     options = access.system_options(settings)
-    opened = open_model(
+    return open_model(
         model,
         token=None if access.token is None else access.token.reveal(),
         timeout_s=options.timeout_s,
         retries=options.retries,
         parameters=dict(options.parameters),
         verify_ssl=options.verify_ssl,
-    )
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-    return open_judge(
-        opened,
-        both_orders=False,
-        concurrency=settings.concurrency or CONCURRENCY,
-        cache=None if folder is None else folder / CACHE_NAME,
-        prompt=Prompt.for_answers(),
     )
 
 

@@ -113,7 +113,7 @@ def _facts(made: Estimate) -> Iterable[tuple[str, str]]:
     yield "labels", f"{made.labels:,} of {made.size:,} answers, {made.right:,} right{unsure}"
     if made.method is not None:
         yield "method", _METHODS[made.method]
-        yield "since", made.why
+        yield "", f"since {made.why}"
     if made.plain is not None and made.method != "labels":
         what = "labels alone" if made.method in ("cells", "cross_fitted") else "as many random labels"
         yield what, f"{_shares(made.plain)}{_narrower(made.narrower)}"

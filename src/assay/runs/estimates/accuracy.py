@@ -122,13 +122,13 @@ def _way_of(frame: Frame, labels: Labels, target: Target, confidence: float, unl
     speaking = frame.speaking
     n = len(labels.known)
     if not speaking:
-        return ways.alone("the labels are a random sample, and there is no signal")
+        return ways.alone("the sample is random, without a signal")
     if len(speaking) == 1:
         name = next(iter(speaking))
-        return ways.cells(strata_of(speaking, frame.size), f"the labels are a random sample, with one signal: {name}")
+        return ways.cells(strata_of(speaking, frame.size), f"the sample is random, with one signal: {name}")
     if n >= SEVERAL_FROM:
-        return ways.cross_fitted(f"the labels are a random sample of at least {SEVERAL_FROM}, with several signals")
-    why = f"the labels are a random sample of fewer than {SEVERAL_FROM}, with several signals"
+        return ways.cross_fitted(f"the sample is random, of {SEVERAL_FROM} or more, with several signals")
+    why = f"the sample is random, of fewer than {SEVERAL_FROM}, with several signals"
     return ways.cells(strata_of(speaking, frame.size), why)
 
 
@@ -165,7 +165,7 @@ class _Ways:
                 return self.cells(merged, why)
         if few or len(counts) < 2:
             note = (f"fewer than {_FEW_IN_CELL} labels where {few[0]!r}: no signal is used",) if few else ()
-            return self.alone(f"{why}, which no label or too few speak of", notes=note)
+            return self.alone(f"{why}, but too few labels in a cell", notes=note)
 
         def apply(unsure: float | None) -> Estimated:
             return by_strata(self.strata_with(parts, unsure), future=self.future, confidence=self.confidence)
