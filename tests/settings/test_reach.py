@@ -131,7 +131,7 @@ def test_every_setting_leads_to_what_uses_it() -> None:
     }
     made_by_verbs = {
         *("db", "gold_db", "denodo_config", "baseline", "gates", "max_memory_mib", "cache_size_mib"),
-        *("system", "repeat", "param", "system_timeout_s", "request_template"),
+        *("system", "repeat", "param", "system_timeout_s", "request_template", "no_reviews", "settle"),
     }
     assert fields_of(Settings).keys() - taken == made_by_verbs
 

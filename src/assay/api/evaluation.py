@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,6 +36,7 @@ from assay.api.inputs import (
     is_system,
     read_inputs,
 )
+from assay.api.reviewing import ReviewsInput, reviews_for
 from assay.api.run import Run
 from assay.api.running import carry_out, provenance_of
 from assay.api.schemas import with_databases
@@ -124,6 +125,7 @@ def evaluate(
     lint: bool | LintOptions = False,
     witness: bool | WitnessSettings = False,
     scratch: str | None = None,
+    reviews: ReviewsInput | Literal[False] | None = None,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -181,6 +183,9 @@ def evaluate(
             that was made without it gets its strengths, and a later call does what an earlier one left open.
         scratch: with ``witness``, the URL of a PostgreSQL server on which small databases may be made, to try that
             engine's queries on: in schemas of new names, which are dropped at the end; nothing else on it is touched.
+        reviews: what people decided about the question set (docs/reference/reviews.md): a file, or what `load_reviews`
+            read. None: ``reviews.jsonl`` beside the question set, if there is one; False: none. The reviewed verdict
+            stands beside Assay's own, and a later call in ``output`` scores again only what a new review concerns.
         on_cases: called with the cases once they are read, before anything is executed and before a live
             system is asked; an exception from it ends the evaluation.
         on_progress: called with the progress as cases finish; fast cases are reported several at a time.
@@ -210,7 +215,7 @@ def evaluate(
         }
     )
     check_limits(limits := limits or Limits())
-    cached = cache_folder(cache, cache_bytes)
+    cached, reviewed = cache_folder(cache, cache_bytes), reviews_for(cases, reviews)
     searched = witness_settings(witness)
     if isinstance(cases, OwnInputs):
         own = cases
@@ -288,7 +293,9 @@ def evaluate(
             suite=None if tried_on is None else f"{Path(tried_on.name).name} ({tried_on.digest})",
         )
         bases = {one.url.text: f"{__version__} {one.version} {one.fingerprint}" for one in known.needed}
-        provenance = provenance_of(inputs, [one for one in known.needed if one.url.scheme != MISSING])
+        provenance = provenance_of(
+            inputs, [one for one in known.needed if one.url.scheme != MISSING], reviews=reviewed, folder=output
+        )
         texts: TextReading = "off" if not extract else "file" if system is None else "live"
 
         def planned(cases: Sequence[Case], answers: Sequence[Prediction]) -> Works:
@@ -309,6 +316,7 @@ def evaluate(
             local_metrics=[metric for one, metric in zip(asked, wanted, strict=True) if not isinstance(one, str)],
             bases=bases,
             witness=searched,
+            reviews=reviewed,
         )
         done = carry_out(
             job,

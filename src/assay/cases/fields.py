@@ -42,6 +42,9 @@ Field = Literal[
 POSITION = "@position"
 """As the name of the id field: use the zero-based row number as the id, even if the file has ids."""
 
+WITHOUT_GOLD = "@none"
+"""As the name of the gold column: the file has questions and answers alone, and no column is read as gold."""
+
 ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
     "id": (
         ("case_id",),
@@ -193,6 +196,8 @@ def columns_of(
     ``named`` is a column's exact name as the user gave it; where the file lacks it, the error offers the closest one.
     Columns in ``without`` already belong to another field; ``within`` are paths into columns, for the message.
     """
+    if named == WITHOUT_GOLD:
+        return ()
     if named is not None:
         if named in columns:
             return (named,)

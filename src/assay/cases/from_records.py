@@ -17,6 +17,7 @@ from assay.cases.fields import (
     ALIASES,
     BOTH_SIDES,
     POSITION,
+    WITHOUT_GOLD,
     Field,
     columns_of,
     describe,
@@ -115,8 +116,8 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     """The cases of a question set, in the file's order.
 
     Where the file has no ids, a case's id is its zero-based row number, blank rows not counted. A file whose prediction
-    is named needs no questions. Raises CaseFileError with file, row and column: no question or gold column, a blank
-    question or id, a value of the wrong type.
+    is named needs no questions; one whose gold is named `WITHOUT_GOLD` needs no gold. Raises CaseFileError with file,
+    row and column: no question or gold column, a blank question or id, a value of the wrong type.
     """
     table = flattened(table, ids=_names("id"), own=_names("question"))
     records = table.records if table.plain else tuple(record for record in table.records if not record.blank)
@@ -127,8 +128,9 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     )
     table = _with_paths(replace(table, records=records), named)
     files, in_text = ResultFiles(table.path.parent, of_gold), table.golds_in_text
+    without_gold = fields.gold == WITHOUT_GOLD
     golds = _reader(table, "gold", fields.gold, partial(golds_and_results, files=files, in_text=in_text))
-    results = _results(table, files, golds.columns)
+    results = _results(table, files, table.columns if without_gold else golds.columns)
     if results.columns and fields.gold is None:
         path = str(table.path)
         others = columns_of("question", None, table.columns, path=path, without=golds.columns)
@@ -139,7 +141,8 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     if not questions.columns and fields.prediction is not None:
         questions = _Reader(questions.path, "question", (), lambda _: "")
     for columns, field in ((questions.columns, questions.field), (golds.columns or results.columns, golds.field)):
-        if not columns and not (field == "question" and fields.prediction is not None):
+        needless = without_gold if field == "gold" else fields.prediction is not None
+        if not columns and not needless:
             raise missing_column(field, table.columns, path=str(table.path), within=paths_within(table))
     ids = _identifier(table, fields)
     databases = _reader(table, "database", fields.database, partial(name_of, what="the database's name"))
@@ -279,7 +282,7 @@ def _names(field: Field) -> list[str]:
 
 def _with_paths(table: Table, names: Iterable[str | None]) -> Table:
     for name in names:
-        if name is not None and name != POSITION:
+        if name is not None and name not in (POSITION, WITHOUT_GOLD):
             table = with_path(table, name)
     return table
 

@@ -59,6 +59,10 @@ To: TypeAlias = Annotated[
     typer.Option("--report", "--to", metavar="NAME=FILE", help="Write a report by its format's name; repeatable."),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")]
+ReviewsFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--reviews", metavar="FILE", help="What people decided. Default: the run's own file."),
+]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 

@@ -95,6 +95,8 @@ class CaseContent(
     """What is doubtful about the case's gold, the severest first."""
     difference: Alignment | None = None
     """The two results side by side."""
+    reviewed: Meant | None = None
+    """The reviewed verdict, and the decision that it follows from."""
     strength: Meant | None = None
     """For a page, as what follows."""
     explanation: str | None = None

@@ -15,6 +15,7 @@ from assay.reports.excel.case_sheet import (
     Value,
     metric_column,
     repeat_column,
+    review_columns,
     text_column,
     write_cases,
 )
@@ -149,6 +150,7 @@ def _tokens() -> list[CaseColumn]:
 def _optional() -> list[CaseColumn]:
     """Columns that most runs leave empty."""
     return [
+        *review_columns(),
         text_column("Cause", 28, lambda item: item.cause),
         text_column("Why", 60, lambda item: "\n".join((*why(item), *repair(item))) or None),
         text_column("Strength", 16, lambda item: strength_name(item) or None),

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from assay.model import CaseSummary, CauseGroup, CauseGroupKind, Count, Evidence
+from assay.reports.blocks import reviews
 from assay.reports.blocks.counts import cause_groups
 from assay.reports.blocks.reliability import ASKED, DID
 from assay.reports.blocks.run import RunReport
@@ -232,6 +233,9 @@ def _run_facets(report: RunReport) -> Iterable[FacetColumn]:
     held = {"term": ("Wrong term", terms), "period": ("Periods", periods)}
     for facet, (label, counts) in held.items():
         yield from _of_cases(report, facet, label, [(label_of(one.name), one) for one in counts])
+    if numbers.reviews is not None:
+        yield FacetColumn("review", "Review", lambda summary, _: _one(summary.review and words(summary.review)))
+        yield FacetColumn("reviewed", "Verdict changed", lambda summary, _: reviews.change(summary))
     if numbers.witnesses is not None:
         yield FacetColumn("strength", "Strength of a match", lambda summary, _: _strength(summary))
     if numbers.reliability is not None:

@@ -90,6 +90,18 @@ STRENGTHS: Mapping[str, str] = {
 SETTLED = "the results differ on this database, which one difference is enough to settle"
 """The strength of an incorrect verdict."""
 
+REVIEW_DECISIONS: Mapping[str, str] = {
+    "confirm": "the verdict is right",
+    "accept": "the prediction is right, too",
+    "reject": "the prediction is wrong",
+    "gold_wrong": "the gold query is wrong",
+    "ambiguous": "the question has several readings",
+    "unanswerable": "the question has no answer",
+    "unsure": "the reviewer is not sure",
+    "undo": "an earlier review is taken back",
+}
+"""What people decide about a case."""
+
 FAILURES: Mapping[str, str] = {
     "unanswered": "no prediction for the case",
     "clarification": "a question or a refusal in place of a query",

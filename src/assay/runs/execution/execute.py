@@ -134,7 +134,7 @@ def _finished(job: Job, stored: RunFile, judging: CaseRunner, folder: Path) -> R
     summaries = judging.summaries()
     if any(map(awaits_timing, summaries)) or stored.settings.penalties != job.settings.penalties:
         return None
-    if any(lacks_score(case, job.settings) for case in summaries):
+    if any(lacks_score(case, job.settings) or case.pending for case in summaries):
         return None
     if job.witness and any(awaits_search(case, job.witness) or has_untried_repair(case) for case in summaries):
         return None
@@ -155,6 +155,7 @@ def _finished_run(job: Job, judging: CaseRunner, started: float) -> Run:
     """Time what has to be timed, once all is judged, look for witnesses, and assemble the run."""
     judging.time()
     judging.search()
+    reviews = judging.review()
     summaries = judging.summaries()
     job = _with_retrieval(job, summaries)
     infos = [metric if isinstance(metric, MetricInfo) else MetricInfo.of(metric) for metric in job.metrics]
@@ -167,6 +168,7 @@ def _finished_run(job: Job, judging: CaseRunner, started: float) -> Run:
     )
     if large:
         give_back()
+    aggregates = replace(aggregates, reviews=reviews.totals(summaries, repeats=job.settings.repeats))
     evidence = judging.evidence()
     if job.settings.selection is not None:
         from assay.runs.aggregate.selections import selection_totals

@@ -150,6 +150,8 @@ _COLUMNS: Final[Mapping[str, tuple[str, Callable[[_Answer], Any]]]] = {
     "output_tokens": ("BIGINT", lambda e: e.prediction.tokens and e.prediction.tokens.output),
     "total_tokens": ("BIGINT", lambda e: e.prediction.tokens and e.prediction.tokens.total),
     "cost_usd": ("DOUBLE", attrgetter("prediction.cost_usd")),
+    "reviewed_outcome": ("VARCHAR", lambda e: None if e.reviewed is None or e.reviewed.pending else e.reviewed.outcome),
+    "review": ("VARCHAR", lambda e: e.reviewed and e.reviewed.decision),
 }
 """The columns of a row per answer before those of the metrics: the type as DuckDB calls it, and the value."""
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.comparison.codes.shared import are_few, shared_codes
+from assay.comparison.result_hash import result_hash
 from assay.model import (
     STRICT,
     Case,
@@ -208,6 +209,7 @@ class QueryScorer:
             gold_executions=shown,
             predicted_execution=answer,
             candidates=tuple([head(each[0]) for request, each in requested if request.candidate]),
+            result_hash=None if verdict.outcome != "incorrect" else _hash_of(context, comparison),
         )
         if self._diagnoser is not None and verdict.outcome == "incorrect":
             evidence = with_causes(self._diagnoser, context, evidence)
@@ -339,6 +341,15 @@ def _is_short(rows: Sequence[Row]) -> bool:
         return len(dumps(rows)) < _HEAD_CHARACTERS  # type: ignore[arg-type]
     except ValueError:  # dates, decimals and the like
         return False
+
+
+def _hash_of(context: CaseContext, comparison: Comparison | None) -> str | None:
+    """A hash of an incorrect answer's result, by which people's decisions about it are found again."""
+    predicted = context.execution
+    if predicted is None or predicted.result is None or not predicted.succeeded:
+        return None
+    ordered = comparison is not None and comparison.ordered
+    return result_hash(predicted.result, ordered=ordered, any_columns=context.options.columns == "any")
 
 
 def _are_few(context: CaseContext) -> bool:
