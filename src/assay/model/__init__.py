@@ -56,7 +56,7 @@ from assay.model.runs.diff import (
     StandingPair,
 )
 from assay.model.runs.gate import GateResult, Gates
-from assay.model.runs.metric import Count, MetricInfo, Rate
+from assay.model.runs.metric import Count, Kappa, MetricInfo, Rate
 from assay.model.runs.reliability import (
     CalibrationBin,
     ConfidenceTotals,
@@ -66,7 +66,7 @@ from assay.model.runs.reliability import (
     ReliabilityTotals,
     RiskPoint,
 )
-from assay.model.runs.reviews import InactiveReview, ReviewTotals
+from assay.model.runs.reviews import Agreement, Conflict, InactiveReview, PairAgreement, ReviewTotals
 from assay.model.runs.run import (
     Aggregates,
     CacheUse,
@@ -100,6 +100,7 @@ from assay.model.witness import Proof, Unproved
 __all__ = [
     "STRICT",
     "Aggregates",
+    "Agreement",
     "AlignedRow",
     "Ambiguity",
     "Blame",
@@ -128,6 +129,7 @@ __all__ = [
     "Comparison",
     "ComparisonOptions",
     "ConfidenceTotals",
+    "Conflict",
     "ConversationTotals",
     "Cost",
     "Count",
@@ -169,6 +171,7 @@ __all__ = [
     "InactiveReview",
     "JoinedBy",
     "Joining",
+    "Kappa",
     "Leaderboard",
     "Leniency",
     "Limits",
@@ -179,6 +182,7 @@ __all__ = [
     "NearMiss",
     "NearMissKind",
     "Outcome",
+    "PairAgreement",
     "PairTiming",
     "PairedTest",
     "PassRate",

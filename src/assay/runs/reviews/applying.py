@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
 from assay.model import (
+    Agreement,
     Case,
     CaseSummary,
     Count,
@@ -26,7 +27,7 @@ from assay.model.verdicts.review import Review
 from assay.runs.aggregate.rates import Answers
 from assay.runs.reviews.collection import Reviews
 from assay.runs.reviews.deciding import NOTHING, Decided, reviewed
-from assay.runs.reviews.file import reviews_beside
+from assay.runs.reviews.finding import reviews_file
 from assay.runs.reviews.keys import database_hash
 from assay.runs.store.folder import FinishedRunFile, load_run
 from assay.runs.store.journal import LazyEvidence
@@ -86,6 +87,7 @@ class RunReviews:
         known = set(self._decided)
         unsure = [name for name, found in self._decided.items() if found.unsure and name not in set(reviewed_ids)]
         answers = Answers.of(summaries, repeats=repeats)
+        reviewers = tuple(dict.fromkeys(review.reviewer for review in self.reviews.in_force))
         return ReviewTotals(
             before=answers.rate([_value(case.outcome) for case in summaries]),
             after=answers.rate([_value(case.reviewed or case.outcome) for case in summaries]),
@@ -101,8 +103,13 @@ class RunReviews:
             ),
             done=sum(len(found.done) for found in self._decided.values()),
             settle=self.reviews.settle,
-            reviewers=tuple(dict.fromkeys(review.reviewer for review in self.reviews.in_force)),
+            reviewers=reviewers,
+            agreement=self.agreement(known) if len(reviewers) > 1 else None,
         )
+
+    def agreement(self, case_ids: Collection[str] | None = None) -> Agreement:
+        """How far the reviewers agree about these cases; None: about all that have reviews."""
+        return self.reviews.agreement(case_ids, dialect=self._dialect)
 
     def _inactive(self, review: Review, why: str) -> InactiveReview:
         return InactiveReview(
@@ -207,10 +214,5 @@ def path_for_run(reviews: Path, folder: Path | None) -> str:
 
 def reviews_of_run(folder: Path, settings: RunSettings, provenance: Provenance) -> Path | None:
     """The file of a stored run's reviews: that with which it was made, or else the one beside its question set."""
-    if provenance.reviews is not None and (named := folder / provenance.reviews).is_file():
-        return named
-    cases = Path(settings.cases)
-    if not cases.exists():
-        return None
-    beside = reviews_beside(cases)
-    return beside if beside.is_file() else None
+    found = reviews_file(folder, settings, provenance)
+    return found if found is not None and found.is_file() else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 
 from assay.errors import UsageError
-from assay.model import Case, Fingerprint
+from assay.model import Agreement, Case, Fingerprint
 from assay.model.verdicts.review import Review
+from assay.runs.reviews.agreement import agreement
 from assay.runs.reviews.deciding import NOTHING, Decided, Settle, decided
 from assay.runs.reviews.file import in_force, read_lines
 
@@ -89,6 +90,11 @@ class Reviews:
         """The reviews of cases that are not among these."""
         known = set(case_ids)
         return tuple(review for review in self.in_force if review.case_id not in known)
+
+    def agreement(self, case_ids: Collection[str] | None = None, *, dialect: str = "") -> Agreement:
+        """How far the reviewers agree about these cases (None: about all), and the list of their conflicts."""
+        wanted = (review for review in self.in_force if case_ids is None or review.case_id in case_ids)
+        return agreement(wanted, settle=self.settle, dialect=dialect)
 
     def __repr__(self) -> str:
         where = "in memory" if self.path is None else f"of {self.path}"

@@ -98,12 +98,12 @@ def decided(
     # Who confirms a verdict says that the gold query is right.
     voters = {review.reviewer for review in about}
     against = [review for review in others if review.decision == "confirm" and review.reviewer not in voters]
-    question = _settled([*about, *(against if settle == "majority" else ())], _stance, settle)
+    question = settled([*about, *(against if settle == "majority" else ())], stance, settle)
     if question is not None and question.decision not in ABOUT_THE_QUESTION:
         question = None
     order = _by_time(valid, of_lines=settle != "majority")
     answers = tuple(review for review in others if not _is_superseded(review, question, order))
-    groups = _groups(answers, dialect)
+    groups = by_answer(answers, dialect)
     return Decided(
         question=question,
         answers=answers,
@@ -111,7 +111,7 @@ def decided(
         stale=tuple(stale),
         done=tuple(done),
         unsure=tuple(review for review in others if review.decision == "unsure"),
-        conflicts=_conflicts(about, against, groups),
+        conflicts=conflicts_among(about, against, groups),
         settle=settle,
         dialect=dialect,
     )
@@ -142,7 +142,7 @@ def outcome_of(review: Review) -> Outcome | None:
     return known.get(review.decision)
 
 
-def _stance(review: Review) -> Hashable:
+def stance(review: Review) -> Hashable:
     """What a reviewer says about the question."""
     if review.decision not in ABOUT_THE_QUESTION:
         return "gold is right"
@@ -150,7 +150,7 @@ def _stance(review: Review) -> Hashable:
     return review.decision, gold, review.leniency if review.decision == "ambiguous" else STRICT
 
 
-def _settled(reviews: Sequence[Review], stance: Callable[[Review], Hashable], settle: Settle) -> Review | None:
+def settled(reviews: Sequence[Review], stance: Callable[[Review], Hashable], settle: Settle) -> Review | None:
     """The review that counts among those about one thing, of which each person's latest counts; None: undecided."""
     order = _by_time(reviews, of_lines=settle != "majority")
     latest = [review for review in {review.reviewer: review for review in order}.values() if stance(review) is not None]
@@ -203,7 +203,7 @@ def _is_of_the_text(*reviews: Review) -> bool:
     return any(review.decision == "reject" and review.verdict == "correct" for review in reviews)
 
 
-def _groups(answers: Sequence[Review], dialect: str) -> list[list[Review]]:
+def by_answer(answers: Sequence[Review], dialect: str) -> list[list[Review]]:
     """The reviews by the answer that they are about."""
     groups: list[list[Review]] = []
     for review in answers:
@@ -218,7 +218,7 @@ def _groups(answers: Sequence[Review], dialect: str) -> list[list[Review]]:
 def _accepted(groups: Sequence[Sequence[Review]], settle: Settle) -> tuple[Review, ...]:
     accepted: list[Review] = []
     for group in groups:
-        counting = _settled(group, outcome_of, settle)
+        counting = settled(group, outcome_of, settle)
         if counting is not None and outcome_of(counting) == "correct":
             accepted += {
                 review.query: review for review in group if review.decision == "accept" and review.query
@@ -226,12 +226,12 @@ def _accepted(groups: Sequence[Sequence[Review]], settle: Settle) -> tuple[Revie
     return tuple(accepted)
 
 
-def _conflicts(
+def conflicts_among(
     about: Sequence[Review], against: Sequence[Review], groups: Sequence[Sequence[Review]]
 ) -> tuple[tuple[Review, ...], ...]:
     found: list[tuple[Review, ...]] = []
     latest = tuple({review.reviewer: review for review in _by_time([*about, *against], of_lines=True)}.values())
-    if about and len(set(map(_stance, latest))) > 1:
+    if about and len(set(map(stance, latest))) > 1:
         found.append(latest)
     for group in groups:
         latest = tuple({review.reviewer: review for review in _by_time(group, of_lines=True)}.values())
@@ -355,7 +355,7 @@ def reviewed(evidence: Evidence, decided: Decided, *, judged: Verdict | None = N
             judged = known.judged
     by = "" if judged is None else by
     about = about_answer(evidence, decided)
-    counting = _settled(about, outcome_of, decided.settle)
+    counting = settled(about, outcome_of, decided.settle)
     outcome = None if counting is None else outcome_of(counting)
     if counting is not None and outcome is not None:
         ids = tuple(review.id for review in about if outcome_of(review) == outcome)
@@ -394,15 +394,19 @@ _SAID: Mapping[ReviewDecision, str] = {
 }
 
 
-def said(review: Review, *, has_gold: bool = True) -> str:
-    """A decision in words, with the person's note."""
-    words = _SAID[review.decision]
+def decision_said(review: Review, *, has_gold: bool = True) -> str:
+    """A decision in words."""
     if review.decision == "accept" and not has_gold:
-        words = "the answer is right"
+        return "the answer is right"
     if review.decision == "gold_wrong" and review.gold:
-        words += ", and corrected"
+        return f"{_SAID[review.decision]}, and corrected"
     if review.decision == "ambiguous" and review.leniency != STRICT:
-        words += f": {review.leniency.said}"
+        return f"{_SAID[review.decision]}: {review.leniency.said}"
+    return _SAID[review.decision]
+
+
+def said(review: Review, *, has_gold: bool = True) -> str:
+    """A decision in words, with who decided it and the person's note."""
     note = " ".join(review.note.split())
     note = note if len(note) <= _NOTE_CHARACTERS else f"{note[:_NOTE_CHARACTERS]}…"
-    return f"{review.reviewer}: {words}" + (f" ({note})" if note else "")
+    return f"{review.reviewer}: {decision_said(review, has_gold=has_gold)}" + (f" ({note})" if note else "")
