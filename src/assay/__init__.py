@@ -13,6 +13,7 @@ from assay._version import __version__
 if TYPE_CHECKING:
     from assay.api.diffing import Leaderboard, RunDiff, diff, leaderboard
     from assay.api.evaluation import evaluate
+    from assay.api.exporting import export_reviewed
     from assay.api.history import export_mlflow, list_runs
     from assay.api.inputs import FileOptions
     from assay.api.linting import lint
@@ -168,6 +169,7 @@ __all__ = [
     "evaluate_selections",
     "examine",
     "export_mlflow",
+    "export_reviewed",
     "gather_evidence",
     "judge",
     "judge_equivalence",
@@ -191,6 +193,7 @@ __all__ = [
 _HOMES = {
     "assay.api.diffing": ("Leaderboard", "RunDiff", "diff", "leaderboard"),
     "assay.api.evaluation": ("evaluate",),
+    "assay.api.exporting": ("export_reviewed",),
     "assay.api.history": ("export_mlflow", "list_runs"),
     "assay.api.inputs": ("FileOptions",),
     "assay.api.llm_judging": (

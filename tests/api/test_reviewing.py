@@ -310,3 +310,24 @@ def test_selection_can_be_reviewed(folder: Path) -> None:
     decide(first, "s1", "undo", undoes=accepted.id)
     decide(first, "s1", "gold_wrong", gold=json.dumps(selecting("FR")))
     assert [reviewed(run(area))["s1"] for area in ("PT", "ES", "FR")] == ["incorrect", "incorrect", "correct"]
+
+
+def test_reviews_in_the_folder_of_a_question_set_are_no_questions(folder: Path) -> None:
+    asked = {"role": "user", "content": "Prices?", "target": selecting("PT")}
+    Path("set").mkdir()
+    Path("set/one.json").write_text(json.dumps([{"id": "s1", "conversation": [asked]}]))
+    answers = {"s1": json.dumps(selecting("ES"))}
+    first = assay.evaluate_selections("set", answers)
+    decide(first, "s1", "accept", path="set/reviews.jsonl")
+    second = assay.evaluate_selections("set", answers)
+    assert reviewed(second) == {"s1": "correct"}
+    assert first.provenance.inputs[0] == second.provenance.inputs[0]  # still the same question set
+
+
+def test_question_about_data_that_cannot_be_selected(folder: Path) -> None:
+    asked = {"role": "user", "content": "Prices?", "target": selecting("PT")}
+    Path("selections.json").write_text(json.dumps([{"id": "s1", "conversation": [asked]}]))
+    answers = [{"s1": json.dumps(answer)} for answer in (selecting("PT"), {"indicator_selection": []})]
+    decide(assay.evaluate_selections("selections.json", answers[0]), "s1", "unanswerable")
+    outcomes = [reviewed(assay.evaluate_selections("selections.json", answer))["s1"] for answer in answers]
+    assert outcomes == ["incorrect", "correct"]

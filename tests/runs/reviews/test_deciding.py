@@ -252,3 +252,29 @@ def test_hash_of_gold_tells_corrected_cases_apart() -> None:
     assert changed is not None
     assert gold_hash(changed) != gold_hash(CASE)
     assert question_hash(changed) == question_hash(CASE)
+
+
+def test_times_are_compared_as_moments() -> None:
+    answer = evidence_of(CASE, "SELECT 2")
+    early = review_of(CASE, "accept", answer, reviewer="Ana", at="2026-01-01T12:00:00+09:00")
+    late = review_of(CASE, "confirm", answer, reviewer="Ben", at="2026-01-01T04:00:00Z")
+    unknown = review_of(CASE, "accept", answer, reviewer="Cem", at="last Friday")
+    assert outcome(answer, late, early, unknown) == "incorrect"
+
+
+def test_accepted_query_answers_a_question_that_was_said_to_have_no_answer() -> None:
+    declined = case_of((), expects="decline")
+    answer = evidence_of(declined, "SELECT 2")
+    found = decided(declined, [review_of(declined, "accept", answer)])
+    assert reviewed_case(declined, found) == replace(declined, golds=("SELECT 2",), expects="answer")
+    assert needs_execution(evidence_of(declined, None, "correct"), found) is not None
+
+
+@pytest.mark.parametrize(("decision", "right"), [("unanswerable", "decline"), ("ambiguous", "clarify")])
+def test_question_that_must_not_be_answered_needs_nothing_executed(decision: str, right: str) -> None:
+    found = decided(CASE, [review_of(CASE, decision)])
+    for did in ("decline", "clarify", None):
+        prediction = Prediction(case_id="q1", query="SELECT 2" if did is None else None, decision=did)  # type: ignore[arg-type]
+        result = reviewed(replace(evidence_of(CASE, None), prediction=prediction), found)
+        assert result is not None
+        assert (result.outcome, result.pending) == ("correct" if did == right else "incorrect", False)

@@ -14,7 +14,7 @@ import pytest
 from tests.runs.reviews.reviewing import review_of
 
 import assay
-from assay.api.reviewing import export_reviewed
+from assay.api.exporting import export_reviewed
 from assay.errors import InputError
 from assay.model import Leniency, Review
 

@@ -16,7 +16,8 @@ def export(run: Path, target: Path, *, reviews: Path, settle: str = "latest") ->
 
     Raises InputError where the question set is not found from here, or the target cannot be written.
     """
-    from assay.api.reviewing import export_reviewed, load_reviews
+    from assay.api.exporting import export_reviewed
+    from assay.api.reviewing import load_reviews
     from assay.api.run import load_run
     from assay.reports.text.plain import one_line, plural, visible
 

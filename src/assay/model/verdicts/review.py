@@ -17,6 +17,9 @@ ReviewDecision = Literal["confirm", "accept", "reject", "gold_wrong", "ambiguous
 ABOUT_THE_QUESTION: Final[frozenset[ReviewDecision]] = frozenset({"gold_wrong", "ambiguous", "unanswerable"})
 """These decisions hold for every answer to the question; the others hold for equal answers only."""
 
+REVIEWS_FILE: Final = "reviews.jsonl"
+"""The name under which a question set's reviews are found beside it, or in its folder."""
+
 DrawMethod = Literal["random", "strata", "unequal"]
 
 

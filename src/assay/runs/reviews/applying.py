@@ -15,7 +15,6 @@ from assay.model import (
     Case,
     CaseSummary,
     Count,
-    DatabaseUrl,
     Evidence,
     InactiveReview,
     Outcome,
@@ -47,7 +46,7 @@ class RunReviews:
         self._provenance = provenance
         self._decided: dict[str, Decided] = {}
         scheme = settings.database.partition(":")[0].partition("+")[0]
-        self._dialect = _DIALECTS.get(scheme, scheme) if DatabaseUrl(text=settings.database).scheme == scheme else ""
+        self._dialect = _DIALECTS.get(scheme, scheme)
 
     def decided(self, case: Case) -> Decided:
         """What is decided about a case of the run."""

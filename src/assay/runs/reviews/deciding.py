@@ -12,7 +12,7 @@ answers with the same text or the same result. `decided` sorts out which of them
 | ``ambiguous`` with a leniency | has that leniency |
 | ``ambiguous`` without | expects that the system asks back |
 | ``unanswerable`` | expects that the system declines |
-| ``accept`` of a query | has that query among its golds |
+| ``accept`` of a query | has that query among its golds, and an answer |
 
 `reviewed` gives the verdict of an answer: by a person's decision about this very answer, or else by the corrected case.
 """
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -30,6 +31,7 @@ from assay.model import STRICT, Case, Evidence, Outcome, Selection, Verdict
 from assay.model.verdicts.review import ABOUT_THE_QUESTION, Review, ReviewDecision, Reviewed
 from assay.runs.reviews.file import in_force
 from assay.runs.reviews.keys import answer_key, gold_hash, question_hash
+from assay.scoring.queries.verdicts import undisputed
 from assay.sql.shape import same_text
 
 Settle: TypeAlias = str
@@ -165,7 +167,16 @@ def settled(reviews: Sequence[Review], stance: Callable[[Review], Hashable], set
 
 def _by_time(reviews: Iterable[Review], *, of_lines: bool) -> list[Review]:
     """The reviews, oldest first. Of one second, by their ids, or in the order ``of_lines``."""
-    return sorted(reviews, key=lambda review: (review.at, "" if of_lines else review.id))
+    return sorted(reviews, key=lambda review: (_moment(review.at), "" if of_lines else review.id))
+
+
+def _moment(text: str) -> datetime:
+    """A time as a person or a program wrote it; what cannot be read comes first."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def _is_superseded(review: Review, question: Review | None, order: Sequence[Review]) -> bool:
@@ -234,7 +245,10 @@ def reviewed_case(case: Case, decided: Decided) -> Case | None:
     question = decided.question
     accepted = [review.query for review in decided.accepted if review.query]
     if question is None:
-        return _with_accepted(case, accepted, decided.dialect)
+        found = _with_accepted(case, accepted, decided.dialect)
+        return replace(found, expects="answer") if accepted and case.expects == "decline" else found
+    if case.turns:
+        return _with_target(case, question)
     if question.decision == "unanswerable":
         return case if case.expects == "decline" else replace(case, expects="decline")
     if question.decision == "ambiguous":
@@ -245,14 +259,20 @@ def reviewed_case(case: Case, decided: Decided) -> Case | None:
         return _with_accepted(lenient, accepted, decided.dialect)
     options = replace(case.options, condition_columns=(), script_columns=None)
     bare = replace(case, golds=(), results=(), result_query=None, expects="answer", options=options)
-    if case.turns:
-        target = _selection(question.gold)
-        if target is None or len(case.turns) != 1:
-            return None
-        return replace(case, expects="answer", turns=(replace(case.turns[0], targets=(target,)),))
     golds = [question.gold] if question.gold else []
     corrected = _with_accepted(bare, [*golds, *accepted], decided.dialect)
     return corrected if corrected.golds else None
+
+
+def _with_target(case: Case, question: Review) -> Case | None:
+    """A case of SDMX by a decision about its question: a corrected target, or nothing to be selected."""
+    if question.decision == "ambiguous" and question.leniency != STRICT:
+        leniency = question.leniency.over(case.options.leniency)
+        return replace(case, options=replace(case.options, leniency=leniency))
+    target = Selection() if question.decision == "unanswerable" else _selection(question.gold)
+    if target is None or len(case.turns) != 1:
+        return None
+    return replace(case, turns=(replace(case.turns[0], targets=(target,)),))
 
 
 def _selection(text: str | None) -> Selection | None:
@@ -313,7 +333,7 @@ def needs_execution(evidence: Evidence, decided: Decided) -> Case | None:
     corrected = reviewed_case(case, decided)
     if corrected is None or corrected is case:
         return None
-    if decided.question is None and evidence.outcome == "correct":
+    if decided.question is None and evidence.outcome == "correct" and case.expects == "answer":
         return None  # it stays correct whatever else is accepted
     return corrected
 
@@ -328,8 +348,11 @@ def reviewed(evidence: Evidence, decided: Decided, *, judged: Verdict | None = N
     corrected = needs_execution(evidence, decided)
     by = "" if corrected is None else gold_hash(corrected)
     known = evidence.reviewed
-    if judged is None and corrected is not None and known is not None and known.judged_by == by:
-        judged = known.judged
+    if judged is None and corrected is not None:
+        if corrected.expects != "answer":  # nothing has to be executed for that
+            judged = undisputed(corrected, evidence.prediction)
+        elif known is not None and known.judged_by == by:
+            judged = known.judged
     by = "" if judged is None else by
     about = about_answer(evidence, decided)
     counting = settled(about, outcome_of, decided.settle)

@@ -11,12 +11,10 @@ from uuid import uuid4
 import msgspec
 
 from assay.errors import InputError, did_you_mean
-from assay.model.verdicts.review import Review, ReviewDecision
+from assay.model.verdicts.review import REVIEWS_FILE, Review, ReviewDecision
 from assay.platform.safeguards import module
 from assay.platform.spool import BINARY
 
-NAME = "reviews.jsonl"
-"""The name under which a question set's reviews are found beside it."""
 _DECISIONS: Sequence[str] = ReviewDecision.__args__  # type: ignore[attr-defined]
 _DECODE = msgspec.json.Decoder(Review).decode
 _ENCODE = msgspec.json.Encoder().encode
@@ -34,7 +32,7 @@ def now() -> str:
 
 def reviews_beside(cases: Path) -> Path:
     """Where the reviews of a question set are kept."""
-    return (cases if cases.is_dir() else cases.parent) / NAME
+    return (cases if cases.is_dir() else cases.parent) / REVIEWS_FILE
 
 
 def read_reviews(path: Path) -> list[Review]:
