@@ -52,6 +52,8 @@ class Executions(Struct, frozen=True, kw_only=True):
     """How the answer fares on the small databases of the run's suite; None where the run has none."""
     schema: DatabaseSchema | None = None
     """What the case's database holds: only for metrics that say ``needs_schema``, and None where it cannot be read."""
+    dialect: str = ""
+    """sqlglot's name of the SQL dialect of that database."""
     apart: bool = False
     """Whether gold was executed on another database than the answer."""
 

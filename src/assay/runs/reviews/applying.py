@@ -27,7 +27,7 @@ from assay.model.verdicts.review import Review
 from assay.runs.aggregate.rates import Answers
 from assay.runs.reviews.collection import Reviews
 from assay.runs.reviews.deciding import NOTHING, Decided, reviewed
-from assay.runs.reviews.file import reviews_beside
+from assay.runs.reviews.finding import reviews_file
 from assay.runs.reviews.keys import database_hash
 from assay.runs.store.folder import FinishedRunFile, load_run
 from assay.runs.store.journal import LazyEvidence
@@ -214,10 +214,5 @@ def path_for_run(reviews: Path, folder: Path | None) -> str:
 
 def reviews_of_run(folder: Path, settings: RunSettings, provenance: Provenance) -> Path | None:
     """The file of a stored run's reviews: that with which it was made, or else the one beside its question set."""
-    if provenance.reviews is not None and (named := folder / provenance.reviews).is_file():
-        return named
-    cases = Path(settings.cases)
-    if not cases.exists():
-        return None
-    beside = reviews_beside(cases)
-    return beside if beside.is_file() else None
+    found = reviews_file(folder, settings, provenance)
+    return found if found is not None and found.is_file() else None

@@ -394,15 +394,19 @@ _SAID: Mapping[ReviewDecision, str] = {
 }
 
 
-def said(review: Review, *, has_gold: bool = True) -> str:
-    """A decision in words, with the person's note."""
-    words = _SAID[review.decision]
+def decision_said(review: Review, *, has_gold: bool = True) -> str:
+    """A decision in words."""
     if review.decision == "accept" and not has_gold:
-        words = "the answer is right"
+        return "the answer is right"
     if review.decision == "gold_wrong" and review.gold:
-        words += ", and corrected"
+        return f"{_SAID[review.decision]}, and corrected"
     if review.decision == "ambiguous" and review.leniency != STRICT:
-        words += f": {review.leniency.said}"
+        return f"{_SAID[review.decision]}: {review.leniency.said}"
+    return _SAID[review.decision]
+
+
+def said(review: Review, *, has_gold: bool = True) -> str:
+    """A decision in words, with who decided it and the person's note."""
     note = " ".join(review.note.split())
     note = note if len(note) <= _NOTE_CHARACTERS else f"{note[:_NOTE_CHARACTERS]}…"
-    return f"{review.reviewer}: {words}" + (f" ({note})" if note else "")
+    return f"{review.reviewer}: {decision_said(review, has_gold=has_gold)}" + (f" ({note})" if note else "")
