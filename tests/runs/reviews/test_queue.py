@@ -18,7 +18,7 @@ from assay.model import Evidence, Execution, Failure, Limits, Provenance, Review
 from assay.model.lint import LintFinding, LintReport
 from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
-from assay.runs.reviews.queue import QueuedCase, pace, progress, read_opinions, review_queue
+from assay.runs.reviews.queue import pace, progress, read_opinions, review_queue
 from assay.runs.reviews.signals import Votes
 from many_cases import each
 
@@ -40,16 +40,6 @@ def _run(*evidence: Evidence, metrics: Sequence[str] = (), lint: LintReport | No
         aggregates=aggregate(summaries_of(evidence), []),
         lint=lint,
     )
-
-
-def _doubtful(run: Run, **asked: Any) -> list[QueuedCase]:
-    """The queue's cases with a reason: they come first."""
-    queue = review_queue(run, **asked)
-    found = [queued for queued in queue if queued.why]
-    assert list(queue[: len(found)]) == found
-    assert [queued.index for queued in queue[len(found) :]] == sorted(queued.index for queued in queue[len(found) :])
-    assert {queued.case_id for queued in queue} == {case.case_id for case in run.summaries}
-    return found
 
 
 def _ids(run: Run, reviews: Sequence[Review] = (), **asked: Any) -> list[str]:
@@ -76,7 +66,7 @@ def test_systems_that_agree_against_gold_come_first() -> None:
 def test_a_match_is_queued_if_more_systems_share_another_result() -> None:
     run = _run(_answer("q1", "correct"), _answer("q2", "correct"))
     others = [_run(_answer("q1", result="b"), _answer("q2", result=f"b{n}")) for n in range(2)]
-    (queued,) = _doubtful(run, others=others)
+    (queued,) = review_queue(run, others=others)
     assert queued.case_id == "q1"
     assert queued.why == ("2 of 3 systems share a result, and 1 has the gold query's.",)
 
@@ -96,18 +86,18 @@ def _asked(case: str, query: str, **fields: Any) -> Evidence:
 
 def test_selections_and_refusals_agree_with_nobody() -> None:
     selection = _run(_answer("q1", predicted_execution=None))
-    (queued,) = _doubtful(selection, others=[_run(_answer("q1", predicted_execution=None)) for _ in range(2)])
+    (queued,) = review_queue(selection, others=[_run(_answer("q1", predicted_execution=None)) for _ in range(2)])
     assert queued.why == ("None of 3 systems has the gold query's result.",)
     refused = _answer("q1", predicted_execution=None)
     refused = replace(refused, verdict=replace(refused.verdict, decision="decline"))
-    (queued,) = _doubtful(_run(refused), others=[_run(refused)])
+    (queued,) = review_queue(_run(refused), others=[_run(refused)])
     assert "no other system" in queued.why[0]
 
 
 def test_answers_without_a_result_agree_with_nobody() -> None:
     failed = Execution(query="SELECT", status="error")
     run = _run(_answer("q1", predicted_execution=failed))
-    (queued,) = _doubtful(run, others=[_run(_answer("q1", predicted_execution=failed))] * 3)
+    (queued,) = review_queue(run, others=[_run(_answer("q1", predicted_execution=failed))] * 3)
     assert queued.why == ("The answer is incorrect, and no other system's answer is known.",)
 
 
@@ -133,7 +123,7 @@ def test_answers_by_another_gold_do_not_count() -> None:
     ],
 )
 def test_weak_matches_are_queued(fields: dict[str, Any], why: str) -> None:
-    (queued,) = _doubtful(_run(_answer("sound", "correct"), _answer("weak", "correct", **fields)))
+    (queued,) = review_queue(_run(_answer("sound", "correct"), _answer("weak", "correct", **fields)))
     assert queued.case_id == "weak"
     assert why in queued.why[0]
 
@@ -143,7 +133,7 @@ def test_a_gold_that_fails_comes_before_all() -> None:
     setup = Failure(stage="execute", kind="error", blame="setup", message="no such file")
     broken = _answer("broken", "unscored", failure=failure)
     run = _run(_answer("weak", "correct", strength="refuted"), broken, _answer("absent", "unscored", failure=setup))
-    queue = _doubtful(run)
+    queue = review_queue(run)
     assert [queued.case_id for queued in queue] == ["broken", "weak"]
     assert queue[0].why == ("The gold query cannot be used: no such column: x",)
 
@@ -155,7 +145,7 @@ def test_metrics_that_rarely_differ_from_the_verdict_tell_something_if_they_do()
     run = _run(
         *(scored(f"q{n}", bird_ex=float(n > 0), spider_em=0.0) for n in range(10)), metrics=("bird_ex", "spider_em")
     )
-    (queued,) = _doubtful(run)
+    (queued,) = review_queue(run)
     assert (queued.case_id, queued.why) == ("q0", ("bird_ex rejects the answer.",))
 
 
@@ -168,7 +158,7 @@ def test_a_judge_against_execution_is_a_reason(tmp_path: Path) -> None:
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     run = _run(*(_answer(case, "correct") for case in ("q1", "q2", "q3")))
-    (queued,) = _doubtful(run, opinions=read_opinions(path))
+    (queued,) = review_queue(run, opinions=read_opinions(path))
     assert (queued.case_id, queued.why) == ("q1", ("The LLM judge calls the query not equivalent to the gold query.",))
     path.write_text('{"case_id": "q1", "equivalent": true}\n{"case": 1}\n')
     with pytest.raises(InputError, match="line 2: not an opinion"):
@@ -191,7 +181,7 @@ def test_lint_is_a_reason_and_one_root_cause_counts_in_full_once() -> None:
     findings = [_finding("q1", "warning"), *(_finding(f"q{n}", "error", "blanks") for n in range(2, 9))]
     lint = LintReport(name="c", findings=tuple(findings), cases=9, golds=9, rules=("unknown-literal",))
     run = _run(*(_answer(f"q{n}", "correct") for n in range(1, 10)), lint=lint)
-    queue = _doubtful(run)
+    queue = review_queue(run)
     assert [queued.case_id for queued in queue[:2]] == ["q2", "q1"]
     assert queue[0].why == (
         "Lint error, unknown-literal: 'q2' never occurs. 7 cases have the same root cause: blanks.",
@@ -249,7 +239,7 @@ def test_of_several_answers_to_a_question_the_most_doubtful_is_queued() -> None:
         made = _answer("q1", outcome, result=None if outcome == "correct" else "b")
         return replace(made, prediction=replace(made.prediction, repeat=number))
 
-    (queued,) = _doubtful(_run(repeat(0, "correct"), repeat(1, "incorrect"), repeat(2, "correct")))
+    (queued,) = review_queue(_run(repeat(0, "correct"), repeat(1, "incorrect"), repeat(2, "correct")))
     assert (queued.index, queued.repeat) == (1, 1)
 
 

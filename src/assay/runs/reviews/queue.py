@@ -43,7 +43,7 @@ class QueuedCase(Struct, frozen=True, kw_only=True, omit_defaults=True):
     repeat: int = 0
     """Which answer, where the system was asked several times: the one that most deserves a look."""
     why: tuple[str, ...] = ()
-    """Sentences, the strongest reason first. Empty: nothing about the case is doubtful."""
+    """Sentences, the strongest reason first."""
     worth: float = 0.0
     """Roughly the chance that a person finds something: for ordering, not for a report."""
     cluster: str = ""
@@ -79,10 +79,10 @@ def review_queue(
 ) -> tuple[QueuedCase, ...]:
     """The cases of a run that deserve a person's look, first those in which the person most likely finds something.
 
-    Incorrect answers, matches and golds about which something is doubtful, and cases whose reviews are out of date or
-    do not agree come with reasons, in ``why``. The other cases follow without one, in the run's order. Cases with a
-    review in force are left out. Cases with the same cause and difference stand together where they are worth about the
-    same. Reads the run's summaries; the evidence only of cases that have reviews.
+    A case is queued if its answer is incorrect, if something is doubtful about a match or about its gold, if its
+    reviews are out of date or do not agree. Matches without a doubt and cases with a review in force are left out.
+    Cases with the same cause and difference stand together where they are worth about the same. Reads the run's
+    summaries; the evidence only of cases that have reviews.
 
     Args:
         run: the run to review.
@@ -111,9 +111,7 @@ def review_queue(
         odds, reasons = signals.reasons(case)
         reasons = [*earlier, *reasons]
         odds += sum(reason.odds for reason in earlier)
-        if not reasons:
-            odds = 0.0
-        if case.case_id in best and best[case.case_id][0] >= odds:
+        if not reasons or (case.case_id in best and best[case.case_id][0] >= odds):
             continue
         queued = QueuedCase(
             index=index,
@@ -162,8 +160,6 @@ def _shape(case: CaseSummary, reasons: Sequence[Reason]) -> str:
 
 def _clustered(ordered: Sequence[tuple[float, QueuedCase]], shapes: Mapping[str, str]) -> list[QueuedCase]:
     """The queue with cases of the same shape side by side, where they are worth nearly the same."""
-    plain = [queued for _, queued in ordered if not queued.why]
-    ordered = [pair for pair in ordered if pair[1].why]
     sizes = Counter(shapes[queued.case_id] for _, queued in ordered)
     waiting: defaultdict[str, list[tuple[float, QueuedCase]]] = defaultdict(list)
     for odds, queued in reversed(ordered):
@@ -179,7 +175,7 @@ def _clustered(ordered: Sequence[tuple[float, QueuedCase]], shapes: Mapping[str,
             _, alike = group.pop()
             done.add(alike.case_id)
             placed.append(replace(alike, cluster=shape) if sizes[shape] > 1 else alike)
-    return [*placed, *plain]
+    return placed
 
 
 def pace(reviews: Iterable[Review]) -> Pace:
