@@ -200,9 +200,10 @@ def _model(model: str, token: str | None, settings: Settings) -> ChatModel:
 
 def _reviews(given: Path | None, answers: Path) -> Path | None:
     """The file of reviews; None if none is named and none lies beside the answers."""
-    from assay.runs.reviews.file import NAME, reviews_beside
+    from assay.model.verdicts.review import REVIEWS_FILE
+    from assay.runs.reviews.file import reviews_beside
 
     if given is not None:
         return given
-    found = answers / NAME if answers.is_dir() else reviews_beside(answers)
+    found = answers / REVIEWS_FILE if answers.is_dir() else reviews_beside(answers)
     return found if found.exists() else None
