@@ -12,6 +12,7 @@ from assay._version import __version__
 
 if TYPE_CHECKING:
     from assay.api.diffing import Leaderboard, RunDiff, diff, leaderboard
+    from assay.api.estimating import estimate, estimate_difference
     from assay.api.evaluation import evaluate
     from assay.api.exporting import export_reviewed
     from assay.api.history import export_mlflow, list_runs
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     )
     from assay.model.databases.suite import Suite, SuiteCase, SuiteDatabase
     from assay.model.lint import LintFinding, LintOptions, LintReport
+    from assay.model.runs.estimate import Estimate, EstimatedDifference
     from assay.model.witness import Assumption, Refutation, Witness, WitnessSettings, WitnessTable
     from assay.reports.mlflow import MlflowExport
 
@@ -102,6 +104,8 @@ __all__ = [
     "DatasetSelection",
     "Diagnosis",
     "DimensionSelection",
+    "Estimate",
+    "EstimatedDifference",
     "Evidence",
     "Exchange",
     "Execution",
@@ -165,6 +169,8 @@ __all__ = [
     "compare",
     "diagnose",
     "diff",
+    "estimate",
+    "estimate_difference",
     "evaluate",
     "evaluate_selections",
     "examine",
@@ -192,6 +198,7 @@ __all__ = [
 
 _HOMES = {
     "assay.api.diffing": ("Leaderboard", "RunDiff", "diff", "leaderboard"),
+    "assay.api.estimating": ("estimate", "estimate_difference"),
     "assay.api.evaluation": ("evaluate",),
     "assay.api.exporting": ("export_reviewed",),
     "assay.api.history": ("export_mlflow", "list_runs"),
@@ -216,6 +223,7 @@ _HOMES = {
     "assay.api.systems": ("open_system",),
     "assay.model.witness": ("Assumption", "Refutation", "Witness", "WitnessSettings", "WitnessTable"),
     "assay.model.lint": ("LintFinding", "LintOptions", "LintReport"),
+    "assay.model.runs.estimate": ("Estimate", "EstimatedDifference"),
     "assay.reports.mlflow": ("MlflowExport",),
     "assay.errors": tuple(
         name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable", "Lost"))

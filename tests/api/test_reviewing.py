@@ -115,6 +115,20 @@ def test_changed_reviews_score_only_what_they_concern_again(folder: Path) -> Non
     assert without.aggregates.reviews is None
 
 
+def test_reviews_in_memory_and_another_rule_are_seen_by_a_finished_run(folder: Path) -> None:
+    run = evaluated(output="run")
+    item = run.evidence[1]
+    accepted = review_of(item.case, "accept", item, reviewer="Ana", at="2026-01-02T00:00:00Z")
+    confirmed = review_of(item.case, "confirm", item, reviewer="Ben")
+    for reviews, expected in (([accepted], "correct"), ([confirmed], "incorrect"), ([confirmed, accepted], "correct")):
+        assert reviewed(evaluated(output="run", reviews=reviews))["q2"] == expected
+    append_reviews(Path("mine.jsonl"), [accepted, confirmed])
+    for settle, expected in (("latest", "correct"), ("Ben", "incorrect")):
+        reviews_now = assay.load_reviews("mine.jsonl", settle=settle)
+        assert reviewed(evaluated(output="run", reviews=reviews_now))["q2"] == expected
+        assert reviewed(assay.load_run("run"))["q2"] == expected
+
+
 class Counting:
     """A live system that counts its questions."""
 
@@ -322,3 +336,12 @@ def test_reviews_in_the_folder_of_a_question_set_are_no_questions(folder: Path) 
     second = assay.evaluate_selections("set", answers)
     assert reviewed(second) == {"s1": "correct"}
     assert first.provenance.inputs[0] == second.provenance.inputs[0]  # still the same question set
+
+
+def test_question_about_data_that_cannot_be_selected(folder: Path) -> None:
+    asked = {"role": "user", "content": "Prices?", "target": selecting("PT")}
+    Path("selections.json").write_text(json.dumps([{"id": "s1", "conversation": [asked]}]))
+    answers = [{"s1": json.dumps(answer)} for answer in (selecting("PT"), {"indicator_selection": []})]
+    decide(assay.evaluate_selections("selections.json", answers[0]), "s1", "unanswerable")
+    outcomes = [reviewed(assay.evaluate_selections("selections.json", answer))["s1"] for answer in answers]
+    assert outcomes == ["incorrect", "correct"]

@@ -170,6 +170,7 @@ LIVE = {
     "concurrency": "2", "param": "[a=1]", "headers": "[X=1]", "system_timeout_s": "5", "retries": "1",
     "verify_ssl": "false", "prompt": "ddl", "query_tool": "t", "request_template": '{q: "{question}"}',
     "query_path": "a", "tokens_path": "a", "times_path": "a", "decision_path": "a", "confidence_path": "a",
+    "context_path": "a",
     "price_in": "1", "price_out": "1",
 }  # fmt: skip
 

@@ -48,6 +48,7 @@ from assay.api.workers import (
     locator,
     open_backend,
     tell_cost,
+    warn_of_idle_limit,
     warn_of_rights,
     worker_settings,
 )
@@ -80,6 +81,7 @@ from assay.runs.plan import (
     Works,
     database_key,
     databases_of,
+    plan_places,
     works_of,
 )
 from assay.sdmx.gc_pause import collector_paused
@@ -264,7 +266,6 @@ def evaluate(
                 inputs.cases, located[0], None if golds is None else golds[0], asked=system is not None
             )
         _check_scratch(server, known.urls.values())
-        _tell_before(inputs, known)
         notes = () if tried_on is None else _suite_notes(tried_on, inputs, known.urls)
         pool.expect(known.needed)
         settings = RunSettings(
@@ -302,6 +303,7 @@ def evaluate(
 
         with collector_paused():
             works = planned(inputs.cases, inputs.predictions)
+        _tell_before(known, works, limits, workers=pool.size, golds_apart=gold_databases is not None)
         if system is None:
             inputs = replace(inputs, cases=(), predictions=())  # the work has them
         job = Job(
@@ -379,23 +381,36 @@ def _warn_of_missing(cases: Sequence[Case], databases: Mapping[Hashable, Databas
     )
 
 
-def _tell_before(inputs: Inputs, known: _Databases) -> None:
+def _tell_before(known: _Databases, works: Works, limits: Limits, *, workers: int, golds_apart: bool) -> None:
     """Say what the accounts may do beyond reading, and what the run will bill where an engine can tell."""
-    warn_of_rights(known.urls.values())
-    if any(hasattr(registry.engine_class(url), "estimate") for url in known.urls.values()):
-        tell_cost(_queries_of(inputs, known))
+    urls = known.urls.values()
+    warn_of_rights(urls)
+    warn_of_idle_limit(urls, limits)
+    if any(hasattr(registry.engine_class(url), "estimate") for url in urls):
+        apart = golds_apart or limits.of_gold != limits
+        tell_cost(_executed(works, workers, golds_apart=apart), limits)
 
 
-def _queries_of(inputs: Inputs, known: _Databases) -> Mapping[str, list[str]]:
-    """The queries of a run as far as they are known before it starts, by the URL of their database."""
+def _executed(works: Works, workers: int, *, golds_apart: bool) -> Mapping[str, list[str]]:
+    """The queries of a run as far as they are known before it starts, by the URL of their database.
+
+    A worker executes a text once on each database, and gold's once more if gold has limits of its own
+    (``golds_apart``). So a text is listed once for each batch that has it, and at most once for each worker.
+    """
+    counts: Counter[tuple[str, bool, str]] = Counter()
+    for batch in plan_places(range(len(works)), works.url, works.gold, workers):
+        texts = set()
+        for place in batch:
+            work = works[place]
+            gold_url = work.gold_url or work.url
+            texts |= {(gold_url.text, golds_apart, gold) for gold in work.case.golds}
+            query = work.prediction.query
+            if query is not None and not (gold_url == work.url and query in work.case.golds):
+                texts.add((work.url.text, False, query))
+        counts.update(texts)
     found: dict[str, list[str]] = defaultdict(list)
-    databases: dict[str, Hashable] = {}
-    for case in inputs.cases:
-        databases[case.id] = key = database_key(case)
-        found[(known.of_golds or known.of_predictions)[key].url.text] += case.golds
-    for prediction in inputs.predictions:
-        if prediction.query is not None and prediction.case_id in databases:
-            found[known.of_predictions[databases[prediction.case_id]].url.text].append(prediction.query)
+    for (url, _, query), count in counts.items():
+        found[url] += [query] * min(count, workers)
     return found
 
 

@@ -268,3 +268,13 @@ def test_accepted_query_answers_a_question_that_was_said_to_have_no_answer() -> 
     found = decided(declined, [review_of(declined, "accept", answer)])
     assert reviewed_case(declined, found) == replace(declined, golds=("SELECT 2",), expects="answer")
     assert needs_execution(evidence_of(declined, None, "correct"), found) is not None
+
+
+@pytest.mark.parametrize(("decision", "right"), [("unanswerable", "decline"), ("ambiguous", "clarify")])
+def test_question_that_must_not_be_answered_needs_nothing_executed(decision: str, right: str) -> None:
+    found = decided(CASE, [review_of(CASE, decision)])
+    for did in ("decline", "clarify", None):
+        prediction = Prediction(case_id="q1", query="SELECT 2" if did is None else None, decision=did)  # type: ignore[arg-type]
+        result = reviewed(replace(evidence_of(CASE, None), prediction=prediction), found)
+        assert result is not None
+        assert (result.outcome, result.pending) == ("correct" if did == right else "incorrect", False)

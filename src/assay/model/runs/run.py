@@ -217,6 +217,9 @@ class Aggregates(Struct, frozen=True, kw_only=True):
     """Kind after kind, the largest group first."""
     schema_use: tuple[Count, ...] = ()
     """Incorrect cases by the tables and columns that they use beside gold's: `Diagnosis.schema_use`."""
+    retrieval: tuple[Count, ...] = ()
+    """Incorrect cases by what retrieval had to do with it (`Retrieval`); empty where no prediction says what the system
+    was given."""
     forgiven: tuple[Forgiven, ...] = ()
     """The kinds of near miss that would make some case right, in their order; empty where `match` was not computed."""
     selection: SelectionTotals | None = None

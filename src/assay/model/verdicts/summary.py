@@ -17,6 +17,7 @@ from assay.model.results.result import Cost, Execution, ExecutionStatus
 from assay.model.verdicts.comparison import NearMissKind
 from assay.model.verdicts.diagnosis import SchemaUse
 from assay.model.verdicts.evidence import Evidence
+from assay.model.verdicts.retrieval import CONTEXT_COMPLETE, Retrieval, retrieval_of
 from assay.model.verdicts.review import ReviewDecision
 from assay.model.verdicts.verdict import Flag, Outcome, Score, Strength
 from assay.model.witness import RefutationKind, WhyUnknown
@@ -143,6 +144,12 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     def score(self, metric: str) -> Score | None:
         """The score of that metric; None if the run did not ask for it."""
         return next((score for score in self.scores if score.metric == metric), None)
+
+    @property
+    def retrieval(self) -> Retrieval | None:
+        """What retrieval had to do with a wrong answer, in a run with `CONTEXT_COMPLETE`; None: it is not wrong."""
+        score = self.score(CONTEXT_COMPLETE) if self.outcome == "incorrect" else None
+        return retrieval_of(self.outcome, None if score is None else score.value)
 
     @property
     def executions(self) -> tuple[ExecutionSummary, ...]:

@@ -55,26 +55,28 @@ def section(report: RunNumbers, totals: ReviewTotals) -> Section:
 def said(totals: ReviewTotals) -> Iterable[str]:
     """What a reader must know about the reviews, in sentences."""
     changed = sum(one.count for one in totals.changes)
-    unsure = f" Of {plural(len(totals.unsure), 'more')} somebody is not sure." if totals.unsure else ""
+    unsure = f" Reviewers are not sure about {plural(len(totals.unsure), 'other case')}." if totals.unsure else ""
     if totals.reviewed:
         are = "is" if len(totals.reviewed) == 1 else "are"
         what = "no verdict" if not changed else plural(changed, "verdict")
         yield f"{plural(len(totals.reviewed), 'case')} {are} reviewed, which changes {what}.{unsure}"
     elif unsure:
-        yield f"No case is reviewed.{unsure}"
+        yield f"No case has a decision.{unsure}"
     if pending := totals.pending:
         yield (
-            f"{plural(len(pending), 'reviewed case')} must be scored by a corrected gold query first, and "
+            f"{plural(len(pending), 'reviewed case')} must be scored by the corrected question first, and "
             f"{'is' if len(pending) == 1 else 'are'} unscored until then: make the run again ({_named(pending)})."
         )
     if totals.conflicts:
         yield f"Reviewers disagree about {plural(len(totals.conflicts), 'case')}: {_named(totals.conflicts)}."
+    if totals.done:
+        yield f"The question set follows {plural(totals.done, 'review')} by now."
     stale = [one for one in totals.inactive if one.why != NO_SUCH_CASE]
     if stale:
         changes = Counter(one.why for one in stale)
         why = "; ".join(f"{what} changed: {count:,}" for what, count in changes.most_common())
         shown = ", ".join(f"{one_line(one.case_id, limit=40)}{_line(one.line)}" for one in stale[:_NAMED])
-        told = f"{plural(len(stale), 'review')} {_have(stale)} no effect, since what they are about changed"
+        told = f"{plural(len(stale), 'review')} {'is' if len(stale) == 1 else 'are'} stale and without effect"
         yield f"{told} ({why}): {shown}{_more(stale)}."
     if unknown := [one for one in totals.inactive if one.why == NO_SUCH_CASE]:
         shown = ", ".join(f"{one_line(one.case_id, limit=40)}{_line(one.line)}" for one in unknown[:_NAMED])

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from assay.model import Agreement, GateResult, HistoryPoint, Leaderboard
+from assay.model.runs.estimate import Estimate, EstimatedDifference
 from assay.reports.blocks.gates import gates_section
 from assay.reports.console.drawn import MARGIN, drawn_sections, page, panel
 from assay.reports.console.plain import plain_sections, plain_text
@@ -17,6 +18,7 @@ from assay.reports.console.plain import plain_sections, plain_text
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from assay.reports.blocks.estimate import EstimateReport
     from assay.reports.blocks.history import HistoryReport
     from assay.reports.blocks.leaderboard import LeaderboardReport
 
@@ -118,17 +120,31 @@ def plain_leaderboard(board: Leaderboard) -> str:
     """A leaderboard as plain lines."""
     from assay.reports.blocks.leaderboard import LeaderboardReport
 
-    report = LeaderboardReport(board)
+    return _plain(LeaderboardReport(board))
+
+
+def print_estimate(estimate: Estimate | EstimatedDifference, *, console: Console | None = None) -> None:
+    """Print an estimate: drawn to the console's width on a terminal, plain lines elsewhere."""
+    from assay.reports.blocks.estimate import EstimateReport
+
+    report = EstimateReport(estimate)
+    print_either(lambda width: _drawn(report, report.foot, width), lambda: _plain(report), console)
+
+
+def _plain(report: LeaderboardReport | EstimateReport) -> str:
     notes = (f"note: {note}" for note in report.notes)
     return plain_text((report.title, report.lead, report.cases, *notes, *plain_sections(report.sections, "full")))
 
 
 def drawn_leaderboard(report: LeaderboardReport, width: int) -> list[RenderableType]:
     """The parts of the leaderboard, top to bottom, for a terminal of ``width`` columns."""
+    return _drawn(report, f"{report.metric}, {report.confidence} interval", width)
+
+
+def _drawn(report: LeaderboardReport | EstimateReport, foot: str, width: int) -> list[RenderableType]:
     from rich.text import Text
 
     inner = max(20, width - 2 * MARGIN)
     lead = [Text(report.lead, style="bold"), Text(report.cases)]
-    foot = f"{report.metric}, {report.confidence} interval"
     head = panel(lead, report.notes, head=report.title, foot=foot, width=inner)
     return page((head, *drawn_sections(report.sections, inner)))

@@ -65,6 +65,15 @@ SCHEMA_USE: Mapping[str, str] = {
 }
 """The tables and columns that a wrong prediction uses."""
 
+RETRIEVAL_LABELS: Mapping[str, str] = {"missed": "retrieval missed it", "had_it": "had it and still failed"}
+
+RETRIEVAL: Mapping[str, str] = {
+    "missed": "the system was not given every table and column that the gold query uses",
+    "had_it": "the system was given all that the gold query uses",
+    "unknown": "the system does not say what it was given, or the gold query cannot be read",
+}
+"""What retrieval had to do with a wrong answer."""
+
 STRENGTHS: Mapping[str, str] = {
     "same_text": "gold's own text: the same on any data",
     "proved": "the same results on any data, by proof",

@@ -447,9 +447,8 @@ def _with_local_scores(job: Job, work: Work, outcome: CaseOutcome) -> bytes:
     scorer.requests(job.local_metrics)  # their queries are executed already; a metric that fails here has no score
     for metric in job.local_metrics:
         scores[metric.name] = scorer.score(metric, outcome.executions, evidence.comparison, evidence.verdict)
-    return encode_evidence(
-        replace(evidence, scores=tuple(scores[metric.name] for metric in job.metrics if metric.name in scores))
-    )
+    asked = [metric.name for metric in job.metrics if metric.name in scores]
+    return encode_evidence(replace(evidence, scores=tuple(scores[name] for name in dict.fromkeys((*asked, *scores)))))
 
 
 def _lost(job: Job, work: Work, lost: TaskLost) -> Evidence:

@@ -31,6 +31,7 @@ from assay.model import STRICT, Case, Evidence, Outcome, Selection, Verdict
 from assay.model.verdicts.review import ABOUT_THE_QUESTION, Review, ReviewDecision, Reviewed
 from assay.runs.reviews.file import in_force
 from assay.runs.reviews.keys import answer_key, gold_hash, question_hash
+from assay.scoring.queries.verdicts import undisputed
 from assay.sql.shape import same_text
 
 Settle: TypeAlias = str
@@ -246,6 +247,8 @@ def reviewed_case(case: Case, decided: Decided) -> Case | None:
     if question is None:
         found = _with_accepted(case, accepted, decided.dialect)
         return replace(found, expects="answer") if accepted and case.expects == "decline" else found
+    if case.turns:
+        return _with_target(case, question)
     if question.decision == "unanswerable":
         return case if case.expects == "decline" else replace(case, expects="decline")
     if question.decision == "ambiguous":
@@ -256,14 +259,20 @@ def reviewed_case(case: Case, decided: Decided) -> Case | None:
         return _with_accepted(lenient, accepted, decided.dialect)
     options = replace(case.options, condition_columns=(), script_columns=None)
     bare = replace(case, golds=(), results=(), result_query=None, expects="answer", options=options)
-    if case.turns:
-        target = _selection(question.gold)
-        if target is None or len(case.turns) != 1:
-            return None
-        return replace(case, expects="answer", turns=(replace(case.turns[0], targets=(target,)),))
     golds = [question.gold] if question.gold else []
     corrected = _with_accepted(bare, [*golds, *accepted], decided.dialect)
     return corrected if corrected.golds else None
+
+
+def _with_target(case: Case, question: Review) -> Case | None:
+    """A case of SDMX by a decision about its question: a corrected target, or nothing to be selected."""
+    if question.decision == "ambiguous" and question.leniency != STRICT:
+        leniency = question.leniency.over(case.options.leniency)
+        return replace(case, options=replace(case.options, leniency=leniency))
+    target = Selection() if question.decision == "unanswerable" else _selection(question.gold)
+    if target is None or len(case.turns) != 1:
+        return None
+    return replace(case, turns=(replace(case.turns[0], targets=(target,)),))
 
 
 def _selection(text: str | None) -> Selection | None:
@@ -339,8 +348,11 @@ def reviewed(evidence: Evidence, decided: Decided, *, judged: Verdict | None = N
     corrected = needs_execution(evidence, decided)
     by = "" if corrected is None else gold_hash(corrected)
     known = evidence.reviewed
-    if judged is None and corrected is not None and known is not None and known.judged_by == by:
-        judged = known.judged
+    if judged is None and corrected is not None:
+        if corrected.expects != "answer":  # nothing has to be executed for that
+            judged = undisputed(corrected, evidence.prediction)
+        elif known is not None and known.judged_by == by:
+            judged = known.judged
     by = "" if judged is None else by
     about = about_answer(evidence, decided)
     counting = settled(about, outcome_of, decided.settle)

@@ -141,6 +141,7 @@ const caseView = (() => {
       make("tr", {}, make("th", { scope: "row" }, metric), make("td", { class: "n" }, text), make("td", { class: "quiet" }, said)))))),
     detail.facts && section("Times and cost", make("dl", { class: "facts" }, detail.facts.map(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]))),
     detail.tables && section("Tables that the system said it used", make("p", {}, detail.tables.join(", "))),
+    detail.given && section("Tables and columns that the system was given", make("p", {}, detail.given.join(", "))),
     more("What the system said of its query", detail.explanation),
     more("The answer as it came", detail.raw),
   ];
