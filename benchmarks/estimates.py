@@ -148,7 +148,8 @@ def stratified(  # noqa: PLR0917
         [Stratum(size=int(s), labels=int(k), right=int(x)) for s, k, x in zip(sizes, labels, got, strict=True)]
     )
     return Sampled(
-        holds(made, right.sum() / sizes.sum()), width_beside(made, made.value, int(sum(labels)), int(sizes.sum()))
+        holds=holds(made, right.sum() / sizes.sum()),
+        width=width_beside(made, made.value, int(sum(labels)), int(sizes.sum())),
     )
 
 

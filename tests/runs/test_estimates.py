@@ -213,6 +213,12 @@ def test_labels_of_other_answers_are_refused_as_a_random_sample() -> None:
         labels_of(frame, carried, design="random")
 
 
+def test_labels_that_were_drawn_from_strata_cannot_be_declared_random() -> None:
+    frame, queue = queued(frame_of(), 40)
+    with pytest.raises(InputError, match="drawn from strata"):
+        labels_of(frame, [review_of(line) for line in queue], design="random")
+
+
 def test_a_changed_frame_is_refused() -> None:
     frame, queue = queued(frame_of(), 40)
     given = [review_of(line) for line in queue]
