@@ -200,7 +200,7 @@ def _model(model: str, token: str | None, settings: Settings) -> ChatModel:
 
 def _reviews(given: Path | None, answers: Path) -> Path | None:
     """The file of reviews; None if none is named or found beside the answers, in the run, or beside its cases."""
-    from assay.runs.reviews.file import NAME, reviews_beside
+    from assay.runs.reviews.file import reviews_beside
     from assay.runs.store.folder import read_finished
 
     if given is not None:
@@ -208,5 +208,5 @@ def _reviews(given: Path | None, answers: Path) -> Path | None:
     places = [reviews_beside(answers)]
     if answers.is_dir():
         cases = Path(read_finished(answers).settings.cases)
-        places = [answers / NAME, *([reviews_beside(cases)] if cases.exists() else [])]
+        places += [reviews_beside(cases)] if cases.exists() else []
     return next((one for one in places if one.exists()), None)
