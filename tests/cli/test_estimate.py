@@ -15,7 +15,7 @@ from processes import assay
 from rich.console import Console
 
 import assay as package
-from assay import demo
+from assay import Case, Prediction, demo
 from assay.errors import InputError, UsageError
 from assay.model.verdicts.review import Review
 from assay.reports.console.printing import print_estimate
@@ -273,3 +273,34 @@ def test_labels_that_are_declared_random_count(made: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "because you declare it" in done.stdout
     assert "cells" in done.stdout.lower()
+
+
+class Wavering:
+    """A live system that answers every second question differently when it is asked again."""
+
+    name = "wavering"
+
+    def __init__(self) -> None:
+        self.asked: dict[str, int] = {}
+
+    def describe(self) -> str:
+        return "wavering"
+
+    def answer(self, case: Case) -> Prediction:
+        place, times = int(case.id), self.asked.get(case.id, 0)
+        self.asked[case.id] = times + 1
+        return Prediction(case_id=case.id, query=f"SELECT {place + (times if place % 2 else 0)}", confidence=0.75)
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_run_says_more_by_its_gold_its_repeats_and_its_confidence(tmp_path: Path) -> None:
+    url = f"sqlite:///{demo.build_database(tmp_path)}"
+    cases = [Case(id=str(place), question=f"Number {place}?", golds=(f"SELECT {place % 4}",)) for place in range(8)]
+    run = package.evaluate(cases, Wavering(), databases=url, metrics=["match"], repeats=2, workers=1)
+    signals = {one.name: one for one in package.estimate(run, databases=url, workers=1).signals}
+    assert signals["gold query"].share == 0.5
+    assert signals["repeats agree"].share == 0.5
+    assert signals["confidence"].share == 1.0
+    assert signals["executes"].known == 8
