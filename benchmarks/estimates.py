@@ -6,9 +6,9 @@ Draws frames of answers with known accuracy, labels a few of each, and counts ho
 `assay.stats.estimates` holds the truth. With ``--spider`` also over the answers of the public systems of spider-dev, by
 the whole way of `assay estimate`, with gold's verdict as the person's label. Seeds are fixed. A setting below 93.5 % is
 measured again, on four times as many new samples, and the second measurement counts. Exits with 1 where a method misses
-the rule: lowest at least 92 %, at most 2 % of settings below 93 %, mean from 95 to 98 %. Wilson's interval of the labels
-alone is known to dip near 98 % accuracy, and has a rule of its own. Both tables take about ten minutes of two free cores,
-most of them for reading the nine systems; ``--every 3`` measures a third of the settings.
+the rule: lowest at least 92 %, at most 2 % of settings below 93 %, mean from 95 to 98 %. Wilson's interval of the
+labels alone is known to dip near 98 % accuracy, and has a rule of its own. Both tables take about ten minutes of two
+free cores, most of them for reading the nine systems; ``--every 3`` measures a third of the settings.
 """
 
 from __future__ import annotations
