@@ -20,13 +20,15 @@ from zoneinfo import ZoneInfo
 import duckdb
 import pytest
 
+from assay.comparison.compare import compare
 from assay.engines.clickhouse import ClickhouseEngine, ClickhouseSecureEngine, catalogue
 from assay.engines.clickhouse.catalogue import beyond_reading
 from assay.engines.clickhouse.errors import explain
 from assay.engines.clickhouse.url import read_address
 from assay.engines.clickhouse.values import converter
 from assay.errors import DatabaseError
-from assay.model import DatabaseUrl, Execution, Limits
+from assay.model import DatabaseUrl, Execution, Limits, Result
+from assay.model.results.cells import MapEntries, map_of
 
 pytestmark = pytest.mark.xdist_group("clickhouse")
 LIMITS = Limits(timeout_s=60.0, max_memory_bytes=1024 * 1024 * 1024)
@@ -77,10 +79,13 @@ def test_a_url_says_whether_the_connection_is_encrypted(text: str, interface: st
     ("text", "message"),
     [
         ("clickhouse://h:port/d", "the port is not a number from 1 to 65535"),
-        ("clickhouse://h/a/b", "the path is the name of one database: write clickhouse://USER:PASSWORD@HOST"),
-        ("clickhouse://h/d?secur=true", r"there is no option 'secur' \(did you mean 'secure'\?\)"),
-        ("clickhouse://h/d?secure=maybe", "the option secure is 'maybe': expected true or false"),
-        ("clickhouse://h/d?connect_timeout=soon", "the option connect_timeout is 'soon': expected a whole number"),
+        ("clickhouse://h/a/b", "one database was expected in the path: write clickhouse://USER:PASSWORD@HOST"),
+        ("clickhouse://h/d?secur=true", r"there is no parameter 'secur' \(did you mean 'secure'\?\)"),
+        ("clickhouse://h/d?secure=maybe", "the parameter secure is 'maybe': write secure= and true or false"),
+        (
+            "clickhouse://h/d?connect_timeout=soon",
+            "the parameter connect_timeout is 'soon': write connect_timeout= and a whole number",
+        ),
     ],
 )
 def test_a_wrong_url_is_said_before_anything_is_sent(text: str, message: str) -> None:
@@ -190,8 +195,10 @@ def test_an_hour_that_comes_twice_is_told_apart(zone: str) -> None:
     hours = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(minutes=30 * step) for step in range(2 * 24 * 366)]
     aware = times([moment.astimezone(own) for moment in hours])
     plain = times([moment.replace(tzinfo=None) for moment in hours])
-    assert len(set(aware)) == len(set(plain)) == len(hours)
-    assert aware == plain == hours
+    for found in (aware, plain):
+        cells = [row[0] for row in Result.of([(cell,) for cell in found]).rows]
+        assert len(set(cells)) == len(hours)
+        assert cells == hours
 
 
 def test_a_float_of_32_bits_is_the_number_that_is_printed_in_a_container_too() -> None:
@@ -199,12 +206,42 @@ def test_a_float_of_32_bits_is_the_number_that_is_printed_in_a_container_too() -
     for kind, value, cell in (
         ("Array(Float32)", [wide, None], [0.1, None]),
         ("Tuple(Float32, Int8)", (wide, 1), (0.1, 1)),
-        ("Map(String, Float32)", {"a": wide}, {"a": 0.1}),
+        ("Map(String, Float32)", [("a", wide)], {"a": 0.1}),
+        ("Tuple(Float32, Float64)", (wide, wide), (0.1, wide)),
         ("Array(Float64)", [wide], [wide]),
     ):
         found = converter(kind, UTC, None)
         assert found is not None, kind
         assert found([value]) == [cell], kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "cell"),
+    [
+        ("Map(String, UInt8)", [(b"a", 1), (b"a", 2)], MapEntries([("a", 1), ("a", 2)])),
+        ("Array(Map(String, UInt8))", [[(b"a", 1)], []], [{"a": 1}, {}]),
+        ("Tuple(m Map(String, UInt8), n UInt8)", {"m": [(b"a", 1)], "n": 2}, {"m": {"a": 1}, "n": 2}),
+        ("Map(Array(UInt8), Map(String, UInt8))", [([1], [(b"a", 1)])], {(1,): {"a": 1}}),
+        ("Nested(m Map(String, UInt8))", [{"m": [(b"a", 1)]}], [{"m": {"a": 1}}]),
+        ("SimpleAggregateFunction(any, Map(String, UInt8))", [(b"a", 1)], {"a": 1}),
+        ("JSON(`a.m` Map(String, UInt8))", {"a": {"m": [(b"x", 1)]}, "b": b"y"}, {"a": {"m": {"x": 1}}, "b": "y"}),
+        ("Array(FixedString(4))", [b"ab\0\0", None], ["ab", None]),
+        ("Array(IntervalDay)", [2], [timedelta(days=2)]),
+        ("Dynamic", [(b"a", 1)], [("a", 1)]),
+    ],
+)
+def test_a_value_is_read_by_its_type_wherever_it_stands(kind: str, value: object, cell: object) -> None:
+    read = converter(kind, UTC, None)
+    assert read is not None
+    (found,) = read([value])
+    assert (type(found), found) == (type(cell), cell)
+
+
+def test_a_json_that_the_driver_has_shortened_is_not_a_cell() -> None:
+    read = converter("JSON(`a.b` Int8)", UTC, None)
+    assert read is not None
+    with pytest.raises(ValueError, match="a path of the JSON has a value and is the beginning of another one"):
+        read([{"a": 2}])
 
 
 def test_a_time_zone_is_found_in_a_type() -> None:
@@ -419,6 +456,90 @@ def test_generated_values_come_back_exactly(
         engine.execute(f"SELECT [{', '.join(f'CAST({one}, {chr(39)}{quoted}{chr(39)})' for one in literals)}]")
     )
     assert array == expected
+
+
+KEYS = {
+    "String": ["'a'", "'b'", "''"],
+    "Int8": ["1", "2", "-1"],
+    "Float64": ["0.5", "nan", "inf"],
+    "Array(UInt8)": ["[1]", "[]", "[1, 2]"],
+    "Tuple(UInt8, String)": ["(1, 'a')", "(1, 'b')", "(2, 'a')"],
+    "Tuple(x UInt8, y Array(UInt8))": ["(1, [])", "(1, [1])", "(2, [])"],
+    "Map(String, UInt8)": ["map('a', 1)", "map('a', 1, 'a', 2)", "map()"],
+    "DateTime('Europe/Berlin')": [
+        "toDateTime(1729989000, 'Europe/Berlin')",
+        "toDateTime(1729992600, 'Europe/Berlin')",
+        "toDateTime(0, 'Europe/Berlin')",
+    ],
+    "LowCardinality(String)": ["'a'", "'b'", "'c'"],
+}
+SHELLS = {
+    "{}": "{}",
+    "[{}]": "Array({})",
+    "tuple({}, 1)": "Tuple({}, UInt8)",
+    "map('k', {}, 'l', {})": "Map(String, {})",
+    "{} ": "Variant({}, Array(Tuple(UInt8, UInt8)))",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("shell", SHELLS)
+def test_generated_maps_are_equal_as_cells_where_their_keys_have_equal_values(
+    engine: ClickhouseEngine, key: str, shell: str
+) -> None:
+    pick = random.Random(f"{key} {shell}")
+    entries = [[(pick.randrange(3), pick.randrange(2)) for _ in range(pick.randrange(5))] for _ in range(40)]
+    entries += [[(0, 1), (0, 0)], [(0, 0)], [(0, 0), (1, 1)], [(1, 1), (0, 0)], [(0, 0), (0, 1)]]
+
+    def literal(pairs: list[tuple[int, int]]) -> str:
+        keys = ", ".join(f"CAST({KEYS[key][index]}, '{quoted(key)}')" for index, _ in pairs)
+        values = ", ".join(str(value) for _, value in pairs)
+        kind = quoted(f"Map({key}, UInt8)")
+        made = f"CAST(([{keys}], [{values}]), '{kind}')" if pairs else f"CAST(map(), '{kind}')"
+        return f"CAST({shell.replace('{}', made)}, '{quoted(SHELLS[shell].replace('{}', f'Map({key}, UInt8)'))}')"
+
+    (row,) = rows(
+        engine.execute("SELECT " + ", ".join(f"{literal(pairs)} AS m{place}" for place, pairs in enumerate(entries)))
+    )
+    results = [Result.of([(cell,)]) for cell in row]
+
+    def values(pairs: list[tuple[int, int]]) -> dict[int, list[int]]:
+        return {index: [value for other, value in pairs if other == index] for index, _ in pairs}
+
+    for one, ours in zip(entries, results, strict=True):
+        for two, theirs in zip(entries, results, strict=True):
+            assert compare(ours, theirs).equal == (values(one) == values(two)), (one, two, ours.rows, theirs.rows)
+
+
+def quoted(kind: str) -> str:
+    return kind.replace("'", "\\'")
+
+
+@pytest.mark.slow
+def test_a_variant_tells_a_map_from_an_array_of_pairs_and_a_dynamic_loses_none(engine: ClickhouseEngine) -> None:
+    variant = "Variant(Map(String, UInt8), Array(Tuple(String, UInt8)))"
+    query = f"SELECT arrayJoin([CAST(map('a', 1, 'a', 2), '{variant}'), CAST([('a', 1), ('a', 2)], '{variant}')])"
+    assert rows(engine.execute(query)) == [(map_of([("a", 1), ("a", 2)]),), ([("a", 1), ("a", 2)],)]
+    assert [type(row[0]) for row in rows(engine.execute(query))] == [MapEntries, list]
+    ((found,),) = rows(engine.execute("SELECT CAST(map('a', 1, 'a', 2), 'Dynamic')"))
+    assert found == [("a", 1), ("a", 2)]
+    ((found,),) = rows(engine.execute("""SELECT '{"m": {"a": 1, "a": 2}}'::JSON(m Map(String, UInt8))"""))
+    assert found == {"m": MapEntries([("a", 1), ("a", 2)])}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "column"),
+    [
+        ("""SELECT 1 AS a, '{"a":1,"a.b":2}'::JSON AS doc""", "'doc' (JSON)"),
+        ("""SELECT '{"a.b":1,"a":2}'::JSON(a.b Int8) AS doc, 1 AS a""", "'doc' (JSON(`a.b` Int8))"),
+    ],
+)
+def test_a_column_that_cannot_be_read_is_named_with_its_type(engine: ClickhouseEngine, query: str, column: str) -> None:
+    status, kind, message = failure(engine.execute(query))
+    assert (status, kind) == ("error", "error")
+    assert f"a value of the column {column} cannot be read: " in message
 
 
 @pytest.mark.slow

@@ -33,6 +33,7 @@ from assay.engines.execution_cache.folder import CacheFolder, key_of
 from assay.engines.pool.executor import Executor
 from assay.errors import InputError
 from assay.model import DatabaseUrl, Execution, Failure, Limits, Result, Row
+from assay.model.results.cells import FrozenMap, MapEntries, settled
 
 ENGINES = {"sqlite": "assay.engines.sqlite.engine:SqliteEngine", "duckdb": "assay.engines.duckdb.engine:DuckdbEngine"}
 KEY = key_of("a")
@@ -124,13 +125,16 @@ def test_every_kind_of_value_comes_back_with_its_type(rows: list[Row]) -> None:
         (),
         {},
         {"a": [(1, {"b": Decimal(1)})]},
+        {(1, "a"): 1, 2: [MapEntries([("b", 1), ("b", 2)])]},
+        {FrozenMap({"a": 1}): 1},
+        MapEntries([("a", 1), ("a", [])]),
     ],
     ids=repr,
 )
 def test_the_edges_of_each_kind_come_back(cell: object) -> None:
     found = back(ran((cell, "beside")))
     assert found.result is not None
-    assert repr(found.result.rows[0][0]) == repr(cell)
+    assert repr(found.result.rows[0][0]) == repr(settled(cell))
     assert type(found.result.rows[0][0]) is type(cell)
 
 

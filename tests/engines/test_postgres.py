@@ -24,6 +24,7 @@ from assay import Case, evaluate
 from assay.engines.postgres.guard import LONGEST_QUERY, refusal
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits
+from assay.model.results.cells import MapEntries
 from assay.sql.lexing import pieces
 from many_cases import each
 
@@ -114,6 +115,43 @@ def kind(execution: Execution) -> str:
     return execution.failure.kind if execution.failure is not None else execution.status
 
 
+@pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
+def test_the_drivers_of_sqlalchemy_keep_the_entries_of_json_too(url: str, driver: str) -> None:
+    pytest.importorskip(driver, reason=f"{driver} is not installed")
+    from assay.engines.sqlalchemy import engine as module
+
+    engine_class = module.__getattr__("Engine_postgresql")
+    engine = engine_class.open(DatabaseUrl.parse(url.replace("postgresql:", f"postgresql+{driver}:")), LIMITS)
+    query = """SELECT '{"a": 1, "a": 2, "b": 0.10}'::json, '[1.10]'::jsonb, 1 AS n"""
+    try:
+        ((found, listed, number),) = rows(engine.execute(query))
+    finally:
+        engine.close()
+    assert found == MapEntries([("a", 1), ("a", 2), ("b", Decimal("0.10"))])
+    assert (repr(listed), number) == ("[Decimal('1.10')]", 1)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC"])
+def test_the_hours_around_a_change_of_clocks_are_told_apart_in_the_zone_of_the_session(
+    url: str, open_engine: Callable[..., Any], boss: Any, zone: str
+) -> None:
+    database = url.rpartition("/")[2]
+    boss.execute(f"ALTER DATABASE {database} SET timezone TO '{zone}'")
+    try:
+        engine = open_engine()
+        for change in ("2024-10-27 01:00", "2024-11-03 06:00", "2024-04-06 15:00", "2024-03-31 01:00"):
+            moments = (
+                f"SELECT TIMESTAMPTZ '{change}+00' + n * INTERVAL '30 minutes' AS m, "
+                f"ARRAY[TIMESTAMPTZ '{change}+00' + n * INTERVAL '30 minutes'] AS n FROM generate_series(-4, 4) AS n"
+            )
+            expected = [datetime.fromisoformat(f"{change}+00:00") + timedelta(minutes=30 * n) for n in range(-4, 5)]
+            assert [row[0] for row in rows(engine.execute(f"{moments} ORDER BY n"))] == expected
+            assert len({row[0] for row in rows(engine.execute(moments))}) == len(expected)
+            assert [row[1][0] for row in rows(engine.execute(f"{moments} ORDER BY n"))] == expected
+    finally:
+        boss.execute(f"ALTER DATABASE {database} RESET timezone")
+
+
 def test_rows_come_with_names_and_types(engine: Any) -> None:
     execution = engine.execute("SELECT *, 1 AS id FROM orders ORDER BY orders.id;")
     assert execution.columns == ("id", "total", "day", "paid", "feeling", "id")
@@ -153,6 +191,11 @@ def test_rows_come_with_names_and_types(engine: Any) -> None:
         ("ARRAY[['a', 'b'], ['c', NULL]]", [["a", "b"], ["c", None]]),
         ("ARRAY[DATE 'infinity', '2024-01-01']", ["infinity", date(2024, 1, 1)]),
         ("""'{"b": [1, 2.50, null], "a": "x"}'::jsonb""", {"a": "x", "b": [1, Decimal("2.50"), None]}),
+        ("""'{"a": 1, "b": {"c": 1, "c": 2}, "a": 2}'::jsonb""", {"a": 2, "b": {"c": 2}}),
+        (
+            """'{"a": 1, "b": {"c": 1, "c": 2}, "a": 2}'::json""",
+            MapEntries([("a", 1), ("b", MapEntries([("c", 1), ("c", 2)])), ("a", 2)]),
+        ),
         ("""'"text"'::json""", "text"),
         ("('[' || repeat('9', 5000) || ']')::json", "[" + "9" * 5000 + "]"),
         ("int4range(1, 5)", "[1,5)"),

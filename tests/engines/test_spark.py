@@ -13,6 +13,7 @@ import pytest
 from assay.engines.spark.url import databricks_address, spark_address
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Limits
+from assay.model.results.cells import MapEntries
 from assay.sql.statement import without_last_semicolon
 
 
@@ -87,10 +88,10 @@ def test_arrow_values_become_cells_by_position_also_from_slices() -> None:
     spans = pa.array([timedelta(days=1), None, timedelta(0), timedelta(microseconds=-1)], pa.duration("us"))
     table = pa.Table.from_arrays([maps, odd_maps, lists, structs, moments, spans], names=["a", "a", "c", "d", "e", "f"])
     expected: list[tuple[object, ...]] = [
-        ({"a": 1}, [[[1], 2]], [Decimal("1.50")], {"x": 1, "y": b"\x00"}, datetime(1970, 1, 1, tzinfo=UTC)),
+        ({"a": 1}, {(1,): 2}, [Decimal("1.50")], {"x": 1, "y": b"\x00"}, datetime(1970, 1, 1, tzinfo=UTC)),
         (None, None, None, None, None),
         ({"b": 2, "c": None}, {}, [], {"x": None, "y": b""}, "+33658-09-27 01:46:40.000000"),
-        ({}, [[[3], 4]], [None], {"x": 2, "y": None}, "-29719-04-05 22:13:20.000000"),
+        ({}, {(3,): 4}, [None], {"x": 2, "y": None}, "-29719-04-05 22:13:20.000000"),
     ]
     for start in range(4):
         for batch in (table.slice(start), table.to_batches()[0].slice(start)):
@@ -99,6 +100,20 @@ def test_arrow_values_become_cells_by_position_also_from_slices() -> None:
     assert rows_of(table.slice(4)) == []
     days = pa.array([2932897, -719163, None, -719162], pa.date32())  # the day after 9999-12-31, before 0001-01-01
     assert [row[0] for row in rows_of(pa.table([days], names=["d"]))] == ["+10000-01-01", "+0-12-31", None, date.min]
+
+
+def test_maps_and_structs_keep_entries_whose_keys_repeat() -> None:
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'assay[arrow]'")
+    from assay.engines.spark.values import rows_of
+
+    maps = pa.array([[("a", 1), ("a", 2)], [("a", 1)], [], None], pa.map_(pa.string(), pa.int32()))
+    nested = pa.array([[[("a", 1), ("a", 2)]], [], None, [None]], pa.list_(pa.map_(pa.string(), pa.int32())))
+    structs = pa.StructArray.from_arrays([pa.array([1] * 4), pa.array([2] * 4)], names=["x", "x"])
+    twice = MapEntries([("a", 1), ("a", 2)])
+    pair = MapEntries([("x", 1), ("x", 2)])
+    found = rows_of(pa.Table.from_arrays([maps, nested, structs], names=["a", "b", "c"]))
+    assert found == [(twice, [twice], pair), ({"a": 1}, [], pair), ({}, None, pair), (None, [None], pair)]
+    assert [type(row[0]) for row in found] == [MapEntries, dict, dict, type(None)]
 
 
 needs_client = pytest.mark.skipif(

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from assay.errors import DatabaseError
-from assay.model import DatabaseUrl, Limits
+from assay.model import DatabaseUrl, Execution, Limits
+from assay.model.results.cells import FrozenMap
 from assay.registry import engine_class
 from assay.testing.conformance import CHECKS, Adapter, Check, Gap, conform, prepare
 from assay.testing.servers import ServerUnavailable, running
@@ -23,6 +24,8 @@ if find_spec("pyspark") is None:
     pytest.skip("the client of Spark Connect is not installed: pip install 'assay[spark]'", allow_module_level=True)
 
 from assay.engines.spark.engine import SparkConnectEngine, SparkEngine
+from assay.engines.warehouse.held import read
+from assay.sql.harmless.known import is_known
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
@@ -197,7 +200,8 @@ VALUES: tuple[tuple[str, object], ...] = (
     ("array(INTERVAL '3' MONTH)", ["INTERVAL '3' MONTH"]),
     ("make_interval(1, 2, 0, 4)", "1 years 2 months 4 days"),
     ("map('a', NULL)", {"a": None}),
-    ("map(array(1), 2)", [[[1], 2]]),
+    ("map(array(1), 2)", {(1,): 2}),
+    ("map(named_struct('x', 1), 2)", {FrozenMap({"x": 1}): 2}),
     ("struct(1, 'b')", {"col1": 1, "col2": "b"}),
     ("named_struct('x', 1, 'x', 2)", {"x_0": 1, "x_1": 2}),
     ("array(named_struct('d', 1.50), NULL)", [{"d": Decimal("1.50")}, None]),
@@ -219,6 +223,13 @@ def test_each_type_becomes_the_cell_that_it_should(engine: SparkEngine) -> None:
     assert not wrong
     assert isinstance(not_a_number, float)
     assert math.isnan(not_a_number)
+
+
+@pytest.mark.parametrize("shell", ["{}", "array({})", "map(1, {})", "named_struct('m', {})"])
+def test_the_server_itself_refuses_a_map_whose_keys_repeat(engine: SparkEngine, shell: str) -> None:
+    failure = engine.execute(f"SELECT {shell.format('map(1, 2, 1, 3)')}").failure
+    assert failure is not None
+    assert "DUPLICATED_MAP_KEY" in failure.message
 
 
 HARMFUL = (
@@ -260,6 +271,31 @@ def test_what_is_no_harmless_read_neither_runs_nor_leaves_a_trace(engine: SparkE
     kept = engine.execute("SELECT COUNT(*) FROM sales")
     assert kept.result is not None, kept.failure
     assert kept.result.rows == ((5,),)
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        *("id", "`id`", "sales.id", "*", "1", "'x'", "id AS x", "DISTINCT id", "count(*)", "explode(array(1))"),
+        *("natural", "lateral", "pivot", "watermark", "asof", "window", "cluster"),
+    ],
+)
+def test_select_behind_from_is_no_alias_before_what_is_sent(shop: DatabaseUrl, write: Any, outputs: str) -> None:
+    """Otherwise Spark would read a file: ``FROM t SELECT (a), text.`path` ``."""
+    text = f"FROM shop.sales SELECT {outputs}, text.`/etc/hostname`"
+    if isinstance(read(text, "spark", allowed=frozenset()), Execution):
+        return
+    with pytest.raises(Exception, match="UNRESOLVED_COLUMN"):
+        write(text)
+
+
+def test_each_function_of_spark_is_decided(write: Any) -> None:
+    names = {row[0] for row in write("SHOW SYSTEM FUNCTIONS")}
+    operators = {"between", "case", "cast", "in", "not", "when"}
+    unknown = {name for name in names - operators if name.isidentifier() and not is_known(name, name, "spark")}
+    reaching = {"java_method", "reflect", "try_reflect", "python_worker_logs"}
+    with_schemas_from_elsewhere = {"from_avro", "to_avro", "from_protobuf", "to_protobuf"}
+    assert unknown == reaching | with_schemas_from_elsewhere
 
 
 def test_the_server_itself_refuses_commands_and_files(engine: SparkEngine) -> None:

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Literal
 
 from assay.errors import CaseFileError
+from assay.sql.context import COLUMN_NAMES, TABLE_NAMES
 
 Field = Literal[
     "id",
@@ -34,6 +35,8 @@ Field = Literal[
     "answerable",
     "decision",
     "confidence",
+    "context_tables",
+    "context_columns",
 ]
 
 POSITION = "@position"
@@ -97,6 +100,8 @@ ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
     "answerable": (("answerable",),),
     "decision": (("decision",),),
     "confidence": (("confidence",),),
+    "context_tables": TABLE_NAMES,
+    "context_columns": COLUMN_NAMES,
     "options": (
         ("case_options",),
         ("options",),
@@ -133,6 +138,8 @@ _WHAT: Mapping[Field, str] = {
     "answerable": "whether the question has an answer",
     "decision": "the system's decision",
     "confidence": "how sure the system is",
+    "context_tables": "the tables that the system was given",
+    "context_columns": "the columns that the system was given",
 }
 
 _SEPARATORS = re.compile(r"[\s_\-]+")

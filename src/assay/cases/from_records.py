@@ -214,7 +214,10 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     """
     table = flattened(table, ids=_names("id"), own=_names("prediction"))
     _require(table.records, table, "prediction")
-    named = (fields.id, fields.prediction, fields.shared_id, fields.decision, fields.confidence)
+    named = (
+        *(fields.id, fields.prediction, fields.shared_id, fields.decision, fields.confidence),
+        *(fields.context_tables, fields.context_columns),
+    )
     table = _with_paths(table, named)
     files = ResultFiles(table.path.parent, of_answer)
     read = partial(answer_or_rows, files=files, what="the predicted query")
@@ -237,15 +240,16 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         if said == "" and table.blank_is_absent:
             said = None
         if said is None and rows.columns:
-            given = rows.read(record)
-            if len(given) > 1:
+            results = rows.read(record)
+            if len(results) > 1:
                 raise CaseFileError(
                     "an answer is one result, and any_of gives several", path=str(table.path), place=record.place
                 )
-            said = given[0] if given else None
+            said = results[0] if results else None
         query, result = (said, None) if isinstance(said, str) else (None, said)
         decision = extras.decision(record)
         silent = said is None and decision not in ("decline", "clarify")
+        given = extras.given(record)
         return Prediction(
             case_id=ids.read(record) if ids else positions[number],
             query=query,
@@ -253,6 +257,8 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
             timings_s=extras.timings(record),
             tokens=extras.tokens(record),
             cost_usd=extras.cost(record),
+            context_tables=given.tables,
+            context_columns=given.columns,
             failure=unanswered(f"{file}, {record.place}, holds no query") if silent else None,
             decision=decision,
             confidence=extras.confidence(record),
@@ -264,7 +270,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         predictions=spooled(starmap(prediction, enumerate(records)), Prediction),
         by_position=ids is None,
         stated=fields.id == POSITION,
-        columns=_uses(used),
+        columns=(*_uses(used), *extras.context_uses),
         beside=_beside(replace(table, records=records), used),
         left_out=table.left_out,
     )

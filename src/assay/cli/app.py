@@ -262,6 +262,12 @@ Verbs.verbs = (
         page="docs/guides/reports.md",
     ),
     _verb(
+        "verbs.review.review",
+        "Decide about a run's cases: verdict right, prediction right too, gold wrong.",
+        panel=_LOOK,
+        page="docs/guides/review.md",
+    ),
+    _verb(
         "verbs.report.report",
         "Draw a stored run: on the terminal, or as files.",
         panel=_LOOK,

@@ -2,11 +2,12 @@
 
 Rules (the verdict's first): NULL equals only NULL; numbers compare as numbers whatever their type;
 text and bytes exactly; a date equals the midnight timestamp; NaN equals NaN; text never equals a
-number or a date. Tolerance is not here: see `assay.comparison.tolerance`.
+number or a date; maps by their entries, whatever their order. Tolerance is not here: see `assay.comparison.tolerance`.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -16,6 +17,7 @@ from typing import TypeAlias, cast
 from uuid import UUID
 
 from assay.model import Cell, Row
+from assay.model.results.cells import MapEntries
 from assay.model.results.columns import ColumnRows
 
 Key: TypeAlias = Hashable
@@ -27,6 +29,7 @@ _AS_THEY_ARE = frozenset({int, str, bytes, type(None), datetime, time, timedelta
 _MAYBE_NAN = frozenset({float, Decimal})
 _AS_THEY_ARE_BUT_NAN = _AS_THEY_ARE | _MAYBE_NAN
 
+_NOT_COMPARABLE = (bool, list, tuple, dict, set, frozenset, bytearray, memoryview)
 _MIDNIGHT = time()
 _PORTION = 1024
 """Rows that are looked at together: few enough for a processor's cache."""
@@ -52,8 +55,9 @@ def _rare_key(cell: Cell, boolean_is_integer: bool) -> Key:  # noqa: FBT001 - pr
     if isinstance(cell, (bytearray, memoryview)):
         return bytes(cell)
     if isinstance(cell, Mapping):
-        inner = [(name, key_of(value, boolean_is_integer=boolean_is_integer)) for name, value in cell.items()]
-        return ("map", frozenset(inner))
+        return _map_key(cell.items(), boolean_is_integer)
+    if isinstance(cell, MapEntries):
+        return _map_key(cell, boolean_is_integer)
     if isinstance(cell, (list, tuple)):
         return ("list", tuple(key_of(value, boolean_is_integer=boolean_is_integer) for value in cell))
     if isinstance(cell, (set, frozenset)):
@@ -63,6 +67,19 @@ def _rare_key(cell: Cell, boolean_is_integer: bool) -> Key:  # noqa: FBT001 - pr
     except TypeError:
         return ("repr", type(cell).__qualname__, repr(cell))
     return cell
+
+
+def _map_key(entries: Iterable[tuple[Cell, Cell]], boolean_is_integer: bool) -> Key:  # noqa: FBT001 - private
+    """The order of different keys does not count; that of the values of a key that repeats does."""
+    values: dict[Key, list[Key]] = defaultdict(list)
+    for name, value in entries:
+        key = key_of(name, boolean_is_integer=boolean_is_integer)
+        values[key].append(key_of(value, boolean_is_integer=boolean_is_integer))
+    members = [
+        (key, of_key[0]) if len(of_key) == 1 else (("repeated", key), ("list", tuple(of_key)))
+        for key, of_key in values.items()
+    ]
+    return ("map", frozenset(members))
 
 
 def cell_types(rows: Iterable[Row]) -> set[type]:
@@ -76,9 +93,10 @@ def comparable_as_they_are(types: set[type]) -> bool:
     """Whether rows of these types may be compared by Python equality alone to show that they are equal.
 
     It may miss an equality (NaN, a date beside a timestamp), but never invents one. Booleans, which
-    Python takes for integers, would invent some; unhashable types cannot be compared this way.
+    Python takes for integers, would invent some, and so would what may hold them; unhashable types cannot be
+    compared this way.
     """
-    return not any(issubclass(kind, (bool, list, dict, set, bytearray, memoryview)) for kind in types)
+    return not any(issubclass(kind, _NOT_COMPARABLE) for kind in types)
 
 
 def to_columns(rows: Sequence[Row], width: int, *, boolean_is_integer: bool) -> tuple[list[Column], bool]:

@@ -20,6 +20,7 @@ from uuid import UUID
 
 from assay.comparison.text_values import Leaves, nested, spelt_bytes, spelt_length, spelt_nested
 from assay.model import Cell, CellTypes, Result, Row
+from assay.model.results.cells import MapEntries
 from assay.model.results.result import Rows
 
 Kind: TypeAlias = Literal["number", "moment", "time", "clock", "length", "truth", "bytes", "nested"]
@@ -262,7 +263,7 @@ def _within(column: _Column) -> tuple[frozenset[type], bool]:
     for cell in column:
         if cell is not None:
             look(cell, 0)
-    return frozenset(types), not any(isinstance(cell, Mapping) for cell in column)
+    return frozenset(types), not any(isinstance(cell, (Mapping, MapEntries)) for cell in column)
 
 
 @lru_cache(maxsize=256)

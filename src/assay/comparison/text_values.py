@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -11,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 from msgspec import Struct
 
 from assay.model import Cell
+from assay.model.results.cells import MapEntries, cell_of_json, map_of
 
 _LONGEST = 1_000_000
 _DEEPEST = 40
@@ -90,7 +90,7 @@ def spelt_nested(text: str, leaves: Leaves) -> Cell:
     if text == "{}" and leaves.lists:
         return []
     try:
-        found = json.loads(text, parse_float=Decimal)  # a float would not tell long decimals apart
+        found = cell_of_json(text)
     except (ValueError, InvalidOperation, RecursionError):
         pass
     else:
@@ -113,8 +113,9 @@ def _with_leaves(value: Cell, leaves: Leaves, depth: int) -> Cell:
         return leaves.quoted(value)
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         return leaves.number(value)
-    if isinstance(value, Mapping):
-        return {name: _with_leaves(one, leaves, depth + 1) for name, one in value.items()}
+    if isinstance(value, (Mapping, MapEntries)):
+        entries = value.items() if isinstance(value, Mapping) else value
+        return map_of((name, _with_leaves(one, leaves, depth + 1)) for name, one in entries)
     if isinstance(value, (list, tuple)):
         return [_with_leaves(one, leaves, depth + 1) for one in value]
     return value
@@ -173,7 +174,7 @@ class _Literal:
             return items
         if len(names) != len(items):
             raise _NoLiteral
-        return dict(zip(names, items, strict=True))
+        return map_of(zip(names, items, strict=True))
 
     def _name(self) -> str | None:
         """The name before a colon, as DuckDB writes it: in single quotes."""

@@ -20,6 +20,7 @@ from assay.comparison.codes.shared import same_lists
 from assay.comparison.permutation import BudgetSpent, NoPlaces, Side, find_mapping
 from assay.metrics.base import QueryMetric, befallen, by_codes, gold_failure, runs_as_empty, unscored, without_query
 from assay.model import Case, Comparison, Execution, Failure, Prediction, Row, Score
+from assay.model.results.cells import MapEntries
 from assay.model.results.columns import ColumnRows
 from assay.ports import Executions, QueryRequest
 
@@ -215,7 +216,7 @@ def _frozen(cell: Any) -> Any:
     return frozenset(map(_frozen, cell)) if isinstance(cell, set) else cell
 
 
-_NESTED = {dict, list, set, tuple}
+_NESTED = {dict, list, set, tuple, MapEntries}
 
 
 def _unordered(row: Row) -> Row:

@@ -199,14 +199,15 @@ def _model(model: str, token: str | None, settings: Settings) -> ChatModel:
 
 
 def _reviews(given: Path | None, answers: Path) -> Path | None:
-    """The file of reviews; None if none is named or found beside the answers, in the run, or beside its cases."""
+    """The file of reviews; None if none is named, and none lies beside the answers or where the run's reviews are."""
     from assay.runs.reviews.file import reviews_beside
+    from assay.runs.reviews.finding import reviews_file
     from assay.runs.store.folder import read_finished
 
     if given is not None:
         return given
     places = [reviews_beside(answers)]
     if answers.is_dir():
-        cases = Path(read_finished(answers).settings.cases)
-        places += [reviews_beside(cases)] if cases.exists() else []
+        run = read_finished(answers)
+        places.append(reviews_file(answers, run.settings, run.provenance) or places[0])
     return next((one for one in places if one.exists()), None)

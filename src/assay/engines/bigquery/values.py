@@ -5,7 +5,6 @@ The client's own conversion loses the digits of numbers in JSON, and gives an in
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import b64decode
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from assay.model import Cell
+from assay.model.results.cells import document_of
 
 Reader = Callable[[Any], Cell]
 """Makes a cell of what stands in the service's JSON for one value."""
@@ -109,6 +109,6 @@ _SCALARS: dict[str, Reader] = {
     "DATETIME": datetime.fromisoformat,
     "TIMESTAMP": _moment,
     "INTERVAL": _interval,
-    "JSON": lambda text: json.loads(text, parse_float=Decimal),
+    "JSON": document_of,
 }
 """By the type's name, the older one of the service's schemas and that of SQL. Any other type is text."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -20,12 +21,14 @@ from assay.engines.clickhouse import catalogue
 from assay.engines.clickhouse.errors import explain
 from assay.engines.clickhouse.url import read_address
 from assay.engines.clickhouse.values import QUERY_FORMATS, converter, has_zoneless_times
+from assay.engines.outcomes import first_line
 from assay.engines.warehouse.base import Answer, Problem, Warehouse
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Row
 from assay.sql.comments import without_comments
 
 _OWN_LIMITS = Limits(timeout_s=60.0)
+_NESTED = re.compile(r"\b(?:JSON|Map|Variant|Dynamic|Tuple|Nested|Array)\b")
 _AFTER_SERVER_S = 5.0
 """How much longer than the limit the client waits for an answer: the server is asked to end the query first."""
 
@@ -135,7 +138,8 @@ class ClickhouseEngine(Warehouse):
     def _submit(self, query: str) -> Answer:
         # The driver appends a FORMAT clause, which must not stand behind a semicolon.
         text = (without_comments(query, self.dialect) if ";" in query else query).strip().rstrip("; \n\t")
-        stream = self._ask(text)
+        with self._naming(text):
+            stream = self._ask(text)
         names, kinds = stream.source.column_names, [kind.name for kind in stream.source.column_types]
         zones: dict[int, tzinfo] = {}
         if not names:  # without rows there are no blocks, and so no names
@@ -149,7 +153,7 @@ class ClickhouseEngine(Warehouse):
         converters = [converter(kind, self._zone, zones.get(index)) for index, kind in enumerate(kinds)]
 
         def rows() -> Iterator[Row]:
-            with stream as blocks:
+            with self._naming(text), stream as blocks:
                 for block in blocks:
                     columns = [
                         column if convert is None else convert(column)
@@ -171,6 +175,17 @@ class ClickhouseEngine(Warehouse):
             settings={**self._settings, "query_id": self._query_id},
             query_formats=QUERY_FORMATS,
         )
+
+    @contextmanager
+    def _naming(self, text: str) -> Iterator[None]:
+        """Name the columns where a value cannot be read. The driver does not say in which column it stands."""
+        try:
+            yield
+        except (TypeError, ValueError, LookupError, AttributeError) as error:
+            described = self._described(text)
+            nested = [(name, kind) for name, kind in described if _NESTED.search(kind)] or described
+            columns = " or of ".join(f"{name!r} ({kind})" for name, kind in nested)
+            raise ValueError(f"a value of the column {columns} cannot be read: {first_line(error)}") from error
 
     def _described(self, text: str) -> list[tuple[str, str]]:
         """The names and types of a query's columns, without running it."""

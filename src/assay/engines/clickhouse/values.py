@@ -8,7 +8,9 @@
 | DateTime, DateTime64 | with the column's time zone; without one, the clock of the server's time zone |
 | Time, Interval of days or less; of months | timedelta; timedelta of 30 days a month, as for PostgreSQL |
 | Enum, IPv4, IPv6 | str |
-| Array, Tuple, named Tuple, Map, JSON | list, tuple, dict, dict, dict |
+| Array, Tuple, named Tuple, JSON | list, tuple, dict, dict |
+| Map | dict; all entries where keys repeat; within a Dynamic a list of pairs |
+| Variant, Dynamic | the value |
 
 The driver is asked for strings as bytes: it would return one that is not UTF-8 as hexadecimal digits. It cuts
 DateTime64 to microseconds.
@@ -17,15 +19,17 @@ DateTime64 to microseconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta, timezone, tzinfo
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
+from urllib.parse import unquote
 
 from assay.model import Cell
+from assay.model.results.cells import map_of
 
-QUERY_FORMATS = {"String": "bytes", "FixedString": "bytes"}
-"""How the driver shall return strings."""
+QUERY_FORMATS = {"String": "bytes", "FixedString": "bytes", "Map": "pairs", "Variant": "typed"}
+"""How the driver shall return values: its dictionaries lose entries, and values of a Variant may look alike."""
 _DAYS_OF_MONTH = 30
 _INTERVALS = {
     "Nanosecond": timedelta(microseconds=0.001),
@@ -40,8 +44,10 @@ _INTERVALS = {
     "Quarter": timedelta(days=3 * _DAYS_OF_MONTH),
     "Year": timedelta(days=12 * _DAYS_OF_MONTH),
 }
-_WRAPPED = re.compile(r"(?:Nullable|LowCardinality)\((.*)\)")
-_AS_THEY_ARE = re.compile(r"U?Int\d+|Bool|Decimal.*|UUID|Date|Date32|Float64|BFloat16|Time|Time64.*|Enum\d+.*|Nothing")
+_AS_THEY_ARE = re.compile(
+    r"U?Int\d+|Bool|Boolean|Decimal\d*|UUID|Date|Date32|B?Float(?:16|64)|Time|Time64|Enum\d*|Nothing"
+)
+_Read = Callable[[Any], Cell]
 _ZONELESS = re.compile(r"DateTime(?:64\(\d\))?(?![\w(])")
 
 
@@ -55,59 +61,127 @@ def converter(kind: str, zone: tzinfo, own_zone: tzinfo | None) -> Callable[[Seq
 
     ``zone`` is the server's. ``own_zone`` is the column's where the driver does not know it.
     """
-    while wrapped := _WRAPPED.fullmatch(kind):
-        kind = wrapped[1]
-    if _AS_THEY_ARE.fullmatch(kind):
-        return None
-    if kind == "String":
-        return _texts
-    if kind == "Float32":
-        return _shortest
-    if kind.startswith("Interval"):
-        unit = _INTERVALS[kind.removeprefix("Interval")]
-        return lambda column: [None if number is None else number * unit for number in column]
-    pad = kind.startswith("FixedString")
-    narrow = "Float32" in kind and "Float64" not in kind  # in a container
+    from clickhouse_connect.datatypes.registry import get_from_name
 
-    def cell(value: Any) -> Cell:
+    column_type = get_from_name(kind)
+    match column_type.base_type:
+        case "String":
+            return _texts
+        case "Float32":
+            return _shortest
+    read = _Readers(zone, own_zone).of(column_type)
+    return None if read is None else lambda column: [None if value is None else read(value) for value in column]
+
+
+class _Readers:
+    """Makes, for a type of the driver's, the function that makes a cell of one of its values, which is not NULL.
+
+    The driver is asked for maps as pairs and for the type of each value of a Variant. Only within a Dynamic are values
+    read by what they are.
+    """
+
+    def __init__(self, zone: tzinfo, own_zone: tzinfo | None) -> None:
+        self._zone = zone
+        self._own_zone = own_zone
+        self._known: dict[str, _Read | None] = {}
+
+    def of(self, kind: Any) -> _Read | None:
+        """The function; None where the value is the cell."""
+        if kind.name not in self._known:
+            self._known[kind.name] = self._made(kind)
+        return self._known[kind.name]
+
+    def _made(self, kind: Any) -> _Read | None:
+        name: str = kind.base_type
+        if _AS_THEY_ARE.fullmatch(name):
+            return None
+        if name.startswith("Interval"):
+            unit = _INTERVALS[name.removeprefix("Interval")]
+            return lambda number: number * unit
+        match name:
+            case "FixedString":
+                return lambda value: _text(value.rstrip(b"\0"))
+            case "Float32":
+                return _narrowed
+            case "SimpleAggregateFunction":
+                return self.of(kind.element_type)
+            case "Array":
+                item = _or_null(self.of(kind.element_type))
+                return lambda values: list(map(item, values))
+            case "Tuple":
+                return _tuple(kind.element_names, [_or_null(self.of(member)) for member in kind.element_types])
+            case "Nested":
+                row = _tuple(kind.element_names, [_or_null(self.of(member)) for member in kind.element_types])
+                return lambda rows: list(map(row, rows))
+            case "Map":
+                key, value = _or_null(self.of(kind.key_type)), _or_null(self.of(kind.value_type))
+                return lambda entries: map_of([(key(name), value(cell)) for name, cell in entries])
+            case "JSON":
+                readers = zip(kind.typed_paths, map(self.of, kind.typed_types), strict=True)
+                return self._document({tuple(map(unquote, path.split("."))): _or_null(read) for path, read in readers})
+        return self._untyped
+
+    def _document(self, readers: Mapping[tuple[str, ...], _Read]) -> _Read:
+        """Reads an object of a JSON column, some of whose paths have types."""
+
+        def within(value: Any, path: tuple[str, ...], read: set[tuple[str, ...]]) -> Cell:
+            if path in readers:
+                read.add(path)
+                return readers[path](value)
+            if isinstance(value, dict):
+                return {name: within(item, (*path, name), read) for name, item in value.items()}
+            return self._untyped(value)
+
+        def document(value: Any) -> Cell:
+            read: set[tuple[str, ...]] = set()
+            cell = within(value, (), read)
+            if len(read) < len(readers):  # each value has all of them, but the driver puts what is above a path over it
+                raise ValueError("a path of the JSON has a value and is the beginning of another one")
+            return cell
+
+        return document
+
+    def _untyped(self, value: Any) -> Cell:
+        """The cell of a value by what it is. A map within a Dynamic is a list of pairs."""
+        if (name := getattr(value, "type_name", None)) is not None:  # a value of a Variant
+            from clickhouse_connect.datatypes.registry import get_from_name
+
+            return _or_null(self.of(get_from_name(name)))(value.value)
         match value:
             case bytes():
-                return _text(value.rstrip(b"\0") if pad else value)
+                return _text(value)
             case IPv4Address() | IPv6Address():
                 return str(value)
             case datetime() if value.tzinfo is None:
-                return _in_zone(value, zone, own_zone)
-            case datetime():
-                return _with_offset(value)
-            case float() if narrow:
-                return _narrowed(value)
+                return self._in_zone(value)
             case list():
-                return [cell(item) for item in value]
+                return [self._untyped(item) for item in value]
             case tuple():
-                return tuple(cell(item) for item in value)
+                return tuple(self._untyped(item) for item in value)
             case dict():
-                return {cell(key): cell(item) for key, item in value.items()}
-        return value
+                return map_of([(self._untyped(key), self._untyped(item)) for key, item in value.items()])
+        cell: Cell = value
+        return cell
 
-    return lambda column: [cell(value) for value in column]
-
-
-def _in_zone(value: datetime, zone: tzinfo, own_zone: tzinfo | None) -> datetime:
-    """A time in UTC as the clock of the server shows it, or with the column's own zone."""
-    from datetime import UTC
-
-    aware = value.replace(tzinfo=UTC)
-    if own_zone is None:
-        return aware.astimezone(zone).replace(tzinfo=None)
-    return _with_offset(aware.astimezone(own_zone))
+    def _in_zone(self, value: datetime) -> datetime:
+        """A time in UTC as the clock of the server shows it, or with the column's own zone."""
+        aware = value.replace(tzinfo=UTC)
+        if self._own_zone is None:
+            return aware.astimezone(self._zone).replace(tzinfo=None)
+        return aware.astimezone(self._own_zone)
 
 
-def _with_offset(moment: datetime) -> datetime:
-    """The same moment with its offset in place of its zone.
+def _or_null(read: _Read | None) -> _Read:
+    if read is None:
+        return lambda value: value
+    return lambda value: None if value is None else read(value)
 
-    With a zone, Python compares the hour that the end of summer time repeats by its digits alone.
-    """
-    return moment.replace(tzinfo=timezone(moment.utcoffset() or timedelta(0)), fold=0)
+
+def _tuple(names: Sequence[str], readers: Sequence[_Read]) -> _Read:
+    if not names:
+        return lambda values: tuple([read(value) for read, value in zip(readers, values, strict=True)])
+    named = list(zip(names, readers, strict=True))
+    return lambda values: {name: read(values[name]) for name, read in named}
 
 
 def _text(value: bytes) -> str | bytes:

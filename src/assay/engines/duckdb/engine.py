@@ -62,6 +62,8 @@ if int(duckdb.__version__.partition(".")[0]) >= 2:
 _LOCKS = "SET enable_external_access = false; SET lock_configuration = true"
 """Separate statements, since the settings given at connecting are applied in no known order."""
 
+_MAP_OF_UNIONS = "MAP(UNION("
+"""Such a type's dictionaries lose entries: of the keys 1 and true, Python has room for one."""
 _NESTED = frozenset({"list", "array", "struct", "map", "union", "variant"})
 _CELL_BYTES = {
     **dict.fromkeys(("boolean", "tinyint", "smallint", "integer", "utinyint", "usmallint", "uinteger"), 28),
@@ -256,7 +258,14 @@ class DuckdbEngine(DatabaseFile):
         cursor = self._connection.execute(statement)
         description = cursor.description or []
         limits = self._limits
-        size_of = partial(_size, kinds=[str(getattr(column[1], "id", None)) for column in description])
+        kinds = [str(getattr(column[1], "id", None)) for column in description]
+        if not _NESTED.isdisjoint(kinds):
+            for name, kind, *_ in description:
+                if _MAP_OF_UNIONS in str(kind):
+                    why = f"the column {name!r} ({kind}) cannot be read without losing entries"
+                    why += ": select map_entries() of it"
+                    return outcomes.failed(query, "error", "error", why, wall_time_s=time.perf_counter() - started)
+        size_of = partial(_size, kinds=kinds)
         rows: list[Row] = cursor.fetchmany(FIRST_ROWS)
         cap = fetch_rest(cursor.fetchmany, rows, limits, size_of=size_of, check_clock=self._check_clock)
         return outcomes.fetched(

@@ -9,7 +9,7 @@ import duckdb
 
 from assay.engines.scratch import EVERY_CONSTRAINT, Scratch, table_body
 from assay.model import Cell, DatabaseSchema, Row, quoted
-from assay.model.results.result import frozen_rows
+from assay.model.results.cells import frozen_rows
 from assay.ports import Engine
 from assay.sql.schema.create_table import table_clauses
 

@@ -2,21 +2,19 @@
 
 Whole results only: a failure is cheap to have again, or depends on the machine. Values that came back otherwise than
 they went in would make a wrong verdict. So what MessagePack has no exact form for is written as in stored runs
-(`assay.model.results.cell_json`), with the zones of times, and a result that does not come back exactly is not kept.
+(`assay.model.results.cell_json`), and a result that does not come back exactly is not kept.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from itertools import chain
 from types import NoneType
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import msgspec
 
 from assay.errors import RunError
-from assay.model import Cell, Execution, Result
+from assay.model import Execution, Result
 from assay.model.results.cell_json import cell_from_json, cell_to_json
 from assay.model.results.columns import ColumnRows
 
@@ -55,8 +53,8 @@ def encode_execution(execution: Execution) -> bytes | None:
         except (UnicodeEncodeError, OverflowError):
             pass  # text that is not valid Unicode, an integer beyond 64 bits
     try:
-        columns = tuple(map(_to_json, result.columns))
-        rows = tuple([tuple(map(_to_json, row)) for row in written.rows])
+        columns = tuple(map(cell_to_json, result.columns))
+        rows = tuple([tuple(map(cell_to_json, row)) for row in written.rows])
         content = msgspec.msgpack.encode(msgspec.structs.replace(written, columns=columns, rows=rows, as_json=True))
     except (RecursionError, MemoryError, ValueError, TypeError, OverflowError):
         return None
@@ -73,8 +71,8 @@ def decode_execution(query: str, content: bytes) -> Execution | None:
         written = msgspec.msgpack.decode(content, type=_Written)
         columns, rows = written.columns, written.rows
         if written.as_json:
-            columns = tuple(map(_from_json, columns))
-            rows = tuple([tuple(map(_from_json, row)) for row in rows])
+            columns = tuple(map(cell_from_json, columns))
+            rows = tuple([tuple(map(cell_from_json, row)) for row in rows])
         width = len(rows[0]) if rows else 0
         if any(len(row) != width for row in rows) or not all(type(name) is str for name in columns):
             return None
@@ -89,27 +87,6 @@ def decode_execution(query: str, content: bytes) -> Execution | None:
         )
     except (msgspec.MsgspecError, RunError, LookupError, TypeError, ValueError, RecursionError, MemoryError):
         return None
-
-
-def _to_json(cell: Any) -> object:
-    """A cell as in stored runs; a moment in a named zone with that zone, which stored runs write as its offset."""
-    zone = cell.tzinfo if isinstance(cell, datetime) else None
-    name = getattr(zone, "key", None) or getattr(zone, "zone", None)  # of zoneinfo, or of pytz, which DuckDB uses
-    if name is None:
-        return cell_to_json(cell)
-    package = type(zone).__module__.partition(".")[0]
-    return {"zone": name, "package": package, "moment": cell.astimezone(UTC).isoformat()}
-
-
-def _from_json(written: Any) -> Cell:
-    if not isinstance(written, dict) or "zone" not in written:
-        return cell_from_json(written)
-    moment = datetime.fromisoformat(written["moment"])
-    if written["package"] == "zoneinfo":
-        return moment.astimezone(ZoneInfo(written["zone"]))
-    import pytz  # type: ignore[import-untyped]
-
-    return moment.astimezone(pytz.timezone(written["zone"]))
 
 
 def _same_types(one: Any, other: Any) -> bool:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +13,8 @@ from psycopg.adapt import Loader
 from psycopg.pq import Format
 from psycopg.types.multirange import MultirangeInfo
 from psycopg.types.range import RangeInfo
+
+from assay.model.results.cells import document_of
 
 _AS_TEXT = ("inet", "cidr", "record")
 _OF_TIME = ("date", "timestamp", "timestamptz", "time", "timetz")
@@ -31,8 +31,8 @@ def register(connection: psycopg.Connection[Any]) -> None:
 
     numeric is Decimal, including NaN and infinities; dates and times beyond Python's range (infinity, BC, after 9999,
     24:00) are text; an interval is a timedelta whose months have 30 days, as in PostgreSQL's own comparison; json and
-    jsonb are decoded, with fractions as Decimal; arrays are lists; ranges, network addresses, enums and composites are
-    text.
+    jsonb are decoded, with fractions as Decimal and all entries where keys repeat; arrays are lists; ranges, network
+    addresses, enums and composites are text.
     """
     adapters = connection.adapters
     for oid, loader in _loaders():
@@ -116,11 +116,7 @@ def forget_undecodable_text() -> None:
 
 class _JsonLoader(Loader):
     def load(self, data: Any) -> object:
-        text = bytes(data).decode()
-        try:
-            return json.loads(text, parse_float=Decimal)
-        except (ValueError, RecursionError):  # an integer of thousands of digits, or values nested too deeply
-            return text
+        return document_of(bytes(data).decode())
 
 
 class _IntervalLoader(Loader):

@@ -7,16 +7,15 @@ OBJECT, ARRAY and MAP are decoded from their JSON, with fractions as Decimal. GE
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timezone
-from decimal import Decimal
+from datetime import UTC, datetime
 from typing import Any
 
 from assay.model import Cell
+from assay.model.results.cells import document_of
 
-_VARIANT, _LTZ, _TZ, _OBJECT, _ARRAY, _BINARY, _MAP = 5, 6, 7, 9, 10, 11, 17
+_VARIANT, _LTZ, _OBJECT, _ARRAY, _BINARY, _MAP = 5, 6, 9, 10, 11, 17
 """The connector's codes of types (its module ``constants``, FIELD_TYPES)."""
 _UNDEFINED = re.compile(r'("(?:[^"\\]|\\.)*")|\bundefined\b')
 """A text in quotes, or what stands for a NULL inside of an array."""
@@ -28,26 +27,16 @@ def readers(type_codes: Sequence[int]) -> list[tuple[int, Callable[[Any], Cell]]
 
 
 def _document(text: str) -> Cell:
-    """The value of a JSON text, exactly; the text itself where it is none, or its numbers are too long."""
+    """The value of a JSON text, exactly."""
     if not isinstance(text, str):
         return text
     if "undefined" in text:
         text = _UNDEFINED.sub(lambda found: found[1] or "null", text)
-    try:
-        value: Cell = json.loads(text, parse_float=Decimal)
-    except (ValueError, RecursionError):
-        return text
-    return value
+    return document_of(text)
 
 
 def _in_utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC) if moment.tzinfo is not None else moment
-
-
-def _with_offset(moment: datetime) -> datetime:
-    """The same moment with an offset of the standard library, in place of the connector's kind."""
-    offset = moment.utcoffset()
-    return moment if offset is None else moment.replace(tzinfo=timezone(offset))
 
 
 _READERS: dict[int, Callable[[Any], Cell]] = {
@@ -57,5 +46,4 @@ _READERS: dict[int, Callable[[Any], Cell]] = {
     _MAP: _document,
     _BINARY: bytes,
     _LTZ: _in_utc,
-    _TZ: _with_offset,
 }

@@ -6,12 +6,10 @@ query) is tried there; what is its own follows the connector's documentation.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any, ClassVar
 
 from assay.engines.ddl import with_ddl
@@ -22,6 +20,7 @@ from assay.engines.spark.unity import reader_grants
 from assay.engines.spark.url import DATABRICKS_FORM, databricks_address
 from assay.engines.warehouse.base import Answer, Problem, Warehouse
 from assay.model import Cell, ColumnSchema, DatabaseSchema, DatabaseUrl, Limits, Row, TableSchema
+from assay.model.results.cells import document_of
 from assay.sql.statement import without_last_semicolon
 
 UNTESTED = "no Databricks account was available to try it against: only what it shares with Spark was tried"
@@ -138,5 +137,5 @@ def _decoded(row: Row, documents: list[int]) -> Row:
     cells: list[Cell] = list(row)
     for index in documents:
         if isinstance(text := cells[index], str):
-            cells[index] = json.loads(text, parse_float=Decimal)
+            cells[index] = document_of(text)
     return tuple(cells)

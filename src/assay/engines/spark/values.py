@@ -2,7 +2,8 @@
 
 DECIMAL is Decimal. TIMESTAMP is a datetime in UTC, which is the session's zone, TIMESTAMP_NTZ one without a zone, an
 INTERVAL of days a timedelta; dates and times outside of Python's years 1 to 9999 are texts. VARIANT is decoded, with
-fractions as Decimal. STRUCT is a dict, MAP a dict where its keys can be, otherwise a list of pairs. Intervals of months
+fractions as Decimal. STRUCT and MAP are dicts, with frozen
+keys; where names or keys repeat, all entries. Intervals of months
 are texts: the engine has the server cast them, see `portable`.
 """
 
@@ -12,6 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from assay.model import Cell, Row
+from assay.model.results.cells import map_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,8 +38,8 @@ def cells_of(column: Any) -> list[Cell]:
         return [cell for chunk in column.chunks for cell in cells_of(chunk)]
     kind = column.type
     if pa.types.is_map(kind):
-        pairs = _sliced(column, list(zip(cells_of(column.keys), cells_of(column.items), strict=True)))
-        return [None if cell is None else _as_map(cell) for cell in pairs]
+        entries = _sliced(column, list(zip(cells_of(column.keys), cells_of(column.items), strict=True)))
+        return [None if cell is None else map_of(cell) for cell in entries]
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _sliced(column, cells_of(column.values))
     if pa.types.is_struct(kind):
@@ -57,13 +59,6 @@ def _sliced(column: Any, values: list[Any]) -> list[Any]:
     ]
 
 
-def _as_map(pairs: list[tuple[Cell, Cell]]) -> Cell:
-    try:
-        return dict(pairs)
-    except TypeError:  # a key that has no hash, such as a list
-        return [list(pair) for pair in pairs]
-
-
 def _structs(column: Any) -> list[Cell]:
     kind = column.type
     names = [kind.field(index).name for index in range(kind.num_fields)]
@@ -72,7 +67,7 @@ def _structs(column: Any) -> list[Cell]:
     rows = list(zip(*fields, strict=True)) if fields else [()] * len(column)
     if _is_variant(kind):
         return [_variant(*row) if there else None for row, there in zip(rows, valid, strict=True)]
-    return [dict(zip(names, row, strict=True)) if there else None for row, there in zip(rows, valid, strict=True)]
+    return [map_of(zip(names, row, strict=True)) if there else None for row, there in zip(rows, valid, strict=True)]
 
 
 def _is_variant(kind: Any) -> bool:

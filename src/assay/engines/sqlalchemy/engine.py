@@ -23,6 +23,7 @@ from assay.engines.samples import ROWS_LOOKED_AT
 from assay.engines.sqlalchemy.base import SqlAlchemyBase, missing_driver
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import ColumnSchema, DatabaseSchema, DatabaseUrl, Execution, FailureKind, ForeignKey, Row, TableSchema
+from assay.model.results.cells import document_of
 
 
 class Family(Struct, frozen=True, kw_only=True):
@@ -177,7 +178,7 @@ class SqlAlchemyEngine(SqlAlchemyBase):
         if parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:"):
             path = quote(parsed.database, safe="/: ")
             parsed = parsed.set(database=f"file:{path}").update_query_dict({"mode": "ro", "uri": "true"})
-        return parsed, {}
+        return parsed, {"json_deserializer": document_of} if cls.family.dialect == "postgres" else {}
 
     @classmethod
     def _check_query(cls) -> str:

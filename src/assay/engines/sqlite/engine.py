@@ -15,6 +15,7 @@ from assay.engines.sqlite.file import open_read_only
 from assay.engines.sqlite.guard import Guard
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Result, Row
+from assay.model.results.cells import SettledRows
 from assay.ports import ScratchDatabase
 
 _CELL_BYTES = 40
@@ -114,7 +115,7 @@ class SqliteEngine(DatabaseFile):
             return Execution(
                 query=query,
                 status="rows" if count else "empty",
-                result=Result(columns=columns, rows=tuple(rows)),
+                result=Result(columns=columns, rows=SettledRows(rows)),
                 wall_time_s=time.perf_counter() - started,
                 row_count=count,
                 columns=columns,
@@ -219,7 +220,7 @@ class SqliteEngine(DatabaseFile):
         return outcomes.fetched(
             query,
             tuple([column[0] for column in description]),
-            rows,
+            SettledRows(rows),
             wall_time_s=time.perf_counter() - started,
             cap=cap,
             limits=limits,

@@ -13,6 +13,7 @@ from assay.engines import outcomes
 from assay.engines.scratch import EVERY_CONSTRAINT, MOST_ROWS, Scratch, table_body, too_many_rows
 from assay.engines.sqlite.guard import Guard
 from assay.model import DatabaseSchema, Execution, Limits, Result, Row, TableSchema, quoted
+from assay.model.results.cells import SettledRows
 from assay.sql.schema import type_family
 from assay.sql.schema.create_table import NO_CLAUSES, table_clauses
 
@@ -173,7 +174,7 @@ class SqliteScratch(Scratch):
             return Execution(
                 query=query,
                 status="rows" if rows else "empty",
-                result=Result(columns=columns, rows=tuple(rows)),
+                result=Result(columns=columns, rows=SettledRows(rows)),
                 row_count=len(rows),
                 columns=columns,
             )

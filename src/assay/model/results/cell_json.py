@@ -26,6 +26,7 @@ from typing import Any
 from uuid import UUID
 
 from assay.errors import RunError
+from assay.model.results.cells import MapEntries, map_of
 from assay.model.results.result import Cell
 
 PACKED = (b'"type":"', b'"$":"')
@@ -63,12 +64,12 @@ def cell_to_json(cell: Cell) -> object:  # one branch per type
                 "seconds": cell.seconds,
                 "microseconds": cell.microseconds,
             }
+        case dict() | MapEntries():
+            pairs = cell.items() if isinstance(cell, dict) else cell
+            return {"type": "map", "entries": [[cell_to_json(key), cell_to_json(value)] for key, value in pairs]}
         case list() | tuple():
             kind = "tuple" if isinstance(cell, tuple) else "list"
             return {"type": kind, "items": [cell_to_json(item) for item in cell]}
-        case dict():
-            entries = [[cell_to_json(key), cell_to_json(value)] for key, value in cell.items()]
-            return {"type": "map", "entries": entries}
         case _:
             return {"type": type(cell).__name__, "text": str(cell)}
 
@@ -102,7 +103,7 @@ _READERS: Mapping[str, Callable[[Any], Cell]] = {
     "text": lambda text: bytes.fromhex(text).decode("utf-8", "surrogatepass"),
     "list": lambda items: list(map(cell_from_json, items)),
     "tuple": lambda items: tuple(map(cell_from_json, items)),
-    "map": lambda entries: {cell_from_json(name): cell_from_json(value) for name, value in entries},
+    "map": lambda entries: map_of([(cell_from_json(name), cell_from_json(value)) for name, value in entries]),
 }
 _EARLIER: Mapping[str, Callable[[Any], Cell]] = {
     **_READERS,

@@ -9,10 +9,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from assay.errors import UsageError
 from assay.model.failure import Failure
+from assay.model.results.cells import SettledRows, settled_rows
 
 Cell: TypeAlias = object
 """One value as the driver gave it: None, int, float, Decimal, str, bytes, bool, date, ..."""
@@ -40,13 +41,21 @@ class Result(Struct, frozen=True, kw_only=True):
     """The columns and rows that a query returned, immutable.
 
     Rows are plain tuples of one length, in the order in which they came; duplicate and empty
-    column names are kept as they came. ``columns`` is empty where a source gives no names with
-    an empty result. A large result of DuckDB's makes its rows as they are asked for: take ``tuple(rows)``
-    to look at many of them.
+    column names are kept as they came. A moment of a time zone has its offset in place of the zone.
+    ``columns`` is empty where a source gives no names with an empty result. A large result of DuckDB's makes its rows
+    as they are asked for: take ``tuple(rows)`` to look at many of them.
     """
 
     columns: tuple[str, ...]
     rows: Rows
+
+    def __post_init__(self) -> None:
+        """Give moments their offset in place of their zone: see `assay.model.results.cells`."""
+        if type(self.rows) is SettledRows or not isinstance(self.rows, tuple | list):  # columns have no zones
+            return
+        rows = settled_rows(self.rows)
+        if rows is not self.rows:
+            force_setattr(self, "rows", rows)
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[Cell]], *, columns: Sequence[str] | None = None) -> Result:
@@ -177,35 +186,3 @@ class Limits(Struct, frozen=True, kw_only=True):
         if self.gold_timeout_s is None:
             return self
         return replace(self, timeout_s=self.gold_timeout_s, gold_timeout_s=None)
-
-
-class FrozenMap(dict[Any, Any]):
-    """A structure or a map as a key. Nobody changes it."""
-
-    __slots__ = ()
-
-    def __hash__(self) -> int:  # type: ignore[override]  # a dictionary has none
-        return hash(tuple(self.items()))
-
-
-def frozen_rows(rows: Iterable[Row]) -> list[Row]:
-    """The rows with cells that have a hash; most have, and these rows stay as they are."""
-    return list(map(_frozen_row, rows))
-
-
-def _frozen_row(row: Row) -> Row:
-    try:
-        hash(row)
-    except TypeError:
-        return tuple(map(_frozen, row))
-    return row
-
-
-def _frozen(cell: Cell) -> Cell:
-    match cell:
-        case list() | tuple():
-            return tuple(map(_frozen, cell))
-        case dict():
-            return FrozenMap({_frozen(key): _frozen(value) for key, value in cell.items()})
-        case _:
-            return cell

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO, TYPE_CHECKING
 
-from assay.model import GateResult, HistoryPoint, Leaderboard
+import msgspec
+
+from assay.model import Agreement, GateResult, HistoryPoint, Leaderboard
 from assay.model.runs.estimate import Estimate, EstimatedDifference
 from assay.reports.blocks.gates import gates_section
 from assay.reports.console.drawn import MARGIN, drawn_sections, page, panel
@@ -62,6 +64,21 @@ def print_table(results: Sequence[GateResult], *, console: Console | None = None
     print_either(
         lambda width: page(drawn_sections([section], max(20, width - 2 * MARGIN)))[1:-1],
         lambda: plain_text(plain_sections([section])),
+        console,
+    )
+
+
+def print_agreement(agreement: Agreement, *, as_json: bool = False, console: Console | None = None) -> None:
+    """Print how far reviewers agree, and their conflicts: drawn on a terminal, plain lines elsewhere, or as JSON."""
+    if as_json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(agreement), indent=2).decode() + "\n")
+        return
+    from assay.reports.blocks.reviewers import section
+
+    made = section(agreement)
+    print_either(
+        lambda width: page(drawn_sections([made], max(20, width - 2 * MARGIN))),
+        lambda: plain_text(plain_sections([made], "full")),
         console,
     )
 

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from assay.model.results.cell_json import cell_to_json
+from assay.model.results.cells import MapEntries
 from assay.reports.text.plain import cell_text, grid_lines, one_line
 
 MOST_ROWS = 200
@@ -90,6 +91,8 @@ def _csv_line(fields: Sequence[object]) -> str:
 
 
 def _plain(cell: Any) -> object:
+    if isinstance(cell, MapEntries):
+        return repr(cell)
     if isinstance(cell, (list, tuple)):
         return [_plain(one) for one in cell]
     if isinstance(cell, dict):

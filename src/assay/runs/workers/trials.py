@@ -15,7 +15,7 @@ from assay.engines.pool.cache import ByteCache
 from assay.engines.pool.executor import Executor
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits, quoted
-from assay.model.results.result import frozen_rows
+from assay.model.results.cells import frozen_rows
 from assay.ports import LABEL_BYTES, MakesScratchInMemory, MakesScratchOnServer
 from assay.sql.schema.ddl import with_declared
 from assay.witness.observed import RealTable
