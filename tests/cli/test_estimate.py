@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from msgspec import convert
+from msgspec.structs import replace
 from processes import assay
 from rich.console import Console
 
@@ -19,8 +21,8 @@ from assay import Case, Prediction, demo
 from assay.errors import InputError, UsageError
 from assay.model.verdicts.review import Review
 from assay.reports.console.printing import print_estimate
-from assay.runs.estimates.drawing import read_queue
-from assay.runs.reviews.file import append_reviews, new_id, now
+from assay.runs.estimates.drawing import read_queue, write_queue
+from assay.runs.reviews.file import append_reviews, new_id, now, read_reviews
 from assay.testing import ChatEmulator
 from assay.testing.chat import Messages, last_question
 from many_cases import each
@@ -304,3 +306,24 @@ def test_a_run_says_more_by_its_gold_its_repeats_and_its_confidence(tmp_path: Pa
     assert signals["repeats agree"].share == 0.5
     assert signals["confidence"].share == 1.0
     assert signals["executes"].known == 8
+
+
+def test_a_queue_is_labelled_by_assay_review(made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made / "run", tmp_path / "run")
+    (tmp_path / "answers.jsonl").write_bytes((made / "answers.jsonl").read_bytes())
+    queue = read_queue(tmp_path / "run" / "queue.jsonl")
+    common = ("--reviewer", "ana", "--reviews", "reviews.jsonl")
+    for line, decision in zip(queue, ("--accept", "--reject", "--unsure"), strict=False):
+        done = assay("review", "run", line.case_id, decision, "--queue", "run/queue.jsonl", *common, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    written = read_reviews(tmp_path / "reviews.jsonl")
+    assert [one.draw for one in written] == [line.draw for line in queue[:3]]
+    found = package.estimate(tmp_path / "run", written, unlabelled="bounds")
+    assert (found.labels, found.right, found.unsure) == (2, 1, 1)
+    other = next(one["id"] for one in records() if one["id"] not in {line.case_id for line in queue})
+    assert assay("review", "run", other, "--accept", *common, cwd=tmp_path).returncode == 0
+    assert read_reviews(tmp_path / "reviews.jsonl")[-1].draw is None
+    write_queue(tmp_path / "strange.jsonl", [replace(line, query="SELECT 'other'") for line in queue])
+    done = assay("review", "run", other, "--accept", "--queue", "strange.jsonl", *common, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "drawn from other answers" in done.stderr

@@ -63,7 +63,7 @@ def estimate(  # one parameter an option
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of --next.")] = 0,
     confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of the intervals.")] = 0.95,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Keep the answers as a run, for reviews.")
+        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Keep the answers as a run, for assay review.")
     ] = None,
     token: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The judge's API key. Better in OPENAI_API_KEY.")
@@ -86,7 +86,9 @@ def estimate(  # one parameter an option
 
     Example:  assay estimate answers.jsonl --db sqlite:///shop.sqlite -o runs/july --next 50
 
-    Once people have labelled the queue:  assay estimate runs/july --reviews reviews.jsonl
+    People label them:  assay review runs/july --queue runs/july/queue.jsonl
+
+    The estimate:  assay estimate runs/july --reviews reviews.jsonl
 
     Which of two systems is better:  assay estimate runs/july --compare runs/august --next 30
     """
