@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from assay.cli.view.review import OtherRun
     from assay.model import Case, Evidence, Run, Verdict
     from assay.runs.reviews.desk import ReviewDesk
+    from assay.runs.reviews.queue import QueuedCase
 
 _MOST_BESIDE = 8
 """How many runs of the same folder are shown beside, the latest first."""
@@ -122,6 +123,10 @@ def review(
         float | None,
         typer.Option(metavar="M", help="Queue only as many cases as fit into your time.", rich_help_panel=_BROWSER),
     ] = None,
+    queue: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Queue the cases that assay estimate --next drew; it counts these alone."),
+    ] = None,
     decided: DecisionFlags,
     every: Annotated[
         bool, typer.Option("--list", help="Print the cases with their reviews, one per line.", rich_help_panel=_FILE)
@@ -178,7 +183,9 @@ def review(
             else "say what you decide: --confirm, --accept, --reject, --gold-wrong, --ambiguous, --unanswerable, "
             "--unsure, --undo or --note; or leave CASE out, and decide in the browser"
         )
-    work = _Work(run=run, reviews=reviews, settings=settings, settle=settle)
+    if minutes is not None and queue is not None:
+        raise UsageError("--minutes cuts a queue of doubtful cases, and --queue names one that was drawn: give one")
+    work = _Work(run=run, reviews=reviews, settings=settings, settle=settle, queue=queue)
     if case is not None and decision is not None:
         _decide(work, case, decision, decided, _reviewer(reviewer))
     elif export is not None:
@@ -202,6 +209,13 @@ class _Work(Struct, frozen=True, kw_only=True):
     reviews: Path | None
     settings: Settings
     settle: str
+    queue: Path | None = None
+
+    def drawn(self, record: Run, *_: object, **__: object) -> tuple[QueuedCase, ...]:
+        """The cases that were drawn to estimate accuracy, in the order of their queue."""
+        from assay.runs.estimates.drawing import queued_cases, read_queue
+
+        return () if self.queue is None else queued_cases(record.evidence, read_queue(self.queue))
 
     def file(self, record: Run) -> Path:
         from assay.runs.reviews.finding import reviews_file
@@ -220,7 +234,9 @@ class _Work(Struct, frozen=True, kw_only=True):
 
         record = load_run(self.run, reviews=False).record
         name = record.settings.name or self.run.resolve().name
-        return ReviewDesk(record, self.file(record), name=name, settle=self.settle)
+        desk = ReviewDesk(record, self.file(record), name=name, settle=self.settle)
+        desk.draws = {one.index: one.draw for one in self.drawn(record) if one.draw is not None}
+        return desk
 
 
 def _reviewer(given: str | None) -> str:
@@ -353,6 +369,7 @@ def _serve(
     from assay.cli.view.review import ReviewSite
     from assay.cli.view.server import ReportServer
     from assay.cli.view.serving import serve
+    from assay.runs.reviews.queue import review_queue
 
     record = load_run(work.run, reviews=False).record
     file = work.file(record)
@@ -364,6 +381,7 @@ def _serve(
         others=_others(work, record, beside),
         settle=work.settle,
         minutes=minutes,
+        queue=review_queue if work.queue is None else work.drawn,
     )
     # Drawn before the address is printed: a run or a file of reviews that cannot be read ends here.
     site.find("/", "")
