@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 _MOST_BESIDE = 8
 """How many runs of the same folder are shown beside, the latest first."""
-_ONE = "One decision, without a browser"
-_FILE = "The file of reviews"
+_BROWSER, _ONE, _FILE = "In the browser", "One decision, without a browser", "The file of reviews"
 
 
 class DecisionFlags(Struct, frozen=True, kw_only=True):
@@ -99,20 +98,30 @@ def review(
     ] = None,
     *,
     reviews: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The reviews. [default: reviews.jsonl beside the question set]")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The reviews. [default: reviews.jsonl beside the question set]", rich_help_panel=_FILE
+        ),
     ] = None,
     reviewer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who you are. [default: git config user.name]")
+        str | None,
+        typer.Option(metavar="NAME", help="Who you are. [default: git config user.name]", rich_help_panel=_FILE),
     ] = None,
     settings: Annotated[
         Settings, Only(("db",), helps={"db": "Of the database, if it is not where the run says: for corrected golds."})
     ],
     beside: Annotated[
         list[Path] | None,
-        typer.Option(metavar="RUN", help="Show what this run answered, too; repeatable. [default: runs of the folder]"),
+        typer.Option(
+            "--beside",
+            metavar="RUN",
+            help="Show what this run answered, too; repeatable. [default: runs of the folder]",
+            rich_help_panel=_BROWSER,
+        ),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(metavar="M", help="Queue only as many cases as fit into your time.")
+        float | None,
+        typer.Option(metavar="M", help="Queue only as many cases as fit into your time.", rich_help_panel=_BROWSER),
     ] = None,
     queue: Annotated[
         Path | None,
@@ -137,12 +146,20 @@ def review(
     port: Annotated[
         int,
         typer.Option(
-            metavar="PORT", min=0, max=65535, help="Listen on this port. [default: a free one]", show_default=False
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="Listen on this port. [default: a free one]",
+            show_default=False,
+            rich_help_panel=_BROWSER,
         ),
     ] = 0,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open it in a browser.", rich_help_panel=_BROWSER)
+    ] = True,
     idle: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="End after this long without a request.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="End after this long without a request.", rich_help_panel=_BROWSER),
     ] = None,
 ) -> None:
     """Review a run's cases in the browser, a key for each decision, or one case by a command.
