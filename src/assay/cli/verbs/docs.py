@@ -14,6 +14,7 @@ from assay.errors import InputError, UsageError, did_you_mean
 _FOLDERS = {"start": "Start", "guides": "Guides", "reference": "Reference", "background": "Background"}
 """The folders of pages, the first one first where a topic is in several."""
 _COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
+_LINK = re.compile(r"\[([^\]]+)\]\((?!\w+:)([^)\s#]+\.md)?(?:#[^)\s]*)?\)")
 _STYLE = """body { font: 16px/1.55 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
 pre, code { font: 0.9em ui-monospace, monospace; background: #8882; border-radius: 4px; }
 pre { padding: 0.8rem; overflow-x: auto; } pre code { background: none; } code { padding: 0.1em 0.3em; }
@@ -61,7 +62,25 @@ def docs(
     from rich.markdown import Markdown
 
     console = Console()
-    console.print(Markdown(text), width=min(console.width, 110))
+    text, topics = _without_links(text, page, root)
+    console.print(Markdown(text, hyperlinks=False), width=min(console.width, 110))
+    if topics:
+        console.print("\nSee also:  assay docs " + " · ".join(topics), width=min(console.width, 110), highlight=False)
+
+
+def _without_links(text: str, page: Path, root: Path) -> tuple[str, list[str]]:
+    """A page without its links to other pages, which a terminal cannot follow, and the topics of these pages."""
+    topics: dict[str, None] = {}
+
+    def plain(link: re.Match[str]) -> str:
+        if link[2] is None:
+            return link[1]
+        target = (page.parent / link[2]).resolve()
+        if target.is_relative_to(root.resolve()):
+            topics[target.relative_to(root.resolve()).with_suffix("").as_posix().removeprefix("guides/")] = None
+        return link[1]
+
+    return _LINK.sub(plain, text), list(topics)
 
 
 def docs_folder() -> Path:
