@@ -1,4 +1,4 @@
-"""Any HTTP endpoint that takes a question in JSON and answers a query in JSON."""
+"""Any HTTP endpoint that takes a question in JSON and returns a query in JSON."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ _NAME_THE_PATH = "name the query's path (--query-path, in Python query_path)"
 _NO_QUERY = "no field for the query"
 """The code of that failure."""
 _MOST_LISTED = 120
-"""Characters of the names of an answer's fields."""
+"""Maximum length of the listed field names of an answer."""
 _MOST_UNREAD = 60
-"""Characters of what stands in the place of a confidence and is none."""
+"""Maximum length of an invalid confidence in a message."""
 
 
 class HttpSystem:
     """``http:http://host/ask`` or ``http://host/ask``: the body from a template, the query by a path.
 
     ``options`` gives body_template, query_path, tokens_path and times_path; parameters become further fields of the
-    body. Besides the times that the system reports, ``wall_time`` is measured here.
+    body. In addition to the times that the system reports, ``wall_time`` is measured here.
     """
 
     name = "http"
@@ -57,9 +57,7 @@ class HttpSystem:
         """Raises InputError for an invalid address, or a template that is not a JSON object with ``{question}``."""
         address = http_address(url, cls.name)
         if options.has_prices and options.tokens_path is None:
-            raise InputError(
-                "prices are given, but not where the answer has its token counts: name their path (--tokens-path usage)"
-            )
+            raise InputError("prices are given, but not the path of the token counts: name it (--tokens-path usage)")
         template = _template(options.body_template or DEFAULT_TEMPLATE)
         template.update((name, parameter_value(value)) for name, value in options.parameters)
         return cls(Exchange(address, options), template, options)
@@ -94,7 +92,7 @@ class HttpSystem:
         try:
             given = _given(said, self._options.query_path)
         except QuestionFailed:
-            if decision not in _HELD_BACK:  # who holds back need not give a query, not even an empty one
+            if decision not in _HELD_BACK:  # a system that declines need not return a query, not even an empty one
                 raise
             given = None
         tokens = None if self._options.tokens_path is None else token_usage(_at(said, self._options.tokens_path))
@@ -107,8 +105,8 @@ class HttpSystem:
             if with_rows is None:
                 path = self._options.query_path or "the usual names"
                 raise UnknownForm(
-                    f"the answer has {json_kind(given)} at {path!r} in place of a query: {shown_json(given)}; "
-                    f"{_NAME_THE_PATH}",
+                    f"the answer has {json_kind(given)} at {path!r} instead of a query: "
+                    f"{shown_json(given)}; {_NAME_THE_PATH}",
                     code=_NO_QUERY,
                 )
             prediction = with_rows
@@ -116,7 +114,7 @@ class HttpSystem:
         return replace(prediction, decision=decision, confidence=self._confidence(case, said), failure=failure)
 
     def _decision(self, said: dict[str, Any]) -> Decision | None:
-        """What the system says of its decision, where a path for that was given."""
+        """The decision that the system reports, if a path for it is given."""
         path = self._options.decision_path
         value = _ABSENT if path is None else _at(said, path)
         if value is _ABSENT or value is None or value == "":
@@ -124,16 +122,17 @@ class HttpSystem:
         decision = decision_said(value)
         if decision is None:
             raise UnknownForm(
-                f"the answer has {value!r} at {path!r}: expected answer, decline or clarify; name the decision's path "
-                "(--decision-path, in Python decision_path)",
+                f"the answer has {value!r} at {path!r}: expected answer, decline or clarify; name the "
+                "decision's path (--decision-path, in Python decision_path)",
                 code="unknown decision",
             )
         return decision
 
     def _confidence(self, case: Case, said: dict[str, Any]) -> float | None:
-        """How sure the system says it is, where a path for that was given.
+        """The confidence that the system reports, if a path for it is given.
 
-        What is no number from 0 to 1 is told once, and is no reason to lose the answer: it counts as one without.
+        A value that is not a number from 0 to 1 is reported once, and does not invalidate the answer: it counts as
+        missing.
         """
         path = self._options.confidence_path
         value = _ABSENT if path is None else _at(said, path)
@@ -144,10 +143,10 @@ class HttpSystem:
             return confidence
         if not self._told_of_confidence:
             self._told_of_confidence = True
-            shown = self._exchange.scrub(repr(value))[:_MOST_UNREAD]  # a part of a secret would not be found
+            shown = self._exchange.scrub(repr(value))[:_MOST_UNREAD]  # part of a secret would not be recognized
             warnings.warn(
-                f"the answer to case {case.id} has {shown} at {path!r}: expected a number from 0 to 1; this answer, "
-                "and further ones like it, count as without a confidence",
+                f"the answer to case {case.id} has {shown} at {path!r}: expected a number from 0 to "
+                "1; such answers count as without a confidence",
                 UserWarning,
                 stacklevel=2,
             )
@@ -166,11 +165,13 @@ def _template(text: str) -> dict[str, Any]:
     except ValueError as error:
         # The text is not shown: it may hold a secret, and its fields are not known.
         raise InputError(
-            f"the request template is not JSON ({error}): placeholders stand within strings, such as {DEFAULT_TEMPLATE}"
+            f"the request template is not JSON ({error}): put placeholders inside strings, for "
+            f"example {DEFAULT_TEMPLATE}"
         ) from None
     if not isinstance(template, dict):
         raise InputError(
-            f"the request template is {json_kind(template)}, not a JSON object: write one such as {DEFAULT_TEMPLATE}"
+            f"the request template is {json_kind(template)}, not a JSON object: write one, for "
+            f"example {DEFAULT_TEMPLATE}"
         )
     what = f"the request template {json.dumps(_without_secrets(template), ensure_ascii=False)}"
     names = check_placeholders(_strings(template), what=what)
@@ -205,7 +206,7 @@ def _without_secrets(value: Any) -> Any:
 
 
 def _at(said: Any, path: str) -> Any:
-    """The value at a dotted path of field names and zero-based list positions. `_ABSENT` where there is none."""
+    """The value at a dotted path of field names and zero-based list positions. `_ABSENT` if there is none."""
     value = said
     for step in path.split("."):
         if isinstance(value, Mapping) and step in value:
@@ -218,7 +219,7 @@ def _at(said: Any, path: str) -> Any:
 
 
 def _given(said: dict[str, Any], path: str | None) -> object:
-    """What the answer has in the place of the query: a text, rows, or None for nothing."""
+    """The value at the query's path: a text, rows, or None for nothing."""
     if path is None:
         name = next((name for name in USUAL_QUERY_NAMES if name in said), None)
         if name is None and "rows" not in said:
@@ -236,7 +237,7 @@ def _given(said: dict[str, Any], path: str | None) -> object:
 
 
 def _or_rows(query: object, beside: object) -> object:
-    """The query; where it is none, the object that has rows beside it."""
+    """The query; if there is none, the surrounding object if it has rows."""
     if query is None or (isinstance(query, str) and holds_nothing(query)):
         return beside if isinstance(beside, Mapping) and beside.get("rows") is not None else query
     return query
