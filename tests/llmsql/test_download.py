@@ -104,7 +104,7 @@ def test_without_a_download_it_says_which_files_to_place_where(hub: Hub, folder:
     assert (
         f"questions.jsonl of LLMSQL 2.0 is not in llmsql_workdir and cannot be downloaded from {address}" in done.stderr
     )
-    assert "place questions.jsonl and sqlite_tables.db from there into llmsql_workdir" in done.stderr
+    assert "copy questions.jsonl and sqlite_tables.db from there into llmsql_workdir" in done.stderr
     assert "--questions and --db" in done.stderr
 
 
