@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from importlib import import_module
 from importlib.metadata import distribution
 from pathlib import Path
@@ -182,6 +183,15 @@ def test_every_file_and_key_of_a_run_is_listed() -> None:
     assert {*RUN_FILES, LOCK} <= set(re.findall(r"`([\w.]+)`", page))
     keys = re.findall(r"^\| `(\w+)` \|", page.partition("## run.json")[2].partition("## journal.jsonl")[0], re.M)
     assert keys == list(RunFile.__struct_fields__)
+
+
+def test_every_extra_is_listed_with_its_packages() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| (`[^|]+`) \| ", _text("reference/installation.md"), re.M)
+    listed = {extra: re.findall(r"`([^`]+)`", packages) for extra, packages in rows}
+    extras = project["optional-dependencies"]
+    assert listed == {extra: extras[extra] for extra in extras if extra not in ("all", "docs", "test", "dev")}
+    assert set(extras) <= set(re.findall(r"`(\w+)`", _text("reference/installation.md")))
 
 
 def test_every_format_is_documented() -> None:
