@@ -97,11 +97,6 @@ def test_every_metric_has_its_formula_misuse_and_example() -> None:
         assert _EXAMPLE.search(text), f"{name}: an example says  `PREDICTION` for `GOLD QUERY`: VALUE"
 
 
-def test_every_selection_metric_is_documented() -> None:
-    text = _text("reference/metrics.md").partition("\n## Selections\n")[2].partition("\n## ")[0]
-    assert {metric.name for metric in selection_metrics(on_data=True)} <= set(re.findall(r"`(\w+)`", text))
-
-
 @pytest.mark.slow
 def test_the_examples_of_metrics_have_the_values_that_are_written(tmp_path: Path) -> None:
     database = f"sqlite:///{demo.build_database(tmp_path).as_posix()}"
