@@ -152,7 +152,9 @@ def _first_cells(page: str, *, part: str = "") -> list[str]:
 def test_every_flag_near_miss_failure_and_strength_has_its_line() -> None:
     flags, strengths = _text("reference/flags.md").split("## How sure a match is")
     assert sorted(re.findall(r"^\| `(\w+)` \|", flags, re.M)) == sorted(get_args(Flag))
-    assert re.findall(r"^\| `(\w+)` \|", strengths, re.M) == list(MATCH_STRENGTHS)
+    assert re.findall(r"`(\w+)`", strengths.partition("strongest first: ")[2].partition(". ")[0]) == list(
+        MATCH_STRENGTHS
+    )
     assert sorted(_first_cells("reference/near-misses.md")) == sorted(get_args(NearMissKind))
     assert sorted(_first_cells("reference/failures.md")) == sorted(get_args(FailureKind))
 
@@ -168,7 +170,7 @@ def test_every_cause_is_listed_with_its_name_category_and_advice() -> None:
     listed = [
         (kind, title, category, advice)
         for category, part in zip(parts[::2], parts[1::2], strict=True)
-        for title, kind, advice in re.findall(r"^\| ([^|]+) \| `(\w+)` \|.*\| ([^|]+) \|$", part, re.M)
+        for title, kind, advice in re.findall(r"^\| ([^|]+) \(`(\w+)`\) \|.*\| ([^|]+) \|$", part, re.M)
     ]
     assert listed == [(one.kind, one.title, one.category, one.advice) for one in CAUSES.values()]
 
