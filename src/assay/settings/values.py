@@ -98,11 +98,11 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--db",
             DATABASE,
-            "Database URL or template: 'sqlite:///dbs/{db_id}.sqlite'. ENGINE=URL for several.",
+            "Database URL or template: 'sqlite:///{db_id}.sqlite'. ENGINE=URL for several.",
             "URL",
             example="sqlite:///shop.sqlite",
-            meaning="Database URL, or a template: `sqlite:///dbs/{db_id}/{db_id}.sqlite`. For a question set for several "
-            "engines a mapping: `{sqlite: URL, snowflake: URL, bigquery: URL}` (`--db sqlite=URL --db …`).",
+            meaning="Database URL, or a template: `sqlite:///dbs/{db_id}/{db_id}.sqlite`. For a question set for "
+            "several engines a mapping: `{sqlite: URL, snowflake: URL, bigquery: URL}` (`--db sqlite=URL --db …`).",
         ),
     ] = None
     gold_db: Annotated[
@@ -268,7 +268,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
             "Penalty of an incorrect answer in the reliability score. Can be repeated.",
             "C",
             example="[0, 10]",
-            meaning="Penalties of an incorrect answer in the reliability score. Default: 0, 10 and the number of cases.",
+            meaning="Penalties of an incorrect answer in the reliability score. Default: 0, 10, the number of cases.",
         ),
     ] = None
     """Gates use the first."""
