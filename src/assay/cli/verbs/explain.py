@@ -14,8 +14,8 @@ from assay.errors import InputError
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    case: Annotated[str, typer.Argument(metavar="CASE", help="The id of one of its cases.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    case: Annotated[str, typer.Argument(metavar="CASE", help="Id of the case.")],
     *,
     as_json: AsJson = False,
 ) -> None:
