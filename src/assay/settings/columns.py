@@ -28,9 +28,7 @@ CASE_COLUMNS: Final = {
 """The options for the columns of a question set."""
 
 PREDICTION_COLUMNS: Final = {
-    "prediction": Setting(
-        "--prediction-column", ANSWERS, "Column of the predicted queries, or a path, e.g. a.b[0].sql.", "NAME"
-    ),
+    "prediction": Setting("--prediction-column", ANSWERS, "Column of the predicted queries, or a path.", "NAME"),
     "id": Setting("--prediction-id-column", ANSWERS, "Column of the ids of predictions. Default: --id-column.", "NAME"),
     "question": Setting("--prediction-question-column", ANSWERS, "Column of the questions of predictions.", "NAME"),
     "decision": Setting("--decision-column", ANSWERS, "Column of the decisions: answer, decline, clarify.", "NAME"),

@@ -21,7 +21,7 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--system",
             LIVE,
-            "Live system: http:URL, chat:MODEL, command:…, python:MOD:FUNC, denodo:URL.",
+            "Live system: http:, chat:, command:, python:, denodo:",
             "URL",
             example="chat:gpt-4.1",
         ),

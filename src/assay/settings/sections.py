@@ -21,7 +21,7 @@ class GateSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--min",
             GATES,
-            "Minimum of a metric, e.g. match=0.8 or match=80%. Can be repeated.",
+            "Minimum of a metric, e.g. match=80%; repeatable.",
             "METRIC=VALUE",
             example="{match: 80%}",
             meaning="Minimum of each metric, for example `{match: 0.8}` or `{match: 80%}`.",
@@ -88,7 +88,7 @@ class LintFileSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--lint",
             EVIDENCE,
-            "Check the gold queries and show findings with the verdicts.",
+            "Check the gold queries, too.",
             meaning="Show the findings with the verdicts of `assay run`. Default: false.",
         ),
     ] = False
@@ -145,7 +145,7 @@ class WitnessFileSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--witness",
             EVIDENCE,
-            "Search a counterexample for each match and report its strength.",
+            "Search for counterexamples of the matches.",
             meaning="False: only with `--witness`. Default: true.",
         ),
     ] = True

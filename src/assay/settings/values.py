@@ -98,7 +98,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--db",
             DATABASE,
-            "Database URL or template: 'sqlite:///{db_id}.sqlite'. ENGINE=URL for several.",
+            "Database URL, or a template with {db_id}. ENGINE=URL for several.",
             "URL",
             example="sqlite:///shop.sqlite",
             meaning="Database URL, or a template: `sqlite:///dbs/{db_id}/{db_id}.sqlite`. For a question set for "
@@ -170,7 +170,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--metrics",
             COMPARISON,
-            "Metrics, separated by commas. Default: those of the reference.",
+            "Metrics, separated by commas.",
             "NAMES",
             example="[match, bird_ex]",
             with_commas=True,
@@ -429,7 +429,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--reviews",
             EVIDENCE,
-            "People's reviews. Default: reviews.jsonl in the folder of CASES.",
+            "People's reviews. Default: CASES' reviews.jsonl.",
             "FILE",
             example="reviews.jsonl",
             meaning="People's reviews of the questions. Default: `reviews.jsonl` in the question set's folder.",

@@ -48,9 +48,7 @@ Html: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Writ
 Markdown: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write Markdown for a pull request; - prints it.")
 ]
-Workbook: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook: summary, charts, every case.")
-]
+Workbook: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook.")]
 Junit: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for a CI server.")]
 JsonFile: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON; - prints it.")

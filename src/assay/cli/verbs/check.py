@@ -57,7 +57,7 @@ def check(
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge one query by another on a database: the verdict, the rows that differ, the cause, and a repair.
+    """Check one query against a gold query: verdict, differing rows, cause and repair.
 
     Example:  assay check 'SELECT name FROM customers' @gold.sql --db sqlite:///shop.sqlite
 

@@ -25,7 +25,7 @@ def demo(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Evaluate a bundled sample: an online shop, 36 questions, answers right, wrong, slow and hostile.
+    """Evaluate a bundled sample: an online shop and 36 questions.
 
     Example:  assay demo
 

@@ -198,7 +198,7 @@ def denodo(  # one parameter an option
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a question set through a live Denodo AI SDK, execute both queries, and report in Excel.
+    """Evaluate a live Denodo AI SDK on a question set; report in Excel.
 
     Example:  assay denodo --input sample_input.xlsx --output evaluation_results.xlsx
     --api-url http://host:8008/answerDataQuestion --user U --question-rows 5

@@ -52,7 +52,7 @@ def diff(  # one parameter an option
     ] = None,
     flags: CandidateGateFlags,
 ) -> None:
-    """Say whether the candidate RUN_B is better than the baseline RUN_A, how sure that is, and on which cases.
+    """Compare the candidate RUN_B with the baseline RUN_A: better or worse, how certain, and on which cases.
 
     Example:  assay diff runs/main runs/new --fail-on-regression --md diff.md
 

@@ -80,7 +80,7 @@ def estimate(  # one parameter an option
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Estimate the accuracy of answers without gold, with a valid interval, from people's labels of a few.
+    """Estimate accuracy without gold queries, with a valid interval, from people's labels of a few answers.
 
     Example:  assay estimate answers.jsonl --db sqlite:///shop.sqlite -o runs/july --next 50
 

@@ -19,7 +19,7 @@ def explain(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Say why a case is wrong: its causes with their evidence, and the smallest repair that makes it right.
+    """Explain why a case is incorrect: causes with evidence, and the smallest repair.
 
     Of a match in a run with --witness: how sure it is, and the database that parts it from gold, if one was found.
 

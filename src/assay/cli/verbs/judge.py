@@ -88,7 +88,7 @@ def judge(  # one parameter an option
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Ask an LLM whether each predicted query of a run is equivalent to gold. Nothing is executed.
+    """Ask an LLM whether each predicted query of a run is equivalent to its gold query. Nothing is executed.
 
     Example:  assay judge runs/first --model gpt-4.1 -o opinions.jsonl
 

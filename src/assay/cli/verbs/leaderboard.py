@@ -44,7 +44,7 @@ def leaderboard(
     resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Random draws per estimate.")] = 2000,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random draws.")] = 0,
 ) -> None:
-    """Rank runs over the cases that all of them have: places, letters, every metric and group, and who disagrees.
+    """Rank runs over their common cases, with every metric and group.
 
     Example:  assay leaderboard runs/one runs/two runs/three --html leaderboard.html
 

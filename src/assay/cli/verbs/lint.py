@@ -71,7 +71,7 @@ def lint(  # one parameter an option
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Look for what is doubtful about the gold itself: no system is needed, and nothing is excluded or rewritten.
+    """Find likely errors in gold queries. No system is needed, and nothing is changed.
 
     Example:  assay lint dev.jsonl --db 'sqlite:///dbs/{db_id}.sqlite'
 

@@ -67,7 +67,7 @@ def llmsql(  # one parameter an option
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Judge a model's outputs on the LLMSQL benchmark: by the rules of its own package, and by Assay's.
+    """Score a model's outputs on the LLMSQL benchmark.
 
     Example:  assay llmsql outputs.jsonl --questions bench/questions.jsonl --db bench/sqlite_tables.db -o runs/first
 

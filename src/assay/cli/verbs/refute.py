@@ -44,7 +44,7 @@ def refute(
     sql: Annotated[bool, typer.Option("--sql", help="Print only the SQL of the counterexample.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look for a small database on which two queries differ, and say what it assumes; or prove that there is none.
+    """Find a small database on which two queries differ, or prove that they are equivalent.
 
     Example:  assay refute 'SELECT name FROM t' 'SELECT DISTINCT name FROM t' --schema schema.sql
 

@@ -23,7 +23,7 @@ def report(
         Path | None, typer.Option(metavar="FOLDER", help="Folder of earlier runs, for a trend in --html.")
     ] = None,
 ) -> None:
-    """Draw a stored run: on the terminal, or as files ('-': standard output). Nothing is asked or executed again.
+    """Write reports of a stored run, on the terminal or as files ('-': standard output).
 
     With gates it also says whether the run reaches them, and ends with status 1 where it does not; without any it shows
     those that the run was made with.

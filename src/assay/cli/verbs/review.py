@@ -173,7 +173,7 @@ def review(
         typer.Option(metavar="SECONDS", help="Seconds without a request after which to end.", rich_help_panel=_BROWSER),
     ] = None,
 ) -> None:
-    """Review a run's cases in the browser, a key for each decision, or one case by a command.
+    """Review the cases of a run in the browser, or one case on the command line.
 
     Example:  assay review runs/first
 

@@ -63,7 +63,7 @@ def run(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Judge a system's answers, from a file or live, against a question set on real databases.
+    """Evaluate predictions or a live system against a question set on real databases.
 
     Example:  assay run dev.jsonl --predictions predictions.jsonl --db 'sqlite:///dbs/{db_id}.sqlite' -o runs/first
 
