@@ -4,7 +4,7 @@
 
 Draws samples from known distributions of differences, bounds each in several ways that are meant to hold the true
 mean 95 % of the time, and prints how often they do and, in brackets, how wide they are on average. Seeds are fixed.
-The table in docs/background/statistics-measured.md is its output. `paired_interval` (last column) is measured on
+The table in docs/background/measured/statistics.md is its output. `paired_interval` (last column) is measured on
 five times as many samples as the others; exits with 1 where it holds the true mean less often than the bound. Needs
 numpy.
 """
@@ -49,9 +49,7 @@ def yes_no(n: int, gained: float, lost: float) -> Truth:
     def draw(generator: numpy.random.Generator) -> Sample:
         return generator.choice([1.0, -1.0, 0.0], size=n, p=[gained, lost, 1 - gained - lost]), None
 
-    return Truth(
-        name=f"yes/no, n = {n}, {100 * gained:g} % gained, {100 * lost:g} % lost", mean=gained - lost, draw=draw
-    )
+    return Truth(name=f"yes/no, n={n}, +{100 * gained:g}% -{100 * lost:g}%", mean=gained - lost, draw=draw)
 
 
 def graded(n: int, kind: str) -> Truth:
@@ -66,7 +64,7 @@ def graded(n: int, kind: str) -> Truth:
         return numpy.where(generator.random(n) < differing, size * sign, 0.0), None
 
     mean = {"all": 0.05, "some": 0.25 * 0.2 * 2 / 3, "few": 0.06 * 0.8 * 2 / 3}[kind]
-    return Truth(name=f"graded, n = {n}, {kind} differ", mean=mean, draw=draw)
+    return Truth(name=f"graded, n={n}, {kind} differ", mean=mean, draw=draw)
 
 
 def clustered(groups: int, correlation: float, unequal: bool) -> Truth:  # noqa: FBT001
@@ -182,7 +180,7 @@ def main() -> int:
     missed = []
     for seed, truth in enumerate(truths):
         found = measure(truth, samples, seed)
-        cells = (f"{100 * found[way][0]:.0f} % ({found[way][1]:.3f})" if way in found else "" for way in WAYS)
+        cells = (f"{100 * found[way][0]:.0f} ({found[way][1]:.3f})" if way in found else "" for way in WAYS)
         print(f"| {truth.name} |", " | ".join(cells), "|", flush=True)
         if found["paired_interval"][0] < BOUND:
             missed.append(truth.name)

@@ -1,6 +1,6 @@
 """How often intervals for accuracy without gold hold the true one.
 
-    python benchmarks/estimates.py [--samples N] [--spider FOLDER] [--write docs/background/estimates-measured.md]
+    python benchmarks/estimates.py [--samples N] [--spider FOLDER] [--write docs/background/measured/estimates.md]
 
 Draws frames of answers with known accuracy, labels a few of each, and counts how often each formula of
 `assay.stats.estimates` holds the truth. With ``--spider`` also over the answers of the public systems of spider-dev, by

@@ -4,7 +4,7 @@
 
 Draws pairs of runs without a true difference, over databases whose own differences vary: one database suits the one
 run, another the other. Prints how often each test rejects at 5 %. The table in
-docs/background/statistics-measured.md is its output. Seeds are fixed. Exits with 1 where the test that is used
+docs/background/measured/statistics.md is its output. Seeds are fixed. Exits with 1 where the test that is used
 (last column) rejects more often than the bound. Needs numpy.
 """
 
@@ -65,7 +65,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--samples", type=int, default=2_000)
     samples = parser.parse_args().samples
-    print("| databases | cases in each | correlation within | by case | by database | smallest p |")
+    print("| databases | cases in each | ICC | by case | by database | smallest p |")
     print("|---|---|---|---|---|---|")
     worst = 0.0
     for groups, sizes, correlation in SCENES:
