@@ -275,7 +275,7 @@ def planted_tables(tally: Tally, golds: int, seed: int) -> Iterator[str]:
         yield f"| {CAUSES[cause].title} | {sum(found.values())} | {first} | {others} |"  # type: ignore[index]
     yield ""
     perfect = sum(set(counts) == {counts[0]} for counts in tally.by_mutation.values())
-    yield f"Of {len(tally.by_mutation)} mutations, {perfect} were always named first and repaired. The others:"
+    yield f"{perfect} of {len(tally.by_mutation)} mutations were always named first and repaired. The others:"
     yield ""
     yield "| mutation | errors | named first | repaired |"
     yield "|---|---|---|---|"
