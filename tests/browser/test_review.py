@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import browser_runs as runs
 import pytest
+import selections
 from browser_window import DESKTOP, PHONE, new_window
 
 import assay
@@ -217,10 +218,22 @@ def test_a_gold_that_is_changed_after_its_result_was_shown_must_be_run_again(beg
     assert seen.page.is_hidden("#review-gold-panel")
     assert seen.case == "c-01"
     assert seen.reviews == []
-    seen.press("4")
+    seen.press("j").opened("c-02").press("k").opened("c-01").press("4")
+    assert seen.page.input_value("#review-gold") == "SELECT nme FROM client", "what was typed is not lost"
     seen.page.click("#review-gold-none")
     seen.opened("c-02")
     assert [(one.decision, one.gold, one.outcome) for one in seen.reviews] == [("gold_wrong", None, "unscored")]
+
+
+def test_a_target_selection_is_wrong_without_a_query(begin: Start) -> None:
+    seen = begin(selections.small_selection_run())
+    seen.page.wait_for_selector("dialog#case[open]")
+    seen.press("4")
+    assert seen.page.is_hidden("#review-gold")
+    seen.press("Enter").hears("the gold query is wrong. Saved")
+    seen.press("1").hears("Saved")
+    assert [one.decision for one in seen.reviews] == ["gold_wrong", "confirm"]
+    seen.quiet()
 
 
 def test_an_ambiguous_question_is_one_to_ask_back_or_has_a_leniency(begin: Start) -> None:
