@@ -11,9 +11,9 @@ PAGE = ROOT / "docs" / "background" / "measured" / "benchmarks.md"
 _HEAD = """# Benchmarks
 
 `python -m benchmarks` lists the measurements. `python -m benchmarks NAME…` runs them, writes this page and exits with 1
-if a bound is missed. Ratios are measured in one run, alternating with the work they are compared with. Times and memory
-are those of the named machine; times mean much only at a load near 0, which is stated. A line with *missed* is work to
-be done. Other [scripts](scripts.md) measure the rest ([how to run them](../../../benchmarks/README.md)).
+if a bound is missed. A / B is a ratio, measured in one run with both in turn. Times and memory are those of the named
+machine; times mean much only if the stated load is near 0. *Missed* means work to be done. Other [scripts](scripts.md)
+measure the rest ([how to run them](../../../benchmarks/README.md)).
 """
 
 
