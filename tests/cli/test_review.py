@@ -20,6 +20,8 @@ from assay.cli.view.server import LARGEST_BODY, TOKEN_HEADER, ReportServer
 from assay.runs.reviews.file import read_reviews
 from reviewing_site import serving
 
+pytestmark = pytest.mark.slow
+
 CASES = [
     {"id": "right", "question": "Names in York", "gold_sql": "SELECT name FROM client WHERE city = 'York'"},
     {"id": "wrong", "question": "Cities", "gold_sql": "SELECT DISTINCT city FROM client"},

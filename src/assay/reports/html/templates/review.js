@@ -237,7 +237,7 @@ const review = (() => {
     closePanels();
     const made = statusOf(place).reviews.find((one) => one.mine);
     say(`${held.index.id[place]}: ${made ? made.said : "saved"}. Saved.`);
-    advance(target);
+    if (dialog.open) advance(target); // not where it was closed meanwhile
   });
   const takeBack = (place, id) => alone(async () => {
     const told = await ask("/undo", { case: held.index.link[place], review: id, since: version });
