@@ -187,7 +187,7 @@ def experts(pairs: Sequence[Pair]) -> Iterator[str]:
     yield ""
     yield (
         "Per label, fitted to all other databases: how often experts give it, how often Assay names it, and how often "
-        "both do."
+        "both do. Labels that experts gave fewer than 5 times are left out."
     )
     yield ""
     yield "| label | experts | Assay | both |"
@@ -198,7 +198,9 @@ def experts(pairs: Sequence[Pair]) -> Iterator[str]:
         given.update(pair.labels)
         told.update(titles)
         both.update(titles & pair.labels)
-    for label in sorted(given | told, key=lambda one: (-given[one], one)):
+    for label in sorted(given, key=lambda one: (-given[one], one)):
+        if given[label] < 5:
+            continue
         name = BY_TITLE[label].title if label in BY_TITLE else label
         yield f"| {name} | {given[label]} | {told[label]} | {both[label]} |"
 
@@ -267,12 +269,16 @@ def planted_tables(tally: Tally, golds: int, seed: int) -> Iterator[str]:
         f"Repaired: {100 * tally.repaired / changed:.1f} %** (the executed repair is correct)."
     )
     yield ""
+    perfect = sum(set(found) == {cause} for cause, found in tally.confused.items())
+    yield f"{perfect} of {len(tally.confused)} kinds of errors are always named correctly. The others:"
+    yield ""
     yield "| planted | errors | named first | named differently |"
     yield "|---|---|---|---|"
     for cause, found in sorted(tally.confused.items()):
         others = ", ".join(f"{CAUSES[kind].title} {n}" for kind, n in found.most_common() if kind != cause)  # type: ignore[index]
         first = found[cause] + found[SHOWN_BY_RESULTS.get(cause, "")]  # type: ignore[call-overload]
-        yield f"| {CAUSES[cause].title} | {sum(found.values())} | {first} | {others} |"  # type: ignore[index]
+        if others:
+            yield f"| {CAUSES[cause].title} | {sum(found.values())} | {first} | {others} |"  # type: ignore[index]
     yield ""
     perfect = sum(set(counts) == {counts[0]} for counts in tally.by_mutation.values())
     yield f"{perfect} of {len(tally.by_mutation)} mutations were always named first and repaired. The others:"

@@ -28,6 +28,8 @@ BOUND = 0.925
 
 RESAMPLES = 1000
 WAYS = ("percentile", "BCa", "expanded", "bootstrap-t", "Student t", "score", "paired_interval")
+SHOWN = ("percentile", "BCa", "Student t", "score", "paired_interval")
+"""The columns of the table; the other bootstraps fail like those."""
 
 Bounds = tuple[float, float]
 Sample = tuple[numpy.ndarray, numpy.ndarray | None]
@@ -175,15 +177,19 @@ def main() -> int:
     truths = [yes_no(n, *rates) for n in (20, 50, 200, 1000) for rates in ((0.1, 0.1), (0.05, 0.02), (0.02, 0.005))]
     truths += [graded(n, kind) for n in (20, 50, 200, 1000) for kind in ("all", "some", "few")]
     truths += [clustered(groups, *kind) for groups in (2, 3, 5, 20) for kind in ((0.02, False), (0.15, True))]
-    print("| true differences |", " | ".join(WAYS), "|")
-    print("|---" * (len(WAYS) + 1) + "|")
-    missed = []
+    print("| true differences |", " | ".join(SHOWN), "|")
+    print("|---" * (len(SHOWN) + 1) + "|")
+    missed, good = [], 0
     for seed, truth in enumerate(truths):
         found = measure(truth, samples, seed)
-        cells = (f"{100 * found[way][0]:.0f} ({found[way][1]:.3f})" if way in found else "" for way in WAYS)
-        print(f"| {truth.name} |", " | ".join(cells), "|", flush=True)
+        if min(rate for rate, _ in found.values()) >= BOUND:
+            good += 1
+        else:
+            cells = (f"{100 * found[way][0]:.0f} ({found[way][1]:.3f})" for way in SHOWN)
+            print(f"| {truth.name} |", " | ".join(cells), "|", flush=True)
         if found["paired_interval"][0] < BOUND:
             missed.append(truth.name)
+    print(f"In {good} other settings, every interval holds at least {100 * BOUND:g} %.")
     for name in missed:
         print(f"paired_interval holds the true mean in less than {100 * BOUND:g} % of samples: {name}")
     return int(bool(missed))
