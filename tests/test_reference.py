@@ -14,10 +14,12 @@ import assay
 from assay import Case, Prediction, demo, registry
 from assay.diagnosis.kinds import CAUSES
 from assay.model import Blame, FailureKind, Flag, MetricInfo, NearMissKind
+from assay.model.verdicts.retrieval import RETRIEVAL_METRICS
 from assay.model.verdicts.verdict import MATCH_STRENGTHS
 from assay.model.witness import WitnessSettings
 from assay.runs.store.folder import LOCK, RUN_FILES, RunFile
 from assay.scoring.selections.metrics import selection_metrics
+from assay.sql.context import read_context
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -125,8 +127,14 @@ def _given(examples: list[tuple[str, ...]]) -> tuple[list[Case], list[Prediction
         Case(id=str(place), question=f"No. {place}", golds=(gold,)) for place, (_, _, gold, *_) in enumerate(examples)
     ]
     return cases, [
-        Prediction(case_id=case.id, query=query) for case, (_, query, *_) in zip(cases, examples, strict=True)
+        _context(case.id, query) if name in RETRIEVAL_METRICS else Prediction(case_id=case.id, query=query)
+        for case, (name, query, *_) in zip(cases, examples, strict=True)
     ]
+
+
+def _context(case_id: str, text: str) -> Prediction:
+    context = read_context(text)
+    return Prediction(case_id=case_id, context_tables=context.tables, context_columns=context.columns)
 
 
 def test_what_a_metric_may_say_is_documented() -> None:

@@ -12,7 +12,9 @@ from assay._version import __version__
 
 if TYPE_CHECKING:
     from assay.api.diffing import Leaderboard, RunDiff, diff, leaderboard
+    from assay.api.estimating import estimate, estimate_difference
     from assay.api.evaluation import evaluate
+    from assay.api.exporting import export_reviewed
     from assay.api.history import export_mlflow, list_runs
     from assay.api.inputs import FileOptions
     from assay.api.linting import lint
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
         read_labels,
     )
     from assay.api.refuting import refute
+    from assay.api.reviewing import Reviews, load_reviews
     from assay.api.run import Run, load_run
     from assay.api.selections import check_selection, evaluate_selections, judge_selection, read_selection
     from assay.api.single import assert_equivalent, check, compare, diagnose, gather_evidence
@@ -71,6 +74,8 @@ if TYPE_CHECKING:
         MetricDiff,
         Prediction,
         Result,
+        Review,
+        Reviewed,
         Score,
         Selection,
         SelectionScore,
@@ -82,6 +87,7 @@ if TYPE_CHECKING:
     )
     from assay.model.databases.suite import Suite, SuiteCase, SuiteDatabase
     from assay.model.lint import LintFinding, LintOptions, LintReport
+    from assay.model.runs.estimate import Estimate, EstimatedDifference
     from assay.model.witness import Assumption, Refutation, Witness, WitnessSettings, WitnessTable
     from assay.reports.mlflow import MlflowExport
 
@@ -98,6 +104,8 @@ __all__ = [
     "DatasetSelection",
     "Diagnosis",
     "DimensionSelection",
+    "Estimate",
+    "EstimatedDifference",
     "Evidence",
     "Exchange",
     "Execution",
@@ -129,6 +137,9 @@ __all__ = [
     "QueryPair",
     "Refutation",
     "Result",
+    "Review",
+    "Reviewed",
+    "Reviews",
     "Run",
     "RunDiff",
     "RunError",
@@ -158,10 +169,13 @@ __all__ = [
     "compare",
     "diagnose",
     "diff",
+    "estimate",
+    "estimate_difference",
     "evaluate",
     "evaluate_selections",
     "examine",
     "export_mlflow",
+    "export_reviewed",
     "gather_evidence",
     "judge",
     "judge_equivalence",
@@ -170,6 +184,7 @@ __all__ = [
     "leaderboard",
     "lint",
     "list_runs",
+    "load_reviews",
     "load_run",
     "load_suite",
     "measure_judge",
@@ -183,7 +198,9 @@ __all__ = [
 
 _HOMES = {
     "assay.api.diffing": ("Leaderboard", "RunDiff", "diff", "leaderboard"),
+    "assay.api.estimating": ("estimate", "estimate_difference"),
     "assay.api.evaluation": ("evaluate",),
+    "assay.api.exporting": ("export_reviewed",),
     "assay.api.history": ("export_mlflow", "list_runs"),
     "assay.api.inputs": ("FileOptions",),
     "assay.api.llm_judging": (
@@ -197,6 +214,7 @@ _HOMES = {
     ),
     "assay.api.linting": ("lint",),
     "assay.api.refuting": ("refute",),
+    "assay.api.reviewing": ("Reviews", "load_reviews"),
     "assay.api.run": ("Run", "load_run"),
     "assay.api.selections": ("check_selection", "evaluate_selections", "judge_selection", "read_selection"),
     "assay.api.single": ("assert_equivalent", "check", "compare", "diagnose", "examine", "gather_evidence", "judge"),
@@ -205,6 +223,7 @@ _HOMES = {
     "assay.api.systems": ("open_system",),
     "assay.model.witness": ("Assumption", "Refutation", "Witness", "WitnessSettings", "WitnessTable"),
     "assay.model.lint": ("LintFinding", "LintOptions", "LintReport"),
+    "assay.model.runs.estimate": ("Estimate", "EstimatedDifference"),
     "assay.reports.mlflow": ("MlflowExport",),
     "assay.errors": tuple(
         name for name in __all__ if name.endswith(("Error", "Interrupted", "Dependency", "Unusable", "Lost"))

@@ -293,7 +293,13 @@ def _hostile(text: str, id_: str, metrics: Sequence[_Named]) -> Evidence:
             name=text,
         ),
         prediction=Prediction(
-            case_id=id_, query=text + "\n" + text, raw=text + "raw", explanation=text, tables_used=(text,)
+            case_id=id_,
+            query=text + "\n" + text,
+            raw=text + "raw",
+            explanation=text,
+            tables_used=(text,),
+            context_tables=(text,),
+            context_columns=(text,),
         ),
         verdict=Verdict(outcome="incorrect", reason=text, failure=failure, gold_index=0),
         scores=tuple(Score(metric=metric.name, value=0.0, detail=text) for metric in metrics),

@@ -49,6 +49,7 @@ def test_every_attack_is_shown_as_text_wherever_it_stands(look: Look, hostile: P
         )
         for part, said in zip(PARTS, found, strict=True):
             assert not shown or shown[:50] in " ".join(said.split()), (part, text)
+        assert "that the system was given" in opened.has("document.querySelector('#case').textContent")
         opened.page.keyboard.press("j")
     calm(opened)
     opened.page.keyboard.press("Escape")

@@ -157,6 +157,8 @@ def test_what_runs_on_one_database_refuses_several(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="not one for each URL"):
         by_engine(["sqlite=sqlite:///a", "sqlite:///b"], "--db")
+    with pytest.raises(UsageError, match="--db is given 2 times for snowflake: write --db snowflake=URL once"):
+        by_engine(["snowflake=snowflake://a", "sqlite=sqlite:///a", "Snowflake=snowflake://b"], "--db")
     assert by_engine(["sqlite:///a", "sqlite:///b"], "--db") == "sqlite:///b"
     assert by_engine(["sqlite:///a?mode=ro"], "--db") == "sqlite:///a?mode=ro"
 

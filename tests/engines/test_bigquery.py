@@ -355,11 +355,17 @@ def test_a_token_does_not_leave_the_machine_unencrypted() -> None:
 
 def test_missing_credentials_are_explained(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     absent = DatabaseUrl.parse(f"bigquery://p/d?credentials_path={tmp_path}/absent.json")
-    with pytest.raises(DatabaseError, match="gcloud auth application-default login"):
+    with pytest.raises(DatabaseError, match=r"absent\.json': write credentials_path= and the path of a file"):
         BigqueryEngine.check(absent)
-    (tmp_path / "key.json").write_text("{}")
-    with pytest.raises(DatabaseError, match="no usable credentials"):
-        BigqueryEngine.check(DatabaseUrl.parse(f"bigquery://p/d?credentials_path={tmp_path}/key.json"))
+    key = tmp_path / "key.json"
+    with BigqueryFake() as fake:
+        for content in (b"{}", b"", b"[", b"\xff", b'{"type": "authorized_user"}', b"[]"):
+            key.write_bytes(content)
+            for address in ("bigquery://p/d?", f"{fake.url}&"):  # an emulator needs no key, and a given one must be one
+                with pytest.raises(DatabaseError, match=r"key\.json' is not a service account's key file"):
+                    BigqueryEngine.check(DatabaseUrl.parse(f"{address}credentials_path={key}"))
+    with pytest.raises(DatabaseError, match="leave one of the two out"):
+        BigqueryEngine.check(DatabaseUrl.parse(f"bigquery://p/d?access_token=x&credentials_path={key}"))
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
@@ -376,8 +382,11 @@ def test_missing_credentials_are_explained(tmp_path: Any, monkeypatch: pytest.Mo
         ("bigquery:///d", "bigquery://PROJECT/DATASET"),
         ("bigquery://user@p/d", "bigquery://PROJECT/DATASET"),
         ("bigquery://p/d/t", "one dataset"),
-        ("bigquery://p/d?locaton=EU", "locaton is not a parameter"),
+        ("bigquery://p/d?locaton=EU", "no parameter 'locaton' .did you mean 'location'"),
         ("bigquery://p/d?maximum_bytes_billed=1GB", "whole number"),
+        ("bigquery://p:99/d", "the project that is billed, without user and port: write bigquery://PROJECT/DATASET"),
+        ("bigquery://p/a.b.c", "'a.b.c' is not the name of a dataset"),
+        ("bigquery://p/d?access_token=x&credentials_path=/dev/null", "credentials_path is '/dev/null': write"),
     ],
 )
 def test_a_wrong_url_says_what_to_write(url: str, words: str) -> None:
@@ -415,6 +424,14 @@ def test_what_the_account_may_do_beyond_reading_is_told() -> None:
         assert "bigquery.tables.updateData" in BigqueryEngine.warnings(DatabaseUrl.parse(fake.url))[0]
     with BigqueryFake(tables={"t": (field("INTEGER"),)}) as fake:
         assert BigqueryEngine.warnings(DatabaseUrl.parse(fake.url)) == ()
+
+
+def test_a_url_without_a_dataset_says_what_queries_must_write() -> None:
+    with BigqueryFake() as fake:
+        url = DatabaseUrl.parse(fake.url.replace("p/d", "p"))
+        BigqueryEngine.check(url)
+        (warning,) = BigqueryEngine.warnings(url)
+    assert "names no dataset, so queries must write PROJECT.DATASET" in warning
 
 
 def test_a_reader_needs_two_roles() -> None:

@@ -79,10 +79,13 @@ def test_a_url_says_whether_the_connection_is_encrypted(text: str, interface: st
     ("text", "message"),
     [
         ("clickhouse://h:port/d", "the port is not a number from 1 to 65535"),
-        ("clickhouse://h/a/b", "the path is the name of one database: write clickhouse://USER:PASSWORD@HOST"),
-        ("clickhouse://h/d?secur=true", r"there is no option 'secur' \(did you mean 'secure'\?\)"),
-        ("clickhouse://h/d?secure=maybe", "the option secure is 'maybe': expected true or false"),
-        ("clickhouse://h/d?connect_timeout=soon", "the option connect_timeout is 'soon': expected a whole number"),
+        ("clickhouse://h/a/b", "one database was expected in the path: write clickhouse://USER:PASSWORD@HOST"),
+        ("clickhouse://h/d?secur=true", r"there is no parameter 'secur' \(did you mean 'secure'\?\)"),
+        ("clickhouse://h/d?secure=maybe", "the parameter secure is 'maybe': write secure= and true or false"),
+        (
+            "clickhouse://h/d?connect_timeout=soon",
+            "the parameter connect_timeout is 'soon': write connect_timeout= and a whole number",
+        ),
     ],
 )
 def test_a_wrong_url_is_said_before_anything_is_sent(text: str, message: str) -> None:

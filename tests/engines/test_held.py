@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assay.engines.warehouse.held import TableName, allowed_names, read
 from assay.model import DatabaseUrl, Execution
-from assay.sql.harmless.reading import HARMFUL
+from assay.sql.harmless.known import HARMFUL, is_known
 from assay.sql.shape import parse_query
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -289,3 +289,130 @@ def test_signs_that_are_not_ascii_stay_in_quotes() -> None:
     query = "SELECT 'O’Neil', `naïve`, \"ключ\" FROM t -- ‘ünicode’\n"
     assert not reason(query, "clickhouse")
     assert tables("SELECT * FROM GAP_FILL(TABLE d.t, ts_column => 'a', bucket_width => 1)", "bigquery") == ["d.t"]
+
+
+_TEMPLATES = ("{# 1 #}", "{#", "{{ x }}", "{% if x %}", "{%- x -%}", "{{- x }}", "{#\n#}")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_template_is_not_read_as_a_comment(dialect: str) -> None:
+    """No service has such signs. They are harmless in quotes and comments."""
+    told = {
+        text: reason(text.replace("?", sign), dialect) for sign in _TEMPLATES for text in ("SELECT 1 ?", "? SELECT 1")
+    }
+    told |= {f"{sign} in the middle": reason(f"SELECT a{sign} FROM t", dialect) for sign in _TEMPLATES}
+    assert {text: why for text, why in told.items() if "begins a template" not in why} == {}
+    assert "{# at line 1, column 10 begins a template" in reason("SELECT 1 {# x #}", dialect)
+    quoted = [f"SELECT '{sign}' AS `x{{# #}}` -- {sign}" for sign in _TEMPLATES if "\n" not in sign]
+    quoted = [text.replace("`", '"') if dialect == "snowflake" else text for text in quoted]
+    assert {text: why for text in quoted if (why := reason(text, dialect))} == {}
+
+
+_SECRET = {
+    "spark": ("text.`/etc/passwd`", "text./etc/passwd"),
+    "databricks": ("text.`/etc/passwd`", "text./etc/passwd"),
+    "bigquery": ("`p.region-us.INFORMATION_SCHEMA.JOBS`", "JOBS"),
+}
+_OPERATORS = """
+WHERE a IN ?|WHERE a > 1|SELECT a, ? AS b|SELECT a|SELECT DISTINCT a|EXTEND ? AS b|EXTEND 1 AS b|SET a = ?|DROP b
+ORDER BY ?|ORDER BY a|LIMIT 3|AGGREGATE MAX(?) AS a|AGGREGATE COUNT(*) AS a GROUP BY a|AS u|JOIN ? AS j ON TRUE
+UNION ALL ?|UNION ALL (SELECT 1)|TABLESAMPLE SYSTEM (10 PERCENT)|DISTINCT|PIVOT (SUM(a) FOR b IN ('x'))|SELECT 1 FROM ?
+"""
+
+
+@pytest.mark.parametrize("dialect", sorted(_SECRET))
+@given(data=st.data())
+def test_no_pipe_operator_hides_a_table(dialect: str, data: st.DataObject) -> None:
+    """sqlglot replaces some of what stands before an operator, and with it what a subquery reads."""
+    written, name = _SECRET[dialect]
+    operators = _OPERATORS.strip().replace("\n", "|").split("|")
+    begins = st.sampled_from(["FROM t", "SELECT a FROM t", "SELECT ? AS a FROM t", "FROM t WHERE a = 1", "FROM ?"])
+    text = " |> ".join([data.draw(begins), *data.draw(st.lists(st.sampled_from(operators), min_size=1, max_size=6))])
+    places = text.count("?")
+    if not places:
+        return
+    hidden = data.draw(st.integers(0, places - 1))
+    for place in range(places):
+        source = written if place == hidden else "v"
+        text = text.replace("?", f"(SELECT MAX(value) FROM {source})", 1)
+    assert reason(text, dialect), text
+    assert name not in reason(text.replace(written, "other"), dialect)
+
+
+@pytest.mark.parametrize("dialect", sorted(_SECRET))
+def test_a_table_that_the_parser_drops_is_seen(dialect: str) -> None:
+    written, _ = _SECRET[dialect]
+    subquery = f"(SELECT MAX(value) FROM {written})"
+    for query in (
+        f"SELECT NULLIF(a, b, {subquery}) FROM t",
+        f"SELECT ROUND(a, 1, {subquery}, {subquery}) FROM t",
+        f"SELECT ABS(a, {subquery}) FROM t",
+        f"SELECT LOG(a, b, {subquery}) FROM t",
+        f"SELECT COLLECT_LIST(a, {subquery}) FROM t",
+        f"SELECT DATE_TRUNC('month', d, 'UTC', {subquery}) FROM t",
+        f"FROM u |> ORDER BY {subquery} |> ORDER BY a",
+        f"SELECT {subquery} AS a FROM t |> SELECT 1",
+    ):
+        assert reason(query, dialect), query
+
+
+@pytest.mark.parametrize(
+    ("dialect", "query"),
+    [
+        ("snowflake", "SELECT ARRAY_AGG(a, (SELECT $1 FROM @stage)) FROM t"),
+        ("snowflake", "SELECT ARRAY_AGG(a, (SELECT * FROM 's3://x')) FROM t"),
+        ("snowflake", "SELECT ARRAY_AGG(a, (SELECT * FROM TABLE('SNOWFLAKE.ACCOUNT_USAGE.USERS'))) FROM t"),
+        ("snowflake", "SELECT ARRAY_AGG(a, s.NEXTVAL) FROM t"),
+        ("spark", "SELECT COLLECT_LIST(a, (SELECT TRANSFORM(a) USING 'x' FROM VALUES (1) v(a))) FROM t"),
+        (
+            "databricks",
+            "SELECT COLLECT_LIST(a, (SELECT TRANSFORM(a) USING 'x' AS (b INT) FROM VALUES (1) v(a))) FROM t",
+        ),
+    ],
+)
+def test_what_is_no_table_and_dropped_is_seen_too(dialect: str, query: str) -> None:
+    assert "be read as one query" not in reason(query, dialect)
+    assert reason(query, dialect)
+
+
+def test_each_function_of_clickhouse_is_decided() -> None:
+    """A new version has functions that nobody has looked at. They are refused."""
+    chdb = pytest.importorskip("chdb")
+    lines = str(chdb.query("SELECT name, is_aggregate FROM system.functions ORDER BY name", "TabSeparated")).split("\n")
+    functions = dict(line.split("\t") for line in lines if line)
+    unknown = {name for name in functions if not is_known(name, name, "clickhouse")}
+    reaching = {
+        *("file", "sleep", "sleepEachRow", "hostName", "getSetting", "addressToLine", "catboostEvaluate", "logTrace"),
+        *("hasColumnInTable", "generateSerialID", "aiGenerate", "showCertificate", "getMacro", "getServerPort"),
+    } & set(functions)
+    assert reaching <= unknown
+    assert len(unknown) < 150
+    harmless = [name for name in functions if name not in unknown and not name.startswith("_")]
+    for name in [name for name, aggregate in functions.items() if aggregate == "1" and name not in unknown]:
+        if name.lower() not in _RANKING:
+            assert all(
+                is_known(name + end, name + end, "clickhouse") for end in ("If", "ArrayIf", "ForEach", "Merge")
+            ), name
+    assert len(harmless) > 1_500
+    assert not any(is_known(name + "If", name + "If", "clickhouse") for name in ("lower", "file", "sleep", "my_udf"))
+
+
+_RANKING = frozenset({"cume_dist", "dense_rank", "lag", "lead", "ntile", "percent_rank", "rank", "row_number"})
+
+
+def test_each_type_of_clickhouse_is_read() -> None:
+    chdb = pytest.importorskip("chdb")
+    names = str(chdb.query("SELECT name FROM system.data_type_families WHERE alias_to = ''", "TabSeparated")).split()
+    with_arguments = {
+        "Array": "(Int8)", "Nullable": "(Int8)", "LowCardinality": "(String)", "Nested": "(a Int8)",
+        "Map": "(String, Int8)", "Tuple": "(a Int8)", "FixedString": "(3)", "Decimal": "(9, 2)", "QBit": "(Float32, 8)",
+        "Enum": "('a' = 1)", "Enum8": "('a' = 1)", "Enum16": "('a' = 1)", "Variant": "(Int8, String)",
+        "AggregateFunction": "(sum, Int8)", "SimpleAggregateFunction": "(sum, Int64)", "DateTime64": "(3, 'UTC')",
+        "DateTime32": "('UTC')", "Time64": "(3)",
+    }  # fmt: skip
+    told = {}
+    for name in set(names) - {"Object"}:
+        kind = name + with_arguments.get(name, "")
+        for text in (f"CAST(a AS {kind})", f"a::{kind}", f"CAST(a AS Array({kind}))"):
+            told[text] = reason(f"SELECT {text} FROM t", "clickhouse")
+    assert {text: why for text, why in told.items() if why} == {}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from assay.testing.snowflake import (
 
 pytest.importorskip("snowflake.connector", reason="the connector is not installed: pip install 'assay[snowflake]'")
 
-from assay.engines.snowflake.engine import CONTENT, SnowflakeEngine
+from assay.engines.snowflake.engine import CONTENT, SnowflakeEngine, _check_files
 from assay.engines.snowflake.url import connection_arguments
 
 Column = SnowflakeColumn
@@ -313,6 +314,49 @@ def test_a_role_whose_rights_cannot_be_asked_does_not_pass_for_a_reader() -> Non
 def test_a_wrong_url_says_what_to_write(url: str, words: str) -> None:
     with pytest.raises(DatabaseError, match=words):
         connection_arguments(DatabaseUrl.parse(url))
+
+
+def test_a_connection_that_is_not_in_connections_toml_is_told_with_those_that_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from snowflake.connector.config_manager import CONFIG_MANAGER
+
+    url = DatabaseUrl.parse("snowflake:///D/S?connection_name=prot")
+    monkeypatch.setattr(CONFIG_MANAGER, "conf_file_cache", None)
+    monkeypatch.setenv("SNOWFLAKE_CONNECTIONS", '[prod]\naccount = "acme"\n[test]\naccount = "acme"')
+    with pytest.raises(DatabaseError, match=r"no connection 'prot' .did you mean 'prod'..: it has prod, test; write"):
+        SnowflakeEngine.check(url)
+    monkeypatch.setenv("SNOWFLAKE_CONNECTIONS", "")
+    with pytest.raises(DatabaseError, match=r"connections\.toml has no connection 'prot': it is to be in"):
+        SnowflakeEngine.check(url)
+
+
+def test_a_key_file_that_is_not_a_key_is_told_before_the_login(tmp_path: Path) -> None:
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+
+    key, path = generate_private_key(SECP256R1()), tmp_path / "key.p8"
+
+    def written(protection: serialization.KeySerializationEncryption) -> bytes:
+        return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, protection)
+
+    plain = written(serialization.NoEncryption())
+    encrypted = written(serialization.BestAvailableEncryption(b"sesame"))
+    for content, more, words in (
+        (b"", "", "write the path of a PEM file of PKCS #8"),
+        (b"no key", "", "write the path of a PEM file of PKCS #8"),
+        (encrypted, "", r"it is encrypted: add private_key_file_pwd="),
+        (encrypted, "&private_key_file_pwd=wrong-one", "and its password, if it has one, as private_key_file_pwd"),
+        (plain, "&private_key_file_pwd=sesame", "it is not encrypted: leave private_key_file_pwd out"),
+    ):
+        path.write_bytes(content)
+        url = DatabaseUrl.parse(f"snowflake://ann@acme/D?private_key_file={path}{more}")
+        with pytest.raises(DatabaseError, match=words) as error:
+            SnowflakeEngine.check(url)
+        assert "wrong-one" not in str(error.value)
+    _check_files({"private_key_file": str(path)})
+    path.write_bytes(encrypted)
+    _check_files({"private_key_file": str(path), "private_key_file_pwd": "sesame"})
 
 
 def test_a_url_gives_the_connectors_arguments() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from assay.errors import DatabaseError
-from assay.model import DatabaseUrl, Limits
+from assay.model import DatabaseUrl, Execution, Limits
 from assay.model.results.cells import FrozenMap
 from assay.registry import engine_class
 from assay.testing.conformance import CHECKS, Adapter, Check, Gap, conform, prepare
@@ -24,6 +24,8 @@ if find_spec("pyspark") is None:
     pytest.skip("the client of Spark Connect is not installed: pip install 'assay[spark]'", allow_module_level=True)
 
 from assay.engines.spark.engine import SparkConnectEngine, SparkEngine
+from assay.engines.warehouse.held import read
+from assay.sql.harmless.known import is_known
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
@@ -269,6 +271,31 @@ def test_what_is_no_harmless_read_neither_runs_nor_leaves_a_trace(engine: SparkE
     kept = engine.execute("SELECT COUNT(*) FROM sales")
     assert kept.result is not None, kept.failure
     assert kept.result.rows == ((5,),)
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        *("id", "`id`", "sales.id", "*", "1", "'x'", "id AS x", "DISTINCT id", "count(*)", "explode(array(1))"),
+        *("natural", "lateral", "pivot", "watermark", "asof", "window", "cluster"),
+    ],
+)
+def test_select_behind_from_is_no_alias_before_what_is_sent(shop: DatabaseUrl, write: Any, outputs: str) -> None:
+    """Otherwise Spark would read a file: ``FROM t SELECT (a), text.`path` ``."""
+    text = f"FROM shop.sales SELECT {outputs}, text.`/etc/hostname`"
+    if isinstance(read(text, "spark", allowed=frozenset()), Execution):
+        return
+    with pytest.raises(Exception, match="UNRESOLVED_COLUMN"):
+        write(text)
+
+
+def test_each_function_of_spark_is_decided(write: Any) -> None:
+    names = {row[0] for row in write("SHOW SYSTEM FUNCTIONS")}
+    operators = {"between", "case", "cast", "in", "not", "when"}
+    unknown = {name for name in names - operators if name.isidentifier() and not is_known(name, name, "spark")}
+    reaching = {"java_method", "reflect", "try_reflect", "python_worker_logs"}
+    with_schemas_from_elsewhere = {"from_avro", "to_avro", "from_protobuf", "to_protobuf"}
+    assert unknown == reaching | with_schemas_from_elsewhere
 
 
 def test_the_server_itself_refuses_commands_and_files(engine: SparkEngine) -> None:

@@ -105,6 +105,7 @@ def test_queries_and_results_are_scored_by_both_rules_and_each_broken_gold_is_na
     queries = _answers(tmp_path / "queries", {f"{name}.sql": query for name, query in RIGHT.items()})
     tables = {"local001.csv": "name,n\nb,2.0\na,1\n", "local002.csv": "n\n2\n1\n", "local003.csv": "n,more\n2,x\n1,y\n"}
     tables |= {"local005.csv": "c\n2\n", "local006.csv": "c\n2\n", "surplus.csv": "n\n3\n", "lacking.csv": "n\n5\n"}
+    tables |= {f"{name}.csv": "n\n1\n" for name in BROKEN}
     rows = _answers(tmp_path / "rows", tables)
     database = f"sqlite:///{tmp_path}/{{db_id}}.sqlite"
     metrics = ["match", "spider2_lite"]
@@ -112,12 +113,15 @@ def test_queries_and_results_are_scored_by_both_rules_and_each_broken_gold_is_na
     told = {one.case.id: one for one in run.evidence}
     for name in RIGHT:
         assert told[name].outcome == "correct", (name, told[name].verdict.reason)
-        assert told[name].score("spider2_lite").value == 1.0  # type: ignore[union-attr]
+        # The script knows no gold query.
+        assert told[name].score("spider2_lite").value == float(name != "local006")  # type: ignore[union-attr]
     for name, words in BROKEN.items():
         failure = told[name].verdict.failure
         assert failure is not None
         assert (told[name].outcome, failure.blame) == ("unscored", "gold")
         assert words in failure.message, failure.message
+        # The script scores all but what the evaluation does not name.
+        assert told[name].score("spider2_lite").value == (None if name == "unknown" else 0.0)  # type: ignore[union-attr]
     run = assay.evaluate(benchmark, rows, databases=database, metrics=metrics)
     told = {one.case.id: one for one in run.evidence}
     scores = {name: (told[name].outcome, told[name].score("spider2_lite").value) for name in RIGHT}  # type: ignore[union-attr]
@@ -127,10 +131,14 @@ def test_queries_and_results_are_scored_by_both_rules_and_each_broken_gold_is_na
         "local003": ("correct", 1.0),  # more columns than count
         "local004": ("incorrect", 0.0),  # unanswered
         "local005": ("correct", 1.0),
-        "local006": ("correct", 1.0),
+        "local006": ("correct", 0.0),  # without a gold result
         "surplus": ("incorrect", 0.0),  # its second result cannot be read
         "lacking": ("incorrect", 0.0),  # the columns of the second result are not known
     }
+    scores = {name: (told[name].outcome, told[name].score("spider2_lite").value) for name in BROKEN}  # type: ignore[union-attr]
+    # A misspelt rule is none for the script, and pandas takes the place 0.5 for 0.
+    taken = {"misspelt": 1.0, "misspelt_order": 1.0, "no_lists": 1.0, "unknown": None}
+    assert scores == {name: ("unscored", taken.get(name, 0.0)) for name in BROKEN}
     findings = assay.lint(benchmark, databases=database).findings
     found = {finding.case_id for finding in findings if finding.rule == "unusable-result"}
     assert found == {*BROKEN, "surplus", "lacking"}

@@ -32,6 +32,10 @@ _POOLS = (
     ["1", "", "NA", "2"],
     ["", "null"],
     ["a", "", "0"],
+    ["2024-01-31", "2024-01-31 00:00:00", "", "NaN", "None"],
+    ["ä", "a\u0308", "日本", "İ", "\u00a0", "١٢", "😀"],
+    ["9223372036854775807", "-9223372036854775808", "18446744073709551615", "1", ""],
+    ["1e308", "-0", "inf", "nan", "1_000", "0x1F", "+5"],
     ["953311232035413778", "2266837403735683845", "9533112320354137780"],
 )
 
@@ -111,6 +115,70 @@ def _conditions(golds: Sequence[list[list[str]]], random: Random) -> Any:
 def _metric_score(case: Case, given: GivenResult) -> float | None:
     executions = Executions(golds=tuple(gold.execution() for gold in case.results), predicted=given.execution())
     return Spider2Lite().score(case, Prediction(case_id=case.id, result=given), executions, None).value
+
+
+_ODD: tuple[Any, ...] = (
+    *(0, 1, 7, -1, 0.5, True, False, "", "0", "c0", {}, {"c0": 1}),
+    *([9], [-1], [-9], [0, 9], [1.0], ["0"], ["c0"], [None, 0], [0, None], [True], [True, False], [10**30]),
+    *(
+        [[]],
+        [None],
+        [[], [0]],
+        [[0], []],
+        [[9], [9], [9]],
+        [[0], 1],
+        [[9], [0], [0]],
+        [[-1], [0], [0]],
+        [["0"]],
+        [[[0]]],
+    ),
+)
+"""Values of `condition_cols` that no benchmark has, or that point past tables."""
+_FILES: tuple[bytes, ...] = (
+    b"",
+    b"\n \n",
+    b"c0\n",
+    b"c0,c0\n1,2\n",
+    b"c0\n1,2\n",
+    b"\xff\xfe",
+    b'c0\n"a\n',
+    b"c0\n1\n2,3\n",
+)
+"""Result files that are empty, have only a header, or cannot be read."""
+
+
+def test_what_no_benchmark_has_scores_as_by_the_script(tmp_path: Path) -> None:
+    """Odd columns and orders, files that are missing, empty or broken, and lettered files beside ``ID.csv``."""
+    random, ones, unusable = Random(36), 0, 0
+    results = tmp_path / "gold" / "exec_result"
+    results.mkdir(parents=True)
+    rules, tables = {}, {}
+    for number in range(500):
+        name = f"local{number:03}"
+        golds = [_gold(random) for _ in range(random.choice((0, 1, 1, 2, 3)))]
+        endings = ["", *["_a", "_b", "_c"]] if random.random() < 0.3 else ["_a", "_b", "_c"]
+        for gold, ending in zip(golds, endings, strict=False):
+            data = _written(gold) if random.random() < 0.8 else random.choice(_FILES)
+            (results / f"{name}{ending}.csv").write_bytes(data)
+        said = _conditions(golds, random) if golds and random.random() < 0.2 else random.choice(_ODD)
+        rules[name] = {"instance_id": name, "condition_cols": said}
+        if random.random() < 0.9:
+            rules[name]["ignore_order"] = random.choice([True, True, False, None, 0, 1, "false", ""])
+        tables[name] = golds
+    (tmp_path / "gold" / "spider2lite_eval.jsonl").write_text("\n".join(map(json.dumps, rules.values())))
+    cases = {case.id: case for case in Spider2Format().cases(tmp_path, FieldNames()).cases}
+    for name, rule in rules.items():
+        gold = random.choice(tables[name] or [_gold(random)])
+        for what, data in random.sample(list(changes(gold, _written(gold), (), random)), 5):
+            (tmp_path / "p.csv").write_bytes(data)
+            order = rule.get("ignore_order", False)
+            expected = score_of(results, name, tmp_path / "p.csv", rule["condition_cols"], ignore_order=order)
+            given = ResultFiles(tmp_path, of_answer, like_pandas=True).read("p.csv")
+            assert _metric_score(cases[name], given) == expected, (name, what, rule, gold)
+            ones += expected
+            unusable += not any(gold.failure is None for gold in cases[name].results)
+    assert ones > 200
+    assert unusable > 200
 
 
 def _layout(folder: Path, cases: dict[str, tuple[list[bytes], Any, bool]]) -> dict[str, Case]:

@@ -93,7 +93,9 @@ def test_the_summary_of_a_run_is_its_plain_text(small_run: Run) -> None:
 def test_reports_that_exist_are_pointed_at_and_not_offered_again(small_run: Run) -> None:
     view = RunReport(small_run)
     text = plain_summary(view, run_path="runs/a", written={"html": "a.html"})
-    assert text.endswith("in a browser: a.html\nfor a pull request: assay report runs/a --md report.md\n")
+    assert text.endswith(
+        "in a browser: a.html\nreview verdicts and gold: assay review runs/a\nfor a pull request: assay report runs/a --md report.md\n"
+    )
     assert "assay report" not in plain_summary(view), "a run that is stored nowhere cannot be drawn later"
     assert "assay explain" not in plain_summary(view)
 
@@ -101,19 +103,20 @@ def test_reports_that_exist_are_pointed_at_and_not_offered_again(small_run: Run)
 def test_the_next_useful_command_stands_at_the_end(small_run: Run) -> None:
     view = RunReport(small_run)
     steps = next_steps(view, "runs/my run", earlier="runs/-a")
-    [explain, compare, show, share] = [shlex.split(command) for _, command in steps]
+    [explain, compare, show, review, share] = [shlex.split(command) for _, command in steps]
     wrong = {item.case.id for item in small_run.evidence if item.outcome == "incorrect"}
     assert explain[:3] == ["assay", "explain", "runs/my run"]
     assert explain[3] in wrong
     assert compare == ["assay", "diff", "runs/-a", "runs/my run"]
+    assert review == ["assay", "review", "runs/my run"]
     assert (show, share[:3]) == (["assay", "view", "runs/my run"], ["assay", "report", "runs/my run"])
-    assert plain_summary(view, run_path="runs/my run", earlier="runs/-a").splitlines()[-4].endswith(steps[0][1])
+    assert plain_summary(view, run_path="runs/my run", earlier="runs/-a").splitlines()[-5].endswith(steps[0][1])
 
 
 def test_where_all_is_right_nothing_is_to_be_explained(small_run: Run) -> None:
     nothing = replace(small_run.aggregates, fix_first=(), causes=(), near_misses=(), failures=())
     view = RunReport(replace(small_run, aggregates=nothing))
-    assert [command.split()[1] for _, command in next_steps(view, "runs/a")] == ["view", "report"]
+    assert [command.split()[1] for _, command in next_steps(view, "runs/a")] == ["view", "review", "report"]
 
 
 @pytest.mark.parametrize("name", ["a b", "it's", "-x", "--help", "$(touch x)", "é"])

@@ -193,6 +193,7 @@ def test_json_holds_every_turn_and_reads_back_as_the_model(run: Run) -> None:
         "turns",
         "cause",
         "diagnosis",
+        "reviewed",
     }
     for item, case in zip(run.evidence, document["cases"], strict=True):
         assert msgspec.convert(case["turns"], tuple[TurnScore, ...]) == item.turns

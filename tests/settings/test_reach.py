@@ -131,7 +131,7 @@ def test_every_setting_leads_to_what_uses_it() -> None:
     }
     made_by_verbs = {
         *("db", "gold_db", "denodo_config", "baseline", "gates", "max_memory_mib", "cache_size_mib"),
-        *("system", "repeat", "param", "system_timeout_s", "request_template"),
+        *("system", "repeat", "param", "system_timeout_s", "request_template", "no_reviews", "settle"),
     }
     assert fields_of(Settings).keys() - taken == made_by_verbs
 
@@ -170,6 +170,7 @@ LIVE = {
     "concurrency": "2", "param": "[a=1]", "headers": "[X=1]", "system_timeout_s": "5", "retries": "1",
     "verify_ssl": "false", "prompt": "ddl", "query_tool": "t", "request_template": '{q: "{question}"}',
     "query_path": "a", "tokens_path": "a", "times_path": "a", "decision_path": "a", "confidence_path": "a",
+    "context_path": "a",
     "price_in": "1", "price_out": "1",
 }  # fmt: skip
 

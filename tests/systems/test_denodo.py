@@ -22,7 +22,7 @@ from answering import ask_all
 from assay.errors import InputError, SystemLost, SystemUnusable
 from assay.model import Case, Prediction, Secret, TokenUsage
 from assay.systems.denodo import DenodoSystem
-from assay.systems.http.extras import table_names, token_usage
+from assay.systems.http.extras import token_usage
 from assay.systems.options import SystemOptions
 from assay.testing import DenodoEmulator, Fault
 from assay.testing.server import Reply, Request
@@ -58,7 +58,7 @@ def test_everything_the_answer_says_is_kept(ask: Ask) -> None:
             query=SQL,
             raw=response["sql_query"],
             explanation="Counts them.",
-            tables_used=("bank.client",),
+            context_tables=("bank.client",),
             tokens=TokenUsage(input=10, output=5),
             timings_s=(("sql_execution_time", 0.5), ("vector_store_search_time", 0.0), ("llm_time", 1.5)),
         )
@@ -102,6 +102,26 @@ def test_a_blank_query_without_a_word_is_unanswered(ask: Ask, blank: str | None)
     assert prediction.failure.kind == "unanswered"
 
 
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        (["bank.client", "bank.loan"], ("bank.client", "bank.loan")),
+        ("a, b ,", ("a", "b")),
+        ([], ()),
+        ("", None),
+        (None, None),
+        (5, None),
+        ([None], None),
+    ],
+)
+def test_the_views_that_its_search_found_are_what_it_was_given(
+    ask: Ask, said: object, wanted: tuple[str, ...] | None
+) -> None:
+    with DenodoEmulator(answers={QUESTION: {"sql_query": SQL, "tables_used": said}}) as server:
+        prediction = ask(server)
+    assert (prediction.context_tables, prediction.context_columns, prediction.tables_used) == (wanted, None, ())
+
+
 def test_an_answer_in_words_is_a_clarification_with_what_was_said(ask: Ask) -> None:
     response = {"sql_query": "", "answer": "That is about metadata.\nMore.", "tables_used": "", "llm_time": 2.0}
     with DenodoEmulator(answers={QUESTION: response}) as server:
@@ -111,7 +131,7 @@ def test_an_answer_in_words_is_a_clarification_with_what_was_said(ask: Ask) -> N
     assert prediction.failure.kind == "clarification"
     assert "That is about metadata." in prediction.failure.message
     assert dict(prediction.timings_s)["llm_time"] == 2.0
-    assert prediction.tables_used == ()
+    assert prediction.context_tables is None
 
 
 @pytest.mark.parametrize(
@@ -729,6 +749,3 @@ def test_token_counts_have_many_names() -> None:
     assert token_usage(12) == TokenUsage(total=12)
     for nothing in ({}, None, "many", {"input": -1}, {"input": float("nan")}, True, []):
         assert token_usage(nothing) is None
-    assert table_names("a, b ,") == ("a", "b")
-    assert table_names(["a", None, " "]) == ("a",)
-    assert table_names("") == table_names(None) == ()

@@ -73,7 +73,8 @@ def _denodo(text: str, *, query: str = "SELECT 1 AS a FROM t") -> str:
 
 def _http(text: str, *, query: str = "SELECT 1 AS a FROM t") -> str:
     times = {text: 1.5, "total": 2}
-    return json.dumps({"sql": query, "answer": text, "times": times, "sure": text, "usage": {text: 1}})
+    said = {"sql": query, "answer": text, "times": times, "sure": text, "usage": {text: 1}}
+    return json.dumps({**said, "given": {text: [text]}})
 
 
 def _chat(text: str, *, query: str = "SELECT 1 AS a FROM t") -> str:
@@ -90,6 +91,7 @@ def _system(kind: str, place: str, folder: Path) -> Any:
         return assay.open_system(f"denodo:http://{place}/answerDataQuestion", **access)
     if kind == "http":
         paths = {"query_path": "sql", "tokens_path": "usage", "times_path": "times", "confidence_path": "sure"}
+        paths["context_path"] = "given"
         return assay.open_system(f"http:http://{place}/answer", **access, **paths)
     prompt = folder / "prompt.txt"
     prompt.write_text("{question}", encoding="utf-8")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
+from assay.api.reviewing import ReviewsInput, chosen_reviews
 from assay.api.run import Run, target_of
 from assay.errors import UsageError
 from assay.model import (
@@ -181,6 +182,7 @@ def diff(
     power: float = 0.80,
     resamples: int = 2000,
     seed: int = 0,
+    reviews: ReviewsInput | Literal[False] | None = None,
 ) -> RunDiff:
     """Compare a run with an earlier one over the cases that both have unchanged.
 
@@ -192,6 +194,8 @@ def diff(
         power: the power at which the smallest detectable difference is computed.
         resamples: the number of draws for intervals that need resampling.
         seed: the seed of every draw: the same runs give the same numbers.
+        reviews: what people decided, applied to runs that are given as folders. None: the reviews of each run, as their
+            file is now; False: none.
 
     Raises:
         InputError: a folder holds no run, or the runs share no case or no metric, or are of two kinds.
@@ -200,7 +204,7 @@ def diff(
     """
     settings = _settings(confidence, alpha, power, resamples, seed)
     runs = (_run(baseline), _run(candidate))
-    return RunDiff(diff_runs(*runs, settings=settings), runs)
+    return RunDiff(diff_runs(*runs, settings=settings, reviews=chosen_reviews(reviews)), runs)
 
 
 def leaderboard(
@@ -214,18 +218,27 @@ def leaderboard(
     seed: int = 0,
     detailed: bool = True,
     optional: Collection[Path] = (),
+    reviews: ReviewsInput | Literal[False] | None = None,
 ) -> Leaderboard:
     """Rank runs by a metric over the cases that all of them have unchanged and score.
 
-    ``metric`` None: `match`, for selections `exact_match`, or the first that all runs have. The rest is as for
-    `diff`; every pair of runs is tested, corrected across all pairs. ``detailed``: with every metric by difficulty,
-    database and tag, and with all cases (`assay.model.BoardDetail`). Raises as `diff` does, and UsageError for no run,
-    without the detail for fewer than two. ``optional``: those of the folders that are left out, with a note, where
-    their run cannot be read.
+    ``metric`` None: `match`, for selections `exact_match`, or the first that all runs have. The rest is as for `diff`;
+    every pair of runs is tested, corrected across all pairs. ``detailed``: with every metric by difficulty, database
+    and tag, and with all cases (`assay.model.BoardDetail`). Raises as `diff` does, and UsageError for no run, without
+    the detail for fewer than two. ``reviews`` are as for `diff`. ``optional``: those of the folders that are left out,
+    with a note, where their run cannot be read.
     """
     settings = _settings(confidence, alpha, power, resamples, seed)
     given = [_run(run) for run in runs]
-    return Leaderboard(rank(given, metric=metric, settings=settings, detailed=detailed, optional=optional))
+    board = rank(
+        given,
+        metric=metric,
+        settings=settings,
+        detailed=detailed,
+        optional=optional,
+        reviews=chosen_reviews(reviews),
+    )
+    return Leaderboard(board)
 
 
 def _run(run: RunInput) -> RunRecord | Path:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,6 +36,7 @@ from assay.api.inputs import (
     is_system,
     read_inputs,
 )
+from assay.api.reviewing import ReviewsInput, reviews_for
 from assay.api.run import Run
 from assay.api.running import carry_out, provenance_of
 from assay.api.schemas import with_databases
@@ -47,6 +48,7 @@ from assay.api.workers import (
     locator,
     open_backend,
     tell_cost,
+    warn_of_idle_limit,
     warn_of_rights,
     worker_settings,
 )
@@ -79,6 +81,7 @@ from assay.runs.plan import (
     Works,
     database_key,
     databases_of,
+    plan_places,
     works_of,
 )
 from assay.sdmx.gc_pause import collector_paused
@@ -122,6 +125,7 @@ def evaluate(
     lint: bool | LintOptions = False,
     witness: bool | WitnessSettings = False,
     scratch: str | None = None,
+    reviews: ReviewsInput | Literal[False] | None = None,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -179,6 +183,9 @@ def evaluate(
             that was made without it gets its strengths, and a later call does what an earlier one left open.
         scratch: with ``witness``, the URL of a PostgreSQL server on which small databases may be made, to try that
             engine's queries on: in schemas of new names, which are dropped at the end; nothing else on it is touched.
+        reviews: what people decided about the question set (docs/reference/reviews.md): a file, or what `load_reviews`
+            read. None: ``reviews.jsonl`` beside the question set, if there is one; False: none. The reviewed verdict
+            stands beside Assay's own, and a later call in ``output`` scores again only what a new review concerns.
         on_cases: called with the cases once they are read, before anything is executed and before a live
             system is asked; an exception from it ends the evaluation.
         on_progress: called with the progress as cases finish; fast cases are reported several at a time.
@@ -208,7 +215,7 @@ def evaluate(
         }
     )
     check_limits(limits := limits or Limits())
-    cached = cache_folder(cache, cache_bytes)
+    cached, reviewed = cache_folder(cache, cache_bytes), reviews_for(cases, reviews)
     searched = witness_settings(witness)
     if isinstance(cases, OwnInputs):
         own = cases
@@ -259,7 +266,6 @@ def evaluate(
                 inputs.cases, located[0], None if golds is None else golds[0], asked=system is not None
             )
         _check_scratch(server, known.urls.values())
-        _tell_before(inputs, known)
         notes = () if tried_on is None else _suite_notes(tried_on, inputs, known.urls)
         pool.expect(known.needed)
         settings = RunSettings(
@@ -287,7 +293,9 @@ def evaluate(
             suite=None if tried_on is None else f"{Path(tried_on.name).name} ({tried_on.digest})",
         )
         bases = {one.url.text: f"{__version__} {one.version} {one.fingerprint}" for one in known.needed}
-        provenance = provenance_of(inputs, [one for one in known.needed if one.url.scheme != MISSING])
+        provenance = provenance_of(
+            inputs, [one for one in known.needed if one.url.scheme != MISSING], reviews=reviewed, folder=output
+        )
         texts: TextReading = "off" if not extract else "file" if system is None else "live"
 
         def planned(cases: Sequence[Case], answers: Sequence[Prediction]) -> Works:
@@ -295,6 +303,7 @@ def evaluate(
 
         with collector_paused():
             works = planned(inputs.cases, inputs.predictions)
+        _tell_before(known, works, limits, workers=pool.size, golds_apart=gold_databases is not None)
         if system is None:
             inputs = replace(inputs, cases=(), predictions=())  # the work has them
         job = Job(
@@ -307,6 +316,7 @@ def evaluate(
             local_metrics=[metric for one, metric in zip(asked, wanted, strict=True) if not isinstance(one, str)],
             bases=bases,
             witness=searched,
+            reviews=reviewed,
         )
         done = carry_out(
             job,
@@ -371,23 +381,36 @@ def _warn_of_missing(cases: Sequence[Case], databases: Mapping[Hashable, Databas
     )
 
 
-def _tell_before(inputs: Inputs, known: _Databases) -> None:
+def _tell_before(known: _Databases, works: Works, limits: Limits, *, workers: int, golds_apart: bool) -> None:
     """Say what the accounts may do beyond reading, and what the run will bill where an engine can tell."""
-    warn_of_rights(known.urls.values())
-    if any(hasattr(registry.engine_class(url), "estimate") for url in known.urls.values()):
-        tell_cost(_queries_of(inputs, known))
+    urls = known.urls.values()
+    warn_of_rights(urls)
+    warn_of_idle_limit(urls, limits)
+    if any(hasattr(registry.engine_class(url), "estimate") for url in urls):
+        apart = golds_apart or limits.of_gold != limits
+        tell_cost(_executed(works, workers, golds_apart=apart), limits)
 
 
-def _queries_of(inputs: Inputs, known: _Databases) -> Mapping[str, list[str]]:
-    """The queries of a run as far as they are known before it starts, by the URL of their database."""
+def _executed(works: Works, workers: int, *, golds_apart: bool) -> Mapping[str, list[str]]:
+    """The queries of a run as far as they are known before it starts, by the URL of their database.
+
+    A worker executes a text once on each database, and gold's once more if gold has limits of its own
+    (``golds_apart``). So a text is listed once for each batch that has it, and at most once for each worker.
+    """
+    counts: Counter[tuple[str, bool, str]] = Counter()
+    for batch in plan_places(range(len(works)), works.url, works.gold, workers):
+        texts = set()
+        for place in batch:
+            work = works[place]
+            gold_url = work.gold_url or work.url
+            texts |= {(gold_url.text, golds_apart, gold) for gold in work.case.golds}
+            query = work.prediction.query
+            if query is not None and not (gold_url == work.url and query in work.case.golds):
+                texts.add((work.url.text, False, query))
+        counts.update(texts)
     found: dict[str, list[str]] = defaultdict(list)
-    databases: dict[str, Hashable] = {}
-    for case in inputs.cases:
-        databases[case.id] = key = database_key(case)
-        found[(known.of_golds or known.of_predictions)[key].url.text] += case.golds
-    for prediction in inputs.predictions:
-        if prediction.query is not None and prediction.case_id in databases:
-            found[known.of_predictions[databases[prediction.case_id]].url.text].append(prediction.query)
+    for (url, _, query), count in counts.items():
+        found[url] += [query] * min(count, workers)
     return found
 
 

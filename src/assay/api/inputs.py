@@ -33,6 +33,7 @@ from assay.model import (
 )
 from assay.model.cases.measures import with_read_measures
 from assay.model.results.given import InvalidRows, answered_rows, result_from_rows
+from assay.model.verdicts.review import REVIEWS_FILE
 from assay.platform.spool import parts_of, spooled
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.aggregate.difficulties import spelled_once
@@ -243,15 +244,19 @@ def _answers(
 
 
 def fingerprint_file(path: str) -> Fingerprint:
-    """A hash of a file's content; for a folder, of the sorted names and contents of all its files."""
+    """A hash of a file's content; for a folder, of the sorted names and contents of all its files except reviews."""
     named = Path(path)
     if not named.is_dir():
         return Fingerprint(name=named.name, digest=_digest(named))
-    files = sorted((file.relative_to(named).as_posix(), file) for file in named.rglob("*") if file.is_file())
+    files = sorted((file.relative_to(named).as_posix(), file) for file in named.rglob("*") if _is_input(file))
     whole = blake2b(digest_size=16)
     for name, file in files:
         whole.update(f"{_digest(file)} {name}\0".encode("utf-8", "surrogateescape"))
     return Fingerprint(name=named.resolve().name, digest=whole.hexdigest())
+
+
+def _is_input(file: Path) -> bool:
+    return file.is_file() and file.name != REVIEWS_FILE
 
 
 def _digest(path: Path) -> str:

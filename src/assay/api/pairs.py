@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from assay.api.arguments import check_options
 from assay.api.single import read_outcome
-from assay.api.workers import check_databases, make_pool
+from assay.api.workers import check_databases, make_pool, warn_of_idle_limit
 from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, InputError, UsageError
 from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
@@ -59,6 +59,8 @@ def examine_pair(
     if url.is_template:
         raise InputError(f"{url} is a template: name one database")
     check_databases([url], {})
+    if limits is not None:
+        warn_of_idle_limit([url], limits)
     case = Case(id="0", question="", golds=golds, options=CaseOptions(ordered=ordered))
     task = Work(
         case=case, prediction=extracted(Prediction(case_id="0", query=predicted_sql)), url=url, head_rows=HEAD_ROWS

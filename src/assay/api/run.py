@@ -6,15 +6,16 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from assay import registry
+from assay.api.reviewing import ReviewsInput, chosen_reviews
 from assay.errors import MissingDependency, UsageError, did_you_mean
 from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
 from assay.runs.aggregate.reliability import RUN_RATES, run_rate
-from assay.runs.store.folder import load_run as load_record
+from assay.runs.reviews.applying import load_reviewed_run
 from assay.runs.store.folder import save_run
 from assay.scoring.selections.metrics import selection_metrics
 
@@ -173,6 +174,16 @@ def target_of(path: str | os.PathLike[str], format: str | None) -> tuple[Path, s
     return target, name
 
 
-def load_run(folder: str | os.PathLike[str]) -> Run:
-    """Read a stored run. Raises InputError where there is none, RunError where it is unfinished or damaged."""
-    return Run(load_record(Path(folder)))
+def load_run(folder: str | os.PathLike[str], *, reviews: ReviewsInput | Literal[False] | None = None) -> Run:
+    """Read a stored run, with the reviewed verdicts by what the file of reviews says now.
+
+    Args:
+        folder: the run's folder.
+        reviews: a file of reviews, or what `load_reviews` read. None: the file that the run was made with, or else
+            the one beside its question set, if there is one; False: none.
+
+    Raises:
+        InputError: there is no run, or a line of the reviews is damaged.
+        RunError: the run is unfinished or damaged.
+    """
+    return Run(load_reviewed_run(Path(folder), chosen_reviews(reviews)))

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from assay._version import __version__
-from assay.api.inputs import Inputs
+from assay.api.inputs import Inputs, fingerprint_file
 from assay.api.run import Run
 from assay.errors import UsageError
 from assay.model import Case, Fingerprint, Prediction, Provenance
@@ -23,6 +23,8 @@ from assay.ports import Backend, NeededDatabase, System
 from assay.runs.execution.asking import WAITING_PER_WORKER, ResponseStream, answers_held, ask
 from assay.runs.execution.execute import execute
 from assay.runs.plan import Job, OnProgress
+from assay.runs.reviews.applying import path_for_run
+from assay.runs.reviews.collection import Reviews
 from assay.runs.store.claim import claim_folder, run_lock
 from assay.runs.store.folder import read_lint
 
@@ -85,22 +87,31 @@ def carry_out(
         return Run(execute(linted(job), pool, folder=folder, overwrite=anew, on_progress=on_progress))
 
 
-def provenance_of(inputs: Inputs, databases: Sequence[NeededDatabase] = ()) -> Provenance:
-    """The provenance of a run that starts now: versions, files and databases."""
+def provenance_of(
+    inputs: Inputs,
+    databases: Sequence[NeededDatabase] = (),
+    *,
+    reviews: Reviews | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> Provenance:
+    """The provenance of a run that starts now: versions, files and databases. ``folder`` is the run's own."""
     named = tuple(
         Fingerprint(name=str(one.url), digest=one.fingerprint)
         for one in sorted(databases, key=lambda needed: needed.url.text)
     )
+    file = None if reviews is None else reviews.path
+    reviewed = () if file is None else (fingerprint_file(os.fspath(file)),)
     versions = {one.url.scheme: one.version for one in databases}
     return Provenance(
         assay_version=__version__,
         python_version=platform.python_version(),
         platform=f"{sys.platform} {platform.machine()}",
         engine_versions=tuple(Fingerprint(name=scheme, digest=versions[scheme]) for scheme in sorted(versions)),
-        inputs=(*inputs.files, *named),
+        inputs=(*inputs.files, *reviewed, *named),
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         unmatched_predictions=inputs.unmatched,
         blank_rows=inputs.blank_rows,
         joining=inputs.joining,
         unprotected=unsupported_safeguards(),
+        reviews=None if file is None else path_for_run(file, None if folder is None else Path(folder)),
     )

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from assay._version import __version__
 from assay.api.arguments import check_values, read_tags
 from assay.api.inputs import CasesInput, FileOptions, Inputs, OnCases, is_system, read_inputs
+from assay.api.reviewing import Reviews, ReviewsInput, reviews_for
 from assay.api.run import Run
 from assay.api.running import carry_out, provenance_of
 from assay.api.selection_data import check_ignored, digest_of_data, open_data
@@ -73,6 +74,7 @@ def evaluate_selections(
     limit: int | None = None,
     allow_unmatched: bool = False,
     prediction_id: str | None = None,
+    reviews: ReviewsInput | Literal[False] | None = None,
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
@@ -105,6 +107,7 @@ def evaluate_selections(
         allow_unmatched: accept predictions that fit no case; they are named in the provenance.
         prediction_id: the key of the predictions' ids, where it is none of the known ones; ``@position``: the
             n-th prediction answers the n-th case.
+        reviews: what people decided about the question set, as `evaluate` takes it.
         on_cases: called with the cases once they are read, before a live assistant is asked; an exception
             from it ends the evaluation.
         on_progress: called with the progress after each case.
@@ -127,6 +130,7 @@ def evaluate_selections(
             "allow_unmatched": allow_unmatched,
         }
     )
+    reviewed = reviews_for(cases, reviews)
     system = predictions if is_system(predictions) else None
     check_repeats(repeats, live=system is not None)
     options = FileOptions(
@@ -162,17 +166,18 @@ def evaluate_selections(
             data=None if data is None else shown_source(os.fspath(data)),
         ),
     )
-    provenance = _provenance(inputs, known)
+    provenance = _provenance(inputs, known, reviewed, output)
 
     def job(answers: Sequence[Prediction], known: Structures | None) -> Job:
         bases = {SELECTED.text: f"{__version__} {_digest(known)}{digest_of_data(data)}"}
         return Job(
             settings=settings,
-            provenance=replace(_provenance(inputs, known), started_at=provenance.started_at),
+            provenance=replace(_provenance(inputs, known, reviewed, output), started_at=provenance.started_at),
             works=Works(plan_work(repeated(inputs.cases, repeats), answers, lambda _: SELECTED), bases),
             metrics=metrics,
             scorer=_scorer(known, settings.selection or SelectionSettings(), source),
             bases=bases,
+            reviews=reviewed,
         )
 
     def answered(answers: tuple[Prediction, ...]) -> Job:
@@ -317,8 +322,10 @@ def _named(predictions: Sequence[Prediction]) -> Iterator[str]:
                 yield from datasets_named(turn.raw)
 
 
-def _provenance(inputs: Inputs, known: Structures | None) -> Provenance:
-    provenance = provenance_of(inputs)
+def _provenance(
+    inputs: Inputs, known: Structures | None, reviews: Reviews | None, folder: str | os.PathLike[str] | None
+) -> Provenance:
+    provenance = provenance_of(inputs, reviews=reviews, folder=folder)
     if known is None:
         return provenance
     name = ", ".join(known.sources) or "structures in memory"

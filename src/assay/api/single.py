@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from assay.api.arguments import check_options
 from assay.api.frames import as_result
-from assay.api.workers import check_databases, local_pool, make_pool, worker_settings
+from assay.api.workers import check_databases, local_pool, make_pool, warn_of_idle_limit, worker_settings
 from assay.comparison.answer import Answer
 from assay.comparison.lenient import compare_leniently as compare_results
 from assay.engines.pool.pool import WorkerPool
@@ -132,6 +132,8 @@ def gather_with_rows(
     if url.is_template:
         raise InputError(f"{url} is a template: name one database")
     check_databases([url], {})
+    if limits is not None:
+        warn_of_idle_limit([url], limits)
     golds = (gold_sql,) if isinstance(gold_sql, str | GivenResult) else tuple(gold_sql)
     case = Case(
         id="0",

@@ -94,26 +94,40 @@ def warn_of_rights(urls: Iterable[DatabaseUrl]) -> None:
         warnings.warn(found[0] + more, UserWarning, stacklevel=3)
 
 
-def tell_cost(queries: Mapping[str, Iterable[str]], *, within_s: float = _ESTIMATE_S) -> None:
+def warn_of_idle_limit(urls: Iterable[DatabaseUrl], limits: Limits) -> None:
+    """Warn where a limit of billed bytes is given, and none of the databases bills by bytes."""
+    engines = [registry.engine_class(url) for url in urls if url.scheme != MISSING]
+    if limits.max_bytes_billed is None or not engines or any(hasattr(engine, "estimate") for engine in engines):
+        return
+    names = ", ".join(sorted({engine.name for engine in engines}))
+    warnings.warn(
+        f"max_bytes_billed (--max-bytes-billed) has no effect on {names}: only BigQuery bills queries by their bytes",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def tell_cost(queries: Mapping[str, Sequence[str]], limits: Limits, *, within_s: float = _ESTIMATE_S) -> None:
     """Say what queries will bill, by the URL of their database, where an engine can tell without running them.
 
-    A service that cannot be asked, or not in time, says less or nothing: the run goes on in either case.
+    A query is listed as often as it is executed. A service that cannot be asked, or not in time, says less or nothing:
+    the run goes on in either case.
     """
     total: Cost | None = None
-    distinct = 0
+    count = 0
     until = monotonic() + within_s
-    for text, given in queries.items():
+    for text, texts in queries.items():
         url = DatabaseUrl(text=text)
         estimate = getattr(registry.engine_class(url), "estimate", None)
         if estimate is None:
             continue
-        texts = tuple(dict.fromkeys(given))
-        distinct += len(texts)
-        cost: Cost | None = estimate(url, texts, timeout_s=max(0.0, until - monotonic()))
+        count += len(texts)
+        timeout_s = max(0.0, until - monotonic())
+        cost: Cost | None = estimate(url, texts, timeout_s=timeout_s, max_bytes_billed=limits.max_bytes_billed)
         if cost is not None:
             total = cost.plus(total)
     if total is not None and (total.bytes_billed or total.credits):
-        rest = f", of {distinct:,} different ones" if total.queries < distinct else ""
+        rest = f", of {count:,}" if total.queries < count else ""
         sentence = (
             f"this run will bill about {billed(total)}{rest}, as dry runs say, and more where causes are looked for"
         )

@@ -141,6 +141,11 @@ def decision_of(value: object, what: str) -> Decision | None:
     return found
 
 
+def says_decision(column: str) -> bool:
+    """Whether a column of a question set says what is right to do with its questions."""
+    return normal(column) in _EXPECTS | _ANSWERABLE | _IMPOSSIBLE
+
+
 def truth_of(value: object, what: str) -> bool | None:
     """A truth value, also as 0, 1 or a word (CSV); blank is None."""
     if is_absent(value) or (isinstance(value, str) and not value.strip()):

@@ -9,9 +9,10 @@ from assay.cases.decisions import refusal_of
 from assay.cases.fields import ALIASES, Field, columns_of, listed, normal
 from assay.cases.paths import paths_within, texts_within
 from assay.cases.records import Record, Table
-from assay.cases.values import UnusableValue, count_of, number_of, usable
+from assay.cases.values import UnusableValue, count_of, is_absent, number_of, usable
 from assay.errors import CaseFileError
-from assay.model import Decision, FieldNames, TokenUsage
+from assay.model import ColumnUse, Decision, FieldNames, TokenUsage
+from assay.sql.context import Context, InvalidContext, read_context
 
 T = TypeVar("T")
 
@@ -57,6 +58,10 @@ class Extras:
             decision=named_column(table, "decision", fields.decision),
             confidence=named_column(table, "confidence", fields.confidence),
         )
+        self.context = (
+            _context_columns(table, "context_tables", fields.context_tables),
+            _context_columns(table, "context_columns", fields.context_columns),
+        )
         questions = {normal(name) for name in ALIASES["question"][0]}
         golds = {normal(name) for tier in ALIASES["gold"][:2] for name in tier}
         self.shared = any(name in questions for _, name in named) and any(name in golds for _, name in named)
@@ -72,6 +77,24 @@ class Extras:
         if self.decisions is None:
             return None
         return read_at(self.path, record, (), self.decisions.confidence, record)
+
+    @property
+    def context_uses(self) -> tuple[ColumnUse, ...]:
+        """The columns that are read as what the system was given."""
+        fields: tuple[Field, ...] = ("context_tables", "context_columns")
+        named = zip(fields, self.context, strict=True)
+        return tuple(ColumnUse(field=field, column=column) for field, columns in named for column in columns)
+
+    def given(self, record: Record) -> Context:
+        """The tables and columns that the system was given. Raises CaseFileError with the place."""
+        if not any(self.context):
+            return _NO_CONTEXT
+        tables, columns = (
+            next((column for column in named if not _is_blank(record.values.get(column))), None)
+            for named in self.context
+        )
+        at = tuple(filter(None, (tables, columns)))
+        return read_at(self.path, record, at, _context_of, record, tables, columns) if at else _NO_CONTEXT
 
     def timings(self, record: Record) -> tuple[tuple[str, float], ...]:
         """Seconds by the names of their columns."""
@@ -106,6 +129,27 @@ class Extras:
 
     def _read(self, record: Record, column: str, convert: Callable[[object, str], T]) -> T:
         return read_at(self.path, record, (column,), lambda: convert(usable(record.values.get(column)), column))
+
+
+_NO_CONTEXT = Context()
+
+
+def _context_columns(table: Table, field: Field, named: str | None) -> tuple[str, ...]:
+    """The columns with the tables, or the columns, that a system was given; of several the first filled one is read."""
+    return columns_of(field, named, table.columns, path=str(table.path), within=paths_within(table) if named else ())
+
+
+def _is_blank(value: object) -> bool:
+    return is_absent(value) or (isinstance(value, str) and not value.strip())
+
+
+def _context_of(record: Record, tables: str | None, columns: str | None) -> Context:
+    """What these columns of a record say."""
+    values = (None if name is None else usable(record.values.get(name)) for name in (tables, columns))
+    try:
+        return read_context(*values)
+    except InvalidContext as error:
+        raise UnusableValue(str(error)) from error
 
 
 def placed(error: UnusableValue, path: str, record: Record, *columns: str) -> CaseFileError:

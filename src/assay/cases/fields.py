@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Literal
 
 from assay.errors import CaseFileError
+from assay.sql.context import COLUMN_NAMES, TABLE_NAMES
 
 Field = Literal[
     "id",
@@ -34,10 +35,15 @@ Field = Literal[
     "answerable",
     "decision",
     "confidence",
+    "context_tables",
+    "context_columns",
 ]
 
 POSITION = "@position"
 """As the name of the id field: use the zero-based row number as the id, even if the file has ids."""
+
+WITHOUT_GOLD = "@none"
+"""As the name of the gold column: the file has questions and answers alone, and no column is read as gold."""
 
 ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
     "id": (
@@ -94,6 +100,8 @@ ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
     "answerable": (("answerable",),),
     "decision": (("decision",),),
     "confidence": (("confidence",),),
+    "context_tables": TABLE_NAMES,
+    "context_columns": COLUMN_NAMES,
     "options": (
         ("case_options",),
         ("options",),
@@ -130,6 +138,8 @@ _WHAT: Mapping[Field, str] = {
     "answerable": "whether the question has an answer",
     "decision": "the system's decision",
     "confidence": "how sure the system is",
+    "context_tables": "the tables that the system was given",
+    "context_columns": "the columns that the system was given",
 }
 
 _SEPARATORS = re.compile(r"[\s_\-]+")
@@ -186,6 +196,8 @@ def columns_of(
     ``named`` is a column's exact name as the user gave it; where the file lacks it, the error offers the closest one.
     Columns in ``without`` already belong to another field; ``within`` are paths into columns, for the message.
     """
+    if named == WITHOUT_GOLD:
+        return ()
     if named is not None:
         if named in columns:
             return (named,)

@@ -17,6 +17,7 @@ from assay.cases.fields import (
     ALIASES,
     BOTH_SIDES,
     POSITION,
+    WITHOUT_GOLD,
     Field,
     columns_of,
     describe,
@@ -115,8 +116,8 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     """The cases of a question set, in the file's order.
 
     Where the file has no ids, a case's id is its zero-based row number, blank rows not counted. A file whose prediction
-    is named needs no questions. Raises CaseFileError with file, row and column: no question or gold column, a blank
-    question or id, a value of the wrong type.
+    is named needs no questions; one whose gold is named `WITHOUT_GOLD` needs no gold. Raises CaseFileError with file,
+    row and column: no question or gold column, a blank question or id, a value of the wrong type.
     """
     table = flattened(table, ids=_names("id"), own=_names("question"))
     records = table.records if table.plain else tuple(record for record in table.records if not record.blank)
@@ -127,8 +128,9 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     )
     table = _with_paths(replace(table, records=records), named)
     files, in_text = ResultFiles(table.path.parent, of_gold), table.golds_in_text
+    without_gold = fields.gold == WITHOUT_GOLD
     golds = _reader(table, "gold", fields.gold, partial(golds_and_results, files=files, in_text=in_text))
-    results = _results(table, files, golds.columns)
+    results = _results(table, files, table.columns if without_gold else golds.columns)
     if results.columns and fields.gold is None:
         path = str(table.path)
         others = columns_of("question", None, table.columns, path=path, without=golds.columns)
@@ -139,7 +141,8 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     if not questions.columns and fields.prediction is not None:
         questions = _Reader(questions.path, "question", (), lambda _: "")
     for columns, field in ((questions.columns, questions.field), (golds.columns or results.columns, golds.field)):
-        if not columns and not (field == "question" and fields.prediction is not None):
+        needless = without_gold if field == "gold" else fields.prediction is not None
+        if not columns and not needless:
             raise missing_column(field, table.columns, path=str(table.path), within=paths_within(table))
     ids = _identifier(table, fields)
     databases = _reader(table, "database", fields.database, partial(name_of, what="the database's name"))
@@ -211,7 +214,10 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     """
     table = flattened(table, ids=_names("id"), own=_names("prediction"))
     _require(table.records, table, "prediction")
-    named = (fields.id, fields.prediction, fields.shared_id, fields.decision, fields.confidence)
+    named = (
+        *(fields.id, fields.prediction, fields.shared_id, fields.decision, fields.confidence),
+        *(fields.context_tables, fields.context_columns),
+    )
     table = _with_paths(table, named)
     files = ResultFiles(table.path.parent, of_answer)
     read = partial(answer_or_rows, files=files, what="the predicted query")
@@ -234,15 +240,16 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         if said == "" and table.blank_is_absent:
             said = None
         if said is None and rows.columns:
-            given = rows.read(record)
-            if len(given) > 1:
+            results = rows.read(record)
+            if len(results) > 1:
                 raise CaseFileError(
                     "an answer is one result, and any_of gives several", path=str(table.path), place=record.place
                 )
-            said = given[0] if given else None
+            said = results[0] if results else None
         query, result = (said, None) if isinstance(said, str) else (None, said)
         decision = extras.decision(record)
         silent = said is None and decision not in ("decline", "clarify")
+        given = extras.given(record)
         return Prediction(
             case_id=ids.read(record) if ids else positions[number],
             query=query,
@@ -250,6 +257,8 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
             timings_s=extras.timings(record),
             tokens=extras.tokens(record),
             cost_usd=extras.cost(record),
+            context_tables=given.tables,
+            context_columns=given.columns,
             failure=unanswered(f"{file}, {record.place}, holds no query") if silent else None,
             decision=decision,
             confidence=extras.confidence(record),
@@ -261,7 +270,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         predictions=spooled(starmap(prediction, enumerate(records)), Prediction),
         by_position=ids is None,
         stated=fields.id == POSITION,
-        columns=_uses(used),
+        columns=(*_uses(used), *extras.context_uses),
         beside=_beside(replace(table, records=records), used),
         left_out=table.left_out,
     )
@@ -273,7 +282,7 @@ def _names(field: Field) -> list[str]:
 
 def _with_paths(table: Table, names: Iterable[str | None]) -> Table:
     for name in names:
-        if name is not None and name != POSITION:
+        if name is not None and name not in (POSITION, WITHOUT_GOLD):
             table = with_path(table, name)
     return table
 

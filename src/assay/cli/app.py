@@ -250,10 +250,22 @@ Verbs.verbs = (
         statuses=_UNFINISHED,
     ),
     _verb(
+        "verbs.estimate.estimate",
+        "Estimate accuracy without gold, from people's labels of a few answers.",
+        panel=_JUDGE,
+        page="docs/guides/estimate.md",
+    ),
+    _verb(
         "verbs.view.view",
         "Show a run, or two beside each other, in the browser, on this machine only.",
         panel=_LOOK,
         page="docs/guides/reports.md",
+    ),
+    _verb(
+        "verbs.review.review",
+        "Decide about a run's cases: verdict right, prediction right too, gold wrong.",
+        panel=_LOOK,
+        page="docs/guides/review.md",
     ),
     _verb(
         "verbs.report.report",

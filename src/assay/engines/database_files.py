@@ -35,6 +35,7 @@ class DatabaseFile:
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
         """Raise DatabaseError unless such a file is there and can be read."""
+        check_no_parameters(url, cls.kind)
         if url.path != MEMORY:
             _check_file(url.path, kind=cls.kind, magic=cls.magic, offset=cls.magic_offset)
 
@@ -45,6 +46,15 @@ class DatabaseFile:
             return "empty"
         cls.check(url)
         return fingerprint_file(url.path)
+
+
+def check_no_parameters(url: DatabaseUrl, kind: str) -> None:
+    """Raise DatabaseError for a URL of a file with parameters: none would have an effect."""
+    before, mark, _ = url.text.partition("?")
+    if mark:
+        raise DatabaseError(
+            f"{url}: a {kind} has no parameters, and is read-only in any case: write {before}, or %3F for a ? in a name"
+        )
 
 
 def _check_file(path: str, *, kind: str, magic: bytes, offset: int) -> None:

@@ -6,18 +6,9 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from assay.model import Rate
+from assay.model import Kappa, Rate
 from assay.stats import wilson_interval
 from assay.stats.agreement import YesNoTable, cohen_kappa
-
-
-class Kappa(Struct, frozen=True, kw_only=True):
-    """Cohen's kappa with its interval."""
-
-    value: float
-    low: float
-    high: float
-    confidence: float = 0.95
 
 
 class Calibration(Struct, frozen=True, kw_only=True):
@@ -62,7 +53,6 @@ def calibrate(judged: Iterable[tuple[bool, bool | None]], *, confidence: float =
             confidence=confidence,
         )
 
-    kappa = cohen_kappa(table, confidence=confidence)
     return Calibration(
         table=table,
         unscored=unscored,
@@ -70,5 +60,5 @@ def calibrate(judged: Iterable[tuple[bool, bool | None]], *, confidence: float =
         precision=rate(table.true_positives, table.true_positives + table.false_positives),
         recall=rate(table.true_positives, table.true_positives + table.false_negatives),
         specificity=rate(table.true_negatives, table.true_negatives + table.false_positives),
-        kappa=None if kappa is None else Kappa(value=kappa[0], low=kappa[1], high=kappa[2], confidence=confidence),
+        kappa=cohen_kappa(table.counts, confidence=confidence),
     )

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from assay.errors import AssayError, UsageError
 from assay.llm_judge.cache import AnswerCache, cache_key
 from assay.llm_judge.opinion import Opinion, Order, Vote, opinion_of, unscored, vote_of
-from assay.llm_judge.prompt import ANSWER_SCHEMA, Prompt, QueryPair
+from assay.llm_judge.prompt import Prompt, QueryPair
 from assay.model import Failure, TokenUsage
 from assay.model.rejections import Rejections
 from assay.ports import ChatMessage, ChatModel, Completion
@@ -237,7 +237,7 @@ class QueryJudge:
         messages = settings.prompt.messages(pair if order == "given" else pair.swapped())
         # Samples differ only by their seed, which changes little at temperature 0.
         seed = sample if settings.samples > 1 else None
-        schema = ANSWER_SCHEMA if settings.structured else None
+        schema = settings.prompt.answer_schema if settings.structured else None
         question = _Question(messages=messages, seed=seed, schema=schema)
         asked = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "seed": seed, "schema": schema}
         material = settings.prompt.material(pair)

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.llm_judge.reply import read_verdict, yes_no
+from assay.llm_judge.reply import decision, read_verdict
 from assay.model import Failure, TokenUsage
 from assay.ports import Completion
 from assay.sql.extraction import refuses
@@ -144,7 +144,7 @@ def vote_of(
         return replace(vote, failure=unscorable(found))
     difference = found.get("difference")
     said = " ".join(difference.split()) if isinstance(difference, str) else ""
-    return replace(vote, equivalent=yes_no(found["equivalent"]), difference=said)
+    return replace(vote, equivalent=decision(found), difference=said)
 
 
 def _problem(answer: Completion) -> str | None:

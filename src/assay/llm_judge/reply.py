@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 _OPENS = re.compile(r"^[ \t]*(?:```\w*[ \t]*)?(?=\{)", re.MULTILINE)
@@ -17,7 +17,7 @@ _SHOWN = 80
 
 
 def read_verdict(text: str, material: Sequence[str] = ()) -> dict[str, Any] | str:
-    """The JSON object that ends an answer and has ``equivalent``, else a sentence on why there is none.
+    """The JSON object that ends an answer and has ``equivalent`` or ``correct``, else a sentence on why there is none.
 
     ``material`` is text by others that the judge was shown: an object from there is an echo, not a verdict.
     """
@@ -28,12 +28,18 @@ def read_verdict(text: str, material: Sequence[str] = ()) -> dict[str, Any] | st
     if isinstance(found, str):
         return found
     value, written = found
-    if yes_no(value.get("equivalent")) is None:
+    if decision(value) is None:
         return f"the judge's answer holds no verdict: it ends {_line(text)[-_SHOWN:]!r}"
     shown = [_plain(one) for one in material]
     if any(_plain(form) in one for form in (written, json.dumps(value)) for one in shown):
         return "the judge's answer ends with words that stand in what it was to judge: no verdict of its own"
     return value
+
+
+def decision(answer: Mapping[str, Any]) -> bool | None:
+    """The decision in an answer; None without one, or with two."""
+    said = [yes_no(answer[name]) for name in ("equivalent", "correct") if name in answer]
+    return said[0] if len(said) == 1 else None
 
 
 def yes_no(value: object) -> bool | None:

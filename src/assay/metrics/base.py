@@ -42,6 +42,8 @@ class QueryMetric:
     scores_text: ClassVar[bool] = False
     """Whether it scores the whole text of a file's prediction, as its benchmark's script does, and not the query that
     was extracted from the text."""
+    scores_unusable_gold: ClassVar[bool] = False
+    """Whether it may score a case whose gold cannot be used, as its benchmark's script does."""
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
         """No queries besides gold and the prediction as they are."""

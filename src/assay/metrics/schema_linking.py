@@ -16,9 +16,27 @@ from assay.model import Case, Comparison, Prediction, Score
 from assay.ports import Executions
 
 if TYPE_CHECKING:
+    from assay.sql.schema import SchemaNames
     from assay.sql.schema_items import SchemaItems
 
 _MOST_NAMED = 10
+
+
+def gold_items(case: Case, executions: Executions, names: SchemaNames) -> tuple[list[SchemaItems], str]:
+    """What each gold query uses that could be executed and read; where there is none, also why."""
+    from assay.sql.query import Unreadable
+    from assay.sql.schema_items import schema_items
+
+    found, trouble = [], "no gold query is given"
+    for gold, execution in zip(case.golds, executions.golds, strict=False):  # given results have no query
+        if not execution.succeeded:
+            continue
+        items = schema_items(gold, names.dialect, names)
+        if isinstance(items, Unreadable):
+            trouble = f"the gold query {items.reason}"
+        else:
+            found.append(items)
+    return found, "" if found else trouble
 
 
 class _SchemaLinking(QueryMetric):
@@ -46,19 +64,10 @@ class _SchemaLinking(QueryMetric):
         if failure is not None or executions.schema is None:
             return unscored(self.name, failure)
         names = names_of(executions.schema)
-        wanted, trouble = [], "no gold query is given"
-        for gold, execution in zip(case.golds, executions.golds, strict=False):  # given results have no query
-            if not execution.succeeded:
-                continue
-            items = schema_items(gold, names.dialect, names)
-            if isinstance(items, Unreadable):
-                trouble = f"the gold query {items.reason}"
-            elif of_gold := self._of(items):
-                wanted.append(of_gold)
-            else:
-                trouble = f"the gold query uses no {self.items}"
+        golds, trouble = gold_items(case, executions, names)
+        wanted = [of_gold for items in golds if (of_gold := self._of(items))]
         if not wanted:
-            return unscored(self.name, unscorable("gold", trouble))
+            return unscored(self.name, unscorable("gold", trouble or f"the gold query uses no {self.items}"))
         if prediction.query is None:
             return Score(metric=self.name, value=0.0)
         used = schema_items(prediction.query, names.dialect, names)
@@ -78,7 +87,7 @@ class _SchemaLinking(QueryMetric):
             ("missing", gold - predicted if self.share != "precision" else ()),
             ("extra", predicted - gold if self.share != "recall" else ()),
         )
-        detail = "; ".join(f"{title}: {_named(sorted(names))}" for title, names in sides if names)
+        detail = "; ".join(f"{title}: {named(sorted(names))}" for title, names in sides if names)
         return Score(metric=self.name, value=common / of if of else 0.0, detail=detail or None)
 
 
@@ -136,6 +145,7 @@ class ColumnF1(_SchemaLinking):
     share = "f1"
 
 
-def _named(names: Sequence[str]) -> str:
+def named(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(names[:_MOST_NAMED]) + more

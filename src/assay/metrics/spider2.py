@@ -15,7 +15,7 @@ from operator import ne
 from typing import ClassVar
 
 from assay.comparison.codes.shared import same_lists
-from assay.metrics.base import ResultMetric, by_codes
+from assay.metrics.base import ResultMetric, befallen, by_codes, unscored
 from assay.metrics.pandas_cells import pandas_result, written_by_pandas
 from assay.model import Case, Cell, Comparison, Execution, GivenResult, Prediction, Result, Score
 from assay.ports import Executions
@@ -34,27 +34,30 @@ class Spider2Lite(ResultMetric):
 
     Extra predicted columns are fine. ``CaseOptions.condition_columns`` and ``ignore_order`` apply. If gold comes from
     CSV, the score is the script's. It writes to CSV what a query returned, and reads both sides by pandas. It tries
-    the results one after the other until one matches, and its errors score 0: a table that cannot be read, a column
-    that is not there, fewer lists of columns than results. ``CaseOptions.script_columns`` has the columns that it
-    takes if these are others than what is written.
+    the results one after the other until one matches, and its errors score 0: no result, a table that cannot be read,
+    a column that is not there, fewer lists of columns than results. ``CaseOptions.script_columns`` has the columns
+    that it takes if these are others than what is written, or if a result is unusable for `match`.
     """
 
     name: ClassVar[str] = "spider2_lite"
     scores_text: ClassVar[bool] = True
+    scores_unusable_gold: ClassVar[bool] = True
     meaning: ClassVar[str] = "Spider 2.0-lite: gold's columns found among the predicted ones"
     default_place: ClassVar[int] = 6
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """The script's score where all is CSV, else the best score over the golds that ran."""
         given, ran = prediction.result, executions.predicted
-        if not case.results or case.golds or any(gold.cells != "text" for gold in case.results if gold.failure is None):
+        if not _is_of_script(case, executions) or (
+            given is not None and given.failure is None and given.cells != "text"
+        ):
             return super().score(case, prediction, executions, comparison)
         if given is not None:
-            if given.failure is None and given.cells != "text":
-                return super().score(case, prediction, executions, comparison)
             predicted = None if _is_unreadable(given) else given.result()
         elif ran is None or not ran.succeeded or ran.result is None:
-            return super().score(case, prediction, executions, comparison)
+            if failure := befallen(prediction, ran):
+                return unscored(self.name, failure)
+            predicted = None
         else:
             is_wrong = not ran.result.rows and case.engine in _EMPTY_IS_WRONG
             predicted = None if is_wrong else written_by_pandas(ran.result)
@@ -69,12 +72,21 @@ class Spider2Lite(ResultMetric):
         return _columns_found(gold, predicted.result, wanted, ignore_order=case.options.ignore_order)
 
 
+def _is_of_script(case: Case, executions: Executions) -> bool:
+    """Whether the script has a score for the case's gold: it knows no gold but result files."""
+    if case.options.script_columns is not None:
+        return True
+    if not case.results or case.golds or not any(gold.succeeded for gold in executions.golds):
+        return False
+    return all(gold.cells == "text" for gold in case.results if gold.failure is None)
+
+
 def _of_script(case: Case, predicted: Result) -> float:
     """The script's score of a table that it has read."""
-    for index, gold in enumerate(case.results):
-        columns: Sequence[int] | None = case.counting(index)
-        if (chosen := case.options.script_columns) is not None:
-            columns = chosen[index] if index < len(chosen) else None
+    chosen = case.options.script_columns
+    if chosen is None:
+        chosen = tuple(case.counting(index) for index in range(len(case.results)))
+    for gold, columns in zip(case.results, chosen, strict=False):
         if columns is None or _is_unreadable(gold):
             return 0.0
         try:

@@ -49,13 +49,14 @@ from assay.model.runs.diff import (
     Matching,
     MetricDiff,
     PairedTest,
+    ReviewedDiff,
     RunDiff,
     RunHead,
     Standing,
     StandingPair,
 )
 from assay.model.runs.gate import GateResult, Gates
-from assay.model.runs.metric import MetricInfo, Rate
+from assay.model.runs.metric import Count, Kappa, MetricInfo, Rate
 from assay.model.runs.reliability import (
     CalibrationBin,
     ConfidenceTotals,
@@ -65,12 +66,12 @@ from assay.model.runs.reliability import (
     ReliabilityTotals,
     RiskPoint,
 )
+from assay.model.runs.reviews import Agreement, Conflict, InactiveReview, PairAgreement, ReviewTotals
 from assay.model.runs.run import (
     Aggregates,
     CacheUse,
     CauseGroup,
     CauseGroupKind,
-    Count,
     Disagreement,
     Fingerprint,
     Forgiven,
@@ -91,6 +92,7 @@ from assay.model.runs.run import (
 from assay.model.verdicts.comparison import AlignedRow, Comparison, ComparisonOptions, NearMiss, NearMissKind
 from assay.model.verdicts.diagnosis import Cause, CauseKind, Diagnosis, Repair, RepairStep, Symptom
 from assay.model.verdicts.evidence import Evidence, PairTiming
+from assay.model.verdicts.review import Draw, Review, ReviewDecision, Reviewed
 from assay.model.verdicts.summary import CaseSummary, ExecutionSummary, SearchSummary
 from assay.model.verdicts.verdict import Ambiguity, Flag, Outcome, Score, Strength, Verdict
 from assay.model.witness import Proof, Unproved
@@ -98,6 +100,7 @@ from assay.model.witness import Proof, Unproved
 __all__ = [
     "STRICT",
     "Aggregates",
+    "Agreement",
     "AlignedRow",
     "Ambiguity",
     "Blame",
@@ -126,6 +129,7 @@ __all__ = [
     "Comparison",
     "ComparisonOptions",
     "ConfidenceTotals",
+    "Conflict",
     "ConversationTotals",
     "Cost",
     "Count",
@@ -141,6 +145,7 @@ __all__ = [
     "DimensionSelection",
     "DimensionTotal",
     "Disagreement",
+    "Draw",
     "Evidence",
     "Exchange",
     "Execution",
@@ -163,8 +168,10 @@ __all__ = [
     "GroupDiff",
     "HierarchyEquivalence",
     "HistoryPoint",
+    "InactiveReview",
     "JoinedBy",
     "Joining",
+    "Kappa",
     "Leaderboard",
     "Leniency",
     "Limits",
@@ -175,6 +182,7 @@ __all__ = [
     "NearMiss",
     "NearMissKind",
     "Outcome",
+    "PairAgreement",
     "PairTiming",
     "PairedTest",
     "PassRate",
@@ -188,6 +196,11 @@ __all__ = [
     "RepairStep",
     "RepeatTotals",
     "Result",
+    "Review",
+    "ReviewDecision",
+    "ReviewTotals",
+    "Reviewed",
+    "ReviewedDiff",
     "RiskPoint",
     "Row",
     "Run",

@@ -44,8 +44,9 @@ class EngineClass(Protocol):
     """What an `assay.engines` entry point loads to: the class of an Engine.
 
     It may also have ``warnings(url) -> tuple[str, ...]``: one sentence for each thing that the URL's user may
-    do beyond reading. A run shows them before it starts. With ``estimate(url, queries, timeout_s=…) -> Cost | None`` it
-    says what queries will bill, without running them; with ``reader_grants(url) -> tuple[str, ...]`` the statements
+    do beyond reading. A run shows them before it starts. With
+    ``estimate(url, queries, timeout_s=…, max_bytes_billed=…) -> Cost | None`` it says what queries will bill, without
+    running them, and each as often as it is listed; with ``reader_grants(url) -> tuple[str, ...]`` the statements
     that give an account the rights of a reader, and no others, which ``assay doctor`` prints.
     """
 

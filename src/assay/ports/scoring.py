@@ -52,6 +52,8 @@ class Executions(Struct, frozen=True, kw_only=True):
     """How the answer fares on the small databases of the run's suite; None where the run has none."""
     schema: DatabaseSchema | None = None
     """What the case's database holds: only for metrics that say ``needs_schema``, and None where it cannot be read."""
+    dialect: str = ""
+    """sqlglot's name of the SQL dialect of that database."""
     apart: bool = False
     """Whether gold was executed on another database than the answer."""
 
@@ -101,7 +103,8 @@ class Metric(Protocol):
     ``meaning``, its range, whether higher is better. That is all that reports, gates and comparisons need to know.
 
     With ``scores_text = True`` it scores the whole text of a file's prediction, as a benchmark's script does, and not
-    the query that was extracted from the text.
+    the query that was extracted from the text. With ``scores_unusable_gold = True`` it is also asked for a case whose
+    gold cannot be used, which other metrics leave unscored.
 
     It may also set ``depends_on_queries_only = True``: its score then depends on the
     database, the golds, the predicted query and the case's options alone (not on the question, the

@@ -26,6 +26,7 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from assay.model import Evidence, Execution, Run
+from assay.reports.blocks import reviews
 from assay.reports.blocks.collector import answer_name
 from assay.reports.blocks.gates import gate_name, missed, state_of
 from assay.reports.blocks.repeats import shown_rates
@@ -157,6 +158,8 @@ def _type(item: Evidence) -> str:
 def _body(item: Evidence, room: int) -> Iterable[str]:
     """The parts of the evidence, about ``room`` characters in all; the caller puts blank lines between them."""
     opening = [visible(item.verdict.reason), *failures(item)]
+    if (reviewed := reviews.of_case(item)) is not None:
+        opening.append(f"Reviewed: {': '.join(reviewed)}")
     told = [*(f"Why: {line}" for line in why(item)), *(f"Repair: {line}" for line in repair(item))]
     causes = ["\n".join(told)] if told else []
     if item.turns or item.case.turns:
@@ -254,6 +257,8 @@ def _properties(run: Run, report: RunReport) -> Iterable[tuple[str, str]]:
     yield from ((name.lower(), one_line(value)) for name, value in report.facts)
     headline = f"{report.headline.text} {report.headline.interval}".rstrip()
     yield "headline", f"{one_line(report.headline_metric)}: {headline} · {report.tally}"
+    if report.reviewed:
+        yield "headline.reviewed", report.reviewed
     yield "outcomes", report.outcomes
     yield from ((f"note.{place}", note) for place, note in enumerate(report.notes, start=1))
     for gate in run.gates:

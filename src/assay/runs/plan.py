@@ -19,6 +19,7 @@ from assay.model.witness import WitnessSettings
 from assay.platform.spool import Spool, parts_of, spooled
 from assay.ports import CaseScorer, Metric, QueryRequest
 from assay.runs.progress import Progress
+from assay.runs.reviews.collection import Reviews
 from assay.runs.store.codec import identity_of, identity_without_origin, pack_task, within_size
 from assay.sql.extraction import extracted, written
 from assay.sql.extraction.completions import completed
@@ -304,3 +305,5 @@ class Job(Struct, frozen=True, kw_only=True):
     """How to look for witnesses of the matches; None: nobody asks now."""
     lint: LintReport | None = None
     """What is doubtful about the golds; None: nobody asks."""
+    reviews: Reviews | None = None
+    """What people decided about the question set; None: nobody reviewed it."""

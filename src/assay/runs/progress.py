@@ -14,11 +14,13 @@ class Progress(Struct, frozen=True, kw_only=True):
     """The state of one stage of a run.
 
     The stages are asking the system, linting the golds, judging the answers, timing the right ones;
-    ``repeating`` means timing pairs again whose noise could change their score. Then ``witnesses`` are looked for.
-    Last, a report is drawn.
+    ``repeating`` means timing pairs again whose noise could change their score. Then ``witnesses`` are looked for,
+    and answers scored by golds that people corrected. Last, a report is drawn.
     """
 
-    stage: Literal["asking", "linting", "judging", "timing", "repeating", "witnesses", "drawing"] = "judging"
+    stage: Literal["asking", "linting", "judging", "timing", "repeating", "witnesses", "reviewing", "drawing"] = (
+        "judging"
+    )
     total: int
     finished: int
     resumed: int = 0

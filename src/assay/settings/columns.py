@@ -41,6 +41,12 @@ PREDICTION_COLUMNS: Final = {
     "confidence": Setting(
         "--confidence-column", ANSWERS, "Column of the predictions: how sure the system is, from 0 to 1.", "NAME"
     ),
+    "context_tables": Setting(
+        "--context-tables-column", ANSWERS, "Column of the predictions: the tables that the system was given.", "NAME"
+    ),
+    "context_columns": Setting(
+        "--context-columns-column", ANSWERS, "Column of the predictions: the columns that it was given.", "NAME"
+    ),
     "sheet": Setting("--prediction-sheet", ANSWERS, "Sheet of the predictions' workbook.", "NAME"),
     "header_row": Setting(
         "--prediction-header-row",

@@ -152,6 +152,10 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
             "--confidence-path", LIVE, "http: where it says how sure it is, from 0 to 1.", "PATH", example="confidence"
         ),
     ] = None
+    context_path: Annotated[
+        str | None,
+        Setting("--context-path", LIVE, "http: where the tables stand that it was given.", "PATH", example="context"),
+    ] = None
     price_in: Annotated[
         float | None, Setting("--price-in", LIVE, "For a million tokens of input.", "USD", least=0, example="2.5")
     ] = None

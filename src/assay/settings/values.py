@@ -399,6 +399,32 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
             meaning="Folder of a [suite](../guides/suites.md) on whose small databases the answers are tried, too.",
         ),
     ] = None
+    reviews: Annotated[
+        str | None,
+        Setting(
+            "--reviews",
+            EVIDENCE,
+            "What people decided. Default: reviews.jsonl beside CASES.",
+            "FILE",
+            example="reviews.jsonl",
+            meaning="What people decided about the questions. Default: `reviews.jsonl` beside the question set, if "
+            "there is one.",
+        ),
+    ] = None
+    no_reviews: Annotated[
+        bool | None, Setting("--no-reviews", EVIDENCE, "Leave the reviews beside the question set aside.")
+    ] = None
+    settle: Annotated[
+        str | None,
+        Setting(
+            "--settle",
+            EVIDENCE,
+            "If reviewers disagree: 'latest', 'majority', or a reviewer. [default: latest]",
+            "RULE",
+            example="majority",
+            meaning="Which decision counts if reviewers disagree: `latest`, `majority`, or the name of a reviewer.",
+        ),
+    ] = None
     lint: Annotated[
         LintFileSettings | None,
         Setting(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from assay.sql.reader import reader
+
 _COMMENT = re.compile(r"--[^\r\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 # Where dialects differ on what a comment is: nested comments, MySQL's executed comments, templates, strings with
 # unusual quotes or escapes, a line that ends in a carriage return alone.
@@ -25,11 +27,11 @@ def without_comments(query: str, dialect: str | None = None) -> str:
         return query
     if _DOUBTFUL.search(query) or (dialect in _MYSQL_FAMILY and _TWO_MINUSES.search(query)):
         return query
-    from sqlglot import Dialect, TokenType
+    from sqlglot import TokenType
     from sqlglot.errors import SqlglotError
 
     try:
-        tokens = Dialect.get_or_raise(dialect).tokenize(query)
+        tokens = reader(dialect).tokenize(query)
     except (SqlglotError, ValueError):
         return query
     kept: list[str] = []
@@ -45,13 +47,12 @@ def without_comments(query: str, dialect: str | None = None) -> str:
 @lru_cache(maxsize=4096)
 def comments_of(query: str, dialect: str) -> tuple[str, ...]:
     """The texts of a query's comments; none where it cannot be cut into words."""
-    from sqlglot import Dialect
     from sqlglot.errors import SqlglotError
 
     if "--" not in query and "/*" not in query and "#" not in query:
         return ()
     try:
-        tokens = Dialect.get_or_raise(dialect).tokenize(query)
+        tokens = reader(dialect).tokenize(query)
     except (SqlglotError, ValueError):
         return ()
     return tuple(comment for token in tokens for comment in token.comments)

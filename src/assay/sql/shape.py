@@ -18,10 +18,11 @@ from msgspec import Struct
 
 from assay.sql.dialects import SPARK, parser_errors
 from assay.sql.outline import plain_words, read_outline
+from assay.sql.reader import reader, table_places
 from assay.sql.spelling import as_engine_means, as_engine_reads
 
 if TYPE_CHECKING:
-    from sqlglot import Dialect, Parser, Token, exp
+    from sqlglot import Parser, Token, exp
 
 _QUOTED = r'"(?:[^"]|"")+"'
 _PLAIN = re.compile(
@@ -235,6 +236,8 @@ class ParsedQuery(Struct, frozen=True):
 
     tree: exp.Query
     tokens: Sequence[Token]
+    table_places: frozenset[int] = frozenset()
+    """Where the text names tables, including those that the parser left out of the tree."""
 
 
 @lru_cache(maxsize=128)
@@ -269,7 +272,7 @@ def is_nested_too_deeply(query: str, dialect: str) -> bool:
 def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQuery | None:
     from sqlglot import exp
 
-    speaks = _dialect(dialect)
+    speaks = reader(dialect)
     text = as_engine_reads(query, dialect)
     tokens = speaks.tokenize(text)
     if dialect in SPARK:
@@ -279,7 +282,7 @@ def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> Parsed
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         return None
     tree = as_engine_means(trees[0], text, dialect)
-    return None if tree is None else ParsedQuery(tree, tokens)
+    return None if tree is None else ParsedQuery(tree, tokens, table_places(parser))
 
 
 def _call_windows(tokens: Sequence[Token]) -> None:
@@ -289,13 +292,6 @@ def _call_windows(tokens: Sequence[Token]) -> None:
     for token, following in pairwise(tokens):
         if token.token_type is TokenType.WINDOW and following.token_type is TokenType.L_PAREN:
             token.token_type = TokenType.VAR
-
-
-@lru_cache(maxsize=8)
-def _dialect(name: str) -> Dialect:
-    from sqlglot import Dialect
-
-    return Dialect.get_or_raise(name)
 
 
 @lru_cache(maxsize=8)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from assay.sql.dialects import parser_errors
+from assay.sql.reader import reader
 
 if TYPE_CHECKING:
     from sqlglot import Token
@@ -73,10 +74,10 @@ QUERY = StatementReading(does="query")
 @lru_cache(maxsize=2048)
 def statement_kind(query: str, dialect: str) -> StatementKind:
     """What a text holds. Never raises: a text that cannot be parsed is ``unreadable``."""
-    from sqlglot import exp, parse
+    from sqlglot import exp
 
     try:
-        parsed = parse(query, read=dialect)
+        parsed = reader(dialect).parse(query)
     except parser_errors():
         return "unreadable"
     trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
@@ -99,7 +100,7 @@ def read_statement(query: str, dialect: str) -> StatementReading:
     if it begins like one and no bare word in it writes. In Transact-SQL, whose statements need no semicolon
     between them, such a text is never a query.
     """
-    from sqlglot import Dialect, TokenType
+    from sqlglot import TokenType
     from sqlglot.errors import SqlglotError
 
     from assay.sql.shape import is_nested_too_deeply
@@ -107,7 +108,7 @@ def read_statement(query: str, dialect: str) -> StatementReading:
     if len(query) > MOST_CHARACTERS:
         return too_long(query)
     try:
-        tokens = list(Dialect.get_or_raise(dialect).tokenize(query))
+        tokens = list(reader(dialect).tokenize(query))
     except (SqlglotError, ValueError):
         return StatementReading(does="error", detail="a quote or comment in it does not end")
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
@@ -158,10 +159,10 @@ def without_last_semicolon(text: str, dialect: str) -> str:
     """The text up to the semicolon after its last statement, which may stand before a comment."""
     if ";" not in text:
         return text
-    from sqlglot import Dialect, TokenType
+    from sqlglot import TokenType
 
     try:
-        tokens = Dialect.get_or_raise(dialect).tokenize(text)
+        tokens = reader(dialect).tokenize(text)
     except parser_errors():
         return text
     end = len(text)

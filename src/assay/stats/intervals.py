@@ -38,6 +38,11 @@ def wilson_interval(successes: float, n: int, *, confidence: float = 0.95) -> tu
     return _wilson(successes / n, float(n), _normal_quantile(confidence))
 
 
+def wilson_at(mean: float, n: float, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval around a rate as if ``n`` values had been seen: an effective sample size, above 0."""
+    return _wilson(mean, n, _normal_quantile(confidence))
+
+
 def bounded_mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> tuple[float, float] | None:
     """Bound the mean of values that lie within [0, 1]; None where there are none.
 

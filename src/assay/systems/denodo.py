@@ -12,11 +12,12 @@ from msgspec import Struct
 
 from assay.errors import SystemUnusable
 from assay.model import Case, Prediction
+from assay.sql.context import InvalidContext, read_context
 from assay.sql.extraction import clean_query
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.complaint import complaint_of
 from assay.systems.http.exchange import Exchange
-from assay.systems.http.extras import json_kind, parameter_value, shown_json, table_names, text_of, timings, token_usage
+from assay.systems.http.extras import json_kind, parameter_value, shown_json, text_of, timings, token_usage
 from assay.systems.http.refusals import Conventions, RequestRefused
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import history_text
@@ -26,6 +27,9 @@ TIMINGS = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_
 """The API's own names for its times, in seconds."""
 ANSWER = "answer"
 """The field for the text that a person reads, and the `Prediction.query_source` of a query that was in it."""
+
+_FOUND_VIEWS = "tables_used"
+"""Whatever its name: the AI SDK puts there the views that its search found, from which the model writes the query."""
 
 _NO_TABLE = 404
 _NOT_UNDERSTOOD = 422
@@ -44,9 +48,10 @@ class DenodoSystem:
 
     The case's context is sent as ``custom_instructions``; ``options.parameters`` add or replace body fields, which are
     sent in the form that the server's own errors ask for: newer releases want lists where older ones want text. Of the
-    answer it keeps the query, its explanation, the tables, tokens and times. A newer server may ask back instead of
-    giving a query, or say that no table fits (404 in its own form): both count as its answer. It empties ``sql_query``
-    for a query without an upper-case FROM: a query that is all of ``answer`` is then taken from there.
+    answer it keeps the query, its explanation, the views that it was written from, tokens and times. A newer server may
+    ask back instead of giving a query, or say that no table fits (404 in its own form): both count as its answer. It
+    empties ``sql_query`` for a query without an upper-case FROM: a query that is all of ``answer`` is then taken from
+    there.
     """
 
     name = "denodo"
@@ -137,7 +142,7 @@ class DenodoSystem:
             timings_s=timings(said, TIMINGS),
             tokens=token_usage(said.get("tokens")),
             explanation=text_of(said.get("query_explanation")),
-            tables_used=table_names(said.get("tables_used")),
+            context_tables=_found_views(said.get(_FOUND_VIEWS)),
         )
 
     def _raise_for_other_answer(self, said: Mapping[str, Any]) -> None:
@@ -149,6 +154,14 @@ class DenodoSystem:
         if self._exchange.has_answered:
             raise UnknownForm(what, code="no sql_query")
         raise SystemUnusable(self._exchange.scrub(f"{self._exchange.address.shown}: {what}; {_ADDRESS}"))
+
+
+def _found_views(said: Any) -> tuple[str, ...] | None:
+    """The views that the search found for a question; None: the server says nothing of them."""
+    try:
+        return read_context(said).tables
+    except InvalidContext:
+        return None
 
 
 class _Fields:

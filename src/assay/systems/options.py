@@ -52,6 +52,8 @@ class SystemOptions(Struct, frozen=True, kw_only=True):
     """``http``: the path of what the system decided: ``answer``, ``decline`` or ``clarify``, or true: it declines."""
     confidence_path: str | None = None
     """``http``: the path of how sure it is, from 0 to 1."""
+    context_path: str | None = None
+    """``http``: the path of the tables, perhaps with their columns, that it was given before it wrote the query."""
     prompt: str | None = None
     """``chat``: the template for asking for SQL: a built-in one's name, or a file's path. None: ``ddl``."""
     query_tool: str | None = None

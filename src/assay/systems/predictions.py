@@ -73,7 +73,7 @@ def answered(
     timings_s: tuple[tuple[str, float], ...] = (),
     tokens: TokenUsage | None = None,
     explanation: str | None = None,
-    tables_used: tuple[str, ...] = (),
+    context_tables: tuple[str, ...] | None = None,
 ) -> Prediction:
     """The system answered ``text``: a query, perhaps in a code fence, in JSON or among words; or nothing.
 
@@ -99,7 +99,7 @@ def answered(
         timings_s=timings_s,
         tokens=tokens,
         explanation=explanation,
-        tables_used=tables_used,
+        context_tables=context_tables,
         failure=failure,
         extraction=extraction,
     )

@@ -52,7 +52,7 @@ class Answers(Struct, frozen=True, kw_only=True):
             "tokens": {"input_tokens": 1200, "output_tokens": 80, "total_tokens": 1280},
             "execution_result": {},
             "related_questions": [],
-            "tables_used": [],
+            "tables_used": "",
             "raw_graph": "",
             **_TIMES,
             **given,

@@ -149,7 +149,7 @@ class DenodoEmulator(Emulator):
         response = self.answers.response(question)
         clarification = response.pop("clarification", None)
         if asks_back and clarification is not None:
-            response |= {"answer": clarification, "sql_query": "", "execution_result": {}, "tables_used": []}
+            response |= {"answer": clarification, "sql_query": "", "execution_result": {}, "tables_used": ""}
         if self.marketplace and response["sql_query"] and "FROM" not in response["sql_query"]:
             response |= {"answer": response["answer"] or response["sql_query"], "sql_query": ""}
         if response["sql_query"] and not response["execution_result"]:

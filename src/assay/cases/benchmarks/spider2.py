@@ -35,7 +35,7 @@ _KIND = re.compile(r"[a-z_]+?(?=_?\d)")
 _ENGINES = {"bq": "bigquery", "ga": "bigquery", "local": "sqlite", "sf": "snowflake", "sf_bq": "snowflake"}
 _ENGINES |= {"sf_local": "snowflake", "sf_ga": "snowflake"}
 """The engine of a question by the beginning of its id."""
-_FENCED = re.compile(r"```sql\s*\n(.*?)```", re.DOTALL)
+_FENCED = re.compile(r"```sql\n(.*?)\n```", re.DOTALL)
 """The query that the script takes from a text: the first of those that are fenced."""
 _INSTANCE = re.compile(r"(?:sf_)?(?:bq|ga|local|sf|snow|dbt)_?\d{3,}", re.ASCII)
 """The benchmark's own ids, by which a folder of few results is told from any folder with tables in it."""
@@ -218,25 +218,30 @@ class _Layout(Struct, frozen=True, kw_only=True):
         if not variants:
             golds, results = ((query,), ()) if query is not None else ((), (self._missing(name, present),))
         counting: tuple[tuple[int, ...], ...] = ()
-        script_columns = None
+        said = rules.get("condition_cols")
+        read = results if variants else ()
         try:
             for rule in _RULES:
                 # A misspelt name: gold would be judged by another rule
                 if rule not in rules and (near := closest(rule, rules, cutoff=0.8)):
                     raise UnusableValue(f'{rule} is absent, and there is "{near}": correct the name')
-            lists = _lists(rules.get("condition_cols"))
+            lists = _lists(said)
             if lists is not None:
                 counting = lists.groups * len(variants or golds) if lists.for_all else lists.groups
-                script_columns = _script_columns(lists, variants)
                 results = tuple(_with_list(result, counting, at) for at, result in enumerate(results))
         except UnusableValue as error:
-            golds, results = (), tuple(_broken(f"{name}: {error.message}", one) for one in variants or [name])
+            failure = of_gold(f"{name}: {error.message}")
+            golds, results = (), tuple(replace(result, failure=failure) for result in read or [_broken("", name)])
+        script_columns: tuple[tuple[int, ...] | None, ...] | None = _script_columns(said, name, read)
+        if variants and not any(result.failure for result in results):
+            as_written = tuple(counting[at] if at < len(counting) else () for at in range(len(variants)))
+            script_columns = None if script_columns == as_written else script_columns
         if standard is None:
+            script_columns = None
             golds, results = (), (_broken(f"{self.standard_file.name} has no line for {name}", name),)
         file, record = (self.standard_file, standard) if asked is None else (self.question_file, asked)
         place = f"{file.name}, {record.place}" if file is not None and record is not None else None
         ignored = rules.get("ignore_order")
-        ignored = ignored if isinstance(ignored, bool) else True
         kind = _KIND.match(name)
         try:
             return Case(
@@ -251,8 +256,8 @@ class _Layout(Struct, frozen=True, kw_only=True):
                 context=context_of(told.get("external_knowledge")),
                 options=CaseOptions(
                     condition_columns=counting,
-                    ignore_order=ignored,
-                    ordered=not ignored,
+                    ignore_order=bool(ignored),
+                    ordered=ignored is False,
                     script_columns=script_columns,
                 ),
                 origin=place,
@@ -314,23 +319,38 @@ def _with_list(result: GivenResult, lists: Sequence[Sequence[int]], index: int) 
     return replace(result, failure=of_gold(message))
 
 
-def _script_columns(lists: _Lists, variants: Sequence[str]) -> tuple[tuple[int, ...] | None, ...] | None:
-    """The columns that the script takes for each result; None: those that are written.
+def _script_columns(said: object, name: str, results: Sequence[GivenResult]) -> tuple[tuple[int, ...] | None, ...]:
+    """The columns that the script takes for each result that it looks at.
 
-    With fewer lists than results it fails at the first result without one. If ``ID_a.csv`` is the only result, it
-    takes the first number of a flat list for the list, and 0 for an empty one. If ``ID.csv`` is, it takes no list of
-    lists.
+    Beside ``ID.csv`` it looks at no other result. Of several results it reads all first, so that it fails at the first
+    one if any cannot be read. If ``ID_a.csv`` is the only result, it takes the first number of a flat list for the
+    list. It fails at the first result without a list, or with a column that is not there.
     """
-    is_plain = len(variants) == 1 and re.search(r"_[a-z]\.csv$", variants[0]) is None
-    if lists.for_all:
-        if is_plain or len(variants) != 1:
-            return None
-        first = lists.groups[0][0]
-        return ((first,) if first else (),)
-    if is_plain:
-        return (None,)
-    lacking = len(variants) - len(lists.groups)
-    return (*lists.groups, *[None] * lacking) if lacking > 0 else None
+    widths = [len(result.columns) for result in results]
+    columns: tuple[tuple[int, ...] | None, ...]
+    if results and results[0].source == f"{name}.csv":
+        columns = (_of_iloc(said, widths[0]),)
+    elif not all(widths) or not isinstance(said, (list, type(None))):
+        columns = (None,) * len(results)
+    elif said in (None, [], [[]], [None]):
+        columns = ((),) * len(results)
+    elif len(results) > 1 and not all(isinstance(each, list) for each in said):
+        columns = tuple(_of_iloc(said, width) for width in widths)
+    else:
+        columns = tuple(_of_iloc(said[at], width) if at < len(said) else None for at, width in enumerate(widths))
+    return columns
+
+
+def _of_iloc(said: object, width: int) -> tuple[int, ...] | None:
+    """The places that ``DataFrame.iloc[:, said]`` takes of so many columns, as the script calls it; None: it fails."""
+    if not said:
+        return ()
+    places = said if isinstance(said, list) else [said]
+    if all(isinstance(place, bool) for place in places):  # a mask
+        return tuple(at for at, chosen in enumerate(places) if chosen) if len(places) == width else None
+    if not all(isinstance(place, (int, float)) and -width <= place < width for place in places):
+        return None
+    return tuple(map(int, places))
 
 
 def _questions(path: Path, gold: Path) -> Path | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from assay.cases.text.decoding import head_of
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, Prediction
+from assay.model.verdicts.review import REVIEWS_FILE
 from assay.ports import LoadedPredictions
 from assay.sdmx.gc_pause import collector_paused
 
@@ -97,13 +98,16 @@ def _looks_right(path: Path) -> bool:
 
 
 def _files(path: Path) -> list[Path]:
-    """The file itself, or the case files of a folder at any depth, without hidden ones. Raises CaseFileError."""
+    """The file itself, or the case files of a folder at any depth, without hidden ones and reviews.
+
+    Raises CaseFileError.
+    """
     if not path.is_dir():
         return [path]
     found = []
     for folder, folders, names in os.walk(path):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(folder, name) for name in names if not name.startswith(".")]
+        found += [Path(folder, name) for name in names if not name.startswith(".") and name != REVIEWS_FILE]
     return sorted(
         (file for file in found if file.suffix.lower() in _SUFFIXES), key=lambda file: file.relative_to(path).parts
     )

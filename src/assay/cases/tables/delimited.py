@@ -39,7 +39,7 @@ def delimited_table(path: Path, *, encoding: str | None = None) -> Table:
     text = read_text(path, encoding)
     previous = csv.field_size_limit(_LARGEST_FIELD)
     try:
-        columns, repeated, records = _records(path, text, _delimiter(path, text))
+        columns, repeated, records = _records(path, text, delimiter_of(path, text))
     finally:
         csv.field_size_limit(previous)
     return Table(
@@ -62,7 +62,7 @@ def delimited_rows(
     text = read_text(path, encoding)
     previous = csv.field_size_limit(_LARGEST_FIELD)
     try:
-        return _rows(path, text, delimiter or _delimiter(path, text), strict=strict)
+        return _rows(path, text, delimiter or delimiter_of(path, text), strict=strict)
     finally:
         csv.field_size_limit(previous)
 
@@ -108,7 +108,8 @@ def _even(path: Path, rows: _Rows) -> tuple[tuple[str, ...], frozenset[str], lis
     return columns, repeated, records
 
 
-def _delimiter(path: Path, text: str) -> str:
+def delimiter_of(path: Path, text: str) -> str:
+    """What separates the fields of a row."""
     if path.suffix.lower() == ".tsv":
         return "\t"
     header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").split("\n", 1)[0])

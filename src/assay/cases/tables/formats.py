@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from assay.cases.fields import Field, sheet_option
+from assay.cases.fields import WITHOUT_GOLD, Field, sheet_option
 from assay.cases.from_records import read_cases, read_predictions
 from assay.cases.records import Table
 from assay.errors import CaseFileError
@@ -30,7 +30,10 @@ class _TableFormat:
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read a question set. Raises CaseFileError with file, row and column."""
-        table = self.records(path, fields, ("question", "gold") if fields.prediction is None else ("gold",))
+        wanted: tuple[Field, ...] = ("question", "gold") if fields.prediction is None else ("gold",)
+        if fields.gold == WITHOUT_GOLD:
+            wanted = ("question", "prediction")
+        table = self.records(path, fields, wanted)
         filled = [] if table.plain else [place for place, record in enumerate(table.records) if not record.blank]
         self.blank_rows = filled[-1] + 1 - len(filled) if filled else 0
         return read_cases(table, fields)

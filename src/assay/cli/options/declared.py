@@ -59,6 +59,10 @@ To: TypeAlias = Annotated[
     typer.Option("--report", "--to", metavar="NAME=FILE", help="Write a report by its format's name; repeatable."),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")]
+ReviewsFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--reviews", metavar="FILE", help="What people decided. Default: the run's own file."),
+]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
@@ -195,8 +199,10 @@ def by_engine(given: Sequence[str], option: str) -> str | dict[str, str] | None:
             )
         return given[-1] if given else None
     engines = [engine.lower() for engine, _ in pairs]
-    if len(pairs) < len(given) or len(set(engines)) < len(engines):
+    if len(pairs) < len(given):
         raise UsageError(f"{option} names some engines, and not one for each URL: write {option} ENGINE=URL for each")
+    if twice := next((engine for engine in engines if engines.count(engine) > 1), None):
+        raise UsageError(f"{option} is given {engines.count(twice)} times for {twice}: write {option} {twice}=URL once")
     for engine in engines:
         check_engine(engine)
     return {engine: url for engine, (_, url) in zip(engines, pairs, strict=True)}

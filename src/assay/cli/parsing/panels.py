@@ -88,6 +88,8 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--no-cache",
         "--retry-refusals",
     ),
+    "Labels": ("--reviews", "--next", "--queue", "--declare-random", "--unlabelled", "--settle"),
+    "Signals": ("--judge", "--beside"),
     COMPARISON: (
         "--as-denodo",
         "--ordered",
@@ -108,6 +110,7 @@ _OF_VERB: Final[dict[str, dict[str, str]]] = {
     "doctor": {"--user": "Database", "--password": "Database", "--token": "Database"},
     "check": {"--user": "Database", "--password": "Database", "--token": "Database"},
     "diff": {"--metric": "Statistics", "--alpha": "Statistics"},
+    "estimate": {"--seed": "Labels", "--compare": "Labels", "--target": "Labels", "--token": "Signals"},
     "judge": {"--output": "Reports", "--cache": "The judge", "--only": "Queries"},
     "leaderboard": {"--metric": "Statistics", "--alpha": "Statistics", "--cases": "The folder"},
     "lint": {"--dialect": LINT, "--only": LINT},

@@ -60,6 +60,9 @@ _SETTINGS = Only(
         "case_fields.header_row",
         "denodo_config",
         "verify_ssl",
+        "reviews",
+        "no_reviews",
+        "settle",
     ),
     renamed={
         "prediction_fields.prediction": ("--generated-col", "--prediction-column", "-p"),

@@ -11,6 +11,7 @@ import typer
 from assay.cli.options.declared import (
     JsonFile,
     Markdown,
+    ReviewsFile,
 )
 from assay.cli.options.gates import CandidateGateFlags, exit_for, gathered
 from assay.errors import UsageError
@@ -37,6 +38,7 @@ def diff(  # one parameter an option
     ] = None,
     md: Markdown = None,
     json: JsonFile = None,
+    reviews: ReviewsFile = None,
     cases: Annotated[
         int | None,
         typer.Option(metavar="N", min=0, help="Cases of each kind to show. [default: 5; 20 in Markdown]"),
@@ -66,7 +68,8 @@ def diff(  # one parameter an option
     asks_values = len(folders) == 2 and (flags.minimum or flags.max_drop)
     run = read_finished(folders[1]).settings if asks_values else None
     gates = gathered(flags, alpha=alpha, alpha_alone=True, run=run)
-    settings = {"confidence": confidence, "alpha": gates.alpha, "power": power, "resamples": resamples, "seed": seed}
+    settings: dict[str, Any] = {"confidence": confidence, "alpha": gates.alpha, "power": power}
+    settings |= {"resamples": resamples, "seed": seed, "reviews": reviews}
     from assay.cli.output import printed_report
 
     targets = {"html": html, "md": md, "json": json}

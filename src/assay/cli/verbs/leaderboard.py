@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options.declared import JsonFile, Markdown
+from assay.cli.options.declared import JsonFile, Markdown, ReviewsFile
 from assay.errors import InputError, UsageError
 from assay.model import HistoryPoint
 
@@ -38,6 +38,7 @@ def leaderboard(
         Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook: ranking, rates, every case.")
     ] = None,
     json: JsonFile = None,
+    reviews: ReviewsFile = None,
     confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of the intervals.")] = 0.95,
     alpha: Annotated[float, typer.Option(metavar="LEVEL", help="Of significance, over all pairs.")] = 0.05,
     resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Draws of what is estimated by drawing.")] = 2000,
@@ -65,6 +66,7 @@ def leaderboard(
         alpha=alpha,
         resamples=resamples,
         seed=seed,
+        reviews=reviews,
         optional=set(folders) - set(runs),  # what was found in a folder, and not named
     ).record
     written = deliver(targets.items(), lambda name: render_leaderboard(record, name))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options.declared import JsonFile, Penalty, ReportFlags
+from assay.cli.options.declared import JsonFile, Penalty, ReportFlags, ReviewsFile
 from assay.cli.options.gates import GateFlags, exit_for, print_gates
 
 
@@ -18,6 +18,7 @@ def report(
     json: JsonFile = None,
     gates: GateFlags,
     penalty: Penalty = None,
+    reviews: ReviewsFile = None,
     history: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="With --html: draw the trend since the folder's earlier runs.")
     ] = None,
@@ -36,7 +37,7 @@ def report(
 
     targets = reports.targets(json=json)
     printed = printed_report(targets)
-    stored = load_run(run)
+    stored = load_run(run, reviews=reviews)
     if history is not None:
         from assay.api.history import with_history
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from msgspec.structs import replace
@@ -35,6 +35,7 @@ from assay.settings.values import urls_of
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
     from assay.api.inputs import OnCases
+    from assay.api.reviewing import Reviews
     from assay.api.run import Run
     from assay.model.lint import LintOptions
     from assay.ports import System
@@ -202,6 +203,7 @@ def run_settings(
         "lint": lint,
         "witness": witness or False,
         "scratch": scratch,
+        "reviews": reviews_of(settings),
         "on_cases": keeper.check_cases if on_cases is None and keeper is not None else on_cases,
     }
     try:
@@ -215,6 +217,21 @@ def run_settings(
     tell_cache_use(done)
     advice = "--html FILE writes every case"
     finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice=advice, quiet=quiet)
+
+
+def reviews_of(settings: Settings) -> Reviews | Literal[False]:
+    """The reviews that the settings name, or those beside the question set; False: none.
+
+    Raises InputError, naming the line, for a damaged file, and UsageError for options that do not go together.
+    """
+    from assay.api.reviewing import reviews_for
+
+    if settings.no_reviews and settings.reviews is not None:
+        raise UsageError("--reviews and --no-reviews were both given: leave one of them out")
+    found = None if settings.no_reviews else reviews_for(settings.cases, settings.reviews, settle=settings.settle)
+    if found is None and settings.settle is not None:
+        raise UsageError("--settle is for reviews, and there are none: give --reviews, or leave it out")
+    return found or False
 
 
 def _tell_untimed(done: Run) -> None:

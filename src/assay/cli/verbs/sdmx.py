@@ -73,6 +73,9 @@ def sdmx(
                 "system_timeout_s",
                 "retries",
                 "verify_ssl",
+                "reviews",
+                "no_reviews",
+                "settle",
             ),
             helps={
                 "predictions": "The assistant's answers.",
@@ -143,6 +146,7 @@ def run_selections(
     from assay.api.selections import evaluate_selections
     from assay.cli.output import finish, keeping, printed_report
     from assay.cli.progress import progress
+    from assay.cli.verbs.run import reviews_of
     from assay.reports.text.plain import visible
 
     printed_report(reports, as_json=as_json)
@@ -158,6 +162,7 @@ def run_selections(
         "ignore_dimensions": selection.ignore_dimension or (),
         "language": selection.language,
         "repeats": settings.repeat or 1,
+        "reviews": reviews_of(settings),
         "prediction_id": settings.prediction_fields.id,
         "overwrite": overwrite,
         "rescore": rescore,

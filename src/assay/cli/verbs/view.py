@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -37,30 +36,18 @@ def view(
     """
     if idle is not None and not idle > 0:
         raise UsageError(f"--idle {idle:g}: expected a number of seconds above 0, or no --idle at all")
-    try:
-        runs = [run, candidate] if candidate is not None else [run]
-        from assay.cli.view.folder import FolderSite, draw_report, holds_runs
-        from assay.cli.view.server import LivePage, OnePage, ReportServer, Site
+    runs = [run, candidate] if candidate is not None else [run]
+    from assay.cli.view.folder import FolderSite, draw_report, holds_runs
+    from assay.cli.view.server import LivePage, OnePage, ReportServer, Site
+    from assay.cli.view.serving import serve
 
+    try:
         many = len(runs) == 1 and holds_runs(runs[0])
         site: Site = FolderSite(runs[0]) if many else OnePage(LivePage(runs, lambda: draw_report(runs)))
         # Drawn before the address is printed: a run that cannot be shown ends here.
         site.find("/", "")
         with ReportServer(site, port) as server:
-            print(server.url, flush=True)
             what = f"the runs in {runs[0]} are" if many else f"the report of {' and '.join(map(str, runs))} is"
-            typer.echo(f"assay: {what} at this address; Ctrl-C ends it", err=True)
-            if browser:
-                # Open the address, from a thread: some browsers keep their caller until they are closed.
-                import threading
-                import webbrowser
-
-                def opened() -> None:
-                    if not webbrowser.open(server.url):
-                        print("assay: no browser was found here: open the address in one", file=sys.stderr)
-
-                threading.Thread(target=opened, daemon=True, name="assay-view-browser").start()
-            server.serve_until_idle(idle)
-        typer.echo(f"assay: ended after {idle:g} s without a request", err=True)
+            serve(server, server.url, f"{what} at this address; Ctrl-C ends it", browser=browser, idle=idle)
     except KeyboardInterrupt:
         typer.echo("", err=True)  # the terminal has written ^C

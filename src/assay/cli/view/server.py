@@ -1,25 +1,30 @@
 """Pages over HTTP on this machine's loopback address, and nothing else.
 
 Any web site can make a browser send requests to 127.0.0.1. A site whose name is made to lead here (DNS rebinding)
-could read the answer, so only requests that name a loopback host get one. Only the method, the path and three
+could read the answer, so only requests that name a loopback host get one. Only the method, the path and a few
 headers of a request are read; no file is served by name.
+
+A page may send what a person does on it (`ActingSite`). Any web site can make a browser send such a request, too, so
+it must come from a page of this server, and carry the token that only the address printed on the terminal has.
 """
 
 from __future__ import annotations
 
 import gzip
 import html
+import json
 import os
 import re
 import socketserver
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from hmac import compare_digest
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -28,6 +33,9 @@ from assay.runs.store import journal
 from assay.runs.store.folder import RUN_FILE
 
 ADDRESS = "127.0.0.1"
+TOKEN_HEADER = "X-Assay-Token"
+LARGEST_BODY = 1 << 20
+"""Bytes of a request: a query of any length that a person writes."""
 _POLL_S = 0.5
 _PATIENCE_S = 20.0
 _META_POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
@@ -107,6 +115,20 @@ class Site(Protocol):
         """The page at a path, with what stands after its question mark; None where there is none.
 
         Raises AssayError where there is one and it cannot be shown.
+        """
+
+
+@runtime_checkable
+class ActingSite(Site, Protocol):
+    """A site whose pages send what a person does."""
+
+    token: str
+    """Requests without it are refused."""
+
+    def act(self, path: str, asked: Mapping[str, Any]) -> Mapping[str, object] | None:
+        """Do what a page asks for at a path, and return what it is told; None if there is no such path.
+
+        Raises AssayError, whose message the person sees, if it cannot be done.
         """
 
 
@@ -205,11 +227,15 @@ class _Handler(BaseHTTPRequestHandler):
             return False
         if not _is_loopback(self.headers.get_all("Host", [])):
             self._refuse(HTTPStatus.FORBIDDEN, "this is served on the loopback address only: open it as 127.0.0.1")
-        elif self.command not in ("GET", "HEAD"):
-            self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are answered", ("Allow", "GET, HEAD"))
+        elif self.command not in ("GET", "HEAD", *self._more_methods()):
+            allowed = ", ".join(("GET", "HEAD", *self._more_methods()))
+            self._refuse(HTTPStatus.METHOD_NOT_ALLOWED, f"only {allowed} are answered", ("Allow", allowed))
         else:
             return True
         return False
+
+    def _more_methods(self) -> Sequence[str]:
+        return ("POST",) if isinstance(self.server.site, ActingSite) else ()
 
     def do_GET(self) -> None:
         """The page as it is now, or why it cannot be shown."""
@@ -232,6 +258,57 @@ class _Handler(BaseHTTPRequestHandler):
         if packed:
             self.send_header("Content-Encoding", "gzip")
         self._end(page.policy, content)
+
+    def do_POST(self) -> None:
+        """What a person does on a page of this server, as JSON; the answer is JSON, too."""
+        site = self.server.site
+        if not isinstance(site, ActingSite) or (length := self._body_length(site.token)) is None:
+            return
+        try:
+            asked = json.loads(self.rfile.read(length))
+        except (ValueError, RecursionError):
+            asked = None
+        if not isinstance(asked, dict):
+            self._refuse(HTTPStatus.BAD_REQUEST, "the body is not a JSON object")
+            return
+        try:
+            told = site.act(self.path, asked)
+        except AssayError as error:
+            told, status = {"error": str(error)}, HTTPStatus.UNPROCESSABLE_ENTITY
+        except Exception as error:  # noqa: BLE001 - the top: the person must not take what failed for done
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"this is a bug in Assay: {type(error).__name__}: {error}")
+            return
+        else:
+            status = HTTPStatus.OK
+        if told is None:
+            self._refuse(HTTPStatus.NOT_FOUND, "there is no such path")
+            return
+        content = json.dumps(told).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self._end(_REFUSAL_POLICY, content)
+
+    def _body_length(self, token: str) -> int | None:
+        """How long the body is; None for a request that was refused: not from our page, or not of its form."""
+        given = self.headers.get
+        length = given("Content-Length", "")
+        if (
+            given("Origin") != f"http://{given('Host', '').strip()}"
+            or given("Sec-Fetch-Site", "same-origin") != "same-origin"
+        ):
+            self._refuse(HTTPStatus.FORBIDDEN, "only a page of this server may send this")
+        elif not compare_digest(given(TOKEN_HEADER, "").encode(), token.encode()):
+            self._refuse(HTTPStatus.FORBIDDEN, "the token is wrong: open the address that the command printed last")
+        elif given("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
+            self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "only JSON is taken")
+        elif not (length.isascii() and length.isdigit()) or given("Transfer-Encoding") is not None:
+            self._refuse(HTTPStatus.LENGTH_REQUIRED, "the length of the body must be given")
+        elif len(length) > 9 or int(length) > LARGEST_BODY:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {LARGEST_BODY:,} bytes")
+        else:
+            return int(length)
+        return None
 
     def do_HEAD(self) -> None:
         """The headers of `do_GET` without the page."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -83,6 +84,9 @@ class BigqueryEngine(Warehouse):
             can = engine._beyond_reading()
         finally:
             engine.close()
+        if engine._address.dataset is None:
+            why = "it names no dataset, so queries must write PROJECT.DATASET or DATASET before each table's name"
+            return (f"{url}: {why}, and causes and lint do without a schema: write {FORM}",)
         if not can:
             return ()
         advice = "give Assay an account that may only read: assay doctor URL prints the roles"
@@ -100,14 +104,18 @@ class BigqueryEngine(Warehouse):
         )
 
     @classmethod
-    def estimate(cls, url: DatabaseUrl, queries: Sequence[str], *, timeout_s: float) -> Cost | None:
-        """What these queries will bill, by dry runs, which cost nothing.
+    def estimate(
+        cls, url: DatabaseUrl, queries: Sequence[str], *, timeout_s: float, max_bytes_billed: int | None = None
+    ) -> Cost | None:
+        """What these queries will bill, each as often as it is listed, by dry runs, which cost nothing.
 
-        What cannot be run bills nothing. A query that the time does not suffice for is not counted. None where the
-        service cannot be asked.
+        What cannot be run, or would bill more than it may, bills nothing. A query that the time does not suffice for is
+        not counted. None where the service cannot be asked.
         """
         engine = cls.open(url, Limits(timeout_s=max(1.0, timeout_s)))
         engine._until = time.monotonic() + timeout_s
+        bounds = [bound for bound in (max_bytes_billed, engine._address.maximum_bytes_billed) if bound is not None]
+        counts = Counter(queries)
 
         def dry_run(query: str) -> Cost | None:
             if engine._until is None or time.monotonic() > engine._until:
@@ -118,14 +126,19 @@ class BigqueryEngine(Warehouse):
                 if engine._explain(error).kind == "unreadable_database":
                     engine._until = None  # no other one will fare better
                     raise
-                return Cost(bytes_billed=0)
-            return Cost(bytes_billed=job.total_bytes_processed or 0) if job.statement_type in ("SELECT", None) else None
+                return Cost(queries=counts[query], bytes_billed=0)
+            if job.statement_type not in ("SELECT", None):
+                return None
+            size = job.total_bytes_processed or 0
+            return Cost(
+                queries=counts[query], bytes_billed=0 if bounds and size > min(bounds) else size * counts[query]
+            )
 
         total = Cost(queries=0, bytes_billed=0)
         try:
             engine._connection = engine._connect()
             with ThreadPoolExecutor(engine._address.requests_at_once) as threads:
-                for cost in threads.map(dry_run, queries):
+                for cost in threads.map(dry_run, counts):
                     total = total.plus(cost)
             return total
         except Exception:  # noqa: BLE001 - `check` says what is wrong; a run does not need an estimate

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
+from assay.engines.url_parts import Reader, address, file, flag, read_url, text, whole
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl
 
 FORM = "bigquery://PROJECT/DATASET?location=EU"
-PARAMETERS = (
-    "access_token",
-    "allow",
-    "api_endpoint",
-    "credentials_path",
-    "location",
-    "maximum_bytes_billed",
-    "quota_project",
-    "use_query_cache",
-)
+_PARAMETERS: dict[str, Reader] = {
+    "access_token": text,
+    "api_endpoint": address,
+    "credentials_path": file,
+    "location": text,
+    "maximum_bytes_billed": whole,
+    "quota_project": text,
+    "use_query_cache": flag,
+}
+_PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[A-Za-z][\w-]*", re.ASCII)
+"""The name of a project, which may have its organisation's domain before it."""
+_DATASET = re.compile(rf"(?:{_PROJECT.pattern}\.)?\w+")
 _SCOPES = ("https://www.googleapis.com/auth/bigquery",)
 _EMULATOR = "BIGQUERY_EMULATOR_HOST"
 _AT_ONCE = 8
@@ -46,28 +50,30 @@ class Address(Struct, frozen=True, kw_only=True):
     @classmethod
     def parse(cls, url: DatabaseUrl) -> Address:
         """Read a URL. Raises DatabaseError for one that names no project, or has an unknown parameter."""
-        parts = urlsplit(url.reveal())
-        given = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
-        if unknown := sorted(given.keys() - set(PARAMETERS)):
-            raise DatabaseError(f"{url}: {unknown[0]} is not a parameter of it: there is {', '.join(PARAMETERS)}")
-        project, dataset = unquote(parts.netloc), unquote(parts.path.strip("/"))
-        if not project or "@" in project or "/" in dataset:
-            raise DatabaseError(f"{url} must name the project that is billed, and one dataset: write {FORM}")
-        if dataset and "." not in dataset:
+        parts = read_url(url, _PARAMETERS, form=FORM, path=("one dataset",), has_host=False)
+        given = parts.parameters
+        project, dataset = unquote(parts.split.netloc), parts.names[0] if parts.names else None
+        if not _PROJECT.fullmatch(project):
+            raise DatabaseError(f"{url}: first comes the project that is billed, without user and port: write {FORM}")
+        if dataset is not None and not _DATASET.fullmatch(dataset):
+            raise DatabaseError(
+                f"{url}: {dataset!r} is not the name of a dataset, or of one in another project as PROJECT.DATASET: "
+                f"write {FORM}"
+            )
+        if "access_token" in given and "credentials_path" in given:
+            raise DatabaseError(f"{url}: there are access_token and credentials_path in it: leave one of the two out")
+        if dataset is not None and "." not in dataset:
             dataset = f"{project}.{dataset}"
-        bound = given.get("maximum_bytes_billed")
-        if bound is not None and not (bound.isascii() and bound.isdigit()):
-            raise DatabaseError(f"{url}: maximum_bytes_billed is {bound!r}: give a whole number of bytes")
         return cls(
             project=project,
-            dataset=dataset or None,
-            location=given.get("location") or None,
-            credentials_path=given.get("credentials_path") or None,
-            access_token=given.get("access_token") or None,
-            api_endpoint=given.get("api_endpoint") or None,
-            quota_project=given.get("quota_project") or None,
-            maximum_bytes_billed=None if bound is None else int(bound),
-            use_query_cache=given.get("use_query_cache", "true").lower() not in ("false", "0", "no"),
+            dataset=dataset,
+            location=given.get("location"),
+            credentials_path=given.get("credentials_path"),
+            access_token=given.get("access_token"),
+            api_endpoint=given.get("api_endpoint"),
+            quota_project=given.get("quota_project"),
+            maximum_bytes_billed=given.get("maximum_bytes_billed"),
+            use_query_cache=given.get("use_query_cache", True),
         )
 
     @property
@@ -101,9 +107,19 @@ class Address(Struct, frozen=True, kw_only=True):
         """A token, a service account's key file, nothing for an emulator, or the application default credentials."""
         import google.auth
         from google.auth.credentials import AnonymousCredentials
+        from google.auth.exceptions import MalformedError
         from google.oauth2 import service_account
         from google.oauth2.credentials import Credentials
 
+        key = None
+        if self.credentials_path is not None:
+            try:
+                key = service_account.Credentials.from_service_account_file(  # type: ignore[no-untyped-call]
+                    self.credentials_path, scopes=_SCOPES, quota_project_id=self.quota_project
+                )
+            except (OSError, ValueError, TypeError, AttributeError, MalformedError) as error:
+                why = f"the credentials_path {self.credentials_path!r} is not a service account's key file"
+                raise DatabaseError(f"{why} ({error}): write the path of the JSON file that was downloaded") from None
         if self.is_emulator:
             host = urlsplit(self.api_endpoint or os.environ[_EMULATOR]).hostname
             if self.access_token is None:
@@ -112,9 +128,7 @@ class Address(Struct, frozen=True, kw_only=True):
                 raise DatabaseError(f"the access token is not sent to {host} without encryption: write https://")
         if self.access_token is not None:
             return Credentials(self.access_token, quota_project_id=self.quota_project)  # type: ignore[no-untyped-call]
-        if self.credentials_path is not None:
-            return service_account.Credentials.from_service_account_file(  # type: ignore[no-untyped-call]
-                self.credentials_path, scopes=_SCOPES, quota_project_id=self.quota_project
-            )
+        if key is not None:
+            return key
         found, _ = google.auth.default(scopes=_SCOPES, quota_project_id=self.quota_project)
         return found

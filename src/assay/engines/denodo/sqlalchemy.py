@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from assay.engines.denodo.engine import refusal
 from assay.engines.sqlalchemy.base import CHECK_TIMEOUT_S, SqlAlchemyBase, require
+from assay.engines.url_parts import flag, read_parameters
 from assay.errors import MissingDependency
 from assay.model import DatabaseUrl, Execution, FailureKind
 
@@ -46,6 +47,11 @@ class DenodoSqlAlchemyEngine(SqlAlchemyBase):
 
     @classmethod
     def _settings(cls, parsed: Any, timeout_s: float) -> tuple[Any, dict[str, Any]]:
+        shown = DatabaseUrl(text=parsed.render_as_string(hide_password=True))
+        if _ENCRYPTION in parsed.query:
+            values = parsed.query[_ENCRYPTION]
+            given = [(_ENCRYPTION, value) for value in ((values,) if isinstance(values, str) else values)]
+            read_parameters(shown, given, {_ENCRYPTION: flag}, form=cls.form)
         arguments = cls._connect_args(timeout_s, dict(parsed.query))
         return parsed.difference_update_query([_ENCRYPTION]), {"connect_args": arguments}
 

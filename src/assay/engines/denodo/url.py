@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from msgspec import Struct
 
 from assay.engines.denodo.config import EXECUTE_PATH, parse_server_id, parse_switch
+from assay.engines.url_parts import check_once
 from assay.errors import DatabaseError, InputError
 from assay.model import DatabaseUrl, Secret
 from assay.model.databases.secret import check_headers, masked, secret_forms
@@ -104,7 +105,8 @@ def _rows(value: str, what: str) -> int:
 
 
 def _options(url: DatabaseUrl, query: str) -> dict[str, str]:
-    options = dict(parse_qsl(query, keep_blank_values=True))
+    pairs = parse_qsl(query, keep_blank_values=True)
+    options = dict(pairs)
     for name in options:
         if name not in _OPTIONS:
             close = get_close_matches(name, _OPTIONS, n=1)
@@ -113,4 +115,5 @@ def _options(url: DatabaseUrl, query: str) -> dict[str, str]:
             raise DatabaseError(
                 f"a {url.scheme} URL knows no option {name!r}{hint}: there is {', '.join(_OPTIONS)}; its form is {FORM}"
             )
+    check_once(url, [pair for pair in pairs if pair[0] != "header"])
     return options

@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 from assay.engines import outcomes
 from assay.engines.mysql.content import beyond_reading, loaded_functions
 from assay.engines.sqlalchemy.base import CHECK_TIMEOUT_S, SqlAlchemyBase, require
+from assay.engines.url_parts import Reader, file, flag, one_of, read_parameters, text, whole
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, quoted
 
@@ -29,6 +30,17 @@ _LATER_TRIES = 3
 _FINGERPRINT_TIMEOUT_S = 120.0
 _RESET_COMMAND = 0x1F
 """COM_RESET_CONNECTION: user variables, temporary tables, named locks and settings go, the transaction is undone."""
+
+_PARAMETERS: dict[str, Reader] = {
+    **dict.fromkeys(("ssl_ca", "ssl_cert", "ssl_key"), file),
+    **dict.fromkeys(("ssl_capath", "ssl_cipher", "ssl_key_password", "unix_socket", "bind_address"), text),
+    **dict.fromkeys(("charset", "collation", "sql_mode", "init_command", "program_name", "binary_prefix"), text),
+    **dict.fromkeys(("read_default_file", "read_default_group", "server_public_key"), text),
+    **dict.fromkeys(("compress", "use_unicode", "ssl_check_hostname"), flag),
+    **dict.fromkeys(("ssl_disabled", "ssl_verify_cert", "ssl_verify_identity"), one_of("true")),
+    **dict.fromkeys(("connect_timeout", "read_timeout", "write_timeout", "client_flag", "max_allowed_packet"), whole),
+}
+"""PyMySQL's parameters that a URL can give. It takes any text for true, false included."""
 
 _TIMEOUTS = frozenset({1205, 1969, 3024, 1907})
 _AWAY = frozenset({1040, 1053, 1152, 1158, 1159, 1160, 1161, 1317, 1927, 2002, 2003, 2006, 2013, 2055, 4031})
@@ -119,12 +131,26 @@ class MysqlEngine(SqlAlchemyBase):
 
     @classmethod
     def _settings(cls, parsed: Any, timeout_s: float) -> tuple[Any, dict[str, Any]]:
+        if parsed.drivername.partition("+")[2] in ("", "pymysql"):
+            cls._read_parameters(parsed)
         if "+" not in parsed.drivername:
             parsed = parsed.set(drivername=f"{parsed.drivername}+pymysql")
         return parsed, {
             "connect_args": cls._connect_args(parsed.get_driver_name(), timeout_s),
             "isolation_level": "AUTOCOMMIT",  # transactions are started in SQL: START TRANSACTION READ ONLY
         }
+
+    @classmethod
+    def _read_parameters(cls, parsed: Any) -> None:
+        """Raise DatabaseError for a parameter that PyMySQL does not have, and for a wrong value."""
+        given = [
+            (name, value)
+            for name, values in parsed.query.items()
+            for value in ((values,) if isinstance(values, str) else values)
+        ]
+        read_parameters(
+            DatabaseUrl(text=parsed.render_as_string(hide_password=True)), given, _PARAMETERS, form=cls.form
+        )
 
     @classmethod
     def _connect_args(cls, driver: str, timeout_s: float) -> dict[str, Any]:

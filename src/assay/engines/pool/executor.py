@@ -38,6 +38,8 @@ _PLAIN_QUERY = "SELECT 1"
 """A server that answers it is there, even if the answer is an error (Oracle wants FROM dual)."""
 _PLAIN_S = 5.0
 """How long a plain query may take, even on a busy server."""
+_PLAIN_BYTES = 10 * 1024 * 1024
+"""What it may bill, where queries are billed by bytes."""
 _CONNECT_S = 2.5
 """How long beyond a time limit a driver may take to notice that no server accepts its connection."""
 _PATIENCE_S = 10.0
@@ -219,7 +221,7 @@ class Executor:
         if heartbeat.lost(label) is not None:
             return f"{_PLAIN_QUERY} does not end either"
         # Independent of the limit: a server that a query saturates is slow to answer, and the query is to blame.
-        limits = replace(self._limits, timeout_s=_PLAIN_S)
+        limits = replace(self._limits, timeout_s=_PLAIN_S, max_bytes_billed=_PLAIN_BYTES)
         heartbeat.begin(label, _PLAIN_S + (_CONNECT_S if _is_remote(url) else _OPENING_S))
         try:
             engine = self._class(url).open(url, limits)

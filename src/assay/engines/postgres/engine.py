@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from assay.engines import outcomes
 from assay.engines.outcomes import Cap
 from assay.engines.postgres.guard import refusal, volatile_refusal
+from assay.engines.url_parts import pairs_of, read_parameters
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row, quoted
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _AFTER_SERVER_S = 0.05
 """How long after the limit the client's own timeout fires: the server's comes first."""
+FORM = "postgresql://user:password@host:port/database"
 _NEARLY = 0.9
 _PATIENCE_S = 1.0
 """How long a server that went away is waited for."""
@@ -77,6 +79,7 @@ class PostgresEngine:
     def open(cls, url: DatabaseUrl, limits: Limits) -> PostgresEngine:
         """Prepare the connection. Raises MissingDependency where psycopg is not installed."""
         _require()
+        _check_parameters(url)
         return cls(url, limits)
 
     @classmethod
@@ -85,8 +88,7 @@ class PostgresEngine:
 
         Raises MissingDependency where psycopg is not installed. Waits at most 10 s for a server.
         """
-        _require()
-        engine = cls(url, Limits(timeout_s=10.0))
+        engine = cls.open(url, Limits(timeout_s=10.0))
         try:
             failure = engine.execute("SELECT 1").failure
         finally:
@@ -317,6 +319,17 @@ def _size(rows: list[Row], nested: tuple[int, ...]) -> int:
     for index in nested:
         size += 8 * len(pickle.dumps([row[index] for row in rows]))
     return size
+
+
+def _check_parameters(url: DatabaseUrl) -> None:
+    """Raise DatabaseError for a parameter that is given twice, or that libpq does not have."""
+    import psycopg
+
+    given = pairs_of(url)
+    if any("@" in name + value for name, value in given):  # the mark may be in the password
+        return
+    known = [option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()]
+    read_parameters(url, given, dict.fromkeys(known, str), form=FORM)
 
 
 def _require() -> None:

@@ -6,6 +6,7 @@ import logging
 import math
 import re
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, ClassVar
 
 from assay.engines.samples import rows_of
@@ -13,7 +14,7 @@ from assay.engines.snowflake import errors, values
 from assay.engines.snowflake.schema import read_schema
 from assay.engines.snowflake.url import FORM, connection_arguments, secrets_of
 from assay.engines.warehouse.base import CHECK_TIMEOUT_S, Answer, Problem, Warehouse
-from assay.errors import DatabaseError, InputError
+from assay.errors import DatabaseError, InputError, did_you_mean
 from assay.model import DatabaseSchema, DatabaseUrl, Limits, Row
 
 QUERY_TAG = "assay"
@@ -124,6 +125,7 @@ class SnowflakeEngine(Warehouse):
         import snowflake.connector
 
         _quiet()
+        _check_files(self._arguments)
         seconds = self._limits.timeout_s
         try:
             return snowflake.connector.connect(
@@ -169,6 +171,37 @@ class SnowflakeEngine(Warehouse):
 
     def _secrets(self) -> tuple[str, ...]:
         return secrets_of(self._arguments)
+
+
+def _check_files(arguments: dict[str, Any]) -> None:
+    """Raise DatabaseError where connections.toml lacks the connection, or the key's file is not a key."""
+    if (name := arguments.get("connection_name")) is not None:
+        from snowflake.connector.config_manager import CONFIG_MANAGER
+
+        manager: Any = CONFIG_MANAGER
+        known = list(manager["connections"])
+        if name not in known:
+            there = f"it has {', '.join(known)}" if known else f"it is to be in {manager.file_path.parent}"
+            raise DatabaseError(
+                f"connections.toml has no connection {name!r}{did_you_mean(name, known)}: {there}; write "
+                "connection_name= and one of its names"
+            )
+    if (path := arguments.get("private_key_file")) is not None:
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+        password = arguments.get("private_key_file_pwd")
+        try:
+            load_pem_private_key(Path(path).read_bytes(), None if password is None else password.encode())
+        except (OSError, ValueError, TypeError) as error:
+            if password is None and isinstance(error, TypeError):
+                hint = "it is encrypted: add private_key_file_pwd=${NAME} to the URL"
+            elif isinstance(error, TypeError):
+                hint = "it is not encrypted: leave private_key_file_pwd out"
+            else:
+                hint = (
+                    "write the path of a PEM file of PKCS #8, and its password, if it has one, as private_key_file_pwd"
+                )
+            raise DatabaseError(f"the private_key_file {path!r} cannot be used: {hint}") from None
 
 
 def quoted(name: str) -> str:

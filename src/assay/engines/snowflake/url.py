@@ -8,31 +8,50 @@ user and account, ``snowflake:///DATABASE/SCHEMA?connection_name=NAME`` takes th
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote
 
-from assay.errors import DatabaseError, did_you_mean
+from assay.engines.url_parts import Reader, file, one_of, port, read_url, text
+from assay.errors import DatabaseError
 from assay.model import DatabaseUrl
 
 FORM = "snowflake://USER:PASSWORD@ACCOUNT/DATABASE/SCHEMA?warehouse=NAME&role=NAME"
-_PARAMETERS = {
-    "warehouse": str,
-    "role": str,
-    "authenticator": str,
-    "token": str,
-    "token_file_path": str,
-    "private_key_file": str,
-    "private_key_file_pwd": str,
-    "passcode": str,
-    "connection_name": str,
-    "host": str,
-    "port": int,
-    "protocol": str,
-    "region": str,
-    "workload_identity_provider": str,
+_LOGINS = (
+    "snowflake",
+    "snowflake_jwt",
+    "programmatic_access_token",
+    "oauth",
+    "oauth_authorization_code",
+    "oauth_client_credentials",
+    "externalbrowser",
+    "username_password_mfa",
+    "workload_identity",
+)
+
+
+def _authenticator(value: str) -> str:
+    """One of the connector's ways to log in, or the address of an identity provider."""
+    return value if value.lower().startswith("https://") else one_of(*_LOGINS)(value)
+
+
+_PARAMETERS: dict[str, Reader] = {
+    "warehouse": text,
+    "role": text,
+    "authenticator": _authenticator,
+    "token": text,
+    "token_file_path": file,
+    "private_key_file": file,
+    "private_key_file_pwd": text,
+    "passcode": text,
+    "connection_name": text,
+    "host": text,
+    "port": port,
+    "protocol": one_of("https", "http"),
+    "region": text,
+    "workload_identity_provider": text,
 }
 """The connector's parameters that say who logs in, where, and with which rights; and how each is read."""
+_DOMAIN = ".snowflakecomputing.com"
 _SECRETS = ("password", "token", "private_key_file_pwd", "passcode")
-_ALLOW = "allow"
 
 
 def connection_arguments(url: DatabaseUrl) -> dict[str, Any]:
@@ -41,24 +60,16 @@ def connection_arguments(url: DatabaseUrl) -> dict[str, Any]:
     >>> connection_arguments(DatabaseUrl(text="snowflake://ann:x@acme-eu/sales/public?role=reader"))["account"]
     'acme-eu'
     """
-    parts = urlsplit(url.reveal())
-    arguments: dict[str, Any] = {}
-    for name, value in parse_qsl(parts.query, keep_blank_values=True):
-        if name == _ALLOW:
-            continue
-        if name not in _PARAMETERS:
-            raise DatabaseError(f"{url}: there is no parameter {name!r}{did_you_mean(name, _PARAMETERS)}: write {FORM}")
-        try:
-            arguments[name] = _PARAMETERS[name](value)
-        except ValueError:
-            raise DatabaseError(f"{url}: {name} is {value!r}, and not a number") from None
-    _, _, place = parts.netloc.rpartition("@")
-    given = {"user": parts.username, "password": parts.password, "account": place}
+    parts = read_url(url, _PARAMETERS, form=FORM, path=("a database", "a schema"), has_host=False)
+    arguments, split = parts.parameters, parts.split
+    _, _, account = split.netloc.rpartition("@")
+    if account.lower().endswith(_DOMAIN):
+        raise DatabaseError(f"{url}: write the account without {_DOMAIN}, as ORGANIZATION-ACCOUNT or LOCATOR.REGION")
+    if ":" in account:
+        raise DatabaseError(f"{url}: an account has no port: write {FORM}")
+    given = {"user": split.username, "password": split.password, "account": account}
     arguments |= {name: unquote(value) for name, value in given.items() if value}
-    names = [unquote(name) for name in parts.path.split("/") if name]
-    if len(names) > 2:
-        raise DatabaseError(f"{url}: a database and a schema were expected after the account: write {FORM}")
-    arguments |= dict(zip(("database", "schema"), names, strict=False))
+    arguments |= dict(zip(("database", "schema"), parts.names, strict=False))
     if "connection_name" not in arguments:
         missing = [name for name in ("account", "user") if name not in arguments]
         if "authenticator" in arguments and "user" in missing:

@@ -6,19 +6,26 @@ Connect. ``databricks://token:TOKEN@HOST/CATALOG/SCHEMA?http_path=…`` is the f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from assay.errors import DatabaseError, did_you_mean
+from assay.engines.url_parts import Reader, flag, read_url, text
+from assay.errors import DatabaseError
 from assay.model import DatabaseUrl
 
 SPARK_FORM = "spark://HOST:15002/CATALOG/SCHEMA?token=TOKEN&use_ssl=true"
 DATABRICKS_FORM = "databricks://token:TOKEN@HOST/CATALOG/SCHEMA?http_path=/sql/1.0/warehouses/ID"
-_SPARK_PARAMETERS = ("token", "use_ssl", "user_id", "catalog", "schema")
-_DATABRICKS_PARAMETERS = ("http_path", "catalog", "schema")
-_HELD_BY_ASSAY = "allow"
+_SPARK_PARAMETERS: dict[str, Reader] = {
+    "token": text,
+    "use_ssl": lambda value: str(flag(value)).lower(),
+    "user_id": text,
+    "catalog": text,
+    "schema": text,
+}
+_DATABRICKS_PARAMETERS: dict[str, Reader] = {"http_path": text, "catalog": text, "schema": text}
 
 
 class Address(Struct, frozen=True, kw_only=True):
@@ -77,36 +84,27 @@ def databricks_address(url: DatabaseUrl) -> Address:
     return address
 
 
-def _address(url: DatabaseUrl, *, form: str, port: int, known: tuple[str, ...]) -> Address:
-    main, _, semicolons = url.reveal().partition(";")
-    parts = urlsplit(main)
-    pairs = parse_qsl(parts.query, keep_blank_values=True)
-    for pair in filter(None, semicolons.split(";")):
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise DatabaseError(f"{url}: a parameter after ; has no value: write {form}")
-        pairs.append((name, unquote(value)))
-    given = {name: value for name, value in pairs if name != _HELD_BY_ASSAY}
-    for name in given:
-        if name not in known:
-            raise DatabaseError(f"{url}: there is no parameter {name!r}{did_you_mean(name, known)}: write {form}")
-    try:
-        where = parts.port or port
-    except ValueError:
-        raise DatabaseError(f"{url}: the port is not a number from 1 to 65535: write {form}") from None
-    if not parts.hostname:
+def _address(url: DatabaseUrl, *, form: str, port: int, known: Mapping[str, Reader]) -> Address:
+    parts = read_url(url, known, form=form, path=("a catalog", "a schema"))
+    given, split, names = parts.parameters, parts.split, parts.names
+    if not split.hostname:
         raise DatabaseError(f"{url}: no host in it: write {form}")
-    names = [unquote(name) for name in parts.path.split("/") if name]
-    if len(names) > 2:
-        raise DatabaseError(f"{url}: a catalog and a schema were expected after the host: write {form}")
     if len(names) == 1:
         raise DatabaseError(f"{url}: a catalog without a schema: write {form}, and on open Spark spark_catalog/SCHEMA")
+    login = unquote(split.password or split.username or "")
+    for name, is_twice in (
+        ("token", bool(login)),
+        ("catalog", bool(names)),
+        ("schema", bool(names)),
+    ):
+        if is_twice and name in given:
+            raise DatabaseError(f"{url}: the {name} is given twice, before the question mark and as {name}=: write one")
     catalog, schema = names or (given.get("catalog"), given.get("schema"))
     return Address(
-        host=parts.hostname,
-        port=where,
+        host=split.hostname,
+        port=parts.port or port,
         catalog=catalog,
         schema=schema,
-        token=given.get("token") or unquote(parts.password or parts.username or "") or None,
+        token=given.get("token") or login or None,
         parameters={name: value for name, value in given.items() if name not in ("token", "catalog", "schema")},
     )

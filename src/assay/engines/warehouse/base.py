@@ -31,6 +31,8 @@ from assay.model.databases.secret import masked
 
 CHECK_TIMEOUT_S = 30.0
 """How long `check` waits: a suspended warehouse needs some seconds to resume."""
+_CHECK_BYTES = 10 * 1024 * 1024
+"""What a query without a table may bill: the least that BigQuery bills for one."""
 _CANCEL_AGAIN_S = 1.0
 _Self = TypeVar("_Self", bound="Warehouse")
 
@@ -94,7 +96,7 @@ class Warehouse:
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
         """Raise DatabaseError where the service refuses the account, or a part of the URL names nothing there."""
-        engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S, max_rows=1))
+        engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S, max_rows=1, max_bytes_billed=_CHECK_BYTES))
         try:
             failure = engine._run("SELECT 1", check=False).failure
         finally:

@@ -7,11 +7,10 @@ URL: ``?allow=MY_UDF,ML.PREDICT``.
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, urlsplit
-
 from msgspec import Struct
 
 from assay.engines import outcomes
+from assay.engines.url_parts import ALLOW, pairs_of
 from assay.model import DatabaseUrl, Execution
 from assay.sql import read_statement
 from assay.sql.harmless.reading import Harm, place_of_fault, tables_of_read
@@ -27,7 +26,7 @@ class TableName(Struct, frozen=True, kw_only=True):
 
 def allowed_names(url: DatabaseUrl) -> frozenset[str]:
     """The functions that the user allowed by name in the URL, in lower case."""
-    given = parse_qs(urlsplit(url.reveal()).query).get("allow", [])
+    given = [value for name, value in pairs_of(url) if name == ALLOW]
     return frozenset(name.strip().lower() for listed in given for name in listed.split(",") if name.strip())
 
 
@@ -53,6 +52,8 @@ def _not_one_read(query: str, dialect: str) -> Execution:
     does = reading.does
     if does == "prose" and statement_kind(query, dialect) == "write":  # Spark's FROM t INSERT INTO u
         does = "write"
+    if does == "prose" and "|>" in query:  # FROM t |> …, with an operator that the parser does not know
+        does = "query"
     refused = outcomes.unless_query(query, does, reading.detail)
     if refused is not None:
         return refused

@@ -145,7 +145,12 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
     explanation: str | None = None
     """The system's explanation of its query."""
     tables_used: tuple[str, ...] = ()
-    """The tables or views that the system said it used, in its order."""
+    """The tables or views that the system said its query uses, in its order."""
+    context_tables: tuple[str, ...] | None = None
+    """The tables or views that the system was given before it wrote the query, as it names them. None: it does not say;
+    empty: it was given none."""
+    context_columns: tuple[str, ...] | None = None
+    """The columns that it was given, each with its table: ``singer.age``; ``singer.*`` for all columns of a table."""
     cost_usd: float | None = None
     failure: Failure | None = None
     decision: Decision | None = None
@@ -172,12 +177,20 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
                 warnings.warn(message, UserWarning, stacklevel=2)
             elif confidence != self.confidence:
                 force_setattr(self, "confidence", confidence)
+        if self.context_tables is not None or self.context_columns is not None:
+            force_setattr(self, "context_tables", _names("context_tables", self.context_tables))
+            force_setattr(self, "context_columns", _names("context_columns", self.context_columns))
         # As `given` says, in fewer steps: a large run makes each of its answers several times.
         may_be_blank = self.query is not None and self.result is None and self.decision not in ("decline", "clarify")
         if may_be_blank and self.failure is None and holds_nothing(self.query or ""):
             message = "the system gave no query" if self.origin is None else f"{self.origin}, holds no query"
             failure = Failure(stage="ask", kind="unanswered", blame="system", message=message)
             force_setattr(self, "failure", failure)
+
+    @property
+    def has_context(self) -> bool:
+        """Whether the system says which tables or columns it was given."""
+        return self.context_tables is not None or self.context_columns is not None
 
     @property
     def answered(self) -> bool:
@@ -204,6 +217,17 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
             return None
         wanted = _letters(name)
         return next((seconds for own, seconds in self.timings_s if own == name or _letters(own) == wanted), None)
+
+
+def _names(field: str, given: object) -> tuple[str, ...] | None:
+    """The names of a field as a tuple. Raises UsageError for anything but texts in a list."""
+    if type(given) is tuple and all([type(name) is str for name in given]):  # noqa: C419 - of every stored answer
+        return given
+    if given is None:
+        return None
+    if not isinstance(given, (list, tuple, set, frozenset)) or not all(isinstance(name, str) for name in given):
+        raise UsageError(f"{field} is {given!r}: give the names as a list of texts, or None where they are not known")
+    return tuple(sorted(given)) if isinstance(given, (set, frozenset)) else tuple(given)
 
 
 def _letters(name: str) -> str:

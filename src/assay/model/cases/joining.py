@@ -60,6 +60,10 @@ class FieldNames(Struct, frozen=True, kw_only=True):
     """What the system did."""
     confidence: str | None = None
     """How sure the system is."""
+    context_tables: str | None = None
+    """The tables that the system was given, perhaps with their columns."""
+    context_columns: str | None = None
+    """The columns that the system was given."""
     shared_id: str | None = None
     """The other file's id column: it is this file's id, too, where this file has it and ``id`` is None."""
     sheet: str | None = None

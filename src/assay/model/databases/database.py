@@ -22,7 +22,7 @@ _DATABASE_FILE = re.compile(r"[^@?=]*\.(?P<suffix>sqlite3?|db3?|duckdb|ddb)", re
 _USER_INFO = re.compile(r"(?P<before>(?:[A-Za-z][A-Za-z0-9+.\-]*://)?(?!/)[^:]*):(?P<password>[^?]*|.*)@", re.DOTALL)
 """Up to the last @: a password may hold any character, escaped or not."""
 _SECRET_PARAMETER = re.compile(
-    r"(?P<name>[?&;\s][\w.\-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_\-]?key|credentials?|header|sig))=(?P<value>[^&;\s]*)",
+    r"(?P<name>[?&;\s][\w.\-]*(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_\-]?key|credentials?|header|sig))=(?P<value>[^&;\s]*)",
     re.IGNORECASE,
 )
 

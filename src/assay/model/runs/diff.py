@@ -179,6 +179,18 @@ class DiffSettings(Struct, frozen=True, kw_only=True):
     seed: int = 0
 
 
+class ReviewedDiff(Struct, frozen=True, kw_only=True):
+    """Two runs by what people decided, over the paired cases that both have scored then."""
+
+    reviewed: int
+    """How many of the paired cases have a reviewed verdict in a run."""
+    baseline: Rate
+    candidate: Rate
+    fixed: tuple[str, ...]
+    """The candidate's ids of the cases that were wrong in the baseline and are right, by the reviewed verdicts."""
+    broken: tuple[str, ...]
+
+
 class RunDiff(Struct, frozen=True, kw_only=True):
     """Two runs over the same cases: what was fixed and broken, and how sure the difference is."""
 
@@ -198,6 +210,8 @@ class RunDiff(Struct, frozen=True, kw_only=True):
     changes: tuple[CaseChange, ...]
     """Every paired case, in the candidate's order."""
     gates: tuple[GateResult, ...] = ()
+    reviewed: ReviewedDiff | None = None
+    """None where no case of either run is reviewed."""
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -217,6 +231,10 @@ class Standing(Struct, frozen=True, kw_only=True):
     """What answers took, over all of the run's own cases; None where it is not known."""
     usage: UsageTotals | None = None
     """Tokens and cost, over all of the run's own cases; None where no answer states any."""
+    reviewed: Rate | None = None
+    """The share of right answers by the reviewed verdicts, over the cases that all runs have and score then. None: no
+    case is reviewed."""
+    reviewed_rank: int | None = None
 
 
 class StandingPair(Struct, frozen=True, kw_only=True):

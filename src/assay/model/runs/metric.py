@@ -95,6 +95,15 @@ def _says(metric: object, attribute: str) -> bool:
     return False
 
 
+class Kappa(Struct, frozen=True, kw_only=True):
+    """The agreement beyond chance, with its interval: 1 is perfect, 0 is chance, below 0 worse than that."""
+
+    value: float
+    low: float
+    high: float
+    confidence: float = 0.95
+
+
 class Rate(Struct, frozen=True, kw_only=True):
     """A mean of per-case values with everything needed to judge it.
 
@@ -111,3 +120,11 @@ class Rate(Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     confidence: float = 0.95
+
+
+class Count(Struct, frozen=True, kw_only=True):
+    """How many cases carry a name (a flag, a near miss, a failure, a cause)."""
+
+    name: str
+    count: int
+    case_ids: tuple[str, ...] = ()

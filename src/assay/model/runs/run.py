@@ -14,8 +14,9 @@ from assay.model.cases.usage import UsageTotals
 from assay.model.lint import LintReport
 from assay.model.results.result import Cost, Limits
 from assay.model.runs.gate import GateResult
-from assay.model.runs.metric import MetricInfo, Rate
+from assay.model.runs.metric import Count, MetricInfo, Rate
 from assay.model.runs.reliability import ConversationTotals, ReliabilityTotals
+from assay.model.runs.reviews import ReviewTotals
 from assay.model.verdicts.evidence import Evidence
 from assay.model.verdicts.summary import CaseSummary
 from assay.model.witness import WitnessSettings
@@ -92,14 +93,6 @@ class Disagreement(Struct, frozen=True, kw_only=True):
     neither: int
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
-
-
-class Count(Struct, frozen=True, kw_only=True):
-    """How many cases carry a name (a flag, a near miss, a failure, a cause)."""
-
-    name: str
-    count: int
-    case_ids: tuple[str, ...] = ()
 
 
 CauseGroupKind = Literal["difficulty", "database", "table", "column", "feature"]
@@ -224,6 +217,9 @@ class Aggregates(Struct, frozen=True, kw_only=True):
     """Kind after kind, the largest group first."""
     schema_use: tuple[Count, ...] = ()
     """Incorrect cases by the tables and columns that they use beside gold's: `Diagnosis.schema_use`."""
+    retrieval: tuple[Count, ...] = ()
+    """Incorrect cases by what retrieval had to do with it (`Retrieval`); empty where no prediction says what the system
+    was given."""
     forgiven: tuple[Forgiven, ...] = ()
     """The kinds of near miss that would make some case right, in their order; empty where `match` was not computed."""
     selection: SelectionTotals | None = None
@@ -246,6 +242,8 @@ class Aggregates(Struct, frozen=True, kw_only=True):
     """None where every question has an answer, and no system declines, asks back or says how sure it is."""
     conversations: ConversationTotals | None = None
     """None where no question is part of a conversation of queries."""
+    reviews: ReviewTotals | None = None
+    """None where nobody reviewed anything."""
 
 
 class Fingerprint(Struct, frozen=True, kw_only=True):
@@ -330,6 +328,8 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """The names of the safeguards that this operating system lacks (`assay.platform.safeguards`); none on Linux."""
     cache: CacheUse | None = None
     """None where every query was executed for this run."""
+    reviews: str | None = None
+    """The file of people's reviews, seen from the run's folder. None: there was none."""
 
 
 class HistoryPoint(Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from assay.model.cases.selection import TurnScore
 from assay.model.results.result import Cost, Execution
 from assay.model.verdicts.comparison import Comparison
 from assay.model.verdicts.diagnosis import Diagnosis
+from assay.model.verdicts.review import Reviewed
 from assay.model.verdicts.verdict import Outcome, Score, Verdict
 from assay.model.witness import Refutation
 
@@ -47,6 +48,10 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What came of looking for a database that parts a right answer from gold; None where nobody looked."""
     cost: Cost | None = None
     """What all queries cost that were executed for the case; None where no service tells."""
+    result_hash: str | None = None
+    """A hash of the result of an incorrect answer (`assay.comparison.result_hash`); None if it has no result."""
+    reviewed: Reviewed | None = None
+    """The verdict by what people decided. None: nobody decided anything that concerns this answer."""
 
     @property
     def outcome(self) -> Outcome:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from assay.model.cases.leniency import STRICT, Leniency
-from assay.model.verdicts.verdict import Outcome
+from assay.model.verdicts.verdict import Outcome, Verdict
 
 ReviewDecision = Literal["confirm", "accept", "reject", "gold_wrong", "ambiguous", "unanswerable", "unsure", "undo"]
 """``confirm``: the verdict is right. ``accept``: the answer is right, too. ``reject``: the answer is wrong.
@@ -16,6 +16,9 @@ ReviewDecision = Literal["confirm", "accept", "reject", "gold_wrong", "ambiguous
 
 ABOUT_THE_QUESTION: Final[frozenset[ReviewDecision]] = frozenset({"gold_wrong", "ambiguous", "unanswerable"})
 """These decisions hold for every answer to the question; the others hold for equal answers only."""
+
+REVIEWS_FILE: Final = "reviews.jsonl"
+"""The name under which a question set's reviews are found beside it, or in its folder."""
 
 DrawMethod = Literal["random", "strata", "unequal"]
 
@@ -58,7 +61,7 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     query: str | None = None
     """The predicted query. None: the system gave a result, a selection, or nothing."""
     result: str | None = None
-    """A hash of the predicted result, see `assay.runs.reviews.keys.result_hash`."""
+    """A hash of the predicted result, see `assay.comparison.result_hash`."""
     gold: str | None = None
     """The corrected gold query."""
     leniency: Leniency = STRICT
@@ -90,4 +93,8 @@ class Reviewed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reviews: tuple[str, ...] = ()
     """The ids of the reviews that it follows from."""
     pending: bool = False
-    """The case must be judged again by the corrected gold: until then ``outcome`` is unscored."""
+    """The case must be scored again by the corrected gold: until then ``outcome`` is unscored."""
+    judged: Verdict | None = None
+    """The verdict by the question as people corrected it. None: nothing was executed for it."""
+    judged_by: str = ""
+    """A hash of the gold that ``judged`` is by (`assay.runs.reviews.keys.gold_hash`)."""

@@ -17,6 +17,8 @@ from assay.model.results.result import Cost, Execution, ExecutionStatus
 from assay.model.verdicts.comparison import NearMissKind
 from assay.model.verdicts.diagnosis import SchemaUse
 from assay.model.verdicts.evidence import Evidence
+from assay.model.verdicts.review import ReviewDecision
+from assay.model.verdicts.retrieval import CONTEXT_COMPLETE, Retrieval, retrieval_of
 from assay.model.verdicts.verdict import Flag, Outcome, Score, Strength
 from assay.model.witness import RefutationKind, WhyUnknown
 
@@ -115,6 +117,8 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     """Whether the comparison of the rows was cut short by a limit."""
     golds: tuple[ExecutionSummary, ...] = ()
     predicted: ExecutionSummary | None = None
+    result_hash: str | None = None
+    """Of an incorrect answer: systems with equal hashes agree with one another against gold."""
     billed: Cost | None = None
     """What the queries that were executed for the case cost, where the service tells."""
 
@@ -129,9 +133,23 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     search: SearchSummary | None = None
     """None: nobody searched for a counterexample."""
 
+    # People's reviews
+    reviewed: Outcome | None = None
+    """The outcome by what people decided. None: nothing that they decided concerns this answer."""
+    review: ReviewDecision | None = None
+    """The decision that it follows from."""
+    pending: bool = False
+    """Whether the answer must still be scored by the corrected gold."""
+
     def score(self, metric: str) -> Score | None:
         """The score of that metric; None if the run did not ask for it."""
         return next((score for score in self.scores if score.metric == metric), None)
+
+    @property
+    def retrieval(self) -> Retrieval | None:
+        """What retrieval had to do with a wrong answer, in a run with `CONTEXT_COMPLETE`; None: it is not wrong."""
+        score = self.score(CONTEXT_COMPLETE) if self.outcome == "incorrect" else None
+        return retrieval_of(self.outcome, None if score is None else score.value)
 
     @property
     def executions(self) -> tuple[ExecutionSummary, ...]:
@@ -191,6 +209,7 @@ def summarized(
         provoked=comparison is not None and comparison.provoked,
         golds=tuple(map(_execution, evidence.gold_executions)),
         predicted=None if evidence.predicted_execution is None else _execution(evidence.predicted_execution),
+        result_hash=evidence.result_hash,
         cause=evidence.cause,
         cause_table="" if first is None else first.table,
         cause_column="" if first is None else first.column,
@@ -198,6 +217,9 @@ def summarized(
         repair_strength="none" if repair is None else repair.strength,
         schema_use=None if diagnosis is None else diagnosis.schema_use,
         search=None if found is None else SearchSummary(kind=found.kind, why=found.why, budget_s=found.budget_s),
+        reviewed=None if evidence.reviewed is None else evidence.reviewed.outcome,
+        review=None if evidence.reviewed is None else evidence.reviewed.decision,
+        pending=evidence.reviewed is not None and evidence.reviewed.pending,
     )
 
 

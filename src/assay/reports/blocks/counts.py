@@ -100,6 +100,12 @@ def sections(report: RunNumbers) -> Iterable[Section]:
     ]
     wrong = sum(one.count for one in numbers.schema_use)
     use = _named(report, "use", numbers.schema_use, meanings.SCHEMA_USE, of=wrong)
+    wrong = sum(one.count for one in numbers.retrieval)
+    names = [(meanings.RETRIEVAL_LABELS.get(one.name, one.name), one) for one in numbers.retrieval]
+    retrieval = [
+        report.counted(one, name, meanings.RETRIEVAL.get(one.name, ""), link=(("retrieval", name),), of=wrong)
+        for name, one in names
+    ]
     found = report.findings.meanings()
     doubts = [
         report.counted(one, one.name, found.get(one.name, ""), link=(("finding", one.name),))
@@ -116,12 +122,13 @@ def sections(report: RunNumbers) -> Iterable[Section]:
         ("Right but for …, with the accuracy if it were forgiven", _forgiven(report)),
         ("Causes", causes),
         ("Wrong answers by schema use", use),
+        ("Wrong answers by retrieval", retrieval),
         ("Flags", _named(report, "flag", numbers.flags, meanings.FLAGS)),
         ("Doubts about gold, by rule", doubts),
     )
     for title, made in tables:
         if made:
-            shown = made is causes or made is use
+            shown = made is causes or made is use or made is retrieval
             heads = ("cause" if made is causes else "name", "cases")
             yield Section(
                 key="failures" if title.startswith("Failures") else _key(title),

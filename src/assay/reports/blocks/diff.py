@@ -6,13 +6,25 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from assay.model import CaseChange, CaseSide, ChangedCase, GroupDiff, MetricDiff, MetricInfo, Rate, RunDiff, RunHead
+from assay.model import (
+    CaseChange,
+    CaseSide,
+    ChangedCase,
+    GroupDiff,
+    MetricDiff,
+    MetricInfo,
+    Rate,
+    ReviewedDiff,
+    RunDiff,
+    RunHead,
+)
 from assay.reports.blocks import diff_answer
 from assay.reports.blocks.diff_answer import metric_name
 from assay.reports.blocks.gates import gates_section
 from assay.reports.blocks.run_sections import explained
 from assay.reports.blocks.values import (
     Block,
+    Cell,
     ChangeRow,
     Changes,
     Column,
@@ -144,6 +156,8 @@ def _sections(report: DiffReport) -> Iterable[Section]:
     diff = report.diff
     if diff.gates:
         yield gates_section(diff.gates)
+    if diff.reviewed is not None:
+        yield _reviewed(report, diff.reviewed)
     for kind, name, meaning in KINDS:
         if kind in report.changes and kind in _SHOWN_ONE_BY_ONE:
             changes = report.changes[kind]
@@ -172,6 +186,38 @@ def _sections(report: DiffReport) -> Iterable[Section]:
         for role, label, head in report.sides
     )
     yield Section(key="runs", title="The two runs", blocks=runs, tab="run", place="bottom", folded=True)
+
+
+def _reviewed(report: DiffReport, found: ReviewedDiff) -> Section:
+    """Both runs before and after people's reviews: accuracy, and what was fixed and broken."""
+
+    def cases(names: Sequence[str]) -> tuple[Cell, Cell]:
+        return count(len(names)), IdList(names=tuple(map(_shown_id, names)))
+
+    leading = report.leading
+    before = [[one.candidate.case_id for one in report.changes.get(kind, ())] for kind in ("fixed", "broken")]
+    own = (None, None) if leading is None else (leading.baseline, leading.candidate)
+    lines: list[tuple[Cell, ...]] = [
+        ("before", *map(percent, own), *cases(before[0]), *cases(before[1])),
+        (
+            Name(text="after", strong=True),
+            *(f"{percent(rate.value)} {interval(rate)}".strip() for rate in (found.baseline, found.candidate)),
+            *cases(found.fixed),
+            *cases(found.broken),
+        ),
+    ]
+    titles = columns(
+        "reviews",
+        Column(title=f"{report.baseline}", right=True),
+        Column(title=f"{report.candidate}", right=True),
+        Column(title="fixed", right=True),
+        Column(title="which", rank=2),
+        Column(title="broken", right=True),
+        Column(title="which", rank=1),
+    )
+    foot = f"{plural(found.reviewed, 'case')} with a reviewed verdict; after: over {plural(found.candidate.n, 'case')}."
+    table = Table(look="grid", columns=titles, rows=rows(lines), foot=foot)
+    return Section(key="reviews", title="After people's reviews", blocks=(table,))
 
 
 def _metrics(report: DiffReport) -> Iterable[Section]:

@@ -254,6 +254,8 @@ def _sections(report: LeaderboardReport) -> Iterable[Section]:
     board, detail = report.board, report.board.detail
     if board.standings:
         yield _ranking(report)
+    if any(one.reviewed is not None for one in board.standings):
+        yield _reviewed(report)
     yield from (_grid(report, grid) for grid in report.grids)
     if board.pairs:
         yield _apart(report)
@@ -290,6 +292,33 @@ def _ranking(report: LeaderboardReport) -> Section:
     foot = "; ".join(meant[title] for title in extra)
     table = Table(look="grid", columns=titles, rows=rows(lines), most=_ROWS, foot=foot)
     return Section(key="ranking", title="Ranking", blocks=(table,), place="top")
+
+
+def _reviewed(report: LeaderboardReport) -> Section:
+    """The places before and after people's reviews."""
+    titles = columns(
+        Column(title="place after", right=True, strong=True),
+        Column(title="before", right=True),
+        "run",
+        Column(title="after reviews", bar="range", parts="tally"),
+        Column(title=f"{report.metric} before", right=True),
+    )
+    lines = [
+        (
+            "" if one.reviewed_rank is None else f"{one.reviewed_rank:,}",
+            f"{one.rank:,}",
+            Name(text=label, strong=True),
+            _figure(one.reviewed, share=True, counted=True),
+            report.figure(one).text,
+        )
+        for one, label in sorted(
+            zip(report.board.standings, report.labels, strict=True), key=lambda pair: pair[0].reviewed_rank or 0
+        )
+        if one.reviewed is not None
+    ]
+    foot = "The share of right answers by what people decided, over the cases that all runs have and score then."
+    table = Table(look="grid", columns=titles, rows=rows(lines), most=_ROWS, foot=foot)
+    return Section(key="reviews", title="After people's reviews", blocks=(table,), place="top")
 
 
 def _grid(report: LeaderboardReport, grid: RateGrid) -> Section:

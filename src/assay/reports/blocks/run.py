@@ -8,7 +8,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from assay.model import Evidence
-from assay.reports.blocks import run_notes, run_sections
+from assay.reports.blocks import reviews, run_notes, run_sections
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.values import Section
 from assay.reports.cases import selection
@@ -53,7 +53,11 @@ class RunReport(RunNumbers):
         """One case with all that is known of it; ``page``: with as many rows of the results as a page shows."""
         link = self.collected.link_of(item.case.id, item.prediction.repeat)
         if self.of_selections:
-            return selection.case_view(item, link, room)
-        view = case_view(item, link, page=page)
+            return self._with_review(item, selection.case_view(item, link, room))
+        view = self._with_review(item, case_view(item, link, page=page))
         found = self.findings.of(item.case.id)
         return replace(view, findings=found, rules=self.findings.rules(item.case.id)) if found else view
+
+    def _with_review(self, item: Evidence, view: CaseView) -> CaseView:
+        reviewed = reviews.of_case(item)
+        return view if reviewed is None else replace(view, reviewed=reviewed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.model import CaseSummary, Group, Joining, Limits, Run, UsageTotals
-from assay.reports.blocks import reliability, repeats, strengths
+from assay.reports.blocks import reliability, repeats, reviews, strengths
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.unscored import unscored_notes
 from assay.reports.text.plain import billed, one_line, plural, seconds, visible
@@ -19,6 +19,8 @@ def notes(report: RunNumbers) -> Iterable[str]:
     """Every note, each a sentence or two, the most important first."""
     numbers = report.numbers
     yield from _lenient(report)
+    if numbers.reviews is not None:
+        yield from reviews.said(numbers.reviews)
     if numbers.witnesses is not None:
         yield strengths.said(numbers.witnesses)
     if numbers.reliability is not None:

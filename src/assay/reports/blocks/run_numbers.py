@@ -145,6 +145,15 @@ class RunNumbers:
         return "every answer is gold's text to the letter" if self.collected.copies_gold else ""
 
     @property
+    def reviewed(self) -> str:
+        """Accuracy after people's reviews, such as ``83.3 % [43.6, 97.0] (5 of 6)``; empty without reviews."""
+        totals = self.numbers.reviews
+        if totals is None or not totals.reviewed:
+            return ""
+        shown = self.verdict_figure(totals.after)
+        return " ".join(part for part in (shown.text, shown.interval, f"({shown.tally})") if part)
+
+    @property
     def tally(self) -> str:
         """Such as ``736 of 1,034 correct · 0 unscored``, followed by a caution and the run's leniency."""
         rate = self.headline.rate
@@ -157,7 +166,8 @@ class RunNumbers:
             own = self.leading in VERDICT and self.leading not in self.graded and rate.n
             said = self.headline.tally + ("" if not own else " exact" if self.of_selections else " correct")
         caution = f" · {self.caution}" if self.caution else ""
-        return f"{said} · {rate.unscored:,} unscored{caution}{self.lenient}"
+        reviewed = f" · after reviews {self.reviewed}" if self.reviewed else ""
+        return f"{said} · {rate.unscored:,} unscored{caution}{self.lenient}{reviewed}"
 
     @property
     def outcomes(self) -> str:

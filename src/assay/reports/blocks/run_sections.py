@@ -7,7 +7,7 @@ from heapq import nsmallest
 from typing import Literal
 
 from assay.model import Disagreement, Group, SelectionTotals, TermCounts, TimeSpread, UsageTotals
-from assay.reports.blocks import counts, reliability, repeats, run_notes, strengths
+from assay.reports.blocks import counts, reliability, repeats, reviewers, reviews, run_notes, strengths
 from assay.reports.blocks.gates import gates_section
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.values import (
@@ -41,6 +41,10 @@ def sections(report: RunNumbers) -> Iterable[Section]:
     numbers = report.numbers
     if report.run.gates:
         yield gates_section(report.run.gates, report.links)
+    if numbers.reviews is not None:
+        yield reviews.section(report, numbers.reviews)
+        if numbers.reviews.agreement is not None:
+            yield reviewers.section(numbers.reviews.agreement, report.links)
     if numbers.witnesses is not None:
         yield strengths.section(report, numbers.witnesses)
     if numbers.reliability is not None:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Case, Cause, Diagnosis, Evidence, Execution, Failure, Outcome, Prediction, Score
 from assay.model.verdicts.comparison import RowState
+from assay.model.verdicts.retrieval import CONTEXT_COMPLETE, retrieval_of
 from assay.reports.blocks.values import CaseLink
 from assay.reports.cases.alignment import Alignment, alignment
 from assay.reports.cases.witness import WitnessView
@@ -94,11 +95,15 @@ class CaseContent(
     """What is doubtful about the case's gold, the severest first."""
     difference: Alignment | None = None
     """The two results side by side."""
+    reviewed: Meant | None = None
+    """The reviewed verdict, and the decision that it follows from."""
     strength: Meant | None = None
     """For a page, as what follows."""
     explanation: str | None = None
     tables: tuple[str, ...] = ()
     """Those that the system said it used."""
+    given: tuple[str, ...] = ()
+    """The tables and columns that the system says it was given."""
     facts: tuple[Meant, ...] = ()
     """Time, tokens and cost of the answer and the queries."""
     beyond: WitnessView | None = None
@@ -333,12 +338,13 @@ _LENGTH = 400
 
 def why(item: Evidence) -> tuple[str, ...]:
     """Each cause with its evidence, the primary one first, then notes; nothing for an answer without causes."""
-    found = item.diagnosis
+    found, retrieval = item.diagnosis, retrieval_line(item)
     if found is None:
-        return ()
+        return (f"Retrieval: {retrieval}",) if retrieval else ()
     use = schema_use_line(found)
     notes = (one_line(note, limit=_LENGTH) for note in found.notes)
-    return (*map(_told, found.causes), *([f"Schema use: {use}"] if use else ()), *notes)
+    facts = [f"{name}: {line}" for name, line in (("Schema use", use), ("Retrieval", retrieval)) if line]
+    return (*map(_told, found.causes), *facts, *notes)
 
 
 def schema_use_line(found: Diagnosis) -> str:
@@ -346,6 +352,16 @@ def schema_use_line(found: Diagnosis) -> str:
     if found.schema_use is None:
         return ""
     return f"{meanings.label_of(found.schema_use)} ({meanings.SCHEMA_USE[found.schema_use]})"
+
+
+def retrieval_line(item: Evidence) -> str:
+    """What retrieval had to do with a wrong answer, and what it missed; empty: its system says nothing of that."""
+    score = item.score(CONTEXT_COMPLETE)
+    kind = None if score is None else retrieval_of(item.outcome, score.value)
+    if kind in (None, "unknown") or score is None:
+        return ""
+    detail = f" ({one_line(score.detail, limit=_LENGTH)})" if score.detail else ""
+    return f"{meanings.RETRIEVAL_LABELS[kind]}{detail}"
 
 
 def repair(item: Evidence) -> tuple[str, ...]:

@@ -7,7 +7,10 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO, TYPE_CHECKING
 
-from assay.model import GateResult, HistoryPoint, Leaderboard
+import msgspec
+
+from assay.model import Agreement, GateResult, HistoryPoint, Leaderboard
+from assay.model.runs.estimate import Estimate, EstimatedDifference
 from assay.reports.blocks.gates import gates_section
 from assay.reports.console.drawn import MARGIN, drawn_sections, page, panel
 from assay.reports.console.plain import plain_sections, plain_text
@@ -15,6 +18,7 @@ from assay.reports.console.plain import plain_sections, plain_text
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from assay.reports.blocks.estimate import EstimateReport
     from assay.reports.blocks.history import HistoryReport
     from assay.reports.blocks.leaderboard import LeaderboardReport
 
@@ -64,6 +68,21 @@ def print_table(results: Sequence[GateResult], *, console: Console | None = None
     )
 
 
+def print_agreement(agreement: Agreement, *, as_json: bool = False, console: Console | None = None) -> None:
+    """Print how far reviewers agree, and their conflicts: drawn on a terminal, plain lines elsewhere, or as JSON."""
+    if as_json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(agreement), indent=2).decode() + "\n")
+        return
+    from assay.reports.blocks.reviewers import section
+
+    made = section(agreement)
+    print_either(
+        lambda width: page(drawn_sections([made], max(20, width - 2 * MARGIN))),
+        lambda: plain_text(plain_sections([made], "full")),
+        console,
+    )
+
+
 def print_runs(points: Sequence[HistoryPoint], *, folder: str, console: Console | None = None) -> None:
     """Print the runs: drawn to the console's width on a terminal, as `plain_runs` elsewhere."""
     from assay.reports.blocks.history import history_report  # a run prints no history
@@ -101,17 +120,31 @@ def plain_leaderboard(board: Leaderboard) -> str:
     """A leaderboard as plain lines."""
     from assay.reports.blocks.leaderboard import LeaderboardReport
 
-    report = LeaderboardReport(board)
+    return _plain(LeaderboardReport(board))
+
+
+def print_estimate(estimate: Estimate | EstimatedDifference, *, console: Console | None = None) -> None:
+    """Print an estimate: drawn to the console's width on a terminal, plain lines elsewhere."""
+    from assay.reports.blocks.estimate import EstimateReport
+
+    report = EstimateReport(estimate)
+    print_either(lambda width: _drawn(report, report.foot, width), lambda: _plain(report), console)
+
+
+def _plain(report: LeaderboardReport | EstimateReport) -> str:
     notes = (f"note: {note}" for note in report.notes)
     return plain_text((report.title, report.lead, report.cases, *notes, *plain_sections(report.sections, "full")))
 
 
 def drawn_leaderboard(report: LeaderboardReport, width: int) -> list[RenderableType]:
     """The parts of the leaderboard, top to bottom, for a terminal of ``width`` columns."""
+    return _drawn(report, f"{report.metric}, {report.confidence} interval", width)
+
+
+def _drawn(report: LeaderboardReport | EstimateReport, foot: str, width: int) -> list[RenderableType]:
     from rich.text import Text
 
     inner = max(20, width - 2 * MARGIN)
     lead = [Text(report.lead, style="bold"), Text(report.cases)]
-    foot = f"{report.metric}, {report.confidence} interval"
     head = panel(lead, report.notes, head=report.title, foot=foot, width=inner)
     return page((head, *drawn_sections(report.sections, inner)))

@@ -57,6 +57,7 @@ def plain_summary(
     lines = [
         report.title,
         f"{report.headline_metric}: {_reading(report.headline)}, {report.headline.rate.unscored:,} unscored{beside}",
+        *([f"after reviews: {report.reviewed}"] if report.reviewed else []),
         f"outcomes: {report.outcomes}",
         *(f"{name}: {_reading(figure)}" for name, figure in report.figures_beside),
         *([f"joined: {report.joined}"] if report.joined else []),
@@ -77,8 +78,9 @@ def next_steps(
 ) -> list[tuple[str, str]]:
     """What to do next, the most useful first: a command each, or a report that is written.
 
-    A wrong answer is explained, an earlier run over the same cases compared, every case shown. ``written`` has the path
-    of each report that exists, by format. Without ``run_path`` the run is stored nowhere, and no command could read it.
+    A wrong answer is explained, an earlier run over the same cases compared, every case shown and reviewed.
+    ``written`` has the path of each report that exists, by format. Without ``run_path`` the run is stored nowhere, and
+    no command could read it.
     """
     steps = []
     there = dict(written or {})
@@ -89,9 +91,12 @@ def next_steps(
         if earlier is not None:
             steps.append(("what has changed", f"assay diff {quoted(earlier)} {run}"))
         there = {"html": f"assay view {run}", "md": f"assay report {run} --md report.md"} | there
-    for what, suffix in (("every case, in a browser", "html"), ("for a pull request", "md")):
-        if suffix in there:
-            steps.append((what, there[suffix]))
+    if "html" in there:
+        steps.append(("every case, in a browser", there["html"]))
+    if run_path:
+        steps.append(("review verdicts and gold", f"assay review {quoted(run_path)}"))
+    if "md" in there:
+        steps.append(("for a pull request", there["md"]))
     return steps
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from assay.model import Evidence, Run
+from assay.reports.blocks import reviews
 from assay.reports.excel.page import LINE_POINTS, Page, lines_of, word_width
 
 Value = str | float | None
@@ -39,6 +40,14 @@ def text_column(
 ) -> CaseColumn:
     """A column of text."""
     return CaseColumn(title=title, style=style, width=width, value=value, safe=safe, usual=usual)
+
+
+def review_columns() -> list[CaseColumn]:
+    """The reviewed verdict, and the decision that it follows from."""
+    return [
+        text_column("Reviewed verdict", 11, lambda item: (reviews.of_case(item) or (None,))[0], style="text"),
+        text_column("Review", 40, lambda item: (reviews.of_case(item) or (None, None))[1]),
+    ]
 
 
 def metric_column(title: str, name: str | None, style: str, *, width: float = 13) -> CaseColumn:

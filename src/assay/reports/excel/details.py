@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from assay.model import Evidence, Run
-from assay.reports.cases.case import failures, near_misses, repair, why
+from assay.reports.cases.case import failures, near_misses, repair, retrieval_line, why
 from assay.reports.cases.gold_findings import GoldFindings
 from assay.reports.cases.witness import sentence, strength_name, witness_text
 from assay.reports.excel.case_sheet import (
@@ -15,6 +15,7 @@ from assay.reports.excel.case_sheet import (
     Value,
     metric_column,
     repeat_column,
+    review_columns,
     text_column,
     write_cases,
 )
@@ -149,11 +150,15 @@ def _tokens() -> list[CaseColumn]:
 def _optional() -> list[CaseColumn]:
     """Columns that most runs leave empty."""
     return [
+        *review_columns(),
         text_column("Cause", 28, lambda item: item.cause),
         text_column("Why", 60, lambda item: "\n".join((*why(item), *repair(item))) or None),
         text_column("Strength", 16, lambda item: strength_name(item) or None),
         text_column("On other databases", 60, _witness),
         text_column("Context", 32, lambda item: item.case.context),
+        text_column("Given tables", 22, lambda item: "\n".join(item.prediction.context_tables or ()) or None),
+        text_column("Given columns", 28, lambda item: "\n".join(item.prediction.context_columns or ()) or None),
+        text_column("Retrieval", 36, lambda item: retrieval_line(item) or None),
         CaseColumn(title="Cost (USD)", style="money", width=11, value=lambda item: item.prediction.cost_usd),
         CaseColumn(
             title="Bytes billed", style="count", width=14, value=lambda item: item.cost and item.cost.bytes_billed

@@ -19,6 +19,7 @@ from assay.reports.excel.case_sheet import (
     Longest,
     metric_column,
     repeat_column,
+    review_columns,
     text_column,
     write_cases,
 )
@@ -101,6 +102,7 @@ def _columns(run: Run, seen: OverviewSeen) -> list[CaseColumn]:
 def _optional() -> list[CaseColumn]:
     """Columns that some runs leave empty."""
     return [
+        *review_columns(),
         text_column("cause", 20, lambda item: item.cause),
         text_column("why", 48, lambda item: "\n".join((*why(item), *repair(item))) or None),
         text_column("failure", 36, lambda item: "\n".join(_failures(item))),

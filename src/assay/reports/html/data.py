@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from assay.model import CaseSummary, CauseGroup, CauseGroupKind, Count, Evidence
+from assay.reports.blocks import reviews
 from assay.reports.blocks.counts import cause_groups
 from assay.reports.blocks.reliability import ASKED, DID
 from assay.reports.blocks.run import RunReport
@@ -28,7 +29,7 @@ from assay.reports.cases.case import CaseContent, CaseView
 from assay.reports.cases.selection import failure_name
 from assay.reports.cases.witness import strength_said, witness_view
 from assay.reports.html.payload import Facet, Index, Metric, PairDetail, State
-from assay.reports.text.meanings import STEADINESS, label_of
+from assay.reports.text.meanings import RETRIEVAL_LABELS, STEADINESS, label_of
 from assay.reports.text.plain import billed, clipped, one_line, seconds, words
 from assay.runs.aggregate.totals import failures_of
 
@@ -219,6 +220,11 @@ def _one(name: str | None) -> tuple[str, ...]:
     return (name,) if name else ()
 
 
+def _retrieval(summary: CaseSummary) -> tuple[str, ...]:
+    kind = summary.retrieval
+    return () if kind is None else (RETRIEVAL_LABELS.get(kind, kind),)
+
+
 def _run_facets(report: RunReport) -> Iterable[FacetColumn]:
     """The filters in the words of the first screen."""
     numbers = report.numbers
@@ -227,11 +233,16 @@ def _run_facets(report: RunReport) -> Iterable[FacetColumn]:
     held = {"term": ("Wrong term", terms), "period": ("Periods", periods)}
     for facet, (label, counts) in held.items():
         yield from _of_cases(report, facet, label, [(label_of(one.name), one) for one in counts])
+    if numbers.reviews is not None:
+        yield FacetColumn("review", "Review", lambda summary, _: _one(summary.review and words(summary.review)))
+        yield FacetColumn("reviewed", "Verdict changed", lambda summary, _: reviews.change(summary))
     if numbers.witnesses is not None:
         yield FacetColumn("strength", "Strength of a match", lambda summary, _: _strength(summary))
     if numbers.reliability is not None:
         yield FacetColumn("decision", "Decision", lambda summary, _: (DID[summary.given],))
         yield FacetColumn("asks", "Question", lambda summary, _: (ASKED[summary.expects],))
+    if numbers.retrieval:
+        yield FacetColumn("retrieval", "Retrieval", lambda summary, _: _retrieval(summary))
     if report.run.lint is not None:
         yield FacetColumn("finding", "Doubt about gold", lambda _, case: case.rules)
     groups = cause_groups(report)
@@ -312,6 +323,10 @@ def _accepted_only(pairs: Sequence[tuple[str, str]]) -> Callable[[CaseSummary, C
     return names
 
 
+_MOST_GIVEN = 50
+"""Tables and columns that a page shows of what a system was given."""
+
+
 def for_page(item: Evidence, case: CaseView) -> CaseContent:
     """What a page holds of a case, with what only a page shows of it."""
     prediction = item.prediction
@@ -320,6 +335,10 @@ def for_page(item: Evidence, case: CaseView) -> CaseContent:
     content["strength"] = strength_said(item)
     content["explanation"] = clipped(prediction.explanation, limit=_EXPLANATION) if prediction.explanation else None
     content["tables"] = tuple([one_line(name, limit=80) for name in prediction.tables_used[:50]])
+    given = (*(prediction.context_tables or ()), *(prediction.context_columns or ()))
+    content["given"] = tuple([one_line(name, limit=80) for name in given[:_MOST_GIVEN]])
+    if len(given) > _MOST_GIVEN:
+        content["given"] += (f"and {len(given) - _MOST_GIVEN:,} more",)
     content["facts"] = tuple(_facts(item))
     content["beyond"] = witness_view(item)
     return CaseContent(**content)

@@ -22,6 +22,7 @@ STYLES: Sequence[str] = ("report.css", "browser.css")
 _DATA = "\0data\0"
 """Where the data goes: no text of a case holds a zero character, which is shown as a mark."""
 _SCRIPTS = ("page.js", "tabs.js", "columns.js", "sql.js", "browser.js", "case.js", "boot.js")
+_REVIEWING, _REVIEWING_STYLE = "review.js", "review.css"
 
 
 def page(
@@ -31,26 +32,38 @@ def page(
     data: Iterable[bytes],
     scripts: Sequence[str] = _SCRIPTS,
     styles: Sequence[str] = STYLES,
+    reviewing: bool = False,
 ) -> Iterator[bytes]:
-    """A page in Assay's style, with its policy, its style sheet, its script and the pieces of its packed data."""
+    """A page in Assay's style, with its policy, its style sheet, its script and the pieces of its packed data.
+
+    ``reviewing``: people decide about cases on it, so that it may talk to the server that it came from.
+    """
     from markupsafe import Markup
 
+    if reviewing:
+        # Read second, before the script that reads the address: it takes the token out of it.
+        scripts, styles = (scripts[0], _REVIEWING, *scripts[1:]), (*styles, _REVIEWING_STYLE)
     css = "\n".join(map(asset, styles))
     script = "\n".join(map(asset, scripts))
     # Our own files, and base64: everything else is escaped by Jinja2.
-    parts = {"css": Markup(css), "js": Markup(script), "data": Markup(_DATA)}
-    text = template(name).render(policy=content_security_policy(css, script), **parts, **context)
+    parts = {"css": Markup(css), "js": Markup(script), "data": Markup(_DATA), "reviewing": reviewing}
+    policy = content_security_policy(css, script, talks=reviewing)
+    text = template(name).render(policy=policy, **parts, **context)
     before, _, after = text.partition(_DATA)
     yield before.encode("utf-8", "backslashreplace")
     yield from data
     yield after.encode("utf-8", "backslashreplace")
 
 
-def content_security_policy(css: str, script: str) -> str:
-    """The policy under which exactly this style sheet and this script run, and nothing is loaded."""
+def content_security_policy(css: str, script: str, *, talks: bool = False) -> str:
+    """The policy under which exactly this style sheet and this script run, and nothing is loaded.
+
+    ``talks``: to the server that the page came from, and to no other.
+    """
     return (
         f"default-src 'none'; style-src '{_hash(css)}'; script-src '{_hash(script)}'; "
-        "require-trusted-types-for 'script'; base-uri 'none'; form-action 'none'"
+        + ("connect-src 'self'; " if talks else "")
+        + "require-trusted-types-for 'script'; base-uri 'none'; form-action 'none'"
     )
 
 

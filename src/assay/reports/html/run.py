@@ -29,10 +29,16 @@ class Tile(Struct, frozen=True, kw_only=True):
 
 
 class HtmlReporter:
-    """Writes a run as one self-contained HTML page, every case included."""
+    """Writes a run as one self-contained HTML page, every case included.
+
+    ``reviewing``: the page that `assay review` serves, on which people decide about the cases.
+    """
 
     name = "html"
     suffix = ".html"
+
+    def __init__(self, *, reviewing: bool = False) -> None:
+        self._reviewing = reviewing
 
     def render(self, run: Run) -> bytes:
         """The whole page, UTF-8. The same run gives the same bytes."""
@@ -76,6 +82,7 @@ class HtmlReporter:
             },
             data=packed.pieces(index.index()),
             styles=styles,
+            reviewing=self._reviewing,
         )
 
 

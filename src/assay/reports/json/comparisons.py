@@ -9,6 +9,9 @@ has a ``direction``.
 Of a leaderboard: ``format`` (``assay-leaderboard``), ``version``, ``title``, ``answer`` (``sentence``), then the
 fields of `assay.model.Leaderboard`. A pair also has ``apart``.
 
+Of an estimate without gold: ``format`` (``assay-estimate``), ``version``, ``title``, ``answer`` (``sentence``), then
+the fields of `assay.model.runs.estimate.Estimate`, or of `EstimatedDifference` for two systems.
+
 Numbers are shares, not percent; an absent value is null. A lone surrogate is written as the six characters ``\\udcff``.
 """
 
@@ -16,10 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import to_builtins
 from msgspec.structs import asdict
 
 from assay.model import HistoryPoint, Leaderboard, RunDiff
+from assay.model.runs.estimate import Estimate, EstimatedDifference
 from assay.reports.blocks.diff import DiffReport
+from assay.reports.blocks.estimate import EstimateReport
 from assay.reports.blocks.history import history_report
 from assay.reports.blocks.leaderboard import LeaderboardReport, is_apart
 from assay.reports.json.run import document
@@ -57,6 +63,22 @@ def leaderboard_json(board: Leaderboard) -> bytes:
             "answer": {"sentence": report.lead},
             **asdict(board),
             "pairs": [{**asdict(pair), "apart": is_apart(pair, board)} for pair in board.pairs],
+        }
+    )
+
+
+def estimate_json(estimate: Estimate | EstimatedDifference) -> bytes:
+    """The whole estimate, UTF-8, ending in a line break."""
+    report = EstimateReport(estimate)
+    narrower = {"narrower": estimate.narrower} if isinstance(estimate, Estimate) else {}
+    return document(
+        {
+            "format": "assay-estimate",
+            "version": FORMAT_VERSION,
+            "title": report.title,
+            "answer": {"sentence": report.lead},
+            **to_builtins(estimate),
+            **narrower,
         }
     )
 

@@ -7,8 +7,9 @@ themselves, and which cases are doubtful; null where nobody asked for that), ``c
 those of `assay.model`; an absent value is null. A case has ``case``, ``prediction``, ``verdict``,
 ``scores``, ``cause``, ``diagnosis`` (every cause, the repair), with a lint also ``gold_findings``; for queries also
 ``comparison``, ``gold_executions``, ``predicted_execution`` and ``refutation`` (what came of looking for a database
-that parts a match from gold, with the witness; null where nobody looked); for SDMX selections ``turns`` instead, with
-every judged term (docs/reference/json-report.md).
+that parts a match from gold, with the witness; null where nobody looked) and ``reviewed`` (the verdict by what people
+decided, beside Assay's own; null where nobody reviewed it; ``headline.reviewed`` is the accuracy by these); for SDMX
+selections ``turns`` in place of these, with every judged term (docs/reference/json-report.md).
 
 Cells of the aligned rows keep their value and type, as `assay.model.results.cell_json` writes them. Elsewhere a lone
 surrogate is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse
@@ -35,6 +36,7 @@ from assay.model import (
     Prediction,
     Repair,
     Result,
+    Reviewed,
     Run,
     Score,
     Verdict,
@@ -76,6 +78,7 @@ class JsonReporter:
                 **_builtins(report.headline.rate),
                 "text": f"{report.headline.text} {report.headline.interval}".strip(),
                 "tally": report.tally,
+                "reviewed": None if run.aggregates.reviews is None else _builtins(run.aggregates.reviews.after),
             },
             "notes": list(report.notes),
             "gates": [_builtins(result) for result in run.gates],
@@ -198,6 +201,7 @@ _EVIDENCE: Mapping[str, Any] = {
     "cause": str | None,
     "diagnosis": Diagnosis | None,
     "refutation": Any,
+    "reviewed": _form(Reviewed) | None,
     "gold_findings": Any,
 }
 """The parts of a case in a report, by the fields of `Evidence`."""
@@ -213,9 +217,9 @@ def _decoder(*names: str) -> Callable[[bytes], Any]:
 
 _QUERIES = _decoder(
     *("case", "prediction", "verdict", "scores", "comparison", "gold_executions", "predicted_execution"),
-    *("cause", "diagnosis", "refutation"),
+    *("cause", "diagnosis", "refutation", "reviewed"),
 )
-_SELECTIONS = _decoder("case", "prediction", "verdict", "scores", "turns", "cause", "diagnosis")
+_SELECTIONS = _decoder("case", "prediction", "verdict", "scores", "turns", "cause", "diagnosis", "reviewed")
 
 
 def _case(line: bytes, *, of_selections: bool) -> Any:

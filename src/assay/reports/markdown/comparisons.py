@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.model import Leaderboard, RunDiff
+from assay.model.runs.estimate import Estimate, EstimatedDifference
 from assay.reports.blocks.diff import DiffReport
+from assay.reports.blocks.estimate import EstimateReport
 from assay.reports.blocks.leaderboard import LeaderboardReport
 from assay.reports.blocks.values import ChangeRow, Changes, Direction, Section, SideText, first_names, sections_in
 from assay.reports.markdown.blocks import LENGTH, code, fenced, noted, section_lines, sentence, within
@@ -89,14 +91,22 @@ def _told(role: str, side: SideText) -> Iterable[str]:
 
 def leaderboard_markdown(board: Leaderboard) -> bytes:
     """The leaderboard, short enough for one comment."""
-    report = LeaderboardReport(board)
+    return _short(LeaderboardReport(board))
+
+
+def estimate_markdown(estimate: Estimate | EstimatedDifference) -> bytes:
+    """An estimate, short enough for one comment."""
+    return _short(EstimateReport(estimate))
+
+
+def _short(report: LeaderboardReport | EstimateReport) -> bytes:
     answer = "\n".join(_board_answer(report))
     sections = sections_in(report.sections, "full")
     parts = ["\n".join(section_lines(one, lambda _: ())) for one in sections]
     return ("\n".join([answer, *within(parts, LENGTH - 1000 - len(answer))]) + "\n").encode()
 
 
-def _board_answer(report: LeaderboardReport) -> Iterable[str]:
+def _board_answer(report: LeaderboardReport | EstimateReport) -> Iterable[str]:
     yield f"## {sentence(report.title)}"
     yield ""
     yield f"**{sentence(report.lead)}** {sentence(report.cases)}"

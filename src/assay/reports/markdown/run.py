@@ -147,6 +147,9 @@ def _case(case: CaseView) -> Iterable[str]:
         yield from _query(query)
     for turn in case.turns:
         yield from selection_turn(turn)
+    if case.reviewed:
+        yield f"Reviewed: {code(': '.join(case.reviewed))}"
+        yield ""
     if case.why:
         yield f"Why: {'; '.join(code(line) for line in case.why)}"
         yield ""

@@ -8,7 +8,8 @@ from textwrap import indent
 from assay.diagnosis import CAUSES, SELECTION
 from assay.model import Diagnosis, Evidence, Extraction, ExtractionPlace, Repair
 from assay.ports import Executions
-from assay.reports.cases.case import schema_use_line
+from assay.reports.blocks import reviews
+from assay.reports.cases.case import retrieval_line, schema_use_line
 from assay.reports.text.pair import pair_parts
 from assay.reports.text.parts import MARGIN, QueryText, TextPart, gold_text, plain_text, predicted_text
 from assay.reports.text.plain import clipped, one_line, visible, words
@@ -29,6 +30,8 @@ def explanation_parts(item: Evidence) -> Iterator[TextPart]:
     answer = f", answer {item.prediction.repeat + 1}" if item.prediction.repeat else ""
     yield f"case {one_line(item.case.id)}{answer}: {item.outcome}"
     yield one_line(item.verdict.reason, limit=_LENGTH)
+    if (reviewed := reviews.of_case(item)) is not None:
+        yield f"reviewed: {': '.join(reviewed)}"
     if item.case.question.strip():
         yield f"question: {one_line(item.case.question, limit=_LENGTH)}"
     yield from _selected(item)
@@ -54,6 +57,8 @@ def explanation_parts(item: Evidence) -> Iterator[TextPart]:
         yield f"\nno cause: {why}"
         return
     yield from diagnosis_parts(item.diagnosis)
+    if retrieval := retrieval_line(item):
+        yield f"\nretrieval: {retrieval}"
 
 
 _PLACES: Mapping[ExtractionPlace, str] = {

@@ -13,7 +13,8 @@ from assay.reports.text.plain import one_line
 
 CSV_COLUMNS = (
     *("run", "place", "possible_low", "possible_high", "letters", "kind", "group", "metric", "cases", "n", "value"),
-    *("low", "high", "unscored", "answer_s", "total_tokens", "cost_usd"),
+    *("low", "high", "unscored", "answer_s", "total_tokens", "cost_usd", "reviewed_place"),
+    "reviewed_value",
 )
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """The signs, narrow and wide, with which a cell begins that spreadsheets take for a formula."""
@@ -46,6 +47,8 @@ def leaderboard_csv(board: Leaderboard) -> bytes:
             None if time is None else time.median_s,
             tokens_in_all(usage),
             None if usage is None else usage.cost_usd,
+            one.reviewed_rank,
+            None if one.reviewed is None else one.reviewed.value,
         )
         if detail is None:
             rate = one.rate

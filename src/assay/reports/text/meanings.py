@@ -65,6 +65,15 @@ SCHEMA_USE: Mapping[str, str] = {
 }
 """The tables and columns that a wrong prediction uses."""
 
+RETRIEVAL_LABELS: Mapping[str, str] = {"missed": "retrieval missed it", "had_it": "had it and still failed"}
+
+RETRIEVAL: Mapping[str, str] = {
+    "missed": "the system was not given every table and column that the gold query uses",
+    "had_it": "the system was given all that the gold query uses",
+    "unknown": "the system does not say what it was given, or the gold query cannot be read",
+}
+"""What retrieval had to do with a wrong answer."""
+
 STRENGTHS: Mapping[str, str] = {
     "same_text": "gold's own text: the same on any data",
     "proved": "the same results on any data, by proof",
@@ -80,6 +89,18 @@ STRENGTHS: Mapping[str, str] = {
 
 SETTLED = "the results differ on this database, which one difference is enough to settle"
 """The strength of an incorrect verdict."""
+
+REVIEW_DECISIONS: Mapping[str, str] = {
+    "confirm": "the verdict is right",
+    "accept": "the prediction is right, too",
+    "reject": "the prediction is wrong",
+    "gold_wrong": "the gold query is wrong",
+    "ambiguous": "the question has several readings",
+    "unanswerable": "the question has no answer",
+    "unsure": "the reviewer is not sure",
+    "undo": "an earlier review is taken back",
+}
+"""What people decide about a case."""
 
 FAILURES: Mapping[str, str] = {
     "unanswered": "no prediction for the case",

@@ -30,6 +30,7 @@ from assay.model import (
     UsageTotals,
     WitnessTotals,
 )
+from assay.model.verdicts.retrieval import CONTEXT_COMPLETE
 from assay.model.verdicts.summary import CaseSummary
 from assay.model.verdicts.verdict import MATCH_STRENGTHS
 from assay.runs.aggregate.difficulties import named, partition
@@ -123,6 +124,7 @@ def aggregate(
         ),
         cause_groups=cause_groups(summaries),
         schema_use=counts_of((case.case_id, (case.schema_use,)) for case in summaries if case.schema_use is not None),
+        retrieval=_retrieval(summaries) if any(metric.name == CONTEXT_COMPLETE for metric in metrics) else (),
         forgiven=forgiven_of(summaries, answers),
         repeats=None if repeats == 1 else repeat_totals(summaries, asked=repeats, confidence=confidence),
         usage=usage_of(summaries),
@@ -132,6 +134,12 @@ def aggregate(
         reliability=reliability_totals(summaries, answers, penalties=penalties),
         conversations=conversation_totals(summaries, answers),
     )
+
+
+def _retrieval(summaries: Iterable[CaseSummary]) -> tuple[Count, ...]:
+    """The wrong answers by what retrieval had to do with them."""
+    found = ((case.case_id, case.retrieval) for case in summaries)
+    return counts_of((case_id, (kind,)) for case_id, kind in found if kind is not None)
 
 
 def columns_of(summaries: Sequence[CaseSummary], metrics: Sequence[MetricInfo]) -> list[list[float | None]]:

@@ -9,10 +9,23 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from assay.errors import InputError
-from assay.model import CaseChange, CaseSide, ChangeKind, DiffSettings, Matching, Run, RunDiff, RunHead
-from assay.runs.compare.metric_differences import compare_groups, compare_metrics, paired_columns
+from assay.model import (
+    CaseChange,
+    CaseSide,
+    ChangeKind,
+    DiffSettings,
+    Matching,
+    Rate,
+    ReviewedDiff,
+    Run,
+    RunDiff,
+    RunHead,
+)
+from assay.runs.aggregate.rates import rate_of
+from assay.runs.compare.metric_differences import Pairs, compare_groups, compare_metrics, paired_columns
 from assay.runs.compare.notes import differing_databases, notes_of
 from assay.runs.compare.same_cases import pair_cases
+from assay.runs.reviews.applying import ReviewsChoice
 from assay.runs.store.compared_cases import CaseRecord, RunRecords, read_records
 from assay.sdmx.gc_pause import collector_paused
 
@@ -25,6 +38,7 @@ def diff_runs(
     *,
     settings: DiffSettings | None = None,
     labels: tuple[str, str] | None = None,
+    reviews: ReviewsChoice = None,
 ) -> RunDiff:
     """Compare a run, in memory or in a folder, with an earlier one. ``labels`` are the names of the two.
 
@@ -35,7 +49,7 @@ def diff_runs(
         RunError: a run is unfinished or damaged; the message says where.
     """
     with collector_paused():
-        old, new = read_records([baseline, candidate])
+        old, new = read_records([baseline, candidate], reviews=reviews)
         return compare_records(old, new, settings or DiffSettings(), labels)
 
 
@@ -78,7 +92,31 @@ def compare_records(
         groups=compare_groups(columns, pairs, settings),
         changes=tuple(changes),
     )
+    diff = replace(diff, reviewed=_reviewed(pairs, settings))
     return replace(diff, notes=tuple(notes_of(diff, baseline, candidate, pairs)))
+
+
+def _reviewed(pairs: Pairs, settings: DiffSettings) -> ReviewedDiff | None:
+    """The two runs by the reviewed verdicts, over the cases that both have scored then."""
+    reviewed = sum(old.is_reviewed or new.is_reviewed for old, new in pairs)
+    if not reviewed:
+        return None
+    scored = [
+        (new.case_id, old.reviewed, new.reviewed)
+        for old, new in pairs
+        if old.reviewed is not None and new.reviewed is not None
+    ]
+
+    def rate(values: Sequence[float]) -> Rate:
+        return rate_of(values, binary=set(values) <= {0.0, 1.0}, confidence=settings.confidence)
+
+    return ReviewedDiff(
+        reviewed=reviewed,
+        baseline=rate([was for _, was, _ in scored]),
+        candidate=rate([now for _, _, now in scored]),
+        fixed=tuple(name for name, was, now in scored if (was, now) == (0.0, 1.0)),
+        broken=tuple(name for name, was, now in scored if (was, now) == (1.0, 0.0)),
+    )
 
 
 def _nothing_shared(baseline: RunRecords, candidate: RunRecords, matching: Matching) -> str:

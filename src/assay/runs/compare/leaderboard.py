@@ -18,6 +18,7 @@ from assay.runs.compare.diff import labels_of, run_head
 from assay.runs.compare.metric_differences import PairedColumn, adjusted, compare_column, database_numbers
 from assay.runs.compare.notes import are, counted, differing_databases, settings_differ, versions_note
 from assay.runs.compare.same_cases import pair_cases
+from assay.runs.reviews.applying import ReviewsChoice
 from assay.runs.store.compared_cases import CaseRecord, RunRecords, read_records
 from assay.sdmx.gc_pause import collector_paused
 from assay.stats import clusters_needed, holm, is_significant, least_p_value, letter_groups, rank_bounds
@@ -42,6 +43,7 @@ def rank(
     labels: Sequence[str] | None = None,
     detailed: bool = False,
     optional: Collection[Path] = (),
+    reviews: ReviewsChoice = None,
 ) -> Leaderboard:
     """Rank runs, in memory or in folders, by a metric over the cases that all of them have and score, best first.
 
@@ -62,7 +64,7 @@ def rank(
         left_out.append(f"A run is left out, which cannot be read: {error}.")
 
     with collector_paused():
-        records = read_records(runs, metric=metric, spared=spared)
+        records = read_records(runs, metric=metric, spared=spared, reviews=reviews)
         if len(records) < (1 if detailed else 2):
             raise UsageError(f"a leaderboard needs two runs that can be read: {' '.join(left_out)}")
         board = _rank(records, settings or DiffSettings(), labels, detailed=detailed)
@@ -107,6 +109,7 @@ def _rank(
             for (first, second), difference in told_apart.items()
         ],
     )
+    reviewed = _reviewed(everywhere, settings)
     standings = tuple(
         Standing(
             run=run_head(runs[at], names[at]),
@@ -121,6 +124,8 @@ def _rank(
             groups=letter,
             answer_time=next((one for one in runs[at].aggregates.times if one.name == "answer"), None),
             usage=runs[at].aggregates.usage,
+            reviewed=None if reviewed is None else reviewed[at],
+            reviewed_rank=None if reviewed is None else _rank_of(reviewed, at),
         )
         for at, (low, high), letter in zip(order, bounds, letters, strict=True)
     )
@@ -147,6 +152,21 @@ def _common(runs: Sequence[RunRecords]) -> list[tuple[CaseRecord, ...]]:
         for case in first.cases
         if all(id(case) in found for found in partners)
     ]
+
+
+def _reviewed(common: Sequence[tuple[CaseRecord, ...]], settings: DiffSettings) -> list[Rate] | None:
+    """Each run's accuracy by the reviewed verdicts, over the cases that all runs have scored then."""
+    if not any(case.is_reviewed for cases in common for case in cases):
+        return None
+    scored = [cases for cases in common if all(case.reviewed is not None for case in cases)]
+    values = zip(*([case.reviewed for case in cases] for cases in scored), strict=True)
+    columns = list(values) or [()] * len(common[0])
+    return [rate_of(column, binary=set(column) <= {0.0, 1.0}, confidence=settings.confidence) for column in columns]
+
+
+def _rank_of(rates: Sequence[Rate], at: int) -> int | None:
+    own = rates[at].value
+    return None if own is None else 1 + sum(other.value is not None and other.value > own for other in rates)
 
 
 def _all_cases(runs: Sequence[RunRecords]) -> int:
@@ -207,6 +227,12 @@ def _notes(
         yield (
             f"{counted(unscored, 'case')} that all runs have {are(unscored)} left unscored by at least one of them, "
             "and in no rate."
+        )
+    pending = sum(any(case.pending for case in run.cases) for run in runs)
+    if pending:
+        yield (
+            f"In {counted(pending, 'run')} some reviewed answers must be scored by a corrected gold query first, and "
+            "are in no reviewed rate: make these runs again."
         )
     first = runs[0]
     databases = {cases[0].content.database for cases in scored}

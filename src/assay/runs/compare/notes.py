@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from assay.errors import InputError
-from assay.model import DatabaseUrl, Fingerprint, Matching, RunDiff, RunSettings
+from assay.model import Fingerprint, Matching, RunDiff, RunSettings
 from assay.runs.compare.metric_differences import Pairs
+from assay.runs.reviews.keys import database_hash
 from assay.runs.store.compared_cases import RunRecords
 from assay.stats import is_significant
 
@@ -86,20 +86,12 @@ def differing_databases(
 ) -> frozenset[str | None]:
     """The named databases whose content is known to differ between the two runs."""
     pairs = ((name, _digest(baseline, name), _digest(candidate, name)) for name in databases)
-    return frozenset(name for name, was, now in pairs if was is not None and now is not None and was != now)
+    return frozenset(name for name, was, now in pairs if was and now and was != now)
 
 
-def _digest(run: RunRecords, name: str | None) -> str | None:
-    """The fingerprint of the database that has this name in the cases; None where the run has none."""
-    url, inputs = run.settings.database, _by_name(run.provenance.inputs)
-    try:
-        rendered = str(DatabaseUrl(text=url).render(name))
-    except InputError:
-        return None
-    if rendered in inputs:
-        return inputs[rendered]
-    # The settings list databases that were given as a mapping as ``name: URL``, one after the other.
-    return next((digest for known, digest in inputs.items() if f"{name}: {known}," in f"{url},"), None)
+def _digest(run: RunRecords, name: str | None) -> str:
+    """The fingerprint of the database that has this name in the cases; empty where the run has none."""
+    return database_hash(run.settings, run.provenance, name)
 
 
 def _structures(run: RunRecords) -> str | None:

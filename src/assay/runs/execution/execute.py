@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from time import perf_counter
@@ -9,7 +10,8 @@ from time import perf_counter
 from msgspec.structs import replace
 
 from assay.engines.pool.memory import give_back
-from assay.model import MetricInfo, Run
+from assay.model import CaseSummary, MetricInfo, Run
+from assay.model.verdicts.retrieval import CONTEXT_COMPLETE
 from assay.model.witness import AFTER_WITNESSES
 from assay.platform.spool import LARGE
 from assay.ports import Backend
@@ -107,6 +109,22 @@ def _with_strengths(job: Job, stored: RunFile | None) -> Job:
     return replace(job, settings=settings, metrics=(*job.metrics, info))
 
 
+def _with_retrieval(job: Job, summaries: Sequence[CaseSummary]) -> Job:
+    """The job of a run in which some predictions say what the system was given: it has the metrics of retrieval."""
+    distinct = {id(case.scores): case.scores for case in summaries}.values()
+    if not any(score.metric == CONTEXT_COMPLETE for scores in distinct for score in scores):
+        return job
+    from assay.metrics.retrieval import RETRIEVAL
+
+    added = [info for info in map(MetricInfo.of, RETRIEVAL) if info.name not in job.settings.metrics]
+    settings = replace(
+        job.settings,
+        metrics=(*job.settings.metrics, *(info.name for info in added)),
+        metric_infos=(*job.settings.metric_infos, *added),
+    )
+    return replace(job, settings=settings, metrics=(*job.metrics, *added))
+
+
 def _finished(job: Job, stored: RunFile, judging: CaseRunner, folder: Path) -> Run | None:
     """The stored run, if nothing except its name or tags is new. Its lint stays where none is asked for."""
     if judging.unanswered or judging.remaining:
@@ -116,7 +134,7 @@ def _finished(job: Job, stored: RunFile, judging: CaseRunner, folder: Path) -> R
     summaries = judging.summaries()
     if any(map(awaits_timing, summaries)) or stored.settings.penalties != job.settings.penalties:
         return None
-    if any(lacks_score(case, job.settings) for case in summaries):
+    if any(lacks_score(case, job.settings) or case.pending for case in summaries):
         return None
     if job.witness and any(awaits_search(case, job.witness) or has_untried_repair(case) for case in summaries):
         return None
@@ -124,7 +142,7 @@ def _finished(job: Job, stored: RunFile, judging: CaseRunner, folder: Path) -> R
     if job.lint not in (None, lint):
         return None
     return Run(
-        settings=job.settings,
+        settings=_with_retrieval(job, summaries).settings,
         provenance=stored.provenance,
         summaries=summaries,
         evidence=judging.evidence(),
@@ -137,7 +155,9 @@ def _finished_run(job: Job, judging: CaseRunner, started: float) -> Run:
     """Time what has to be timed, once all is judged, look for witnesses, and assemble the run."""
     judging.time()
     judging.search()
+    reviews = judging.review()
     summaries = judging.summaries()
+    job = _with_retrieval(job, summaries)
     infos = [metric if isinstance(metric, MetricInfo) else MetricInfo.of(metric) for metric in job.metrics]
     doubtful = job.lint.doubtful() if job.lint is not None else frozenset[str]()
     large = len(summaries) > LARGE
@@ -148,6 +168,7 @@ def _finished_run(job: Job, judging: CaseRunner, started: float) -> Run:
     )
     if large:
         give_back()
+    aggregates = replace(aggregates, reviews=reviews.totals(summaries, repeats=job.settings.repeats))
     evidence = judging.evidence()
     if job.settings.selection is not None:
         from assay.runs.aggregate.selections import selection_totals

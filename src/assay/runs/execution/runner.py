@@ -10,17 +10,21 @@ from itertools import chain
 from msgspec.structs import replace
 
 from assay.errors import AssayError, RunError
-from assay.model import CaseSummary, Evidence, Failure, Prediction, Score, Verdict
+from assay.model import Case, CaseSummary, Evidence, Failure, Prediction, Score, Verdict
 from assay.platform.spool import Spool
 from assay.ports import Backend, QueryRequest, Task, TaskDone, TaskLost
 from assay.runs.aggregate.summarize import Scored, Summarizer, with_summary
 from assay.runs.execution.asking import ResponseStream
 from assay.runs.execution.first_cases import FirstCases
 from assay.runs.execution.interruption import is_stopping
+from assay.runs.execution.reviewing import verdicts_by
 from assay.runs.execution.strengths import Search, awaits_search, has_untried_repair, lacks_score, with_score
 from assay.runs.execution.timing import time_pairs
 from assay.runs.plan import Job, OnProgress, TextReading, Waiting, Work, plan_places, to_judge
 from assay.runs.progress import Progress, TimeLeft, counted
+from assay.runs.reviews.applying import RunReviews
+from assay.runs.reviews.collection import Reviews
+from assay.runs.reviews.deciding import needs_execution, reviewed
 from assay.runs.store.codec import decode_evidence, encode_evidence, pack_task
 from assay.runs.store.journal import Journal, LazyEvidence, damaged
 from assay.runs.workers.worker_tasks import CaseOutcome
@@ -74,8 +78,8 @@ class CaseRunner:
         self._summarizer = Summarizer()
         self._left: TimeLeft | None = None
         self._ending = False
-        self._searching: Progress | None = None
-        """The state of the search for witnesses, while it goes on."""
+        self._stage: Progress | None = None
+        """The state of the search for witnesses, or of what comes behind it, while it goes on."""
 
     @property
     def unanswered(self) -> bool:
@@ -347,7 +351,7 @@ class CaseRunner:
             waiting = [place for place, case in enumerate(summaries) if place in repairs or awaits_search(case, wanted)]
 
             def searching(state: Progress) -> None:
-                self._searching = state
+                self._stage = state
                 self.tell()
 
             with is_stopping(self._wind_up) as interruption:
@@ -364,7 +368,38 @@ class CaseRunner:
                     self._store(place, evidence)
                 self._flush()
                 interruption.end_here()
-            self._searching = None
+            self._stage = None
+
+    def review(self) -> RunReviews:
+        """Note in the evidence what people's reviews decide, and score answers by the golds that they corrected."""
+        applied = RunReviews(self.job.reviews or Reviews(()), self.job.settings, self.job.provenance)
+        corrected: dict[int, Case] = {}
+        for place in applied.concerned(self.summaries()):
+            evidence = self._evidence_of(place)
+            found = applied.decided(evidence.case)
+            now = reviewed(evidence, found)
+            case = needs_execution(evidence, found)
+            if case is not None and (now is None or now.judged is None):
+                corrected[place] = case
+            elif now != evidence.reviewed:
+                self._store(place, replace(evidence, reviewed=now))
+        self._flush()
+        if not corrected:
+            return applied
+        self._stage = Progress(stage="reviewing", total=len(corrected), finished=0)
+        self.tell()
+        with is_stopping(self._wind_up) as interruption:
+            scored = verdicts_by(corrected, self.works, self.pool, self.job.scorer, ended=lambda: self._ending)
+            for finished, (place, verdict) in enumerate(scored, 1):
+                evidence = self._evidence_of(place)
+                judged = reviewed(evidence, applied.decided(evidence.case), judged=verdict)
+                self._store(place, replace(evidence, reviewed=judged))
+                self._flush()
+                self._stage = replace(self._stage, finished=finished)
+                self.tell()
+            interruption.end_here()
+        self._stage = None
+        return applied
 
     def _flush(self) -> None:
         if self._journal is not None:
@@ -381,8 +416,8 @@ class CaseRunner:
         if self._ending:
             in_flight = 0 if self.pool is None else self.pool.in_flight
             in_flight += 0 if self._live is None else self._live.in_flight
-        if self._searching is not None:
-            self._on_progress(replace(self._searching, ending=self._ending, in_flight=in_flight))
+        if self._stage is not None:
+            self._on_progress(replace(self._stage, ending=self._ending, in_flight=in_flight))
             return
         asking = self._live if self._unanswered else None
         judged, left_s = self._judged, None if self._left is None else self._left.seconds()
@@ -412,9 +447,8 @@ def _with_local_scores(job: Job, work: Work, outcome: CaseOutcome) -> bytes:
     scorer.requests(job.local_metrics)  # their queries are executed already; a metric that fails here has no score
     for metric in job.local_metrics:
         scores[metric.name] = scorer.score(metric, outcome.executions, evidence.comparison, evidence.verdict)
-    return encode_evidence(
-        replace(evidence, scores=tuple(scores[metric.name] for metric in job.metrics if metric.name in scores))
-    )
+    asked = [metric.name for metric in job.metrics if metric.name in scores]
+    return encode_evidence(replace(evidence, scores=tuple(scores[name] for name in dict.fromkeys((*asked, *scores)))))
 
 
 def _lost(job: Job, work: Work, lost: TaskLost) -> Evidence:

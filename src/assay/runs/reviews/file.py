@@ -11,12 +11,10 @@ from uuid import uuid4
 import msgspec
 
 from assay.errors import InputError, did_you_mean
-from assay.model.verdicts.review import Review, ReviewDecision
+from assay.model.verdicts.review import REVIEWS_FILE, Review, ReviewDecision
 from assay.platform.safeguards import module
 from assay.platform.spool import BINARY
 
-NAME = "reviews.jsonl"
-"""The name under which a question set's reviews are found beside it."""
 _DECISIONS: Sequence[str] = ReviewDecision.__args__  # type: ignore[attr-defined]
 _DECODE = msgspec.json.Decoder(Review).decode
 _ENCODE = msgspec.json.Encoder().encode
@@ -34,11 +32,19 @@ def now() -> str:
 
 def reviews_beside(cases: Path) -> Path:
     """Where the reviews of a question set are kept."""
-    return (cases if cases.is_dir() else cases.parent) / NAME
+    return (cases if cases.is_dir() else cases.parent) / REVIEWS_FILE
 
 
 def read_reviews(path: Path) -> list[Review]:
     """Every line, in the file's order, those that are taken back and those that take them back included.
+
+    Raises as `read_lines` does.
+    """
+    return [review for _, review in read_lines(path)]
+
+
+def read_lines(path: Path) -> list[tuple[int, Review]]:
+    """As `read_reviews`, each with the number of its line.
 
     Raises InputError, naming the line, for one that is no review. A last line that was cut off while it was written is
     left out; the next `append_reviews` removes it. A line that is there twice, as after a merge, counts once.
@@ -55,7 +61,7 @@ def read_reviews(path: Path) -> list[Review]:
         first, earlier = found.setdefault(review.id, (number, review))
         if earlier != review:
             raise InputError(f"{path}, line {number}: another review than line {first} under the same id, {review.id}")
-    return [review for _, review in found.values()]
+    return list(found.values())
 
 
 def _whole(content: bytes) -> bytes:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.comparison.result_hash import result_hash
+from assay.errors import InputError
 from assay.model.cases.case import CaseOptions
-from assay.model.results.cell_json import cell_to_json
+from assay.model.databases.database import DatabaseUrl
 
 if TYPE_CHECKING:
-    from assay.model import Case, Result
-    from assay.model.results.result import Cell
+    from assay.model import Case, Evidence, Provenance, RunSettings
+
+__all__ = ["answer_key", "database_hash", "gold_hash", "question_hash", "result_hash"]
 
 _BYTES = 12
-_EXACT, _DIGITS = 2.0**53, 40
-"""Below these a float holds every whole number, and a decimal is written as one."""
 
 
 def question_hash(case: Case) -> str:
@@ -45,27 +45,35 @@ def gold_hash(case: Case) -> str:
     return _hash([case.database or "", sorted(case.golds), results, targets, case.expects, options])
 
 
-def result_hash(result: Result, *, ordered: bool, any_columns: bool = True) -> str:
-    """A hash that results share whose cells are equal, whatever the names of the columns and the types of numbers.
+def database_hash(settings: RunSettings, provenance: Provenance, name: str | None) -> str:
+    """The hash of the content of the database that has this name in the cases of a run; empty where it has none."""
+    inputs = {one.name: one.digest for one in provenance.inputs}
+    try:
+        rendered = str(DatabaseUrl(text=settings.database).render(name))
+    except InputError:
+        return ""
+    if rendered in inputs:
+        return inputs[rendered]
+    # The settings list databases that were given as a mapping as ``name: URL``, one after the other.
+    matches = (digest for known, digest in inputs.items() if f"{name}: {known}," in f"{settings.database},")
+    return next(matches, "")
 
-    The order of rows counts where ``ordered``. Where ``any_columns``, the order of columns does not count. Two
-    results that a comparison calls equal within a tolerance may have different hashes.
+
+def answer_key(evidence: Evidence) -> tuple[str | None, str | None]:
+    """What tells an answer from others: `Review.query` and `Review.result` of a decision about it.
+
+    The result of a query is the hash in the evidence, which only incorrect answers have. A given result and a selection
+    are hashed as they were given. Without any of these it is what the system did: ``decline``, ``clarify`` or
+    ``nothing``.
     """
-    columns = [[_cell(cell) for cell in column] for column in zip(*result.rows, strict=True)]
-    if any_columns:
-        # Columns with the same cells in another order stay as they came: such results may get different hashes.
-        columns.sort(key=sorted)
-    rows = list(zip(*columns, strict=True))
-    return _hash([result.column_count, rows if ordered else sorted(rows)])
-
-
-def _cell(cell: Cell) -> str:
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < _EXACT:
-        cell = int(cell)
-    elif isinstance(cell, Decimal):
-        whole = cell.is_finite() and cell.adjusted() < _DIGITS and cell == cell.to_integral_value()
-        cell = int(cell) if whole else float(cell)
-    return json.dumps(cell_to_json(cell), ensure_ascii=False, default=str)
+    prediction = evidence.prediction
+    if (given := prediction.given) in ("decline", "clarify"):
+        return None, given
+    if prediction.result is not None:
+        return None, evidence.result_hash or _hash([prediction.result.columns, prediction.result.content])
+    if prediction.turns:
+        return None, _hash([turn.selection or turn.raw for turn in prediction.turns])
+    return (None, given) if prediction.query is None else (prediction.query, evidence.result_hash)
 
 
 def _hash(value: object) -> str:

@@ -38,6 +38,8 @@ _NOT_USED = (
     b'"result_query":null,',
     b'"engine":null,',
     b',"note":null',
+    b'"context_tables":null,',
+    b'"context_columns":null,',
 )
 """Fields of cases and answers that were added later, as they are where nothing uses them."""
 _MOST_REMEMBERED = 4_000

@@ -28,6 +28,7 @@ from assay.model import (
 )
 from assay.model.verdicts.summary import given_of
 from assay.runs.aggregate.metric_infos import common_metric, infos_of
+from assay.runs.reviews.applying import ReviewsChoice, reviews_to_apply
 from assay.runs.store.codec import decode_evidence, encode_value
 from assay.runs.store.folder import FinishedRunFile, read_cases, read_finished
 
@@ -62,6 +63,11 @@ class CaseRecord(CaseSide, frozen=True, kw_only=True):
     """The share of its scored answers that were given and not held back."""
     bad: float | None = None
     """The share of wrong ones that were given."""
+    reviewed: float | None = None
+    """The share of right answers among the scored ones by the reviewed verdicts, where there are any."""
+    is_reviewed: bool = False
+    pending: bool = False
+    """Whether an answer must still be scored by a corrected gold query."""
 
 
 class RunRecords(Struct, frozen=True, kw_only=True):
@@ -88,11 +94,16 @@ class RunRecords(Struct, frozen=True, kw_only=True):
 
 
 def read_records(
-    runs: Sequence[Run | Path], *, metric: str | None = None, spared: Callable[[Path, AssayError], None] | None = None
+    runs: Sequence[Run | Path],
+    *,
+    metric: str | None = None,
+    spared: Callable[[Path, AssayError], None] | None = None,
+    reviews: ReviewsChoice = None,
 ) -> list[RunRecords]:
     """Runs in memory or in folders, to be compared. ``metric`` decides which answers are right; None: `common_metric`.
 
-    ``spared`` is told of a folder that cannot be read; where it returns, that run is left out.
+    Runs in memory have their reviewed verdicts already. ``spared`` is told of a folder that cannot be read; where it
+    returns, that run is left out.
 
     Raises InputError where there is no run, where runs over selections are mixed with runs over queries, or where a run
     lacks the metric; RunError where a run is unfinished or damaged, and says where.
@@ -117,7 +128,7 @@ def read_records(
     records = []
     for run, head in opened:
         with _leaving_out(run, spared):
-            records.append(_records(run, head, headline))
+            records.append(_records(run, head, headline, reviews))
     return records
 
 
@@ -132,13 +143,15 @@ def _leaving_out(run: Run | Path, spared: Callable[[Path, AssayError], None] | N
         spared(run, error)
 
 
-def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str) -> RunRecords:
+def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str, reviews: ReviewsChoice) -> RunRecords:
     infos = infos_of(head.settings)
     if isinstance(head, Run):
         answers = [_record(evidence, infos, headline) for evidence in head.evidence]
     else:
         assert isinstance(run, Path)
-        answers = read_cases(run, head, lambda line: _record(decode_evidence(line.content), infos, headline))
+        applied = reviews_to_apply(run, head, reviews)
+        reviewed = _unchanged if applied is None else applied.applied
+        answers = read_cases(run, head, lambda line: _record(reviewed(decode_evidence(line.content)), infos, headline))
     graded = {name for name, info in infos.items() if not info.binary}
     for answer in answers:
         if not _YES_NO.issuperset(answer.values):
@@ -157,6 +170,10 @@ def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str) -> Run
     )
 
 
+def _unchanged(evidence: Evidence) -> Evidence:
+    return evidence
+
+
 def _merged(answers: Iterable[CaseRecord]) -> Iterator[CaseRecord]:
     """One record per case from the consecutive records of its answers."""
     for _, group in groupby(answers, key=lambda answer: answer.case_id):
@@ -172,6 +189,9 @@ def _merged(answers: Iterable[CaseRecord]) -> Iterator[CaseRecord]:
             unscored=sum(one.unscored for one in several),
             values=tuple(map(_mean, zip(*(one.values for one in several), strict=True))),
             failing=tuple(way for one in several for way in one.failing),
+            reviewed=_mean(one.reviewed for one in several),
+            is_reviewed=any(one.is_reviewed for one in several),
+            pending=any(one.pending for one in several),
             answered=_mean(one.answered for one in several),
             bad=_mean(one.bad for one in several),
         )
@@ -183,6 +203,10 @@ def _record(answer: Evidence, infos: Mapping[str, MetricInfo], headline: str) ->
     value = scores.get(headline)
     wrong = value is not None and (value < 1.0 if infos[headline].higher_is_better else value > 0.0)
     answered = None if value is None else float(given_of(answer) == "answer")
+    found = answer.reviewed
+    by_review = None if value is None else float(not wrong)
+    if found is not None:
+        by_review = {"correct": 1.0, "incorrect": 0.0}.get(found.outcome)
     return CaseRecord(
         case_id=case.id,
         content=content_of(case),
@@ -199,6 +223,9 @@ def _record(answer: Evidence, infos: Mapping[str, MetricInfo], headline: str) ->
         strength="none" if wrong or value is None else answer.verdict.strength,
         answered=answered,
         bad=None if answered is None else answered * wrong,
+        reviewed=by_review,
+        is_reviewed=found is not None,
+        pending=found is not None and found.pending,
     )
 
 

@@ -17,6 +17,7 @@ from msgspec.structs import asdict, replace
 from assay.errors import InputError, RunError
 from assay.model import Aggregates, CaseSummary, GateResult, Limits, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
+from assay.model.verdicts.retrieval import RETRIEVAL_METRICS
 from assay.model.witness import AFTER_WITNESSES
 from assay.platform.spool import Spool
 from assay.runs.aggregate.summarize import Summarizer
@@ -41,6 +42,10 @@ _HELD_BYTES = 4 * 1024 * 1024
 """The size up to which a journal stays in memory: hundreds of such runs may be read."""
 MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s", "witness", "penalties")
 """Settings that change nothing in the evidence."""
+
+
+_COME_LATER = frozenset({AFTER_WITNESSES, *RETRIEVAL_METRICS})
+"""Metrics that a run gets by itself: from witnesses, and from predictions that say what the system was given."""
 
 
 class RunFile(Struct, frozen=True, kw_only=True):
@@ -77,7 +82,7 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
     if not _same_work(stored.settings, settings):
         shown = "; ".join(_differences(stored.settings, settings))
         kept = ""
-        if stored.settings.metrics != settings.metrics or (folder / journal.ANSWERS).exists():
+        if _asked(stored.settings) != _asked(settings) or (folder / journal.ANSWERS).exists():
             kept = ", or --rescore to judge its answers anew"
         raise RunError(
             f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite{kept}"
@@ -155,17 +160,23 @@ def read_lint(folder: Path) -> LintReport | None:
 def _same_work(stored: RunSettings, wanted: RunSettings) -> bool:
     """Whether both give the same verdicts. Witnesses may be looked for later, and bring a metric of their own."""
     neutral = {name: getattr(wanted, name) for name in MAY_DIFFER}
-    metrics = (tuple(one for one in each.metrics if one != AFTER_WITNESSES) for each in (stored, wanted))
-    before, now = metrics
+    before, now = _asked(stored), _asked(wanted)
     if wanted.database and set((stored.database or "").split(", ")) <= {"", *wanted.database.split(", ")}:
         # A run for several engines is given a further database: the cases on it have other digests than without.
         neutral["database"] = wanted.database
     return replace(stored, **neutral, metrics=before) == replace(wanted, metrics=now)
 
 
+def _asked(settings: RunSettings) -> tuple[str, ...]:
+    """The metrics that were asked for."""
+    return tuple(name for name in settings.metrics if name not in _COME_LATER)
+
+
 def _differences(stored: Struct, wanted: Struct) -> Iterator[str]:
     for name in stored.__struct_fields__:
         was, now = getattr(stored, name), getattr(wanted, name)
+        if name == "metrics" and isinstance(stored, RunSettings) and isinstance(wanted, RunSettings):
+            was, now = _asked(stored), _asked(wanted)
         if was == now or name in MAY_DIFFER:
             continue
         if isinstance(was, Limits):

@@ -19,6 +19,7 @@ from msgspec import Struct
 from assay.errors import RunError
 from assay.model import Evidence, Run, RunSettings
 from assay.model.lint import LintReport
+from assay.model.verdicts.retrieval import CONTEXT_COMPLETE, retrieval_of
 from assay.model.verdicts.summary import answer_time_s, given_of
 from assay.platform.spool import Spool
 from assay.runs.store import journal
@@ -127,6 +128,7 @@ _COLUMNS: Final[Mapping[str, tuple[str, Callable[[_Answer], Any]]]] = {
     "flags": ("VARCHAR[]", lambda e: sorted(e.verdict.flags) if e.verdict.flags else ()),
     "cause": ("VARCHAR", attrgetter("cause")),
     "schema_use": ("VARCHAR", lambda e: e.diagnosis and e.diagnosis.schema_use),
+    "retrieval": ("VARCHAR", lambda _: None),  # from the scores
     "gold_findings": ("VARCHAR[]", lambda _: None),  # from the lint of the run
     "strength": ("VARCHAR", lambda e: e.verdict.strength if e.verdict.outcome == "correct" else None),
     "expects": ("VARCHAR", attrgetter("case.expects")),
@@ -148,12 +150,14 @@ _COLUMNS: Final[Mapping[str, tuple[str, Callable[[_Answer], Any]]]] = {
     "output_tokens": ("BIGINT", lambda e: e.prediction.tokens and e.prediction.tokens.output),
     "total_tokens": ("BIGINT", lambda e: e.prediction.tokens and e.prediction.tokens.total),
     "cost_usd": ("DOUBLE", attrgetter("prediction.cost_usd")),
+    "reviewed_outcome": ("VARCHAR", lambda e: None if e.reviewed is None or e.reviewed.pending else e.reviewed.outcome),
+    "review": ("VARCHAR", lambda e: e.reviewed and e.reviewed.decision),
 }
 """The columns of a row per answer before those of the metrics: the type as DuckDB calls it, and the value."""
 
 RESULT_COLUMNS: Final[Mapping[str, str]] = {name: kind for name, (kind, _) in _COLUMNS.items()}
 """The columns of results.parquet before those of the metrics, with their types in DuckDB."""
-_FINDINGS = list(_COLUMNS).index("gold_findings")
+_FINDINGS, _RETRIEVAL = map(list(_COLUMNS).index, ("gold_findings", "retrieval"))
 
 
 def write_parquet(
@@ -187,6 +191,7 @@ def write_rows(
     columns |= dict.fromkeys(metrics, "DOUBLE")
     rules = None if lint is None else lint.rules_by_case()
     values_of = _ScoreValues(metrics)
+    complete = list(metrics).index(CONTEXT_COMPLETE) if CONTEXT_COMPLETE in metrics else None
 
     rows: list[list[Any]] = [[] for _ in columns]
     """The columns of a row group: texts and numbers, which take a fraction of the memory of the answers themselves."""
@@ -198,6 +203,10 @@ def write_rows(
             *([[answer.prediction.repeat + 1 for answer in answers]] if numbered else ()),
             *zip(*scores, strict=True),
         ]
+        if complete is not None:
+            parts[_RETRIEVAL] = [
+                retrieval_of(answer.outcome, score[complete]) for answer, score in zip(answers, scores, strict=True)
+            ]
         if rules is not None:
             parts[_FINDINGS] = [rules.get(answer.case.id, ()) for answer in answers]
         for name, column, part in zip(columns, rows, parts, strict=True):

@@ -53,6 +53,16 @@ def _line(depth: int) -> bytes:
     return b"\n" + b" " * (_INDENT * depth)
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a small file completely or not at all. Raises OSError."""
+    aside = temporary(path)
+    try:
+        aside.write_bytes(content)
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
 def temporary(path: Path) -> Path:
     """Where a file is written before it gets its name."""
     return path.with_suffix(".tmp")

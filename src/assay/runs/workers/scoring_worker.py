@@ -157,7 +157,15 @@ class WorkerScorer:
             suite=self._checker,
             schemas=KnownSchemas(executor),
             gold_executor=golds,
+            retrieval=_retrieval_metrics,
         )
+
+
+def _retrieval_metrics() -> Sequence[Metric]:
+    from assay.metrics.retrieval import RETRIEVAL  # few systems say what they were given
+
+    metrics: list[Any] = [metric() for metric in RETRIEVAL]
+    return metrics
 
 
 def _diagnoser(executor: Executor) -> Diagnoser:
@@ -190,6 +198,8 @@ def time_pair(executor: Executor, task: TimingTask) -> Timed:
 
 def _is_plain(task: Work) -> bool:
     """Whether the case can be judged without a parser."""
+    if task.prediction.has_context:
+        return False
     predicted = task.prediction.query
     if predicted is not None and not is_plain(predicted):
         return False

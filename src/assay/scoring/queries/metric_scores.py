@@ -48,8 +48,13 @@ class MetricScorer:
         return tuple(found)
 
     def score(self, metric: Metric, executions: Executions, comparison: Comparison | None, verdict: Verdict) -> Score:
-        """A metric's score. A failure that leaves the case unscored does so in every metric, even the caller's own."""
+        """A metric's score. A failure that leaves the case unscored does so in every metric, even the caller's own.
+
+        Only gold that cannot be used may have a score, in a metric with ``scores_unusable_gold``.
+        """
         failure = _unscored_by(verdict)
+        if failure is not None and failure.kind == "unusable_gold" and getattr(metric, "scores_unusable_gold", False):
+            failure = None
         if failure is None and (requested := self._requests.get(metric.name)):
             # What kept one of the metric's own queries from running.
             failures = (each.failure for request in requested for each in executions.requested.get(request, ()))

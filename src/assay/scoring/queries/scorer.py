@@ -7,9 +7,11 @@ from contextlib import nullcontext
 from functools import partial
 from marshal import dumps
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.comparison.codes.shared import are_few, shared_codes
+from assay.comparison.result_hash import result_hash
 from assay.model import (
     STRICT,
     Case,
@@ -50,7 +52,8 @@ class QueryScorer:
 
     ``gold_executor`` executes gold's queries, where gold has limits or databases of its own. The evidence keeps
     ``head_rows`` rows of each result where some metric does not call the answer right, and the first row where all do;
-    None: a few rows where the answer is wrong.
+    None: a few rows where the answer is wrong. ``retrieval`` gives the metrics that are added for a prediction that
+    says what the system was given.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class QueryScorer:
         suite: ChecksSuite | None = None,
         schemas: Callable[[DatabaseUrl], DatabaseSchema | None] | None = None,
         gold_executor: CachingExecutor | None = None,
+        retrieval: Callable[[], Sequence[Metric]] | None = None,
     ) -> None:
         self._clock = TimeLimit(limits.comparison_timeout_s, pulse)
         self._limits = limits
@@ -74,7 +78,10 @@ class QueryScorer:
         self._metrics = tuple(metrics)
         self._head_rows = head_rows
         self._suite = suite
-        self._schemas = schemas if any(getattr(metric, "needs_schema", False) for metric in self._metrics) else None
+        self._schemas = schemas
+        self._retrieval = retrieval
+        self._asked = _Metrics.of(self._metrics)
+        self._with_retrieval: _Metrics | None = None
         self._options = options
         self._variants: dict[tuple[ColumnRule, bool, Leniency | None], ComparisonOptions] = {}
         self._diagnoser = diagnoser
@@ -91,7 +98,8 @@ class QueryScorer:
             return self.score(case, prediction, url, gold_url=gold_url).evidence
         at = url.text if gold_url is None else (url.text, gold_url.text)
         text = None if prediction.extraction is None else (prediction.raw, prediction.extraction)
-        key = ("verdict", at, case.golds, case.results, prediction.query, text, case.options)
+        given = (case.database, prediction.context_tables, prediction.context_columns) if prediction.has_context else ()
+        key = ("verdict", at, case.golds, case.results, prediction.query, text, case.options, *given)
         known = self._executor.cache.get(key)
         if not isinstance(known, Evidence):
             evidence = self.score(case, prediction, url, gold_url=gold_url).evidence
@@ -131,20 +139,30 @@ class QueryScorer:
     def _with_text(self, scored: ScoredCase, url: DatabaseUrl, gold_url: DatabaseUrl | None) -> ScoredCase:
         """The case with the flag that its query was extracted, and with the benchmarks' scores of the whole text."""
         evidence = scored.evidence
-        found = evidence.prediction.extraction
+        found, metrics = evidence.prediction.extraction, self._metrics_for(evidence.prediction).metrics
         if found is None or found.place in (None, "tool"):  # the argument of a tool call is the query, not a text
             return scored
         scores = evidence.scores
-        if not found.live and any(getattr(metric, "scores_text", False) for metric in self._metrics):
+        if not found.live and any(getattr(metric, "scores_text", False) for metric in metrics):
             of_text = self._scored(
                 evidence.case, written(evidence.prediction), url, (), gold_url=gold_url
             ).evidence.scores
             scores = tuple(
                 theirs if getattr(metric, "scores_text", False) else ours
-                for metric, ours, theirs in zip(self._metrics, scores, of_text, strict=True)
+                for metric, ours, theirs in zip(metrics, scores, of_text, strict=True)
             )
         verdict = replace(evidence.verdict, flags=evidence.verdict.flags | {"extracted"})
         return replace(scored, evidence=replace(evidence, verdict=verdict, scores=scores))
+
+    def _metrics_for(self, prediction: Prediction) -> _Metrics:
+        """The metrics that were asked for; of a prediction with a context, also those of retrieval."""
+        if self._retrieval is None or not prediction.has_context:
+            return self._asked
+        if self._with_retrieval is None:
+            names = {metric.name for metric in self._metrics}
+            added = (metric for metric in self._retrieval() if metric.name not in names)
+            self._with_retrieval = _Metrics.of((*self._metrics, *added))
+        return self._with_retrieval
 
     def _scored(
         self,
@@ -159,8 +177,15 @@ class QueryScorer:
         context = self._executed(case, prediction, url, url if gold_url is None else gold_url)
         golds, predicted = context.golds, context.execution
         suite = None if self._suite is None else self._suite.check(case, prediction, context.options)
-        schema = None if self._schemas is None else self._schemas(url)
-        executions = Executions(golds=golds, predicted=predicted, suite=suite, schema=schema, apart=context.apart)
+        schema = self._schemas(url) if self._schemas is not None and self._metrics_for(prediction).need_schema else None
+        executions = Executions(
+            golds=golds,
+            predicted=predicted,
+            suite=suite,
+            schema=schema,
+            dialect=context.predicted.dialect,
+            apart=context.apart,
+        )
         action = partial(self._score_case, context, requests, executions)
         with nullcontext() if _are_few(context) else shared_codes():
             try:
@@ -184,6 +209,7 @@ class QueryScorer:
             gold_executions=shown,
             predicted_execution=answer,
             candidates=tuple([head(each[0]) for request, each in requested if request.candidate]),
+            result_hash=None if verdict.outcome != "incorrect" else _hash_of(context, comparison),
         )
         if self._diagnoser is not None and verdict.outcome == "incorrect":
             evidence = with_causes(self._diagnoser, context, evidence)
@@ -245,7 +271,8 @@ class QueryScorer:
         context.forget_failures()
         comparison, verdict, compared = verdict_in_time(context)
         scorer = MetricScorer(self._clock, context.case, context.prediction, context.predicted.url)
-        asked = [*scorer.requests(self._metrics), *requests]
+        metrics = self._metrics_for(context.prediction).metrics
+        asked = [*scorer.requests(metrics), *requests]
         if asked and not any(gold.succeeded for gold in context.golds):
             asked = [request for request in asked if request.candidate]
         predicted = context.execution
@@ -258,7 +285,7 @@ class QueryScorer:
                 executed += context.golds
             requested = execute_requests(context.predicted, asked, predicted, executed)
             executions = replace(executions, requested=requested)
-        scores = tuple([scorer.score(metric, executions, comparison, verdict) for metric in self._metrics])
+        scores = tuple([scorer.score(metric, executions, comparison, verdict) for metric in metrics])
         return comparison, verdict, executions, scores
 
     def _head(self, verdict: Verdict, scores: Sequence[Score]) -> Callable[[Execution], Execution]:
@@ -267,6 +294,17 @@ class QueryScorer:
             return partial(with_head, rows=0 if verdict.outcome == "correct" else _HEAD_ROWS, cut=False)
         right = all([score.value == 1.0 for score in scores])  # noqa: C419 - every case passes here: a generator takes longer
         return partial(with_head, rows=1 if right else self._head_rows, cut=True)
+
+
+class _Metrics(Struct, frozen=True):
+    """The metrics of a case, in order."""
+
+    metrics: tuple[Metric, ...]
+    need_schema: bool
+
+    @classmethod
+    def of(cls, metrics: tuple[Metric, ...]) -> _Metrics:
+        return cls(metrics, any(getattr(metric, "needs_schema", False) for metric in metrics))
 
 
 _HEAD_ROWS = 5
@@ -303,6 +341,15 @@ def _is_short(rows: Sequence[Row]) -> bool:
         return len(dumps(rows)) < _HEAD_CHARACTERS  # type: ignore[arg-type]
     except ValueError:  # dates, decimals and the like
         return False
+
+
+def _hash_of(context: CaseContext, comparison: Comparison | None) -> str | None:
+    """A hash of an incorrect answer's result, by which people's decisions about it are found again."""
+    predicted = context.execution
+    if predicted is None or predicted.result is None or not predicted.succeeded:
+        return None
+    ordered = comparison is not None and comparison.ordered
+    return result_hash(predicted.result, ordered=ordered, any_columns=context.options.columns == "any")
 
 
 def _are_few(context: CaseContext) -> bool:

@@ -99,6 +99,65 @@ def table_clauses(ddl: str, dialect: str) -> TableClauses:
     )
 
 
+class MadeTable(Struct, frozen=True):
+    """What a statement makes, by name."""
+
+    name: tuple[str, ...]
+    """The name with what stands before it, such as its schema."""
+    columns: tuple[str, ...]
+    """Empty where it does not list them, as a view does that is made by a query."""
+
+
+def made_table(ddl: str, dialect: str) -> MadeTable | None:
+    """The table or view that a CREATE statement makes; None of any other text. Only names are read, no types."""
+    tokens = _tokens(ddl, dialect)
+    place = next((number for number, token in enumerate(tokens) if _word(token) in ("table", "view")), len(tokens)) + 1
+    while place < len(tokens) and _word(tokens[place]) in _BEFORE_NAME:
+        place += 1
+    last = _end_of_name(tokens, place)
+    name = tokens[place : last + 1 : 2]
+    if not name or not all(token.token_type.name in _IN_QUOTES or _NAME.match(token.text) for token in name):
+        return None
+    parts = _parts(tokens)[0] if tokens[last + 1 : last + 2] and tokens[last + 1].text == "(" else []
+    columns, within = [], 0
+    for part in parts:
+        if within <= 0 and not _is_constraint(part):
+            columns.append(part[0].text)
+        within += _angles(part)  # the fields of STRUCT<a INT64, b STRING> are cut apart, too
+    return MadeTable(tuple(token.text for token in name), tuple(columns))
+
+
+def _angles(part: Sequence[Token]) -> int:
+    """How many more angle brackets are opened than closed outside of parentheses."""
+    depth = found = 0
+    for token in part:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 and not token.text.strip("<>"):
+            found += token.text.count("<") - token.text.count(">")
+    return found
+
+
+_BEFORE_NAME = frozenset({"if", "not", "exists", "if not exists"})
+_IN_QUOTES = frozenset({"IDENTIFIER", "STRING"})
+_NAME = re.compile(r"[^\W\d]")
+_MAY_BE_COLUMNS = frozenset({"key", "index", "fulltext", "spatial", "exclude", "period", "like"})
+"""Words with which a constraint begins in some dialects, and which a column may be called in others."""
+
+
+def _is_constraint(part: Sequence[Token]) -> bool:
+    """Whether a part between a table's parentheses is no column, in whichever dialect: ``KEY by_name (name)``."""
+    word = _first_word(part[0])
+    if word in _CONSTRAINTS:
+        return True
+    follows = [token.token_type.name for token in part[1:3]]
+    return word in _MAY_BE_COLUMNS and ("L_PAREN" in follows) and not _is_type(part)
+
+
+def _is_type(part: Sequence[Token]) -> bool:
+    """Whether a number stands in the parentheses behind a word, as in ``key VARCHAR(20)``."""
+    return len(part) > 3 and part[2].text == "(" and part[3].token_type.name == "NUMBER"
+
+
 def check_conditions(ddl: str, dialect: str) -> tuple[str, ...]:
     """The CHECK conditions of a CREATE TABLE statement as they are written, in order."""
     return table_clauses(ddl, dialect).checks if "check" in ddl.lower() else ()

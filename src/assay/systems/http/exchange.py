@@ -165,6 +165,9 @@ class Exchange:
         def text(given: str | None) -> str | None:
             return None if given is None else self.scrub(given)
 
+        def names(given: tuple[str, ...] | None) -> tuple[str, ...] | None:
+            return None if given is None else tuple(map(self.scrub, given))
+
         def failure(given: Failure | None) -> Failure | None:
             return None if given is None else replace(given, message=self.scrub(given.message))
 
@@ -176,6 +179,8 @@ class Exchange:
             raw=text(prediction.raw),
             explanation=text(prediction.explanation),
             tables_used=tuple(map(self.scrub, prediction.tables_used)),
+            context_tables=names(prediction.context_tables),
+            context_columns=names(prediction.context_columns),
             timings_s=tuple((self.scrub(name), seconds) for name, seconds in prediction.timings_s),
             failure=failure(prediction.failure),
             turns=tuple(map(turn, prediction.turns)),

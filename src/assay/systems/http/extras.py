@@ -1,4 +1,4 @@
-"""Read what systems report besides their query: tokens, times, tables."""
+"""Read what systems report besides their query: tokens and times."""
 
 from __future__ import annotations
 
@@ -41,15 +41,6 @@ def _first(counts: Mapping[str, int | None], names: Iterable[str]) -> int | None
 def timings(said: Mapping[str, Any], names: Iterable[str]) -> tuple[tuple[str, float], ...]:
     """The times with those names, in seconds and in the order of the names; missing ones are left out."""
     return tuple((name, value) for name in names if (value := read_measure(said.get(name))) is not None)
-
-
-def table_names(said: Any) -> tuple[str, ...]:
-    """Names from a list, or from text with commas. Nothing, an empty text or any other type gives no names."""
-    if isinstance(said, str):
-        said = said.split(",")
-    if not isinstance(said, list):
-        return ()
-    return tuple(name.strip() for name in said if isinstance(name, str) and name.strip())
 
 
 def text_of(said: Any) -> str | None:

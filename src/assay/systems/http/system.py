@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Any
 
@@ -15,6 +15,7 @@ from assay.errors import InputError
 from assay.model import Case, Decision, Prediction
 from assay.model.cases.decision import decision_said, holds_nothing
 from assay.model.cases.usage import read_measure
+from assay.sql.context import Context, InvalidContext, read_context
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.exchange import Exchange
 from assay.systems.http.extras import json_kind, parameter_value, shown_json, text_of, timings, token_usage
@@ -40,8 +41,8 @@ _MOST_UNREAD = 60
 class HttpSystem:
     """``http:http://host/ask`` or ``http://host/ask``: the body from a template, the query by a path.
 
-    ``options`` gives body_template, query_path, tokens_path and times_path; parameters become further fields of the
-    body. Besides the times that the system reports, ``wall_time`` is measured here.
+    ``options`` gives body_template, query_path, tokens_path, times_path and the other paths; parameters become further
+    fields of the body. Besides the times that the system reports, ``wall_time`` is measured here.
     """
 
     name = "http"
@@ -50,7 +51,8 @@ class HttpSystem:
         self._exchange = exchange
         self._template = template
         self._options = options
-        self._told_of_confidence = False
+        self._told_of: set[str] = set()
+        """What an answer had in an unknown form: each is told once."""
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> HttpSystem:
@@ -72,6 +74,7 @@ class HttpSystem:
             "query_path": options.query_path,
             "decision_path": options.decision_path,
             "confidence_path": options.confidence_path,
+            "context_path": options.context_path,
         }
         told = "".join(f" {name}={path}" for name, path in paths.items() if path)
         return f"{self.name}:{self._exchange.address.shown} body={body}{told}"
@@ -113,7 +116,15 @@ class HttpSystem:
                 )
             prediction = with_rows
         failure = None if decision in _HELD_BACK else prediction.failure
-        return replace(prediction, decision=decision, confidence=self._confidence(case, said), failure=failure)
+        context = self._context(case, said)
+        return replace(
+            prediction,
+            decision=decision,
+            confidence=self._confidence(case, said),
+            context_tables=context.tables,
+            context_columns=context.columns,
+            failure=failure,
+        )
 
     def _decision(self, said: dict[str, Any]) -> Decision | None:
         """What the system says of its decision, where a path for that was given."""
@@ -142,8 +153,8 @@ class HttpSystem:
         confidence = read_measure(value)
         if confidence is not None and confidence <= 1.0:
             return confidence
-        if not self._told_of_confidence:
-            self._told_of_confidence = True
+        if "confidence" not in self._told_of:
+            self._told_of.add("confidence")
             shown = self._exchange.scrub(repr(value))[:_MOST_UNREAD]  # a part of a secret would not be found
             warnings.warn(
                 f"the answer to case {case.id} has {shown} at {path!r}: expected a number from 0 to 1; this answer, "
@@ -152,6 +163,29 @@ class HttpSystem:
                 stacklevel=2,
             )
         return None
+
+    def _context(self, case: Case, said: dict[str, Any]) -> Context:
+        """What the system says that it was given, where a path for that was given.
+
+        What names no tables is told once, and is no reason to lose the answer: it counts as one without.
+        """
+        path = self._options.context_path
+        value = _ABSENT if path is None else _at(said, path)
+        if value is _ABSENT:
+            return Context()
+        try:
+            # Masked first: a name is put into quotes where it needs them, and the secret in it would not be found.
+            return read_context(_each_text(value, self._exchange.scrub))
+        except InvalidContext as error:
+            if "context" not in self._told_of:
+                self._told_of.add("context")
+                warnings.warn(
+                    f"in the answer to case {case.id}, at {path!r}, {error}; this answer, "
+                    "and further ones like it, count as without a context",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            return Context()
 
 
 class HttpsSystem(HttpSystem):
@@ -240,6 +274,15 @@ def _or_rows(query: object, beside: object) -> object:
     if query is None or (isinstance(query, str) and holds_nothing(query)):
         return beside if isinstance(beside, Mapping) and beside.get("rows") is not None else query
     return query
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """The value with each text in it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(name): _each_text(item, change) for name, item in value.items()}
+    return [_each_text(item, change) for item in value] if isinstance(value, list) else value
 
 
 def _listed(said: Mapping[str, Any]) -> str:

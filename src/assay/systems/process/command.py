@@ -9,16 +9,19 @@ import shlex
 import shutil
 import signal
 import subprocess
+import warnings
 from collections.abc import Sequence
 from threading import Lock, Thread
 from time import monotonic
-from typing import IO
+from typing import IO, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
 from assay.platform.safeguards import has_process_groups
+from assay.sql.context import Context, InvalidContext, context_beside
 from assay.sql.extraction.embedded_json import read_json
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
@@ -39,9 +42,10 @@ class CommandSystem:
     The line is split into words as in a POSIX shell, and nothing is expanded except ``{question}``, ``{context}``,
     ``{database}`` and ``{id}``. Where no word holds ``{question}``, the question is written to standard input, in UTF-8
     and with a newline. Standard output is the answer, a query, or rows in JSON: an object with ``rows``, or a list of
-    them. An exit status other than 0 is a failure that quotes the last line of standard error; after status 75
-    (EX_TEMPFAIL) the command is tried again. A command that exceeds its time is killed with all processes that it
-    started. ``wall_time`` is measured here.
+    them. An object with the query may say what the command was given: ``{"sql": …, "context_tables": […]}``. An exit
+    status other than 0 is a failure that quotes the last line of standard error; after status 75 (EX_TEMPFAIL) the
+    command is tried again. A command that exceeds its time is killed with all processes that it started. ``wall_time``
+    is measured here.
     """
 
     name = "command"
@@ -53,6 +57,7 @@ class CommandSystem:
         self._running: set[Process] = set()
         self._lock = Lock()
         self._closed = False
+        self._told_of_context = False
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> CommandSystem:
@@ -122,11 +127,32 @@ class CommandSystem:
         said = _last_line(done.errors)
         query = text if text.strip() else None
         measured = (("wall_time", monotonic() - started),)
-        if query is not None and (rows := _rows_in(query)) is not None:
-            with_rows = answered_with_rows(case, rows, timings_s=measured)
-            if with_rows is not None:
-                return with_rows
-        return answered(case, query, said=said, in_answer=False, timings_s=measured)
+        found = None if query is None else _json_in(query)
+        prediction = None
+        if isinstance(found, list) or (isinstance(found, dict) and "rows" in found):
+            prediction = answered_with_rows(case, found, timings_s=measured)
+        if prediction is None:
+            prediction = answered(case, query, said=said, in_answer=False, timings_s=measured)
+        return self._with_context(prediction, found) if isinstance(found, dict) else prediction
+
+    def _with_context(self, prediction: Prediction, found: dict[Any, Any]) -> Prediction:
+        """The answer with what the command says beside it that it was given. An unknown form of that is told once."""
+        try:
+            context = context_beside(found)
+        except InvalidContext as error:
+            with self._lock:
+                is_first, self._told_of_context = not self._told_of_context, True
+            if is_first:
+                warnings.warn(
+                    f"in the answer to case {prediction.case_id}, {error}; this answer, and further ones like it, "
+                    "count as without a context",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            return prediction
+        if context == Context():
+            return prediction
+        return replace(prediction, context_tables=context.tables, context_columns=context.columns)
 
     def _start(self, words: list[str]) -> Process:
         with self._lock:
@@ -142,17 +168,17 @@ class CommandSystem:
             return process
 
 
-def _rows_in(text: str) -> object | None:
-    """The rows of an output that is JSON with them, perhaps in a code fence; a query never is."""
+def _json_in(text: str) -> object | None:
+    """What an output is that is JSON, perhaps in a code fence; a query never is."""
     fence = _FENCE.fullmatch(text.strip()) if "```" in text else None
     text = text if fence is None else fence[1]
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
-        found = read_json(text)
+        found: object = read_json(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, list) or (isinstance(found, dict) and "rows" in found) else None
+    return found
 
 
 def _last_line(content: bytes) -> str:

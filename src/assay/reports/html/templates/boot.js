@@ -7,7 +7,9 @@ document.addEventListener("DOMContentLoaded", async () => {
   }
   const held = await page.load();
   document.getElementById("cases-loading").hidden = true;
-  const open = caseView.start(held, typeof pairView === "undefined" ? undefined : pairView.draw);
-  browser.start(held, open);
+  const reviewing = typeof review !== "undefined" && await review.prepare(held);
+  const open = caseView.start(held, typeof pairView !== "undefined" ? pairView.draw : reviewing ? review.draw : undefined);
+  const table = browser.start(held, open);
+  if (reviewing) review.start(held, table);
   document.documentElement.dataset.ready = "yes";
 });

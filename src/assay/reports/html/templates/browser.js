@@ -4,10 +4,11 @@ const browser = (() => {
   const BEYOND = 12; // rows drawn above and below what is in sight
   const PRINTED = 300; // rows at most on paper
 
+  const AS_ASKED = "asked"; // the order, where the usual one is another
   const NAMES = ["q", "show", "metric", "low", "high", "sort", "case", "tab", "columns"]; // no facet has one of these
 
   /** The state as the address has it, and what of the address this page does not know. */
-  const readState = (index, known) => {
+  const readState = (index, known, ranks) => {
     const asked = tabs.told();
     const state = { ...noState(), q: asked.get("q") || "", case: asked.get("case") };
     const strange = [];
@@ -31,7 +32,7 @@ const browser = (() => {
       const value = taken(end, (one) => state.metric !== null && Number.isFinite(parseFloat(one)));
       if (value !== null) state[end] = parseFloat(value);
     }
-    const sorts = new Set([...known.keys(), "metric", ...index.facets.map((one) => one.name)]);
+    const sorts = new Set([...known.keys(), "metric", ...(ranks ? [AS_ASKED] : []), ...index.facets.map((one) => one.name)]);
     state.sort = taken("sort", (value) => sorts.has(value.replace(/^-/, "")) || value === "") || "";
     if (asked.has("columns")) {
       const keys = asked.getAll("columns").filter(Boolean);
@@ -56,16 +57,17 @@ const browser = (() => {
   };
   const address = (state) => tabs.address(parameters(state));
 
+  /** The table; `held.ranks` is the usual order of the cases, and `held.columns` are further columns. */
   const start = (held, openCase) => {
-    const { index } = held;
+    const { index, ranks = null } = held;
     const total = index.id.length;
     const placeOf = new Map(index.link.map((link, place) => [link, place])); // links differ where ids look the same
     const nodes = Object.fromEntries(["controls", "search", "states", "facets", "shown", "filters", "clear", "table", "head", "rows", "none", "metric", "low", "high", "sort", "columns-list"]
       .map((name) => [name, document.getElementById(`cases-${name}`)]));
     const answerOf = (place) => index.answer[place] || "";
     const texts = index.id.map((id, place) => searched([id, answerOf(place), index.question[place], index.reason[place]]));
-    const known = columns.all(index, answerOf);
-    let state = readState(index, known).state;
+    const known = columns.all(index, answerOf, held.columns);
+    let state = readState(index, known, ranks).state;
     let showing = []; // the columns
     let typed = false; // whether the last change was typing, which makes one step of the history
     let order = [];
@@ -83,21 +85,24 @@ const browser = (() => {
     });
     nodes.states.append(...stateButtons.map((one) => one.button));
     const facetSelects = index.facets.filter((facet) => facet.values.length > 1 || facet.of.some((found) => found.length === 0)).map((facet) => {
-      const counts = facet.values.map(() => 0);
-      for (const found of facet.of) for (const place of found) counts[place] += 1;
-      const select = make("select", { "aria-label": facet.label, "data-facet": facet.name },
-        make("option", { value: "" }, `${facet.label}: any`),
-        facet.values.map((value, place) => make("option", { value }, `${value} (${count(counts[place])})`)));
+      const options = facet.values.map((value) => make("option", { value }));
+      const select = make("select", { "aria-label": facet.label, "data-facet": facet.name }, make("option", { value: "" }, `${facet.label}: any`), options);
+      const tell = () => {
+        const counts = facet.values.map(() => 0);
+        for (const found of facet.of) for (const place of found) counts[place] += 1;
+        options.forEach((option, place) => { option.textContent = `${option.value} (${count(counts[place])})`; });
+      };
+      tell();
       select.addEventListener("change", () => {
         if (select.value) state.facets[facet.name] = select.value;
         else delete state.facets[facet.name];
         changed();
       });
-      return { facet, select };
+      return { facet, select, tell };
     });
     nodes.facets.prepend(...facetSelects.map((one) => one.select));
     nodes.metric.append(...index.metrics.map((one) => make("option", { value: one.name }, one.name)));
-    const sorts = [["", "Order: as asked"], ["id", "id"], ["-id", "id, last first"], ["state", "verdict"], ...index.facets.filter((one) => ["database", "difficulty"].includes(one.name)).map((one) => [one.name, one.label.toLowerCase()]),
+    const sorts = [...(ranks ? [["", "Order: most useful first"], [AS_ASKED, "as asked"]] : [["", "Order: as asked"]]), ["id", "id"], ["-id", "id, last first"], ["state", "verdict"], ...index.facets.filter((one) => ["database", "difficulty"].includes(one.name)).map((one) => [one.name, one.label.toLowerCase()]),
       ["metric", "metric, lowest first"], ["-metric", "metric, highest first"], ...(index.time.some((one) => one !== null) ? [["-time", "answer time, longest first"]] : [])];
     const other = make("option", { hidden: true }); // the order of a column's head that is none of those
     nodes.sort.append(...sorts.map(([value, label]) => make("option", { value }, label)), other);
@@ -149,7 +154,8 @@ const browser = (() => {
     const sorted = (places) => {
       const down = state.sort.startsWith("-");
       const by = state.sort.replace(/^-/, "");
-      if (!by) return places;
+      if (!by && ranks) return [...places].sort((one, other) => ranks[one] - ranks[other]);
+      if (!by || by === AS_ASKED) return places;
       const facet = index.facets.find((one) => one.name === by);
       const metric = shownMetric() || index.metrics.find((one) => one.name === index.headline) || index.metrics[0];
       const value = known.has(by) ? known.get(by).value
@@ -297,13 +303,15 @@ const browser = (() => {
     /* One case: opened over the table, and part of the address */
     const open = (place, { remember = true } = {}) => {
       state.case = index.link[place];
-      if (remember) history.pushState(null, "", address(state));
+      if (remember) history[remember === "replace" ? "replaceState" : "pushState"](null, "", address(state));
       const number = order.indexOf(place);
       if (number >= 0) show(number);
       openCase(place, {
         number, of: order.length,
         step: (by) => {
-          const next = number + by;
+          // A case may have left the table since, by what was decided about it: the next one has its place.
+          const now = order.indexOf(place);
+          const next = now >= 0 ? now + by : by > 0 ? number : number - 1;
           if (number < 0 || next < 0 || next >= order.length) return;
           state.case = index.link[order[next]];
           history.replaceState(null, "", address(state));
@@ -322,7 +330,7 @@ const browser = (() => {
     };
     const fromAddress = () => {
       const before = state.case;
-      const read = readState(index, known);
+      const read = readState(index, known, ranks);
       state = read.state;
       typed = false;
       apply();
@@ -436,7 +444,12 @@ const browser = (() => {
       setTimeout(() => learn(number + 1), 0);
     };
     setTimeout(() => learn(0), 0);
-    return { open };
+    /** Look again at what the facets and columns say of the cases. */
+    const refresh = () => {
+      for (const { tell } of facetSelects) tell();
+      apply(true);
+    };
+    return { open, refresh, order: () => order, filtered: (name) => state.facets[name] || null };
   };
 
   const noState = () => ({ q: "", state: null, facets: {}, metric: null, low: null, high: null, sort: "", columns: null, case: null });

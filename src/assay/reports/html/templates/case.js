@@ -141,12 +141,14 @@ const caseView = (() => {
       make("tr", {}, make("th", { scope: "row" }, metric), make("td", { class: "n" }, text), make("td", { class: "quiet" }, said)))))),
     detail.facts && section("Times and cost", make("dl", { class: "facts" }, detail.facts.map(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]))),
     detail.tables && section("Tables that the system said it used", make("p", {}, detail.tables.join(", "))),
+    detail.given && section("Tables and columns that the system was given", make("p", {}, detail.given.join(", "))),
     more("What the system said of its query", detail.explanation),
     more("The answer as it came", detail.raw),
   ];
   const meant = ([name, meaning]) => [name, meaning ? make("span", { class: "quiet" }, `: ${meaning}`) : null];
   const whatAndWhy = (detail, told) => [
     make("p", { class: "reason" }, make("span", { class: `pill ${detail.outcome}` }, `${told ? `${told.mark} ` : ""}${detail.outcome}`), " ", detail.reason),
+    detail.reviewed ? make("p", { class: "reviewed" }, make("b", {}, "Reviewed: "), meant(detail.reviewed)) : null,
     detail.cause ? make("p", { class: "cause" }, make("b", {}, "Cause: "), detail.cause) : null,
     detail.why ? make("ul", { class: "near" }, detail.why.map((text) => make("li", {}, make("b", {}, "Why: "), text))) : null,
     detail.repair ? make("ul", { class: "near" }, detail.repair.map((text) => make("li", {}, make("b", {}, "Repair: "), text))) : null,
@@ -158,7 +160,7 @@ const caseView = (() => {
     whatAndWhy(detail, told), queries(detail), results(detail.difference), beyond(detail.beyond), (detail.turns || []).map(turn), known(detail),
   ];
 
-  /** The dialog; `draw` gives the body of a case from its details. */
+  /** The dialog; `draw` gives the body of a case from its details. The dialog tells of each case that it shows. */
   const start = (held, draw = drawRun) => {
     const dialog = document.getElementById("case");
     const nodes = Object.fromEntries(["title", "place", "body", "previous", "next", "close", "link"].map((name) => [name, document.getElementById(`case-${name}`)]));
@@ -179,11 +181,12 @@ const caseView = (() => {
       nodes.body.replaceChildren(...[make("p", { class: "pills" }, pills(detail)),
         detail.name ? make("p", { class: "quiet" }, detail.name) : null,
         detail.context ? make("p", { class: "context", dir: "auto" }, detail.context) : null,
-        draw(detail, told)].flat(Infinity).filter(Boolean));
+        draw(detail, told, place)].flat(Infinity).filter(Boolean));
       nodes.body.scrollTop = 0;
       if (!dialog.open) dialog.showModal();
       nodes.body.focus({ preventScroll: true });
       dialog.dataset.place = String(place);
+      dialog.dispatchEvent(new CustomEvent("case", { detail: { place, content: detail } }));
     };
     const step = (by) => { if (ways) ways.step(by); };
     nodes.previous.addEventListener("click", () => step(-1));
@@ -193,7 +196,7 @@ const caseView = (() => {
     dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
     dialog.addEventListener("close", () => { const given = ways; ways = null; if (given) given.closed(); });
     dialog.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
       if (event.key === "j" || event.key === "ArrowRight") step(1);
       else if (event.key === "k" || event.key === "ArrowLeft") step(-1);
       else return;

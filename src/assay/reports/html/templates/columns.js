@@ -6,7 +6,7 @@ const columns = (() => {
     : metric.share && !Number.isInteger(value) ? value.toFixed(3) : String(Math.round(value * 1000) / 1000);
 
   /** Every column by its key; `own`: shown unless the reader chooses others; `rank`: which of these give way first. */
-  const all = (index, answerOf) => {
+  const all = (index, answerOf, more = []) => {
     const facets = new Map(index.facets.map((one) => [one.name, one]));
     const valuesOf = (name, place) => facets.has(name) ? facets.get(name).of[place].map((one) => facets.get(name).values[one]) : [];
     const badges = (place) => ["cause", "failure", "near", "flag"].flatMap((kind) => valuesOf(kind, place).map((text) => [kind, text]));
@@ -25,6 +25,7 @@ const columns = (() => {
       { key: "known", label: "what is known", own: true, rank: 1, css: "badges", room: [11, "1fr"], value: (place) => (badges(place)[0] || [])[1] || index.reason[place] || null, cell: known },
       { key: "reason", label: "reason", css: "why", room: [11, "1fr"], value: (place) => index.reason[place] || null, cell: (place) => index.reason[place] },
     ];
+    found.push(...more);
     if (index.answer.some(Boolean)) found.push({ key: "answer", label: "answer", own: true, rank: 3, css: "group", room: [7], value: answerOf, cell: answerOf });
     for (const [name, room, rank] of [["decision", [7], 2], ["difficulty", [6], 4], ["database", [6, "8rem"], 5], ["tag", [7, ".5fr"], 0]]) {
       const facet = facets.get(name);

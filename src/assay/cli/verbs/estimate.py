@@ -1,0 +1,208 @@
+"""`assay estimate`: accuracy without gold, from people's labels of a few answers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.options.declared import CONCURRENCY, AsJson, Markdown, Only, Quiet, file_options
+from assay.errors import UsageError
+from assay.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.model.runs.estimate import Estimate, EstimatedDifference
+    from assay.ports import ChatModel
+
+
+def estimate(  # one parameter an option
+    answers: Annotated[
+        Path,
+        typer.Argument(metavar="ANSWERS", help="A file with questions and predicted queries, or the folder of a run."),
+    ],
+    *,
+    reviews: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What people decided. Default: reviews.jsonl beside ANSWERS."),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Ask an LLM whether each query answers its question, such as gpt-4.1."),
+    ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="ANSWERS2", help="Other answers: agreement with them is a signal; repeatable."),
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option(metavar="OTHER", help="Estimate how much more often these answers are right."),
+    ] = None,
+    more: Annotated[
+        int | None, typer.Option("--next", metavar="N", min=1, help="Draw N cases to label next, as a review queue.")
+    ] = None,
+    queue: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where --next writes them. Default: RUN/queue.jsonl.")
+    ] = None,
+    target: Annotated[
+        str, typer.Option(metavar="WHAT", help="'frame': these answers; 'future': answers to come.")
+    ] = "frame",
+    declare_random: Annotated[
+        bool, typer.Option("--declare-random", help="Declare that labels without a draw are a random sample.")
+    ] = False,
+    unlabelled: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW", help="A stratum without labels: 'refuse', 'bounds' (all wrong or right) or 'merge'."
+        ),
+    ] = "refuse",
+    settle: Annotated[
+        str, typer.Option(metavar="HOW", help="Of several reviewers: 'latest', 'majority', or a name.")
+    ] = "latest",
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of --next.")] = 0,
+    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of the intervals.")] = 0.95,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Keep the answers as a run, for reviews.")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The judge's API key. Better in OPENAI_API_KEY.")
+    ] = None,
+    settings: Annotated[
+        Settings,
+        Only(
+            (
+                *("db", "timeout_s", "workers", "limit", "case_format", "case_fields", "prediction_fields"),
+                *("concurrency", "param", "headers", "system_timeout_s", "retries", "verify_ssl"),
+            ),
+            helps={"db": "Of the database, or a template. Default: that of the run."},
+        ),
+    ],
+    md: Markdown = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Estimate the accuracy of answers without gold, with a valid interval, from people's labels of a few.
+
+    Example:  assay estimate answers.jsonl --db sqlite:///shop.sqlite -o runs/july --next 50
+
+    Once people have labelled the queue:  assay estimate runs/july --reviews reviews.jsonl
+
+    Which of two systems is better:  assay estimate runs/july --compare runs/august --next 30
+    """
+    from assay.cli.output import deliver, printed_report, say_written
+
+    printed = printed_report({"md": md}, as_json=as_json)
+    if compare is not None and (judge is not None or beside or unlabelled != "refuse"):
+        raise UsageError("--compare needs no signals: leave --judge, --beside and --unlabelled out")
+    if queue is not None and more is None:
+        raise UsageError("--queue says where the cases of --next go: add --next N")
+    made = _estimated(
+        answers,
+        settings,
+        quiet=quiet,
+        compare=compare,
+        judge=judge,
+        token=token,
+        reviews=_reviews(reviews, answers),
+        beside=beside or [],
+        shared={
+            "target": target,
+            "design": "random" if declare_random else "recorded",
+            "settle": settle,
+            "more": more or 0,
+            "queue": queue,
+            "seed": seed,
+            "output": output,
+            "confidence": confidence,
+        },
+        unlabelled=unlabelled,
+    )
+    from assay.reports.markdown.comparisons import estimate_markdown
+
+    written = deliver({"md": md}.items(), lambda _: estimate_markdown(made))
+    if as_json:
+        from assay.cli.streams import print_bytes
+        from assay.reports.json.comparisons import estimate_json
+
+        print_bytes([estimate_json(made)])
+    elif printed is None:
+        from assay.reports.console.printing import print_estimate
+
+        print_estimate(made)
+    say_written(written, on_stderr=as_json or printed is not None)
+    if made.drawn is not None and not as_json:
+        sys.stdout.flush()
+        run = output or answers
+        typer.echo(f"label them:  assay review {run} --queue {made.drawn.queue}", err=True)
+
+
+def _estimated(
+    answers: Path,
+    settings: Settings,
+    *,
+    quiet: bool,
+    compare: Path | None,
+    judge: str | None,
+    token: str | None,
+    reviews: Path | None,
+    beside: list[Path],
+    shared: dict[str, Any],
+    unlabelled: str,
+) -> Estimate | EstimatedDifference:
+    from assay.api import estimating
+    from assay.cli.output import keeping
+    from assay.cli.progress import progress
+    from assay.model import Limits
+
+    shared |= {
+        "databases": settings.db,
+        "limits": None if settings.timeout_s is None else Limits(timeout_s=settings.timeout_s),
+        "workers": settings.workers,
+        "files": file_options(settings),
+    }
+    folder = shared["output"] or (answers if answers.is_dir() else None)
+    with keeping(folder), progress(quiet=quiet) as on_progress:
+        if compare is not None:
+            return estimating.estimate_difference(answers, compare, reviews, on_progress=on_progress, **shared)
+        opened = None if judge is None else _model(judge, token, settings)
+        try:
+            return estimating.estimate(
+                answers,
+                reviews,
+                judge=opened,
+                beside=beside,
+                concurrency=settings.concurrency or CONCURRENCY,
+                unlabelled=unlabelled,  # type: ignore[arg-type]
+                on_progress=on_progress,
+                **shared,
+            )
+        finally:
+            if opened is not None:
+                opened.close()
+
+
+def _model(model: str, token: str | None, settings: Settings) -> ChatModel:
+    from assay.api.llm_judging import open_model
+    from assay.cli.options.access import Access
+
+    access = Access.gathered(user=None, password=None, token=token, needed=False)
+    options = access.system_options(settings)
+    return open_model(
+        model,
+        token=None if access.token is None else access.token.reveal(),
+        timeout_s=options.timeout_s,
+        retries=options.retries,
+        parameters=dict(options.parameters),
+        verify_ssl=options.verify_ssl,
+    )
+
+
+def _reviews(given: Path | None, answers: Path) -> Path | None:
+    """The file of reviews; None if none is named and none lies beside the answers."""
+    from assay.runs.reviews.file import NAME, reviews_beside
+
+    if given is not None:
+        return given
+    found = answers / NAME if answers.is_dir() else reviews_beside(answers)
+    return found if found.exists() else None

@@ -1,0 +1,355 @@
+"""`assay review`: people decide about the cases of a run, in the browser or by a command each."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from contextlib import closing
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec import Struct
+
+from assay.cli.options.declared import AsJson, Only
+from assay.errors import InputError, UsageError
+from assay.model.cases.leniency import STRICT, Leniency
+from assay.model.verdicts.review import ReviewDecision
+from assay.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.api.corrections import GoldTrials
+    from assay.cli.view.review import OtherRun
+    from assay.model import Case, Evidence, Run, Verdict
+    from assay.runs.reviews.desk import ReviewDesk
+
+_MOST_BESIDE = 8
+"""How many runs of the same folder are shown beside, the latest first."""
+_ONE = "One decision, without a browser"
+_FILE = "The file of reviews"
+
+
+class DecisionFlags(Struct, frozen=True, kw_only=True):
+    """A decision about one case, each a flag."""
+
+    confirm: Annotated[bool, typer.Option("--confirm", help="The verdict is right.", rich_help_panel=_ONE)] = False
+    accept: Annotated[bool, typer.Option("--accept", help="The prediction is right, too.", rich_help_panel=_ONE)] = (
+        False
+    )
+    reject: Annotated[bool, typer.Option("--reject", help="The prediction is wrong.", rich_help_panel=_ONE)] = False
+    gold_wrong: Annotated[bool, typer.Option("--gold-wrong", help="The gold query is wrong.", rich_help_panel=_ONE)] = (
+        False
+    )
+    gold: Annotated[
+        str | None,
+        typer.Option(metavar="SQL", help="With --gold-wrong: the gold query as it should be.", rich_help_panel=_ONE),
+    ] = None
+    ambiguous: Annotated[
+        bool, typer.Option("--ambiguous", help="The question has several readings.", rich_help_panel=_ONE)
+    ] = False
+    allow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="With --ambiguous: what is no mistake: extra_columns, duplicates, case, shape.",
+            rich_help_panel=_ONE,
+        ),
+    ] = None
+    unanswerable: Annotated[
+        bool, typer.Option("--unanswerable", help="The question has no answer.", rich_help_panel=_ONE)
+    ] = False
+    unsure: Annotated[bool, typer.Option("--unsure", help="You do not know.", rich_help_panel=_ONE)] = False
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take back your latest decision about the case.", rich_help_panel=_ONE)
+    ] = False
+    note: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="A note beside the decision; alone: as --unsure.", rich_help_panel=_ONE),
+    ] = None
+
+    def decision(self) -> ReviewDecision | None:
+        """The one that is asked for; None: none. Raises UsageError for several, and for parts without their flag."""
+        names: Sequence[ReviewDecision] = (
+            "confirm", "accept", "reject", "gold_wrong", "ambiguous", "unanswerable", "unsure", "undo",
+        )  # fmt: skip
+        asked = [name for name in names if getattr(self, name)]
+        if len(asked) > 1:
+            raise UsageError(f"one decision at a time: {' or '.join('--' + name.replace('_', '-') for name in asked)}")
+        if self.gold is not None and asked != ["gold_wrong"]:
+            raise UsageError("--gold is the corrected gold query: it needs --gold-wrong")
+        if self.allow is not None and asked != ["ambiguous"]:
+            raise UsageError("--allow needs --ambiguous")
+        return asked[0] if asked else "unsure" if self.note is not None else None
+
+    def leniency(self) -> Leniency:
+        """What --allow names. Raises UsageError for an unknown name."""
+        values = {"extra_columns": "allowed", "duplicates": "ignored", "case": "ignored", "shape": "any"}
+        names = [name.strip().replace("-", "_") for name in (self.allow or "").split(",") if name.strip()]
+        if unknown := [name for name in names if name not in values]:
+            raise UsageError(f"--allow names {unknown[0]!r}: write some of {', '.join(values)}")
+        return Leniency(**{name: values[name] for name in names}) if names else STRICT  # type: ignore[arg-type]
+
+
+def review(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    case: Annotated[
+        str | None, typer.Argument(metavar="CASE", help="One of its cases, for a decision without a browser.")
+    ] = None,
+    *,
+    reviews: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The reviews. [default: reviews.jsonl beside the question set]")
+    ] = None,
+    reviewer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who you are. [default: git config user.name]")
+    ] = None,
+    settings: Annotated[
+        Settings, Only(("db",), helps={"db": "Of the database, if it is not where the run says: for corrected golds."})
+    ],
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="RUN", help="Show what this run answered, too; repeatable. [default: runs of the folder]"),
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(metavar="M", help="Queue only as many cases as fit into your time.")
+    ] = None,
+    decided: DecisionFlags,
+    every: Annotated[
+        bool, typer.Option("--list", help="Print the cases with their reviews, one per line.", rich_help_panel=_FILE)
+    ] = False,
+    agreement: Annotated[
+        bool, typer.Option("--agreement", help="Print how far reviewers agree, and on what not.", rich_help_panel=_FILE)
+    ] = False,
+    settle: Annotated[
+        str,
+        typer.Option(metavar="RULE", help="Whose decision counts: latest, majority, or a name.", rich_help_panel=_FILE),
+    ] = "latest",
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the question set as people corrected it.", rich_help_panel=_FILE),
+    ] = None,
+    as_json: AsJson = False,
+    port: Annotated[
+        int,
+        typer.Option(
+            metavar="PORT", min=0, max=65535, help="Listen on this port. [default: a free one]", show_default=False
+        ),
+    ] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
+    idle: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="End after this long without a request.")
+    ] = None,
+) -> None:
+    """Review a run's cases in the browser, a key for each decision, or one case by a command.
+
+    Example:  assay review runs/first
+
+    Without a browser:  assay review runs/first 54 --gold-wrong --gold "SELECT …" --note "counts orders twice"
+
+    Decisions are kept in reviews.jsonl beside the question set. They hold for later runs and other systems: commit the
+    file with the question set.
+    """
+    if idle is not None and not idle > 0:
+        raise UsageError(f"--idle {idle:g}: expected a number of seconds above 0, or no --idle at all")
+    if minutes is not None and not minutes > 0:
+        raise UsageError(f"--minutes {minutes:g}: expected a number above 0")
+    decision = decided.decision()
+    if (case is None) != (decision is None):
+        raise UsageError(
+            "name the case that the decision is about: assay review RUN CASE --confirm"
+            if case is None
+            else "say what you decide: --confirm, --accept, --reject, --gold-wrong, --ambiguous, --unanswerable, "
+            "--unsure, --undo or --note; or leave CASE out, and decide in the browser"
+        )
+    work = _Work(run=run, reviews=reviews, settings=settings, settle=settle)
+    if case is not None and decision is not None:
+        _decide(work, case, decision, decided, _reviewer(reviewer))
+    elif export is not None:
+        from assay.cli.verbs.review_export import export as write
+
+        write(run, export, reviews=work.desk().file, settle=settle)
+    elif agreement:
+        from assay.reports.console.printing import print_agreement
+
+        print_agreement(work.desk().reviews.agreement(), as_json=as_json)
+    elif every:
+        _list(work, as_json=as_json)
+    else:
+        _serve(work, _reviewer(reviewer), beside, minutes, port=port, browser=browser, idle=idle)
+
+
+class _Work(Struct, frozen=True, kw_only=True):
+    """A run, and where its reviews are."""
+
+    run: Path
+    reviews: Path | None
+    settings: Settings
+    settle: str
+
+    def file(self, record: Run) -> Path:
+        from assay.runs.reviews.finding import reviews_file
+
+        found = self.reviews or reviews_file(self.run, record.settings, record.provenance)
+        if found is None:
+            raise InputError(
+                f"{self.run}: its question set {record.settings.cases!r} is not found from here, and reviews are kept "
+                "beside it: name their file with --reviews FILE"
+            )
+        return found
+
+    def desk(self) -> ReviewDesk:
+        from assay.api.run import load_run
+        from assay.runs.reviews.desk import ReviewDesk
+
+        record = load_run(self.run, reviews=False).record
+        name = record.settings.name or self.run.resolve().name
+        return ReviewDesk(record, self.file(record), name=name, settle=self.settle)
+
+
+def _reviewer(given: str | None) -> str:
+    """Who decides. Raises UsageError if nothing says it."""
+    if given is not None:
+        if not given.strip():
+            raise UsageError("--reviewer is empty: give your name")
+        return given.strip()
+    try:
+        done = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, check=False, timeout=10)
+        name = done.stdout.strip()
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        name = ""
+    if not name:
+        raise UsageError("git knows no user.name here: say who you are with --reviewer NAME")
+    return name
+
+
+def _place_of(desk: ReviewDesk, case: str) -> int:
+    """The place of a case in the run; of its first answer, if it has several."""
+    from assay.reports.text.plain import one_line
+
+    ids = [summary.case_id for summary in desk.run.summaries]
+    if case in ids:
+        return ids.index(case)
+    near = get_close_matches(case, ids, n=1)
+    raise InputError(f"the run has no case {one_line(case)!r}{f': do you mean {near[0]!r}?' if near else ''}")
+
+
+def _decide(work: _Work, case: str, decision: ReviewDecision, flags: DecisionFlags, reviewer: str) -> None:
+    from assay.api.corrections import GoldTrials
+    from assay.reports.text.plain import visible
+    from assay.runs.reviews.deciding import decision_said
+
+    desk = work.desk()
+    place = _place_of(desk, case)
+    if decision == "undo":
+        undone = desk.take_back(place, reviewer=reviewer)
+        typer.echo(visible(f"{case}: {decision_said(undone)}: taken back"))
+        return
+    evidence = desk.run.evidence[place]
+    draft = desk.draft(
+        evidence,
+        decision,
+        reviewer=reviewer,
+        note=(flags.note or "").strip(),
+        gold=(flags.gold or "").strip() or None,
+        leniency=flags.leniency(),
+        place=place,
+    )
+    with closing(GoldTrials(desk.run.settings, work.run, databases=work.settings.db)) as trials:
+        made = desk.scored(evidence, draft, lambda evidence, case: _scored(trials, evidence, case))
+    desk.write(place, made)
+    outcome = "" if made.outcome is None else f"; the answer is {made.outcome} by it"
+    typer.echo(visible(f"{case}: {decision_said(made)}{outcome} ({reviewer}, in {desk.file})"))
+
+
+def _scored(trials: GoldTrials, evidence: Evidence, case: Case) -> Verdict:
+    from assay.cli.view.review import score_by
+
+    return score_by(trials.score(evidence, case))
+
+
+def _list(work: _Work, *, as_json: bool) -> None:
+    import msgspec
+
+    from assay.cli.streams import print_bytes
+    from assay.reports.text.plain import one_line, visible
+    from assay.runs.reviews.deciding import decision_said
+
+    desk = work.desk()
+    if as_json:
+        print_bytes([msgspec.json.encode(desk.reviews.every), b"\n"])
+        return
+    for place, summary in enumerate(desk.run.summaries):
+        status = desk.status(place)
+        said = [
+            f"{one.review.reviewer}: {decision_said(one.review)}"
+            + (f" ({one_line(one.review.note, limit=80)})" if one.review.note else "")
+            + (f" [without effect: the {one.changed} has changed]" if one.holds == "stale" else "")
+            for one in status.reviews
+            if one.holds in ("in force", "stale")
+        ]
+        state = "conflict" if status.conflict else status.state
+        parts = [summary.case_id, summary.outcome, state, *([f"now {status.outcome}"] if status.outcome else []), *said]
+        typer.echo(visible("\t".join(one_line(part, limit=200) for part in parts)))
+    unknown = f"; {len(desk.unknown)} reviews are of questions that it does not have" if desk.unknown else ""
+    typer.echo(f"{desk.done:,} of {len(desk.run.summaries):,} reviewed, in {desk.file}{unknown}", err=True)
+
+
+def _others(work: _Work, record: Run, beside: Sequence[Path] | None) -> list[OtherRun]:
+    """The runs that are shown beside: those named, or the finished ones in the same folder over the same questions."""
+    from assay.api.run import load_run
+    from assay.cli.view.review import OtherRun
+    from assay.errors import AssayError
+    from assay.runs.store.history import point_of, question_set, run_name, scan_runs
+
+    if beside:
+        return [
+            OtherRun(name=found.settings.name or path.name, run=found)
+            for path in beside
+            for found in [load_run(path, reviews=False).record]
+        ]
+    own, asked = work.run.resolve(), question_set(point_of(record))
+    points = [
+        point
+        for point in scan_runs(work.run.absolute().parent)
+        if point.status == "finished" and Path(point.folder).resolve() != own and question_set(point) == asked
+    ]
+    others = []
+    for point in reversed(points[-_MOST_BESIDE:]):
+        try:
+            others.append(OtherRun(name=run_name(point), run=load_run(Path(point.folder), reviews=False).record))
+        except AssayError as error:  # nobody asked for this one
+            typer.echo(f"assay: {point.folder} is not shown beside: {error}", err=True)
+    return others
+
+
+def _serve(
+    work: _Work,
+    reviewer: str,
+    beside: Sequence[Path] | None,
+    minutes: float | None,
+    *,
+    port: int,
+    browser: bool,
+    idle: float | None,
+) -> None:
+    from assay.api.run import load_run
+    from assay.cli.view.review import ReviewSite
+    from assay.cli.view.server import ReportServer
+    from assay.cli.view.serving import serve
+
+    record = load_run(work.run, reviews=False).record
+    file = work.file(record)
+    site = ReviewSite(
+        work.run,
+        file,
+        reviewer=reviewer,
+        databases=work.settings.db,
+        others=_others(work, record, beside),
+        settle=work.settle,
+        minutes=minutes,
+    )
+    # Drawn before the address is printed: a run or a file of reviews that cannot be read ends here.
+    site.find("/", "")
+    with closing(site), ReportServer(site, port) as server:
+        said = f"{reviewer} reviews {work.run} at this address, into {file}; Ctrl-C ends it"
+        serve(server, f"{server.url}#token={site.token}", said, browser=browser, idle=idle)

@@ -1,0 +1,43 @@
+"""What `assay review RUN --export FILE` does: write the question set as people corrected it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from assay.errors import InputError
+
+_SHOWN = 20
+
+
+def export(run: Path, target: Path, *, reviews: Path, settle: str = "latest") -> None:
+    """Write the corrected question set of a run, and say what is different in it and what it cannot say.
+
+    Raises InputError where the question set is not found from here, or the target cannot be written.
+    """
+    from assay.api.exporting import export_reviewed
+    from assay.api.reviewing import load_reviews
+    from assay.api.run import load_run
+    from assay.reports.text.plain import one_line, plural, visible
+    from assay.runs.reviews.finding import bases
+
+    given = load_reviews(reviews, settle=settle)
+    stored = load_run(run, reviews=given)
+    named = next((path for base in bases(run) if (path := base / stored.settings.cases).exists()), None)
+    if named is None:
+        raise InputError(f"{run}: its question set {stored.settings.cases!r} is not found from here: go to its folder")
+    written = export_reviewed(stored, target, cases=named, reviews=given)
+    corrected = plural(len(written.changes), "corrected question")
+    typer.echo(visible(f"written: {written.path} ({written.format}), with {corrected}"))
+    for case_id, reason in written.changes[:_SHOWN]:
+        typer.echo(visible(f"  {one_line(case_id, limit=60)}: {one_line(reason, limit=200)}"))
+    if len(written.changes) > _SHOWN:
+        typer.echo(f"  and {len(written.changes) - _SHOWN:,} more, each with its reason in the file")
+    if written.note:
+        typer.echo(visible(f"note: {written.note}"), err=True)
+    for one in written.unwritten:
+        said = f"{one_line(one.case_id, limit=60)}: {one.reviewed} by its review, {one.exported} by the written set"
+        typer.echo(
+            visible(f"note: a question set cannot say this: {said} ({one_line(one.reason, limit=200)})"), err=True
+        )

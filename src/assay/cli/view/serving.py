@@ -1,0 +1,30 @@
+"""Serve a site until it is ended, with its address printed and opened."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from assay.cli.view.server import ReportServer
+
+
+def serve(server: ReportServer, address: str, said: str, *, browser: bool, idle: float | None) -> None:
+    """Print the address, open it, and answer until Ctrl-C, or until nothing was asked for ``idle`` seconds."""
+    try:
+        print(address, flush=True)
+        typer.echo(f"assay: {said}", err=True)
+        if browser:
+            # Open the address, from a thread: some browsers keep their caller until they are closed.
+            import threading
+            import webbrowser
+
+            def opened() -> None:
+                if not webbrowser.open(address):
+                    print("assay: no browser was found here: open the address in one", file=sys.stderr)
+
+            threading.Thread(target=opened, daemon=True, name="assay-view-browser").start()
+        server.serve_until_idle(idle)
+        typer.echo(f"assay: ended after {idle:g} s without a request", err=True)
+    except KeyboardInterrupt:
+        typer.echo("", err=True)  # the terminal has written ^C

@@ -1,0 +1,167 @@
+"""The parts of a server's URL. Each engine declares its parameters once, each with what its value must be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from msgspec import Struct
+
+from assay.errors import DatabaseError, did_you_mean
+from assay.model import DatabaseUrl
+
+Reader: TypeAlias = Callable[[str], Any]
+"""Gives the value of a parameter. Raises ValueError with what was expected."""
+ALLOW = "allow"
+"""The functions that a query may call besides the known ones. The one parameter that may be repeated."""
+_SPARK = ("sc", "spark", "databricks")
+"""The schemes whose parameters may stand behind semicolons."""
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+class UrlParts(Struct, frozen=True, kw_only=True):
+    """A URL, taken apart; percent-encoding is decoded but in ``split``."""
+
+    split: SplitResult
+    port: int | None
+    """None: there is none, or no host."""
+    names: tuple[str, ...]
+    """The names in the path."""
+    parameters: dict[str, Any]
+    """As their readers give them, without ``allow``."""
+
+
+def text(value: str) -> str:
+    """Any text but the empty one."""
+    if not value.strip():
+        raise ValueError("a value")
+    return value
+
+
+def flag(value: str) -> bool:
+    """True or False."""
+    if value.lower() not in (*_TRUE, *_FALSE):
+        raise ValueError("true or false")
+    return value.lower() in _TRUE
+
+
+def whole(value: str) -> int:
+    """A number from 0 up."""
+    if not (value.isascii() and value.isdigit() and len(value) < 19):
+        raise ValueError("a whole number")
+    return int(value)
+
+
+def port(value: str) -> int:
+    """The number of a port."""
+    if not (value.isascii() and value.isdigit() and 0 < int(value[:6]) < 65536):
+        raise ValueError("a port, which is a whole number from 1 to 65535")
+    return int(value)
+
+
+def file(value: str) -> str:
+    """The path of a file that is there."""
+    path = Path(value).expanduser()
+    if not value or not path.is_file():
+        raise ValueError("the path of a file that is there")
+    return str(path)
+
+
+def address(value: str) -> str:
+    """The address of a server."""
+    if not value.startswith(("https://", "http://")) or not urlsplit(value).hostname:
+        raise ValueError("an address such as https://HOST")
+    return value
+
+
+def one_of(*words: str) -> Reader:
+    """One of these words, in any case."""
+
+    def read(value: str) -> str:
+        if value.lower() not in words:
+            raise ValueError(f"one of {', '.join(words)}{did_you_mean(value.lower(), words)}")
+        return value
+
+    return read
+
+
+def read_url(
+    url: DatabaseUrl, known: Mapping[str, Reader], *, form: str, path: Sequence[str], has_host: bool = True
+) -> UrlParts:
+    """The parts of a URL. Raises DatabaseError for what does not fit, with what to write.
+
+    ``path``: what the names in the path stand for, at most.
+    """
+    head, semicolons = _halves(url)
+    try:
+        split = urlsplit(head)
+    except ValueError:
+        raise DatabaseError(f"{url}: the host cannot be read: write {form}") from None
+    if split.fragment or "#" in semicolons:
+        raise DatabaseError(f"{url}: there is a # in it: write %23 for # in a name or password")
+    try:
+        number = split.port if has_host else None
+    except ValueError:
+        raise DatabaseError(f"{url}: the port is not a number from 1 to 65535: write {form}") from None
+    names = tuple(unquote(name) for name in split.path.split("/") if name)
+    if len(names) > len(path):
+        verb = "was" if len(path) == 1 else "were"
+        raise DatabaseError(f"{url}: {' and '.join(path)} {verb} expected in the path: write {form}")
+    if lacking := next((part for part in semicolons.split(";") if part and "=" not in part), None):
+        name = lacking if lacking in known else "***"
+        raise DatabaseError(f"{url}: the parameter {name} after ; has no value: write {form}")
+    given = [pair for pair in pairs_of(url) if pair[0] != ALLOW]
+    parameters = read_parameters(url, given, known, form=form, further=(ALLOW,))
+    return UrlParts(split=split, port=number, names=names, parameters=parameters)
+
+
+def read_parameters(
+    url: DatabaseUrl,
+    given: Sequence[tuple[str, str]],
+    known: Mapping[str, Reader],
+    *,
+    form: str,
+    further: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The values of parameters. Raises DatabaseError for one that is unknown, given twice, or has a wrong value.
+
+    Secrets are not shown. ``further``: what there is besides, for the message.
+    """
+    check_once(url, given)
+    parameters = {}
+    for name, value in given:
+        if name not in known:
+            near = did_you_mean(name, known) or f": there is {', '.join((*known, *further))}"
+            raise DatabaseError(f"{url}: there is no parameter {name!r}{near}; write {form}")
+        try:
+            parameters[name] = known[name](value)
+        except ValueError as error:
+            is_secret = DatabaseUrl(text=f"x://h?{name}=x").holds_secret
+            shown = "has another value" if is_secret else f"is {value!r}"
+            raise DatabaseError(f"{url}: the parameter {name} {shown}: write {name}= and {error}") from None
+    return parameters
+
+
+def check_once(url: DatabaseUrl, given: Sequence[tuple[str, str]]) -> None:
+    """Raise DatabaseError for a parameter that is given twice: which value counts would be a matter of the driver."""
+    name, count = max(Counter(name for name, _ in given).items(), key=lambda each: each[1], default=("", 0))
+    if count > 1:
+        raise DatabaseError(f"{url}: the parameter {name} is given {count} times: write it once")
+
+
+def pairs_of(url: DatabaseUrl) -> list[tuple[str, str]]:
+    """The parameters behind a question mark, and of Spark Connect those behind semicolons."""
+    head, semicolons = _halves(url)
+    pairs = parse_qsl(urlsplit(head).query, keep_blank_values=True)
+    for part in filter(None, semicolons.split(";")):
+        name, _, value = part.partition("=")
+        pairs.append((name, unquote(value)))
+    return pairs
+
+
+def _halves(url: DatabaseUrl) -> tuple[str, str]:
+    head, _, semicolons = url.reveal().partition(";") if url.scheme in _SPARK else (url.reveal(), "", "")
+    return head, semicolons

@@ -1,0 +1,217 @@
+"""Which answers of a frame people labelled, and how these came to be drawn."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from assay.errors import InputError
+from assay.model.verdicts.review import Draw, Review
+from assay.runs.estimates.frame import Answer, Frame
+from assay.runs.reviews.file import in_force
+from assay.sql.shape import same_text
+
+Design: TypeAlias = Literal["recorded", "random"]
+"""``recorded``: only labels that were drawn from this frame count. ``random``: the user declares that all labels of its
+answers are a random sample."""
+
+_NAMED = 3
+
+
+class Label(Struct, frozen=True, kw_only=True):
+    """What people say of one answer."""
+
+    place: int
+    """The answer's place in the frame."""
+    right: bool | None
+    """None: they are not sure."""
+    draw: Draw | None = None
+
+
+class Labels(Struct, frozen=True, kw_only=True):
+    """The labels of a frame, in its order, and what was left out."""
+
+    labels: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    why_none: str = ""
+    """Why there are none, where reviews are given and none can be used."""
+
+    @property
+    def known(self) -> tuple[Label, ...]:
+        """Those that say right or wrong."""
+        return tuple(one for one in self.labels if one.right is not None)
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """How they were drawn."""
+        return tuple(one.draw for one in self.labels if one.draw is not None)
+
+
+def labels_of(
+    frame: Frame, reviews: Iterable[Review], *, design: Design = "recorded", settle: str = "latest"
+) -> Labels:
+    """The labels of a frame's answers.
+
+    A review without a draw never counts, unless its sample is declared random: cases that somebody chose are not a
+    random sample. A review of another answer to the same question does not count either. ``settle`` says which of
+    several people's decisions holds: ``latest``, ``majority``, or a reviewer's name.
+    """
+    places = {answer.case_id: place for place, answer in enumerate(frame.answers)}
+    about = [one for one in in_force(reviews) if one.case_id in places]
+    if design == "random":
+        return _declared(frame, about, places, settle)
+    here = [one for one in about if one.draw is not None and one.draw.frame == frame.fingerprint]
+    if not here:
+        return Labels(why_none=_why_none(frame, about, places))
+    _check_draws(frame, here)
+    labels, notes = [], []
+    strangers: list[str] = []
+    for case_id, given in _by_case(here).items():
+        place = places[case_id]
+        own = [one for one in given if is_about(one, frame.answers[place], frame.dialect)]
+        if len(own) < len(given):
+            strangers.append(case_id)
+        labels.append(Label(place=place, right=settled(own, settle), draw=given[-1].draw))
+    if strangers:
+        notes.append(
+            f"{_count(len(strangers), 'drawn case')} had another answer when it was reviewed ({_some(strangers)}): "
+            "that decision does not count"
+        )
+    chosen = {one.case_id for one in about if one.draw is None} - {one.case_id for one in here}
+    if chosen:
+        notes.append(
+            f"{_count(len(chosen), 'reviewed case')} without a draw left out: chosen cases are no random sample"
+        )
+    notes += _passed_over(labels)
+    return Labels(labels=tuple(sorted(labels, key=lambda one: one.place)), notes=tuple(notes))
+
+
+def is_about(review: Review, answer: Answer, dialect: str) -> bool:
+    """Whether a review is about this answer: it has the same question, and the same text or rows."""
+    if review.question_hash and review.question_hash != answer.question_hash:
+        return False
+    if answer.query is None or review.query is None:
+        return answer.query == review.query
+    return same_text(review.query, answer.query, dialect)
+
+
+def settled(reviews: Sequence[Review], settle: str) -> bool | None:
+    """Whether the answer is right by these reviews; None where nobody is sure, or a majority is lacking."""
+    last: dict[str, bool] = {}
+    for one in sorted(reviews, key=lambda one: one.at):
+        outcome = one.outcome or {"accept": "correct", "reject": "incorrect"}.get(one.decision)
+        if outcome in ("correct", "incorrect"):
+            last.pop(one.reviewer, None)
+            last[one.reviewer] = outcome == "correct"
+        elif one.decision != "unsure":
+            last.pop(one.reviewer, None)
+    if settle == "majority":
+        votes = Counter(last.values())
+        return None if votes[True] == votes[False] else votes[True] > votes[False]
+    if settle != "latest" and settle in last:
+        return last[settle]
+    return [*last.values()][-1] if last else None
+
+
+def _declared(frame: Frame, about: Sequence[Review], places: Mapping[str, int], settle: str) -> Labels:
+    labels: list[Label] = []
+    carried: list[str] = []
+    for case_id, given in _by_case(about).items():
+        answer = frame.answers[places[case_id]]
+        own = [one for one in given if is_about(one, answer, frame.dialect)]
+        if own:
+            labels.append(Label(place=places[case_id], right=settled(own, settle)))
+        else:
+            carried.append(case_id)
+    if carried:
+        raise InputError(
+            f"{len(carried)} of {len(carried) + len(labels)} reviewed cases ({_some(carried)}) were reviewed with "
+            "another answer than this one. Labels that hold only where two systems agree are no random sample, and "
+            "overestimate accuracy. Give a file with the labels of these answers alone (--reviews), or draw cases with "
+            "--next"
+        )
+    return Labels(
+        labels=tuple(sorted(labels, key=lambda one: one.place)),
+        why_none="" if labels else "no review is about one of these answers",
+        notes=("the labels count as a random sample because you declare it; cases that somebody chose are none",),
+    )
+
+
+def _why_none(frame: Frame, about: Sequence[Review], places: Mapping[str, int]) -> str:
+    """Why no review can be used, and what to do."""
+    drawn = [one for one in about if one.draw is not None]
+    if drawn:
+        draw = drawn[-1].draw
+        assert draw is not None
+        unchanged = [one for one in drawn if is_about(one, frame.answers[places[one.case_id]], frame.dialect)]
+        return (
+            f"the {_count(len({one.case_id for one in drawn}), 'drawn case')} came from other answers than these "
+            f"({draw.size:,} then, {frame.size:,} now, and {len(unchanged)} of the reviewed answers are unchanged). "
+            "Labels of a frame say nothing certain of a changed one: estimate the answers as they were, or draw new "
+            "cases with --next"
+        )
+    if about:
+        return (
+            f"{_count(len({one.case_id for one in about}), 'reviewed case')} without a recorded draw. Cases that "
+            "somebody chose are no random sample: draw cases with --next, or declare that these are a random sample "
+            "(--declare-random; in Python design='random')"
+        )
+    return "no review is about one of these questions: draw cases to label with --next"
+
+
+def _check_draws(frame: Frame, reviews: Sequence[Review]) -> None:
+    """Raise for draws that contradict each other or the frame: the file was edited, or two queues were mixed."""
+    sizes: dict[str, set[int]] = defaultdict(set)
+    methods = set()
+    for one in reviews:
+        draw = one.draw
+        assert draw is not None
+        if draw.size != frame.size or not 0.0 < draw.probability <= 1.0 or draw.stratum_size > draw.size:
+            raise InputError(f"the draw of the review {one.id} cannot be: it names {draw.size} answers of {frame.size}")
+        sizes[draw.stratum].add(draw.stratum_size)
+        methods.add(draw.method)
+    if len(methods) > 1:
+        raise InputError(
+            f"the cases were drawn in different ways ({', '.join(sorted(methods))}), which no formula adds up: give "
+            "the reviews of one way (--reviews)"
+        )
+    for name, found in sizes.items():
+        if len(found) > 1:
+            raise InputError(
+                f"the stratum {name!r} has {' and '.join(map(str, sorted(found)))} answers in different draws: later "
+                "rounds keep the strata. Give the reviews of one queue (--reviews)"
+            )
+    if methods == {"strata"} and sum(min(found) for found in sizes.values()) > frame.size:
+        raise InputError("the strata of the draws have more answers together than the frame: draws of different strata")
+
+
+def _passed_over(labels: Sequence[Label]) -> list[str]:
+    """A note if cases before the last labelled one of a queue have no review: those that were skipped may be hard."""
+    queues: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for one in labels:
+        if one.draw is not None:
+            queues[one.draw.round, one.draw.seed].add(one.draw.position)
+    skipped = sum(max(positions) + 1 - len(positions) for positions in queues.values())
+    if not skipped:
+        return []
+    what = "skipped cases may be the hard ones. Label them, or say that you are not sure"
+    return [f"{_count(skipped, 'case')} of the queue passed over: {what}"]
+
+
+def _by_case(reviews: Iterable[Review]) -> dict[str, list[Review]]:
+    found: dict[str, list[Review]] = defaultdict(list)
+    for one in reviews:
+        found[one.case_id].append(one)
+    return found
+
+
+def _some(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return ", ".join(ids[:_NAMED]) + more
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

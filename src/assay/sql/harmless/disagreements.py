@@ -1,0 +1,145 @@
+"""Where a service may read a text otherwise than the parser does: signs, tables that the parser drops, aliases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from assay.sql.dialects import SPARK, parser_errors
+from assay.sql.harmless.known import is_known
+from assay.sql.reader import reader
+from assay.sql.shape import ParsedQuery
+from assay.sql.statement import MOST_CHARACTERS
+from assay.sql.trees import nodes_of
+
+if TYPE_CHECKING:
+    from sqlglot import Token, exp
+
+_IN_QUOTES = frozenset({"STRING", "IDENTIFIER", "HEREDOC_STRING", "RAW_STRING", "NATIONAL_STRING"})
+OPENING = frozenset({"L_PAREN", "L_BRACKET", "L_BRACE"})
+CLOSING = frozenset({"R_PAREN", "R_BRACKET", "R_BRACE"})
+_PLAIN_OUTPUT = frozenset({"VAR", "IDENTIFIER", "STAR", "NUMBER", "STRING"})
+_CLAUSES = {"WHERE", "GROUP_BY", "HAVING", "ORDER_BY", "LIMIT", "PIPE_GT"}
+_AFTER_OUTPUT = frozenset({"COMMA", "ALIAS", "R_PAREN", "SEMICOLON"} | _CLAUSES)
+_AFTER_ALIAS = frozenset({"lateral", "map", "pivot", "reduce", "transform", "unpivot", "values", "window"})
+
+
+def template(query: str, dialect: str) -> str | None:
+    """Why a template is not sent. Its signs are nothing to the services, but look like a comment to other readers."""
+    if "{" not in query or len(query) > MOST_CHARACTERS:
+        return None
+    try:
+        tokens = reader(dialect).tokenize(query)
+    except parser_errors():
+        return None
+    for token in tokens:
+        if token.token_type.name == "L_BRACE" and (sign := query[token.start : token.start + 2]) in ("{#", "{{", "{%"):
+            return f"{sign} at line {token.line}, column {token.col} begins a template, which {dialect} does not read"
+    return None
+
+
+def dropped_table(parsed: ParsedQuery, nodes: Sequence[exp.Expr]) -> str | None:
+    """Why a query whose tree lacks a table of the text is not sent: sqlglot drops some of what it does not expect."""
+    from sqlglot import exp
+
+    in_tree = {node._meta.get("start") for node in nodes if node._meta}
+    place = min(parsed.table_places - in_tree, default=None)
+    if place is not None:
+        name = next(token.text for token in parsed.tokens if token.start == place)
+        return f"the table {name} stands where no table is expected"
+    pairs = pairwise(token.token_type.name for token in parsed.tokens)
+    if sum(pair == ("TABLE", "L_PAREN") for pair in pairs) > sum(isinstance(node, exp.TableFromRows) for node in nodes):
+        return "TABLE(…) stands where no table is expected"
+    return None
+
+
+def other_words(query: str, tokens: Sequence[Token], dialect: str) -> str | None:
+    """Why the service might find other words in the text than sqlglot did, such as code in what sqlglot takes for a
+    comment. None: it would not.
+    """
+    comments = [comment for token in tokens for comment in token.comments or ()]
+    hints = re.findall(r"/\*\+(.*?)\*/", query, re.DOTALL)
+    if any("/*" in comment for comment in (*comments, *hints)):
+        return "a comment begins within a comment"
+    if comments and re.search(r"\r(?!\n)", query):
+        return "comments stand in a text with a carriage return that no line feed follows"
+    pairs = list(pairwise(tokens))
+    if dialect in SPARK:
+        if any(comment.rstrip("\r").endswith("\\") for comment in comments):  # to Spark, it goes on in the next line
+            return "a comment ends with a backslash"
+        if "${" in query:  # which Spark replaces by a value of its settings or environment before it parses
+            return "${…} stands for a value of the server's settings"
+        if any(token.text.upper() == "USING" and following.token_type.name == "STRING" for token, following in pairs):
+            return "TRANSFORM runs a command on the server"
+    if dialect == "snowflake" and "\\$$" in query:
+        return "a backslash stands before $$"
+    if dialect == "clickhouse":  # whose typographic quotes and minus sign are part of names to sqlglot
+        bare = (token.text for token in tokens if token.token_type.name not in _IN_QUOTES)
+        if not all(map(str.isascii, bare)):
+            return "a sign that is not ASCII stands outside of quotes"
+    for token in tokens:
+        if token.token_type.name == "IDENTIFIER" and "\\" in query[token.start : token.end + 1]:
+            return "a backslash stands in a quoted name"
+    return None
+
+
+def may_be_alias(query: exp.Query, tokens: Sequence[Token]) -> bool:
+    """Whether SELECT stands behind FROM, where Spark may take it for an alias: ``FROM t SELECT (a), text.x``.
+
+    It does not where a function that is known follows, or a column, star or number before a comma, AS or a clause.
+    """
+    sources, first = _first_place(query.args.get("from_")), _first_place(*query.expressions)
+    if sources is None or first is None or first < sources:
+        return False
+    index = next((index for index, token in enumerate(tokens) if token.start >= first), 0)
+    depth = 0
+    while index > 0:
+        index -= 1
+        kind = tokens[index].token_type.name
+        depth = max(0, depth + (kind in CLOSING) - (kind in OPENING))  # outputs may stand in parentheses
+        if not depth and kind == "PIPE_GT":
+            return False
+        if not depth and kind == "SELECT":
+            break
+    if index and tokens[index - 1].token_type.name == "PIPE_GT":
+        return False
+    index += 1 + (tokens[index + 1].token_type.name == "DISTINCT")
+    while index + 2 < len(tokens) and tokens[index + 1].token_type.name == "DOT":
+        index += 2
+    output, following = tokens[index], tokens[index + 1 : index + 2]
+    if output.token_type.name not in _PLAIN_OUTPUT:
+        return True
+    if following and following[0].token_type.name == "L_PAREN":
+        return output.text.lower() in _AFTER_ALIAS or not is_known(output.text, output.text, "spark")
+    return bool(following) and following[0].token_type.name not in _AFTER_OUTPUT
+
+
+def _first_place(*nodes: exp.Expr | None) -> int | None:
+    """Where the first of some nodes begins; a star that the parser added has the place 0."""
+    parts = (part for node in nodes if node is not None for part in nodes_of(node))
+    return min((part._meta["start"] for part in parts if part._meta and part._meta.get("start")), default=None)
+
+
+def symbols(tokens: Sequence[Token], nodes: Sequence[exp.Expr]) -> set[int]:
+    """Where the patterns of MATCH_RECOGNIZE name symbols; they are not functions: ``PATTERN (a (b | c)+)``."""
+    from sqlglot import exp
+
+    begins = [
+        index + 1
+        for index, (token, following) in enumerate(pairwise(tokens))
+        if token.text.upper() == "PATTERN" and following.token_type.name == "L_PAREN"
+    ]
+    if len(begins) != sum(isinstance(node, exp.MatchRecognize) for node in nodes):
+        return set()
+    starts = set()
+    for index in begins:
+        depth = 0
+        for token in tokens[index:]:
+            kind = token.token_type.name
+            depth += (kind in OPENING) - (kind in CLOSING)
+            if not depth:
+                break
+            starts.add(token.start)
+    return starts

@@ -1,0 +1,566 @@
+"""Reviewing in the browser: by keyboard and mouse, two people at once, killed in the middle, whatever a text holds."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import browser_runs as runs
+import pytest
+from browser_window import DESKTOP, PHONE, new_window
+
+import assay
+from assay.cli.view.review import OtherRun, ReviewSite
+from assay.runs.reviews.file import read_reviews
+from assay.runs.store.folder import save_run
+from reviewing_site import serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+    from assay.model import Review, Run
+
+pytestmark = pytest.mark.slow
+
+
+class Reviewing:
+    """A review page in a browser."""
+
+    def __init__(self, page: Page, address: str, file: Path) -> None:
+        self.page, self.file = page, file
+        self.address = address
+        self.complaints: list[str] = []
+        page.set_default_timeout(60_000)
+        page.on("console", lambda said: self.complaints.append(f"{said.type}: {said.text}"))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
+        page.goto(address)
+        page.wait_for_selector("html[data-searchable=all]", state="attached")
+
+    @property
+    def case(self) -> str:
+        """The id of the opened case."""
+        return (self.page.text_content("#case-title .quiet") or "").split(" · ")[0]
+
+    @property
+    def said(self) -> str:
+        return self.page.text_content("#review-said") or ""
+
+    @property
+    def reviews(self) -> list[Review]:
+        return read_reviews(self.file) if self.file.exists() else []
+
+    def press(self, *keys: str) -> Reviewing:
+        for key in keys:
+            self.page.keyboard.press(key)
+        return self
+
+    def opened(self, case: str) -> Reviewing:
+        """Wait for a case to be open."""
+        self.page.wait_for_function(
+            "(id) => document.getElementById('case').open && "
+            "document.querySelector('#case-title .quiet').textContent.split(' · ')[0] === id",
+            arg=case,
+        )
+        return self
+
+    def counted(self, done: int) -> None:
+        """Wait for the page to say how many cases are reviewed."""
+        self.page.wait_for_function(
+            "(done) => document.querySelector('.review-count').textContent.startsWith(`${done} of`)", arg=done
+        )
+
+    def hears(self, text: str) -> None:
+        """Wait for the page to say so."""
+        self.page.wait_for_function(
+            "(text) => document.getElementById('review-said').textContent.includes(text)", arg=text
+        )
+
+    def quiet(self) -> None:
+        assert self.complaints == []
+        assert self.page.evaluate("() => window.violations") == []
+
+
+Start = Callable[..., Reviewing]
+
+
+@pytest.fixture
+def begin(chromium: Browser, run: Run, folder: Path, tmp_path: Path) -> Iterator[Start]:
+    """Serve a run and open its review page; by default the run of real queries."""
+    with ExitStack() as opened:
+
+        def start(
+            reviewed: Run = run,
+            *,
+            reviewer: str = "Ana",
+            others: tuple[Run, ...] = (),
+            size: tuple[int, int] = DESKTOP,
+            dark: bool = False,
+            address: str = "",
+        ) -> Reviewing:
+            stored, file = tmp_path / "run", tmp_path / "reviews.jsonl"
+            if not stored.exists():
+                save_run(reviewed, stored)
+            if not address:
+                beside = [OtherRun(name=other.settings.name or "", run=other) for other in others]
+                site = ReviewSite(stored, file, reviewer=reviewer, databases=runs.shop(folder), others=beside)
+                server = opened.enter_context(serving(site))
+                address = f"{server.url}#token={site.token}"
+            context = chromium.new_context(
+                viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
+            )
+            opened.callback(context.close)
+            page = new_window(context)
+            return Reviewing(page, address, file)
+
+        yield start
+
+
+def test_a_newcomer_decides_a_case_by_a_key_and_comes_to_the_next(begin: Start) -> None:
+    seen = begin().opened("c-01")
+    assert "token" not in seen.page.url
+    seen.press("1").opened("c-02")
+    assert "c-01: the verdict is right. Saved." in seen.said
+    seen.press("2").opened("c-03").press("7").opened("c-04")
+    seen.counted(2)
+    assert [(one.case_id, one.decision, one.outcome) for one in seen.reviews] == [
+        ("c-01", "confirm", "correct"),
+        ("c-02", "accept", "correct"),
+        ("c-03", "unsure", None),
+    ]
+    seen.quiet()
+
+
+def test_what_is_decided_is_taken_back_one_after_the_other(begin: Start) -> None:
+    seen = begin().opened("c-01").press("1").opened("c-02").press("1").opened("c-03")
+    seen.press("u").opened("c-02").hears("is taken back")
+    seen.counted(1)
+    seen.press("u").opened("c-01").hears("c-01: “the verdict is right” is taken back")
+    seen.counted(0)
+    seen.press("u").hears("decided nothing")
+    assert [one.decision for one in seen.reviews] == ["confirm", "confirm", "undo", "undo"]
+    seen.quiet()
+
+
+def test_a_note_is_saved_with_the_decision_and_waits_for_it(begin: Start) -> None:
+    seen = begin().opened("c-01").press("n")
+    seen.page.keyboard.type("keys 1 u / in a note")
+    seen.press("Enter", "ArrowRight").opened("c-02")
+    assert seen.page.input_value("#review-note") == ""
+    seen.press("k").opened("c-01")
+    assert seen.page.input_value("#review-note") == "keys 1 u / in a note"
+    seen.press("1").opened("c-02").press("k").opened("c-01")
+    assert [one.note for one in seen.reviews] == ["keys 1 u / in a note"]
+    assert "keys 1 u / in a note" in seen.page.inner_text("#review-earlier")
+    seen.press("n")
+    seen.page.keyboard.type("better")
+    seen.press("Enter").hears("Saved")
+    assert [one.note for one in seen.reviews] == ["keys 1 u / in a note", "better"]
+    seen.quiet()
+
+
+def test_a_corrected_gold_is_seen_before_it_is_saved(begin: Start) -> None:
+    seen = begin().opened("c-01").press("j", "j", "j").opened("c-04").press("4")
+    assert seen.page.input_value("#review-gold").splitlines()[0] == "SELECT client_id, sum(total)"
+    seen.page.fill("#review-gold", "SELECT client_id, sum(total) * 100 FROM orders GROUP BY 1")
+    assert seen.page.is_hidden("#review-gold-save")
+    seen.press("Control+Enter")
+    seen.page.wait_for_selector("#review-gold-save:not([hidden])")
+    assert "3 matched" in seen.page.inner_text("#review-tried")
+    assert seen.reviews == []
+    seen.press("Enter").opened("c-05")
+    [review] = seen.reviews
+    assert (review.decision, review.outcome) == ("gold_wrong", "correct")
+    assert review.gold == "SELECT client_id, sum(total) * 100 FROM orders GROUP BY 1"
+    seen.quiet()
+
+
+def test_a_gold_that_is_changed_after_its_result_was_shown_must_be_run_again(begin: Start) -> None:
+    seen = begin().opened("c-01").press("4")
+    seen.page.click("#review-gold")
+    seen.page.fill("#review-gold", "SELECT name FROM client")
+    seen.page.click("#review-try")
+    seen.page.wait_for_selector("#review-gold-save:not([hidden])")
+    seen.page.fill("#review-gold", "SELECT nme FROM client")
+    assert seen.page.is_hidden("#review-gold-save")
+    seen.press("Control+Enter")
+    seen.page.wait_for_selector("#review-tried .failed")
+    assert "no such column: nme" in seen.page.inner_text("#review-tried")
+    assert seen.page.is_hidden("#review-gold-save")
+    seen.press("Escape")
+    assert seen.page.is_hidden("#review-gold-panel")
+    assert seen.case == "c-01"
+    assert seen.reviews == []
+    seen.press("4")
+    seen.page.click("#review-gold-none")
+    seen.opened("c-02")
+    assert [(one.decision, one.gold, one.outcome) for one in seen.reviews] == [("gold_wrong", None, "unscored")]
+
+
+def test_an_ambiguous_question_is_one_to_ask_back_or_has_a_leniency(begin: Start) -> None:
+    seen = begin().opened("c-01").press("5", "Enter").opened("c-02").press("k").opened("c-01")
+    seen.press("j").opened("c-02").press("j").opened("c-03").press("5")
+    seen.page.check("input[name=duplicates]")
+    seen.press("Enter").opened("c-04")
+    assert [(one.leniency.said, one.outcome) for one in seen.reviews] == [
+        ("", "incorrect"),
+        ("duplicates ignored", "correct"),
+    ]
+    seen.quiet()
+
+
+def test_everything_can_be_done_with_the_mouse(begin: Start) -> None:
+    seen = begin(size=PHONE).opened("c-01")
+    seen.page.click("[data-decision=confirm]")
+    seen.opened("c-02")
+    seen.page.click("[data-decision=unanswerable]")
+    seen.opened("c-03")
+    seen.page.click("#review-undo")
+    seen.opened("c-02")
+    seen.page.click("#review-help")
+    assert "take back your last decision" in seen.page.inner_text("#review-keys")
+    seen.page.click("#case-close")
+    seen.page.click("#review-go")
+    seen.opened("c-02")
+    seen.page.click("#case-previous")
+    seen.opened("c-01")
+    seen.page.click("#review-earlier button")
+    seen.hears("is taken back")
+    assert [one.decision for one in seen.reviews] == ["confirm", "unanswerable", "undo", "undo"]
+    seen.quiet()
+
+
+def test_the_keys_are_told_and_search_leads_to_the_table(begin: Start) -> None:
+    seen = begin().opened("c-01").press("?")
+    assert seen.page.is_visible("#review-keys")
+    seen.press("?")
+    assert seen.page.is_hidden("#review-keys")
+    seen.press("/")
+    assert seen.page.evaluate("() => document.activeElement.id") == "cases-search"
+    seen.page.keyboard.type("dearest")
+    seen.page.wait_for_function("() => document.getElementById('cases-shown').textContent.startsWith('1 of')")
+    seen.press("Enter", "Enter").opened("c-06")
+    seen.press("1").hears("No case is left to review in this table")
+    seen.press("Escape", "Escape")
+    assert seen.page.is_hidden("dialog#case")
+    seen.quiet()
+
+
+def test_filters_know_what_is_reviewed(begin: Start) -> None:
+    seen = begin().opened("c-01").press("1").opened("c-02").press("7").opened("c-03").press("Escape")
+
+    def shown(value: str) -> str:
+        seen.page.select_option("[data-facet=review]", value)
+        return (seen.page.text_content("#cases-shown") or "").split(" ")[0]
+
+    found = {value: shown(value) for value in ("unreviewed", "reviewed", "mine", "not mine", "conflict", "not sure")}
+    assert found == {
+        "unreviewed": "11", "reviewed": "1", "mine": "1", "not mine": "11", "conflict": "0", "not sure": "1",
+    }  # fmt: skip
+    seen.page.select_option("[data-facet=review]", "unreviewed")
+    seen.press("r").opened("c-02").press("1").opened("c-03")
+    assert seen.page.text_content("#case-place") == "1 of 10"
+    seen.quiet()
+
+
+def test_what_other_runs_answered_stands_below(begin: Start, folder: Path) -> None:
+    later = runs.real_run(folder, runs.LATER, "second")
+    seen = begin(others=(later,)).opened("c-01")
+    seen.page.wait_for_selector("#review-others:not([hidden])")
+    assert "second" in seen.page.inner_text("#review-others")
+    seen.page.click("#review-others summary")
+    assert "SELECT city" in seen.page.inner_text("#review-others")
+    seen.press("j").opened("c-02")
+    seen.page.wait_for_function("() => document.getElementById('review-others').textContent.includes('the same query')")
+    seen.quiet()
+
+
+def test_two_people_see_each_other_and_where_they_disagree(begin: Start) -> None:
+    ana, ben = begin().opened("c-01"), begin(reviewer="Ben").opened("c-01")
+    ana.press("1").opened("c-02")
+    ben.counted(1)
+    assert "Ana: the verdict is right" in ben.page.inner_text("#review-earlier")
+    assert ben.page.locator("#review-earlier button").count() == 0, "nobody takes back what another decided"
+    ben.press("3").opened("c-02")
+    ana.press("k").opened("c-01")
+    ana.page.wait_for_function(
+        "() => document.getElementById('review-earlier').textContent.includes('people disagree')"
+    )
+    ana.press("Escape")
+    ana.page.select_option("[data-facet=review]", "conflict")
+    assert (ana.page.text_content("#cases-shown") or "").startswith("1 of")
+    ana.quiet()
+    ben.quiet()
+
+
+@pytest.fixture(scope="module")
+def many(folder: Path) -> Run:
+    """A run of 260 cases."""
+    cases = [
+        {"id": f"m{number:03}", "question": f"Number {number}?", "gold_sql": f"SELECT {number}"}
+        for number in range(260)
+    ]
+    answers = {case["id"]: "SELECT 7" for case in cases}
+    return assay.evaluate(cases, answers, databases="sqlite://", workers=1, name="many").record
+
+
+@pytest.mark.parametrize("one_server", [True, False])
+def test_of_200_decisions_from_two_browsers_none_is_lost(begin: Start, many: Run, one_server: bool) -> None:
+    ana = begin(many).opened("m000")
+    ben = begin(many, address=ana.address) if one_server else begin(many, reviewer="Ben")
+    both = (ana, ben)
+    decided = []
+    for _ in range(100):
+        for seen in both:  # each is at its own case; a key while the last one is being saved would be dropped
+            seen.page.wait_for_function("() => document.getElementById('case').open")
+            before = seen.page.evaluate("() => document.getElementById('case').dataset.place")
+            decided.append(seen.case)
+            seen.press("1")
+            seen.page.wait_for_function(
+                "(before) => document.getElementById('case').dataset.place !== before", arg=before
+            )
+    reviews = ana.reviews
+    # In two windows of one person a case may be decided twice: the same decision is written once.
+    assert len(decided) == 200
+    assert {review.case_id for review in reviews} == set(decided)
+    assert len({review.id for review in reviews}) == len(reviews) == (len(set(decided)) if one_server else 200)
+    distinct = len(set(decided))
+    for seen in both:
+        seen.counted(distinct)
+        seen.quiet()
+
+
+def test_keys_faster_than_the_server_decide_no_case_unseen(begin: Start, many: Run) -> None:
+    seen = begin(many).opened("m000")
+    seen.page.evaluate(
+        "() => { const body = document.getElementById('case-body'); for (let times = 0; times < 30; times += 1)"
+        " body.dispatchEvent(new KeyboardEvent('keydown', { key: '1', bubbles: true })); }"
+    )
+    seen.opened("m001")
+    assert len(seen.reviews) == 1
+
+
+def test_killed_in_the_middle_what_was_said_to_be_saved_is_on_the_disk(
+    chromium: Browser, run: Run, folder: Path, tmp_path: Path
+) -> None:
+    save_run(run, tmp_path / "run")
+    file = tmp_path / "reviews.jsonl"
+    command = [sys.executable, "-m", "assay", "review", str(tmp_path / "run"), "--no-browser", "--reviewer", "Ana"]
+    command += ["--reviews", str(file)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout is not None
+    context = chromium.new_context()
+    seen = Reviewing(new_window(context), process.stdout.readline().strip(), file).opened("c-01")
+    seen.press("1").opened("c-02").press("1").opened("c-03").press("1").opened("c-04")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert [one.case_id for one in seen.reviews] == ["c-01", "c-02", "c-03"]
+    seen.press("1").hears("Not saved: assay review has ended")
+    assert seen.case == "c-04"
+    with file.open("ab") as torn:
+        torn.write(b'{"id": "half')
+    context.close()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout is not None
+    context = chromium.new_context()
+    seen = Reviewing(new_window(context), process.stdout.readline().strip(), file).opened("c-04")
+    seen.press("1").opened("c-05")
+    assert [one.case_id for one in seen.reviews] == ["c-01", "c-02", "c-03", "c-04"]
+    context.close()
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def test_a_page_without_the_token_can_only_be_looked_at(begin: Start) -> None:
+    seen = begin()
+    plain = seen.page.context.browser.new_context()  # type: ignore[union-attr]
+    page = new_window(plain)
+    for address in (seen.address.partition("#")[0], seen.address.partition("=")[0] + "=wrong"):
+        page.goto(address)
+        page.wait_for_selector("html[data-ready]", state="attached")
+        assert "Nothing can be reviewed here: the token is wrong" in (page.text_content("#review-strip") or "")
+        page.evaluate("() => { location.hash = '#case=c-01'; }")
+        page.wait_for_selector("dialog#case[open]")
+        assert page.is_hidden("#review")
+    plain.close()
+    assert seen.reviews == []
+
+
+def test_a_reload_keeps_the_token_and_the_case(begin: Start) -> None:
+    seen = begin().opened("c-01").press("1").opened("c-02")
+    seen.page.reload()
+    seen.opened("c-02").press("1").opened("c-03")
+    assert len(seen.reviews) == 2
+    seen.quiet()
+
+
+class _Evil(http.server.BaseHTTPRequestHandler):
+    """Another site, whose page writes to the review server as well as it can."""
+
+    target = ""
+
+    def do_GET(self) -> None:
+        body = json.dumps({"case": "c-01", "decision": "accept"})
+        page = f"""<form id=f method=post action="{self.target}decide" enctype="text/plain" target="i">
+        <input name='{body[:-1]},"x":"' value='"}}'></form><iframe name=i></iframe><script>
+        const body = {json.dumps(body)};
+        const send = (more) => fetch("{self.target}decide", {{method: "POST", body, ...more}}).catch(() => 0);
+        Promise.all([send({{}}), send({{mode: "no-cors"}}), send({{headers: {{"Content-Type": "application/json"}}}}),
+          send({{headers: {{"Content-Type": "application/json", "X-Assay-Token": "guess"}}}}),
+          navigator.sendBeacon("{self.target}decide", body)]).then(() => {{
+            document.getElementById("f").submit(); setTimeout(() => {{ document.title = "done"; }}, 500); }});
+        </script>"""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(page.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing."""
+
+
+def test_another_site_cannot_write(begin: Start) -> None:
+    seen = begin().opened("c-01")
+    _Evil.target = seen.address.partition("#")[0]
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Evil) as evil:
+        threading.Thread(target=evil.serve_forever, daemon=True).start()
+        page = seen.page.context.new_page()
+        page.goto(f"http://127.0.0.1:{evil.server_port}/")
+        page.wait_for_function("() => document.title === 'done'")
+        evil.shutdown()
+    assert seen.reviews == []
+    seen.press("1").opened("c-02")
+
+
+@pytest.fixture(scope="module")
+def hostile_cases(folder: Path) -> Run:
+    """Attacks in ids, questions, queries and answers."""
+    attacks = [text for text in runs.ATTACKS if text and "\ud800" not in text and "/" not in text[:1]]
+    cases = [
+        {"id": f"{number:02} {text}", "question": text, "gold_sql": f"SELECT '{text.replace(chr(39), chr(39) * 2)}'"}
+        for number, text in enumerate(attacks)
+    ]
+    answers = {case["id"]: f'SELECT 1 AS "{case["question"].replace(chr(34), chr(34) * 2)}"' for case in cases}
+    return assay.evaluate(cases, answers, databases="sqlite://", workers=1, name=runs.ATTACKS[0]).record
+
+
+def test_no_text_is_taken_for_markup(begin: Start, hostile_cases: Run) -> None:
+    name = runs.ATTACKS[1]
+    seen = begin(hostile_cases, reviewer=name)
+    for text in runs.ATTACKS[:6]:
+        seen.page.wait_for_function("() => document.getElementById('case').open")
+        place = seen.page.evaluate("() => document.getElementById('case').dataset.place")
+        seen.page.fill("#review-note", text.replace("\r", ""))
+        seen.page.click("[data-decision=confirm]")
+        seen.page.wait_for_function("(place) => document.getElementById('case').dataset.place !== place", arg=place)
+        seen.press("k")
+        seen.page.wait_for_function("(place) => document.getElementById('case').dataset.place === place", arg=place)
+        assert name in seen.page.inner_text("#review-earlier")
+        seen.press("j")
+    assert [one.note for one in seen.reviews] == [text.strip() for text in runs.ATTACKS[:6]]
+    assert seen.page.evaluate("() => typeof window.executed") == "undefined"
+    assert seen.page.evaluate("() => document.querySelectorAll('img, iframe, object, embed, main script').length") == 0
+    seen.press("Escape")
+    seen.page.select_option("[data-facet=review]", "mine")
+    seen.quiet()
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    package = pytest.importorskip("axe_playwright_python", reason="axe is not installed (pip install -e '.[dev]')")
+    return (Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+
+
+SHOWN: dict[str, Callable[[Reviewing], Any]] = {
+    "case": lambda seen: seen,
+    "gold": lambda seen: seen.press("4"),
+    "ambiguous": lambda seen: seen.press("5"),
+    "keys": lambda seen: seen.press("?"),
+    "table": lambda seen: seen.press("Escape"),
+}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing_in_any_view(begin: Start, axe: str, dark: bool, folder: Path) -> None:
+    later = runs.real_run(folder, runs.LATER, "second")
+    begin(others=(later,), reviewer="Ben").opened("c-01").press("3").opened("c-02")
+    for size in (DESKTOP, (390, 844)):
+        seen = begin(others=(later,), size=size, dark=dark)
+        seen.page.evaluate("() => { location.hash = '#case=c-01'; }")
+        seen.opened("c-01")
+        seen.page.wait_for_selector("#review-others:not([hidden])")
+        seen.page.evaluate(axe)
+        for name, show in SHOWN.items():
+            show(seen)
+            result: dict[str, Any] = seen.page.evaluate("() => axe.run(document)")
+            found = [
+                (name, size, one["id"], node["html"][:120], node["failureSummary"])
+                for one in result["violations"]
+                for node in one["nodes"]
+            ]
+            assert found == []
+            if name not in ("case", "table"):
+                seen.press("Escape")
+        seen.quiet()
+
+
+_FAULTS = """
+() => {
+  const wrong = [];
+  const box = document.querySelector("dialog[open]") || document.querySelector("main");
+  if (document.scrollingElement.scrollWidth > innerWidth) wrong.push("the page scrolls sideways");
+  for (const one of box.querySelectorAll(".deciding *, .review *, .reviewed *, header *")) {
+    if (!one.checkVisibility() || one.closest(".offscreen, pre, .scroll, svg") || one.tagName === "OPTION") continue;
+    const edge = one.getBoundingClientRect();
+    const beyond = edge.width && (edge.right > innerWidth + 1 || edge.left < -1);
+    if (beyond) wrong.push(`beyond the window: ${one.outerHTML.slice(0, 90)}`);
+    if (one.tagName === "BUTTON") {
+      const range = document.createRange();
+      range.selectNodeContents(one);
+      const text = range.getBoundingClientRect();
+      const out = text.right > edge.right + 1 || text.bottom > edge.bottom + 1;
+      if (out) wrong.push(`out of its button: ${one.textContent}`);
+    }
+  }
+  const body = document.getElementById("case-body");
+  const alone = body.checkVisibility() && !document.querySelector(".panel:not([hidden])");
+  if (alone && body.clientHeight < innerHeight * 0.35)
+    wrong.push(`the case has ${body.clientHeight} of ${innerHeight} px`);
+  return wrong;
+}
+"""
+
+
+def test_nothing_is_cut_at_any_width(begin: Start, folder: Path) -> None:
+    begin(reviewer="Ben " + "x" * 90).opened("c-01").press("3").opened("c-02")
+    seen = begin().opened("c-02")
+    for name, show in SHOWN.items():
+        seen.page.evaluate("() => { location.hash = '#case=c-01'; }")
+        seen.opened("c-01")
+        show(seen)
+        for width in (360, 390, 480, 560, 640, 700, 768, 860, 960, 1150, 1280, 1440, 1920):
+            seen.page.set_viewport_size({"width": width, "height": 844 if width < 700 else 900})
+            seen.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            assert seen.page.evaluate(_FAULTS) == [], (name, width)
+        if name not in ("case", "table"):
+            seen.press("Escape")
+    seen.quiet()
+
+
+def test_links_have_no_token(begin: Start) -> None:
+    seen = begin().opened("c-01").press("Escape")
+    content = seen.page.content()
+    token = re.search(r"token=(.+)", seen.address)
+    assert token is not None
+    assert token[1] not in content
+    assert token[1] not in seen.page.url

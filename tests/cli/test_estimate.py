@@ -1,0 +1,275 @@
+"""`assay estimate` as a command: questions and answers without gold, signals, a judge, a queue, labels, two systems."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import convert
+from processes import assay
+from rich.console import Console
+
+import assay as package
+from assay import demo
+from assay.errors import InputError, UsageError
+from assay.model.verdicts.review import Review
+from assay.reports.console.printing import print_estimate
+from assay.runs.estimates.drawing import read_queue
+from assay.runs.reviews.file import append_reviews, new_id, now
+from assay.testing import ChatEmulator
+from assay.testing.chat import Messages, last_question
+from many_cases import each
+
+QUERIES = (
+    "SELECT COUNT(*) FROM customers",
+    "SELECT name FROM customers",
+    "SELECT nothing FROM customers",
+    "SELECT name FROM customers WHERE name = 'nobody at all'",
+    "SELECT MAX(id) FROM orders WHERE status = 'none'",
+)
+
+
+def records(count: int = 60, *, other: bool = False) -> list[dict[str, Any]]:
+    """Questions with answers: of every five, one fails, one is empty and one is computed over nothing."""
+    return [
+        {
+            "id": f"q{place}",
+            "question": f"What is number {place}?",
+            "predicted_sql": f"SELECT -1 - {place}" if other and place % 4 == 0 else QUERIES[place % 5],
+        }
+        for place in range(count)
+    ]
+
+
+def write(path: Path, lines: Sequence[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def is_right(case_id: str, query: str | None) -> bool:
+    return query in QUERIES[:2] or (query == QUERIES[3] and int(case_id[1:]) % 10 == 3)
+
+
+def label(queue: Path, reviews: Path, *, first: int | None = None) -> None:
+    """Decide about a queue's answers."""
+    append_reviews(
+        reviews,
+        [
+            Review(
+                id=new_id(),
+                case_id=line.case_id,
+                decision="accept" if is_right(line.case_id, line.query) else "reject",
+                outcome="correct" if is_right(line.case_id, line.query) else "incorrect",
+                query=line.query,
+                reviewer="ana",
+                at=now(),
+                question_hash=line.question_hash,
+                draw=line.draw,
+            )
+            for line in read_queue(queue)[:first]
+        ],
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a database, answers of two systems, a run of the first with a queue of 30, and their labels."""
+    folder = tmp_path_factory.mktemp("estimated")
+    demo.build_database(folder)
+    write(folder / "answers.jsonl", records())
+    write(folder / "other.jsonl", records(other=True))
+    done = assay(
+        "estimate", "answers.jsonl", *DATABASE, "-o", "run", "--next", "30", "--beside", "other.jsonl", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    label(folder / "run" / "queue.jsonl", folder / "labels.jsonl")
+    return folder
+
+
+DATABASE = ("--db", "sqlite:///shop.sqlite", "--workers", "1")
+
+
+def test_signals_are_computed_of_all_answers(made: Path) -> None:
+    lines = [json.loads(line) for line in (made / "run" / "signals.jsonl").read_text().splitlines()]
+    names = lines[0]["signals"]
+    assert names == ["executes", "not empty", "no lint finding", "agrees with other"]
+    by_case = {line["case_id"]: dict(zip(names, line["signals"], strict=True)) for line in lines[1:]}
+    assert [by_case[f"q{place}"]["executes"] for place in range(5)] == [1, 1, 0, 1, 1]
+    assert [by_case[f"q{place}"]["not empty"] for place in range(5)] == [1, 1, 0, 0, 0]
+    assert [by_case[f"q{place}"]["agrees with other"] for place in range(5)] == [0, 1, 1, 1, 0]
+
+
+def test_a_queue_is_labelled_and_estimated(made: Path) -> None:
+    done = assay("estimate", "run", "--reviews", "labels.jsonl", cwd=made)
+    assert done.returncode == 0, done.stderr
+    truth = sum(is_right(one["id"], one["predicted_sql"]) for one in records()) / len(records())
+    assert "30 of 60 answers" in done.stdout
+    assert len(done.stdout.splitlines()) <= 30
+    found = json.loads(assay("estimate", "run", "--reviews", "labels.jsonl", "--json", cwd=made).stdout)
+    assert found["format"] == "assay-estimate"
+    assert found["method"] == "strata"
+    assert found["interval"]["low"] <= truth <= found["interval"]["high"]
+    assert found["narrower"] is not None
+
+
+def test_the_next_round_keeps_the_strata(made: Path, tmp_path: Path) -> None:
+    queue = tmp_path / "next.jsonl"
+    done = assay("estimate", "run", "--reviews", "labels.jsonl", "--next", "10", "--queue", str(queue), cwd=made)
+    assert done.returncode == 0, done.stderr
+    assert "expect an interval" in done.stdout
+    assert "assay review run --queue" in done.stderr
+    first, second = read_queue(made / "run" / "queue.jsonl"), read_queue(queue)
+    assert {line.draw.stratum for line in second} <= {line.draw.stratum for line in first}
+    assert not {line.case_id for line in first} & {line.case_id for line in second}
+
+
+def test_the_estimate_fits_a_terminal_of_80_columns(made: Path) -> None:
+    lines = [json.loads(line) for line in (made / "labels.jsonl").read_text().splitlines()]
+    found = package.estimate(made / "run", [convert(line, Review) for line in lines[:20]])
+    file = StringIO()
+    print_estimate(found, console=Console(file=file, force_terminal=True, width=80, color_system=None, highlight=False))
+    shown = file.getvalue().splitlines()
+    assert all(len(line) <= 80 for line in shown)
+    assert len(shown) <= 45
+    assert "with fewer than 30" in file.getvalue()
+
+
+def test_markdown_holds_the_same(made: Path) -> None:
+    done = assay("estimate", "run", "--reviews", "labels.jsonl", "--md", "-", cwd=made)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("## Accuracy of run, without gold")
+    assert "### Strata" in done.stdout
+
+
+@each("suffix", ["csv", "xlsx", "json"])
+def test_answers_are_read_from_any_table(made: Path, suffix: str) -> None:
+    path = made / f"table.{suffix}"
+    rows = [{"id": one["id"], "question": one["question"], "sql": one["predicted_sql"]} for one in records(10)]
+    if suffix == "csv":
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    elif suffix == "json":
+        path.write_text(json.dumps(rows))
+    else:
+        import xlsxwriter
+
+        with xlsxwriter.Workbook(path) as book:
+            sheet = book.add_worksheet()
+            sheet.write_row(0, 0, list(rows[0]))
+            for number, row in enumerate(rows, 1):
+                sheet.write_row(number, 0, list(row.values()))
+    done = assay("estimate", path.name, *DATABASE, cwd=made)
+    assert done.returncode == 0, done.stderr
+    assert "No label yet" in done.stdout
+    assert "executes" in done.stdout
+
+
+def test_two_systems_are_compared_by_labels_of_what_differs(made: Path, tmp_path: Path) -> None:
+    queue = tmp_path / "pairs.jsonl"
+    done = assay("estimate", "run", "--compare", "other.jsonl", "--next", "12", "--queue", str(queue), cwd=made)
+    assert done.returncode == 0, done.stderr
+    assert len(read_queue(queue)) == 24
+    label(queue, tmp_path / "labels.jsonl")
+    done = assay(
+        "estimate", "run", "--compare", "other.jsonl", "--reviews", str(tmp_path / "labels.jsonl"), "--json", cwd=made
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["labels"] == 12
+    assert found["different"] == 15
+    assert found["value"] < 0
+    assert found["interval"]["high"] < 0
+
+
+def test_a_judge_gives_its_opinion_of_each_answer(made: Path) -> None:
+    def answer(messages: Messages) -> str:
+        asked = last_question(messages)
+        assert "question" in asked
+        right = "COUNT(*)" in asked or "SELECT name FROM customers\n" in asked
+        return json.dumps({"query_1": "rows", "difference": "" if right else "wrong", "correct": right})
+
+    with ChatEmulator(answers=answer) as server:
+        done = assay(
+            *("estimate", "answers.jsonl", *DATABASE, "--judge", f"chat:{server.openai_url}", "--param", "model=any"),
+            *("-o", "judged", "--json"),
+            cwd=made,
+        )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["judge"] == {"says": 0.4, "opinions": 60, "bias": None}
+    again = json.loads(assay("estimate", "judged", "--json", cwd=made).stdout)
+    assert again["judge"] == found["judge"]
+
+
+def test_opinions_and_labels_may_come_from_python(made: Path) -> None:
+    opinions = {f"q{place}": place % 5 < 2 for place in range(60)}
+    url = f"sqlite:///{made / 'shop.sqlite'}"
+    first = package.estimate(records(), databases=url, judge=opinions, workers=1, more=30, queue=made / "python.jsonl")
+    assert first.drawn is not None
+    assert first.judge is not None
+    assert first.judge.says == 0.4
+    label(made / "python.jsonl", made / "python-labels.jsonl")
+    found = package.estimate(
+        records(), made / "python-labels.jsonl", databases=url, judge=opinions, workers=1, target="future"
+    )
+    assert found.interval is not None
+    assert found.judge is not None
+    assert found.judge.bias is not None
+    assert found.judge.bias < 0
+    with pytest.raises(InputError, match="no case"):
+        package.estimate(records(), databases=url, judge={"q61": True}, workers=1)
+    with pytest.raises(UsageError, match="--db"):
+        package.estimate(records())
+
+
+@each(
+    ("arguments", "said"),
+    [
+        (("missing.jsonl", *DATABASE), "does not exist"),
+        (("answers.jsonl",), "--db URL"),
+        (("answers.jsonl", *DATABASE, "--next", "5"), "-o RUN"),
+        (("run", "-o", "another"), "is a run already"),
+        (("run", "--target", "past"), "'frame' or 'future'"),
+        (("run", "--unlabelled", "guess"), "'refuse'"),
+        (("run", "--queue", "q.jsonl"), "--next"),
+        (("run", "--compare", "other.jsonl", "--judge", "m"), "--compare needs no signals"),
+        (("run", "--compare", "other.jsonl"), "--next"),
+        (("run", "--compare", "short.jsonl"), "no answer to 1 of 60 questions"),
+        (("run", "--compare", "asked.jsonl"), "another question under the id 'q0'"),
+        (("run", "--reviews", "missing.jsonl"), "cannot be read"),
+        (("run", "--reviews", "chosen.jsonl"), "--declare-random"),
+        (("run", "--reviews", "strangers.jsonl"), "no review is about one of these questions"),
+        (("changed.jsonl", *DATABASE, "--reviews", "labels.jsonl"), "came from other answers"),
+        (("run", "--confidence", "95"), "between 0 and 1"),
+        (("nogold.csv", *DATABASE), "the predicted query"),
+    ],
+)
+def test_what_cannot_be_used_is_said(made: Path, arguments: Sequence[str], said: str) -> None:
+    write(made / "short.jsonl", records(59))
+    write(made / "asked.jsonl", [{**one, "question": "Another?"} if one["id"] == "q0" else one for one in records()])
+    changed = [{**one, "predicted_sql": "SELECT 7"} if one["id"] == "q0" else one for one in records()]
+    write(made / "changed.jsonl", changed)
+    (made / "nogold.csv").write_text("id,question\n1,Why?\n")
+    lines = [json.loads(line) for line in (made / "labels.jsonl").read_text().splitlines()]
+    write(made / "chosen.jsonl", [{**line, "draw": None} for line in lines])
+    write(made / "strangers.jsonl", [{**line, "case_id": f"other {line['case_id']}"} for line in lines])
+    done = assay("estimate", *arguments, cwd=made)
+    assert done.returncode == 2, done.stdout
+    assert said in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_labels_that_are_declared_random_count(made: Path) -> None:
+    lines = [json.loads(line) for line in (made / "labels.jsonl").read_text().splitlines()]
+    write(made / "declared.jsonl", [{**line, "draw": None} for line in lines])
+    done = assay("estimate", "run", "--reviews", "declared.jsonl", "--declare-random", cwd=made)
+    assert done.returncode == 0, done.stderr
+    assert "because you declare it" in done.stdout
+    assert "cells" in done.stdout.lower()

@@ -1,0 +1,260 @@
+"""The exported question set: a run on it has the reviewed accuracy without any reviews, in every format."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runs.reviews.reviewing import review_of
+
+import assay
+from assay.api.exporting import export_reviewed
+from assay.errors import InputError
+from assay.model import Leniency, Review
+
+QUERIES = (
+    "SELECT count(*) FROM t",
+    "SELECT a FROM t",
+    "SELECT a FROM t ORDER BY a DESC",
+    "SELECT DISTINCT a FROM t",
+    "SELECT a, b FROM t",
+    "SELECT b, a FROM t",
+    "SELECT b FROM t WHERE a > 1",
+    "SELECT max(a) FROM t",
+    "SELECT max(a) + 0 FROM t",
+    "SELECT 'x; y -- z' AS text",
+    "SELECT nothing FROM t",
+    "SELECT sum(a)\nFROM t",
+)
+COUNT = 36
+SHARED = Path(__file__).parents[4] / "shared" / "data" / "spider-dev"
+
+Question = Mapping[str, Any]
+
+
+def json_lines(questions: Sequence[Question], folder: Path) -> Path:
+    return _written(folder / "dev.jsonl", "".join(json.dumps(one | {"mine": 7}) + "\n" for one in questions))
+
+
+def json_list(questions: Sequence[Question], folder: Path) -> Path:
+    return _written(folder / "dev.json", json.dumps([dict(one) for one in questions], indent=4))
+
+
+def json_by_id(questions: Sequence[Question], folder: Path) -> Path:
+    return _written(folder / "dev.json", json.dumps({one["id"]: {**one} for one in questions}))
+
+
+def bird(questions: Sequence[Question], folder: Path) -> Path:
+    named = [
+        {
+            "question_id": int(one["id"]),
+            "db_id": "shop",
+            "question": one["question"],
+            "evidence": "",
+            "SQL": one["gold"],
+        }
+        for one in questions
+    ]
+    return _written(folder / "dev.json", json.dumps(named, indent=2))
+
+
+def spider(questions: Sequence[Question], folder: Path) -> Path:
+    named = [{"db_id": "shop", "question": one["question"], "query": one["gold"]} for one in questions]
+    return _written(folder / "dev.json", json.dumps(named, indent=2))
+
+
+def comma_separated(questions: Sequence[Question], folder: Path) -> Path:
+    with (folder / "dev.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(questions[0]))
+        writer.writeheader()
+        writer.writerows(questions)
+    return folder / "dev.csv"
+
+
+def workbook(questions: Sequence[Question], folder: Path) -> Path:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(folder / "dev.xlsx") as book:
+        page = book.add_worksheet("questions")
+        for place, row in enumerate([list(questions[0]), *(list(one.values()) for one in questions)]):
+            page.write_row(place, 0, row)
+    return folder / "dev.xlsx"
+
+
+def gold_lines(questions: Sequence[Question], folder: Path) -> Path:
+    return _written(folder / "gold.sql", "".join(f"{' '.join(one['gold'].split())}\tshop\n" for one in questions))
+
+
+LAYOUTS = (json_lines, json_list, json_by_id, bird, spider, comma_separated, workbook, gold_lines)
+KEEPS_ITS_FORMAT = {json_lines, json_list, json_by_id, bird, spider, comma_separated, workbook}
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    with sqlite3.connect("shop.sqlite") as connection:
+        connection.execute("CREATE TABLE t (a, b)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [(1, "x"), (2, "y"), (3, "z"), (3, "w")])
+    connection.close()
+    return tmp_path
+
+
+def questions_of(seed: int) -> list[dict[str, str]]:
+    drawn = random.Random(seed)
+    return [
+        {"id": str(number), "question": f"Question {number}?", "gold": drawn.choice(QUERIES), "db_id": "shop"}
+        for number in range(COUNT)
+    ]
+
+
+def predictions_of(questions: Sequence[Question], seed: int) -> dict[str, str]:
+    drawn = random.Random(f"predictions {seed}")
+    chosen = {one["id"]: drawn.choice((one["gold"], *QUERIES)) for one in questions}
+    return chosen | {questions[0]["id"]: "null"}
+
+
+def evaluated(cases: Path, predictions: Any, *, reviews: Any = False, **arguments: Any) -> assay.Run:
+    return assay.evaluate(
+        cases,
+        predictions,
+        databases="sqlite:///shop.sqlite",
+        metrics=["match"],
+        workers=1,
+        reviews=reviews,
+        **arguments,
+    )
+
+
+def drawn_reviews(run: assay.Run, seed: int, *, queries: Sequence[str] = QUERIES) -> list[Review]:
+    """Decisions of one person about some of the cases, sometimes two about one."""
+    drawn, found = random.Random(f"reviews {seed}"), []
+    for number, item in enumerate(drawn.choices(run.evidence, k=len(run.evidence) // 2)):
+        decisions = ("confirm", "accept", "reject", "gold_wrong", "gold_wrong", "ambiguous", "unanswerable", "unsure")
+        decision = drawn.choice(decisions)
+        more: dict[str, Any] = {"at": f"2026-01-01T00:{number:02}:00Z", "note": drawn.choice(["", 'a "note"\n; more'])}
+        if decision == "gold_wrong":
+            more["gold"] = drawn.choice([None, *queries])
+        if decision == "ambiguous":
+            more["leniency"] = drawn.choice(
+                [Leniency(), Leniency(duplicates="ignored"), Leniency(extra_columns="allowed")]
+            )
+        found.append(review_of(item.case, decision, item, **more))
+    return found
+
+
+def assert_exported_run_is_reviewed_run(reviewed: assay.Run, exported: assay.Run, unwritten: set[str]) -> None:
+    for before, after in zip(reviewed.evidence, exported.evidence, strict=True):
+        outcome = before.outcome if before.reviewed is None else before.reviewed.outcome
+        if before.case.id not in unwritten:
+            assert after.outcome == outcome, (before.case, before.reviewed, after.case, after.verdict)
+    if not unwritten:
+        totals, rate = reviewed.aggregates.reviews, exported.rate("match")
+        assert totals is not None
+        assert rate is not None
+        assert (totals.after.numerator, totals.after.n) == (rate.numerator, rate.n)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_run_on_the_exported_set_has_the_reviewed_accuracy(
+    layout: Callable[[Sequence[Question], Path], Path], seed: int, folder: Path
+) -> None:
+    questions = questions_of(seed)
+    cases = layout(questions, folder)
+    by_id = predictions_of(questions, seed)
+    answers = by_id if layout not in (spider, gold_lines) else dict(enumerate(by_id.values()))
+    answers = {str(name): text for name, text in answers.items()}
+    plain = evaluated(cases, answers)
+    reviews = drawn_reviews(plain, seed)
+    reviewed = evaluated(cases, answers, reviews=reviews)
+    assert [item.verdict.outcome for item in reviewed.evidence] == [item.verdict.outcome for item in plain.evidence]
+    exported = export_reviewed(reviewed, folder / "corrected", cases=cases, reviews=reviews)
+    assert exported.changes
+    assert (exported.note is None) == (layout in KEEPS_ITS_FORMAT), exported.note
+    again = evaluated(exported.path, answers)
+    assert_exported_run_is_reviewed_run(reviewed, again, {one.case_id for one in exported.unwritten})
+    assert evaluated(exported.path, answers, reviews=reviews).aggregates.reviews is not None
+
+
+def test_gold_lines_stay_lines_where_every_correction_fits(folder: Path) -> None:
+    cases = gold_lines(questions_of(3), folder)
+    run = evaluated(cases, {str(number): "SELECT 1" for number in range(COUNT)})
+    review = review_of(run.evidence[4].case, "gold_wrong", gold="SELECT 1\n  FROM t")
+    exported = export_reviewed(run, "corrected.sql", cases=cases, reviews=[review])
+    assert (exported.note, exported.format) == (None, "spider")
+    lines, before = exported.path.read_text().splitlines(), cases.read_text().splitlines()
+    assert lines == [*before[:4], "SELECT 1 FROM t\tshop", *before[5:]]
+
+
+def test_fields_that_nobody_reads_stay_and_lines_without_a_correction_are_not_touched(folder: Path) -> None:
+    cases = json_lines(questions_of(4), folder)
+    run = evaluated(cases, {str(number): "SELECT 1" for number in range(COUNT)})
+    review = review_of(run.evidence[2].case, "unanswerable", reviewer="Ana", note="no weather")
+    lines = export_reviewed(run, "gold.jsonl", cases=cases, reviews=[review]).path.read_text().splitlines()
+    assert [one for one, other in zip(lines, cases.read_text().splitlines(), strict=True) if one != other] == [lines[2]]
+    changed = json.loads(lines[2])
+    assert (changed["mine"], changed["expects"]) == (7, "decline")
+    assert changed["review"] == "Ana: the question has no answer (no weather)"
+
+
+def test_wrong_match_is_named_since_no_question_set_can_say_it(folder: Path) -> None:
+    cases = json_lines(questions_of(5), folder)
+    gold = {one["id"]: one["gold"] for one in questions_of(5)}
+    run = evaluated(cases, gold)
+    item = next(item for item in run.evidence if item.outcome == "correct")
+    exported = export_reviewed(run, "gold.jsonl", cases=cases, reviews=[review_of(item.case, "reject", item)])
+    assert [(one.case_id, one.reviewed, one.exported) for one in exported.unwritten] == [
+        (item.case.id, "incorrect", "correct")
+    ]
+
+
+def test_question_set_itself_is_not_overwritten(folder: Path) -> None:
+    cases = json_lines(questions_of(6), folder)
+    run = evaluated(cases, {str(number): "SELECT 1" for number in range(COUNT)})
+    before = cases.read_bytes()
+    for target in ("dev.jsonl", "dev", "dev.csv"):
+        with pytest.raises(InputError, match="is the question set itself"):
+            export_reviewed(run, target, cases=cases, reviews=[review_of(run.evidence[0].case, "unanswerable")])
+    with pytest.raises(InputError, match="cannot be written"):
+        export_reviewed(run, "absent/gold.jsonl", cases=cases, reviews=[])
+    assert cases.read_bytes() == before
+    assert sorted(path.name for path in folder.iterdir()) == ["dev.jsonl", "shop.sqlite"]
+
+
+@pytest.mark.skipif(not (SHARED / "dev.jsonl").exists(), reason="needs Spider's development set beside the repository")
+@pytest.mark.parametrize("layout", ["jsonl", "spider"])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_slices_of_spider_give_the_reviewed_accuracy(seed: int, layout: str, folder: Path) -> None:
+    questions = [json.loads(line) for line in (SHARED / "dev.jsonl").read_text().splitlines()]
+    chosen = random.Random(seed).sample(questions, 40)
+    golds = [one["gold_sql"] for one in chosen]
+    if layout == "spider":
+        named = [{"db_id": one["db_id"], "question": one["question"], "query": one["gold_sql"]} for one in chosen]
+        cases = _written(folder / "slice.json", json.dumps(named))
+        ids = [str(place) for place in range(len(chosen))]
+    else:
+        cases = _written(folder / "slice.jsonl", "".join(json.dumps(one) + "\n" for one in chosen))
+        ids = [str(one["id"]) for one in chosen]
+    drawn = random.Random(f"answers {seed}")
+    answers = {id_: drawn.choice([gold, gold, drawn.choice(golds)]) for id_, gold in zip(ids, golds, strict=True)}
+
+    def run(path: Path, reviews: Any) -> assay.Run:
+        template = f"sqlite:///{SHARED}/database/{{db_id}}/{{db_id}}.sqlite"
+        return assay.evaluate(path, answers, databases=template, metrics=["match"], workers=1, reviews=reviews)
+
+    reviews = drawn_reviews(run(cases, False), seed, queries=golds)
+    reviewed = run(cases, reviews)
+    exported = export_reviewed(reviewed, folder / "corrected", cases=cases, reviews=reviews)
+    assert exported.note is None
+    unwritten = {one.case_id for one in exported.unwritten}
+    assert_exported_run_is_reviewed_run(reviewed, run(exported.path, False), unwritten)
