@@ -192,7 +192,7 @@ def _always_holds(node: exp.Expr) -> bool:
 
 
 def disjuncts(node: exp.Expr) -> list[exp.Expr]:
-    """The conditions of which one must hold."""
+    """Conditions, at least one of which must hold."""
     found: list[exp.Expr] = []
     waiting = [node]
     while waiting:

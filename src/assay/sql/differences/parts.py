@@ -122,7 +122,7 @@ class QueryParts(Struct, frozen=True, kw_only=True, dict=True):
     operators: tuple[str, ...] = ()
     """Between the SELECTs, for example ``UNION`` and ``EXCEPT ALL``."""
     order: tuple[OrderTerm, ...] = ()
-    """Of a set operation; a SELECT's own is in the SELECT."""
+    """For a set operation; a SELECT's own is in the SELECT."""
     limit: str | None = None
     offset: str | None = None
     show: Callable[[], str] = str

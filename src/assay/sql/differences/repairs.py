@@ -295,7 +295,7 @@ def _clause(word: str, between: str, said: Sequence[str]) -> str:
 
 
 def _rows_of(select: SelectParts) -> tuple[object, ...]:
-    """The meaning of FROM and WHERE together, in whichever of them the conditions are written."""
+    """The meaning of FROM and WHERE together, regardless of which of them contains the conditions."""
     sources = sorted((one.name, one.table, one.join) for one in select.sources)
     conditions = sorted(term.text for term in (*select.where, *select.outer_joins)) + _read_inside(select.where)
     return sources, select.joins, select.outer_equal, conditions, [text_of(query) for query in select.inner]

@@ -60,7 +60,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     prose with one statement                the statement               ``words``
     thinking, then a statement              the statement               ``words``
     two different statements                None; both are ``others``   None
-    prose, or a refusal beside a statement  None                        None
+    prose, or a refusal with a statement    None                        None
     ======================================  ==========================  =========
     """
 

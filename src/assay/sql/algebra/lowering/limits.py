@@ -87,7 +87,7 @@ def _check_parts(node: exp.Expr) -> None:
         raise UnsupportedSQL("a minus before ||")
     for side in sides if isinstance(node, ARITHMETIC) else ():
         if isinstance(side, ARITHMETIC) and isinstance(side, exp.DPipe) != isinstance(node, exp.DPipe):
-            raise UnsupportedSQL("|| beside arithmetic")
+            raise UnsupportedSQL("|| mixed with arithmetic")
         if isinstance(side, COMPARISONS):
             raise UnsupportedSQL("arithmetic on a comparison")
 

@@ -301,7 +301,7 @@ def _is_grouped(term: Struct, group: tuple[Term, ...]) -> bool:
 
 
 def _ordered(query: Query | None) -> bool:
-    """Whether a query in FROM orders rows of which the surrounding query takes some."""
+    """Whether the surrounding query takes some rows of an ordered query in FROM."""
     if not isinstance(query, Block):
         return False
     return (bool(query.order) and not query.cuts) or (
