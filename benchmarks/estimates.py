@@ -6,7 +6,9 @@ Draws frames of answers with known accuracy, labels a few of each, and counts ho
 `assay.stats.estimates` holds the truth. With ``--spider`` also over the answers of the public systems of spider-dev, by
 the whole way of `assay estimate`, with gold's verdict as the person's label. Seeds are fixed. A setting below 93.5 % is
 measured again, on four times as many new samples, and the second measurement counts. Exits with 1 where a method misses
-the rule: lowest at least 92 %, at most 2 % of settings below 93 %, mean from 95 to 98 %.
+the rule: lowest at least 92 %, at most 2 % of settings below 93 %, mean from 95 to 98 %. Wilson's interval of the
+labels alone is known to dip near 98 % accuracy, and has a rule of its own. Both tables take about ten minutes of two
+free cores, most of them for reading the nine systems; ``--every 3`` measures a third of the settings.
 """
 
 from __future__ import annotations
@@ -49,6 +51,8 @@ SHARES = (0.5, 0.25, 0.15, 0.1)
 AGAIN, TIMES = 0.935, 4
 LOWEST, LOW, FEW_LOW, MEAN = 0.92, 0.93, 0.02, (0.95, 0.98)
 _FEW_IN_CELL = 3
+_OWN_RULE = {"1, labels alone": (0.90, 0.15)}
+"""The lowest coverage, and the share of settings below 93 %, of textbook intervals that stand there for comparison."""
 
 
 class Sampled(Struct, frozen=True, kw_only=True):
@@ -148,7 +152,8 @@ def stratified(  # noqa: PLR0917
         [Stratum(size=int(s), labels=int(k), right=int(x)) for s, k, x in zip(sizes, labels, got, strict=True)]
     )
     return Sampled(
-        holds(made, right.sum() / sizes.sum()), width_beside(made, made.value, int(sum(labels)), int(sizes.sum()))
+        holds=holds(made, right.sum() / sizes.sum()),
+        width=width_beside(made, made.value, int(sum(labels)), int(sizes.sum())),
     )
 
 
@@ -308,7 +313,8 @@ def table(found: Iterable[Measured]) -> tuple[list[str], list[str]]:
             f"| {method} ({n}) | {100 * mean:.1f} | {100 * lowest:.1f} | {100 * below:.1f} % | {100 * above:.0f} % "
             f"| {width} |"
         )
-        if lowest < LOWEST or below > FEW_LOW or not MEAN[0] - 0.0005 <= mean <= MEAN[1]:
+        bound, few_low = _OWN_RULE.get(method, (LOWEST, FEW_LOW))
+        if lowest < bound or below > few_low or not MEAN[0] - 0.0005 <= mean <= MEAN[1]:
             worst = min(measured, key=lambda one: one.coverage)
             missed.append(f"{method}: mean {mean:.3f}, lowest {lowest:.3f} at {worst.name}, {below:.1%} below 93 %")
     return lines, missed
@@ -324,7 +330,7 @@ def simulated(samples: int, *, every: int = 1) -> tuple[list[str], list[str]]:
 def main() -> int:
     """Measure, print, and write into a page between its marks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=2000)
+    parser.add_argument("--samples", type=int, default=1000)
     parser.add_argument("--every", type=int, default=1, help="only each so many-th setting")
     parser.add_argument(
         "--spider", type=Path, help="the folder of spider-dev, with dev.jsonl, database and predictions"

@@ -31,7 +31,7 @@ NUMBERS = (30, 50, 100, 300)
 LOWEST, MEAN = 0.92, 0.95
 
 
-def spider_table(folder: Path, *, samples: int = 100, systems: int | None = None) -> tuple[list[str], list[str]]:
+def spider_table(folder: Path, *, samples: int = 150, systems: int | None = None) -> tuple[list[str], list[str]]:
     """The rows of a Markdown table, and what misses the bound."""
     return table_of(frames_of(folder, systems), samples)
 

@@ -1,8 +1,8 @@
 """The documents' pictures, made of the bundled sample:  python scripts/pictures.py [FOLDER]
 
-Runs `assay demo` in a temporary folder, opens its report in a headless Chromium and writes each picture into
-docs/images, or the folder named. Needs Playwright (the extra `dev`) and a Chromium on the path; without either it ends
-with status 3.
+Runs `assay demo` in a temporary folder, opens its report and its review page in a headless Chromium and writes each
+picture into docs/images, or the folder named. Needs Playwright (the extra `dev`) and a Chromium on the path; without
+either it ends with status 3.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,11 +37,32 @@ class Picture:
     address: str = ""
     width: int = 1240
     height: int = 720
+    reviewing: bool = False
+    """Whether it shows the page of `assay review`."""
+    keys: tuple[str, ...] = ()
+    """What is pressed before."""
+    text: tuple[str, str] | None = None
+    """Then a field, and what is written into it."""
+    until: str = ""
+    """What is there when it is to be taken, after a last Ctrl+Enter."""
 
 
 PICTURES = (
     Picture(name="report"),
     Picture(name="case", address="#case=kq-03", height=860),
+    Picture(name="review", address="#case=kq-04", height=800, reviewing=True),
+    Picture(
+        name="review-gold",
+        address="#case=kq-12",
+        height=800,
+        reviewing=True,
+        keys=("4",),
+        text=(
+            "#review-gold",
+            "SELECT name\nFROM products\nWHERE price_cents = (SELECT MAX(price_cents) FROM products)",
+        ),
+        until="#review-gold-save:not([hidden])",
+    ),
 )
 
 
@@ -99,9 +121,19 @@ def make_pictures(folder: Path) -> list[Path]:
         raise LookupError(f"none of {', '.join(NAMES)} is on the path")
     folder.mkdir(parents=True, exist_ok=True)
     made = []
-    with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
+    with ExitStack() as stack:
+        work = stack.enter_context(tempfile.TemporaryDirectory())
+        playwright = stack.enter_context(sync_playwright())
         subprocess.run([sys.executable, "-m", "assay", "demo"], cwd=work, check=True, stdout=subprocess.DEVNULL)
         page_address = (Path(work) / "assay-demo" / "report.html").as_uri()
+        command = [sys.executable, "-m", "assay", "review", "assay-demo/run", "--no-browser", "--reviewer", "Ana"]
+        server = subprocess.Popen(
+            command, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8"
+        )
+        stack.enter_context(server)
+        stack.callback(server.kill)
+        assert server.stdout is not None
+        review_address = server.stdout.readline().strip()
         started = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"], timeout=PATIENCE_MS)
         for one in PICTURES:
             context = started.new_context(
@@ -112,10 +144,23 @@ def make_pictures(folder: Path) -> list[Path]:
             )
             context.set_default_timeout(PATIENCE_MS)
             page = context.new_page()
-            page.goto(page_address + one.address)
+            page.goto(review_address if one.reviewing else page_address + one.address)
             page.wait_for_selector("html[data-searchable=all]", state="attached")
+            if one.reviewing:
+                page.evaluate("(address) => { location.hash = address; }", one.address)
             if "case=" in one.address:
                 page.wait_for_selector("dialog#case[open]")
+                page.wait_for_function(
+                    "(id) => document.querySelector('#case-title .quiet').textContent === id",
+                    arg=one.address.partition("=")[2],
+                )
+            for key in one.keys:
+                page.keyboard.press(key)
+            if one.text is not None:
+                page.fill(*one.text)
+            if one.until:
+                page.keyboard.press("Control+Enter")
+                page.wait_for_selector(one.until)
             shown = page.screenshot()
             page.goto("about:blank")
             (folder / f"{one.name}.png").write_bytes(lighter(page, shown))

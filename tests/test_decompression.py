@@ -50,7 +50,7 @@ def test_a_large_body_in_small_pieces_is_the_same(encoding: str, size: int) -> N
 )
 def test_what_was_cut_off_is_never_taken_for_whole(content: bytes, encoding: str, lost: int) -> None:
     packed = PACKED[encoding](content)
-    with pytest.raises(Unreadable, match="cut off"):
+    with pytest.raises(Unreadable, match="truncated"):
         list(iter_decompressed([packed[: max(1, len(packed) - lost)]], encoding))
 
 
@@ -71,7 +71,7 @@ def test_what_inflates_without_end_comes_in_small_portions(encoding: str) -> Non
 
 @each("encoding", ["br", "zstd", "compress", "gzip, gzip", "deflate,gzip", "x"])
 def test_what_was_not_asked_for_is_not_unpacked(encoding: str) -> None:
-    with pytest.raises(Unreadable, match=r"is packed as .*gzip, deflate was asked for"):
+    with pytest.raises(Unreadable, match=r"has the encoding .* instead of gzip, deflate"):
         list(iter_decompressed([b"anything"], encoding))
 
 

@@ -91,7 +91,10 @@ def test_the_wheel_holds_the_package_whole_and_nothing_else(source: Path, wheel:
         names = set(archive.namelist())
     package = {path.relative_to(source / "src").as_posix() for path in (source / "src").rglob("*") if path.is_file()}
     about = {name for name in names if name.startswith("assay-")}
-    assert names - about == package
+    folders = ("start", "guides", "reference", "background")
+    pages = {f"assay/docs/{path.relative_to(source / 'docs').as_posix()}" for path in (source / "docs").rglob("*.md")}
+    assert {page.split("/")[2] for page in pages} >= set(folders)
+    assert names - about == package | pages
     assert {"assay/py.typed", "assay/demo/cases.jsonl", "assay/reports/html/templates/report.css"} <= names
     version = PROJECT["project"]["version"]
     folder = f"assay-{version}.dist-info"

@@ -42,7 +42,7 @@ from typer.main import get_command
 
 import blocks
 import commands
-from assay import demo, load_run
+from assay import demo
 from assay.cli.app import app
 from assay.model import Limits
 from assay.testing import ChatEmulator, DenodoEmulator, judge_by, same_text
@@ -113,6 +113,8 @@ def _environment() -> dict[str, str]:
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
     tools = os.pathsep.join([str(_tools()), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     plain = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"}
+    # Who reviews is who git says; not every machine's git knows a name.
+    plain |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "Ana"}
     plain["PYTEST_ADDOPTS"] = "-p no:randomly"  # what a document shows stands in the order of its files
     return {**os.environ, **plain, "PYTHONPATH": path, "PATH": tools}
 
@@ -284,30 +286,6 @@ def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         pytest.skip("; ".join(skipped))
 
 
-def _fragments(shown: str) -> list[str]:
-    """The parts of shown output between lines of ``…``, without means: one answer takes rows at random."""
-    steady = re.sub(r"^.*mean of.*$", "a mean", "\n".join(line.rstrip() for line in shown.splitlines()), flags=re.M)
-    return [part.strip("\n") for part in re.split(r"^ *…$", steady, flags=re.M) if part.strip()]
-
-
-def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
-    from drawing import draw_summary
-
-    done = _run("assay demo", tmp_path)
-    assert done.returncode == 0, done.stderr
-    [printed] = _fragments(draw_summary(load_run(tmp_path / "assay-demo" / "run").record, width=80))
-    readme = README.read_text(encoding="utf-8")
-    _, _, rest = readme.partition("<!-- demo-output -->\n```text\n")
-    shown, _, _ = rest.partition("```\n<!-- /demo-output -->")
-    fragments = _fragments(shown)
-    assert fragments, "README.md shows no output of the demo between its marks"
-    place = 0
-    for fragment in fragments:
-        found = printed.find(fragment, place)
-        assert found >= 0, f"assay demo does not print this, or not in this order:\n{fragment}\nbut:\n{printed}"
-        place = found + len(fragment)
-
-
 def _named_verbs_and_options() -> list[tuple[str, str]]:
     """Every ``assay VERB`` written as code in a document, with each of its options; '' stands for the verb itself.
 
@@ -362,11 +340,10 @@ def test_limits_in_the_documents_are_those_of_the_code() -> None:
         assert f"{limits.max_memory_bytes // 2**30} GiB" in document
 
 
-def test_decisions_are_dated() -> None:
-    headings = re.findall(r"^## (.*)$", _text("background/decisions.md"), re.M)
-    assert headings
-    for heading in headings:
-        assert re.match(r"\d{4}-\d{2}-\d{2} · \S", heading), heading
+def test_decisions_fit_in_6000_words() -> None:
+    pages = sorted((ROOT / "docs" / "background" / "decisions").glob("*.md"))
+    assert len(pages) > 5
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= 6000
 
 
 def test_nothing_promises_a_package_index_or_a_machine_path() -> None:

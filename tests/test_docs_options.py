@@ -10,8 +10,6 @@ from many_cases import each
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-RECORDS = {"docs/background/decisions.md"}
-"""What was so on a day, and may name what is gone."""
 PROGRAMS = ("cli", "settings", "pytest_plugin", "testing", "linting")
 FENCE = re.compile(r"^(`{3,}).*?^\1`*$", re.M | re.S)
 THEIRS = frozenset({"--runxfail", "--collect-only", "--junitxml"})
@@ -41,7 +39,7 @@ def named_alone(text: str) -> set[str]:
     return found
 
 
-@each("document", [one for one in DOCUMENTS if _relative(one) not in RECORDS], ids=_relative)
+@each("document", DOCUMENTS, ids=_relative)
 def test_options_named_alone_exist(document: Path) -> None:
     assert named_alone(document.read_text(encoding="utf-8")) <= _options() | THEIRS
 

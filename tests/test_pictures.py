@@ -18,7 +18,7 @@ HEAVIEST = 250_000
 
 
 def _names() -> set[str]:
-    return {f"{name}.png" for name in re.findall(r'^    Picture\(name="([\w-]+)"', SCRIPT.read_text("utf-8"), re.M)}
+    return {f"{name}.png" for name in re.findall(r'^    Picture\(\s*name="([\w-]+)"', SCRIPT.read_text("utf-8"), re.M)}
 
 
 def _size(picture: Path) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from assay.cli.parsing.panels import OTHER, place_of
+from assay.cli.verbs.docs import docs_folder, find_page
 
 MADE = "Made from the code by `python scripts/reference`."
 FOLDER = "docs/reference/commands"
@@ -78,7 +79,7 @@ def _page(words: tuple[str, ...], verb: Any) -> Iterator[str]:
 
 def _ending(epilog: str) -> Iterator[str]:
     """What stands at the end of a verb's help: its exit statuses, and the page to read."""
-    found = re.fullmatch(r"Exit status: (.+)\. Read more: (\S+)", epilog)
+    found = re.fullmatch(r"Exit status: (.+)\. Read more: assay docs (\S+)", epilog)
     if found is None:
         if epilog:
             yield from (_code(epilog), "")
@@ -87,7 +88,8 @@ def _ending(epilog: str) -> Iterator[str]:
     for part in found[1].split("; "):
         status, _, meaning = part.partition(" ")
         yield f"| {status} | {cell(meaning)} |"
-    yield from ("", f"Read more: [{found[2].removeprefix('docs/')}]({relpath(found[2], FOLDER)}).", "")
+    page = find_page(docs_folder(), found[2]).relative_to(docs_folder()).as_posix()
+    yield from ("", f"Read more: [{page}]({relpath(f'docs/{page}', FOLDER)}).", "")
 
 
 def _paragraph(text: str) -> str:

@@ -115,6 +115,20 @@ def test_changed_reviews_score_only_what_they_concern_again(folder: Path) -> Non
     assert without.aggregates.reviews is None
 
 
+def test_reviews_in_memory_and_another_rule_are_seen_by_a_finished_run(folder: Path) -> None:
+    run = evaluated(output="run")
+    item = run.evidence[1]
+    accepted = review_of(item.case, "accept", item, reviewer="Ana", at="2026-01-02T00:00:00Z")
+    confirmed = review_of(item.case, "confirm", item, reviewer="Ben")
+    for reviews, expected in (([accepted], "correct"), ([confirmed], "incorrect"), ([confirmed, accepted], "correct")):
+        assert reviewed(evaluated(output="run", reviews=reviews))["q2"] == expected
+    append_reviews(Path("mine.jsonl"), [accepted, confirmed])
+    for settle, expected in (("latest", "correct"), ("Ben", "incorrect")):
+        reviews_now = assay.load_reviews("mine.jsonl", settle=settle)
+        assert reviewed(evaluated(output="run", reviews=reviews_now))["q2"] == expected
+        assert reviewed(assay.load_run("run"))["q2"] == expected
+
+
 class Counting:
     """A live system that counts its questions."""
 

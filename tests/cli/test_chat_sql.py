@@ -160,7 +160,7 @@ def test_the_prompt_can_be_seen_without_asking(shop: Path, tmp_path: Path) -> No
     [
         (("--prompt", "llmsq-1"), "did you mean 'llmsql-1'?"),
         (("--prompt", "bad.txt"), "did you mean {schema}?"),
-        (("--prompt", "silent.txt"), "holds no {question}"),
+        (("--prompt", "silent.txt"), "has no {question}"),
         (("--price-in", "1"), "price_out is missing: give the prices"),
         (("--show-prompt", "--system", "python:json:loads"), "is sent no prompt"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
@@ -11,16 +12,17 @@ from typing import Any
 
 import pytest
 from msgspec import convert
+from msgspec.structs import replace
 from processes import assay
 from rich.console import Console
 
 import assay as package
-from assay import demo
+from assay import Case, Prediction, demo
 from assay.errors import InputError, UsageError
 from assay.model.verdicts.review import Review
 from assay.reports.console.printing import print_estimate
-from assay.runs.estimates.drawing import read_queue
-from assay.runs.reviews.file import append_reviews, new_id, now
+from assay.runs.estimates.drawing import read_queue, write_queue
+from assay.runs.reviews.file import append_reviews, new_id, now, read_reviews
 from assay.testing import ChatEmulator
 from assay.testing.chat import Messages, last_question
 from many_cases import each
@@ -273,3 +275,55 @@ def test_labels_that_are_declared_random_count(made: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "because you declare it" in done.stdout
     assert "cells" in done.stdout.lower()
+
+
+class Wavering:
+    """A live system that answers every second question differently when it is asked again."""
+
+    name = "wavering"
+
+    def __init__(self) -> None:
+        self.asked: dict[str, int] = {}
+
+    def describe(self) -> str:
+        return "wavering"
+
+    def answer(self, case: Case) -> Prediction:
+        place, times = int(case.id), self.asked.get(case.id, 0)
+        self.asked[case.id] = times + 1
+        return Prediction(case_id=case.id, query=f"SELECT {place + (times if place % 2 else 0)}", confidence=0.75)
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_run_says_more_by_its_gold_its_repeats_and_its_confidence(tmp_path: Path) -> None:
+    url = f"sqlite:///{demo.build_database(tmp_path)}"
+    cases = [Case(id=str(place), question=f"Number {place}?", golds=(f"SELECT {place % 4}",)) for place in range(8)]
+    run = package.evaluate(cases, Wavering(), databases=url, metrics=["match"], repeats=2, workers=1)
+    signals = {one.name: one for one in package.estimate(run, databases=url, workers=1).signals}
+    assert signals["gold query"].share == 0.5
+    assert signals["repeats agree"].share == 0.5
+    assert signals["confidence"].share == 1.0
+    assert signals["executes"].known == 8
+
+
+def test_a_queue_is_labelled_by_assay_review(made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made / "run", tmp_path / "run")
+    (tmp_path / "answers.jsonl").write_bytes((made / "answers.jsonl").read_bytes())
+    queue = read_queue(tmp_path / "run" / "queue.jsonl")
+    common = ("--reviewer", "ana", "--reviews", "reviews.jsonl")
+    for line, decision in zip(queue, ("--accept", "--reject", "--unsure"), strict=False):
+        done = assay("review", "run", line.case_id, decision, "--queue", "run/queue.jsonl", *common, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    written = read_reviews(tmp_path / "reviews.jsonl")
+    assert [one.draw for one in written] == [line.draw for line in queue[:3]]
+    found = package.estimate(tmp_path / "run", written, unlabelled="bounds")
+    assert (found.labels, found.right, found.unsure) == (2, 1, 1)
+    other = next(one["id"] for one in records() if one["id"] not in {line.case_id for line in queue})
+    assert assay("review", "run", other, "--accept", *common, cwd=tmp_path).returncode == 0
+    assert read_reviews(tmp_path / "reviews.jsonl")[-1].draw is None
+    write_queue(tmp_path / "strange.jsonl", [replace(line, query="SELECT 'other'") for line in queue])
+    done = assay("review", "run", other, "--accept", "--queue", "strange.jsonl", *common, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "drawn from other answers" in done.stderr

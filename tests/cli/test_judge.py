@@ -107,7 +107,7 @@ def test_a_run_is_judged_written_and_summed_up(server: ChatEmulator, run: Path) 
     assert [one["execution"] for one in lines.values()] == [
         "correct", "correct", "correct", "unscored", "incorrect",
     ]  # fmt: skip
-    assert (lines["b"]["gold_index"], lines["b"]["reason"]) == (1, "2 of 2 votes say equivalent (gold 2 of 2)")
+    assert (lines["b"]["gold_index"], lines["b"]["reason"]) == (1, "2 of 2 votes say equivalent (gold query 2 of 2)")
     assert len(lines["b"]["votes"]) == 4
     assert re.search(r"^equivalent +2 of 5 +40\.0 % +\[\d", printed, re.M)
     assert re.search(r"^no predicted query +1, not equivalent without asking", printed, re.M)
@@ -148,7 +148,7 @@ def test_a_position_biased_model_is_unscored_and_reported(run: Path) -> None:
     assert status == (3 if numbers["equivalent"]["unscored"] == 3 else 0)
     assert numbers["equivalent"]["unscored"] >= 2
     assert numbers["position_bias"] >= 2
-    assert "contradicts itself when the queries change places" in numbers["unscored_reasons"][0]["reason"]
+    assert "contradicts itself when the queries are swapped" in numbers["unscored_reasons"][0]["reason"]
 
 
 def test_refusals_are_unscored_with_their_reason(run: Path) -> None:
@@ -247,7 +247,7 @@ def test_one_pair(server: ChatEmulator, tmp_path: Path) -> None:
     schema.write_text("CREATE TABLE t (a INT);", encoding="utf-8")
     printed = _judge(server, "--sql", "SELECT a FROM t", "--gold", "SELECT 1", "--gold", "select a from t",
                      "--schema", schema, "--question", "Which a?", "--dialect", "postgres")  # fmt: skip
-    assert printed.startswith("equivalent: 2 of 2 votes say equivalent (gold 2 of 2)\njudged by chat:")
+    assert printed.startswith("equivalent: 2 of 2 votes say equivalent (gold query 2 of 2)\njudged by chat:")
     prompt = last_question(server.bodies[0]["messages"])
     assert all(part in prompt for part in ("CREATE TABLE t (a INT);", "Which a?", "written for postgres"))
     assert not list(tmp_path.glob("*.sqlite"))
@@ -275,7 +275,7 @@ def test_the_bare_prompt_can_be_edited_and_given_back(server: ChatEmulator, run:
     _judge(server, run, "--prompt", prompt, "--limit", 1)
     assert server.bodies[0]["messages"][0]["content"].startswith("You are a strict reviewer")
     prompt.write_text("{query_1}", encoding="utf-8")
-    assert "prompt.txt: the prompt does not hold {query_2}" in _judge(server, run, "--prompt", prompt, status=2)
+    assert "prompt.txt: the prompt lacks {query_2}" in _judge(server, run, "--prompt", prompt, status=2)
 
 
 @pytest.mark.parametrize(

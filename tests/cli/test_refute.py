@@ -39,7 +39,7 @@ def test_shows_tables_and_both_results(folder: Path) -> None:
     """With the rows that only one of them has, and the condition under which they differ."""
     shown = _refute(folder, *PAIR, "--db", "sqlite:///real.sqlite")
     assert shown.returncode == 0, shown.stderr
-    assert shown.stdout.startswith("CONDITIONAL: they differ where two rows of t share name")
+    assert shown.stdout.startswith("CONDITIONAL: they differ if two rows of t share name")
     assert "the first query gives" in shown.stdout
     assert any(line.startswith("> ") for line in shown.stdout.splitlines())
 

@@ -128,7 +128,7 @@ def test_two_clauses_that_need_repair_are_two_causes(database: str) -> None:
 
 ALIASED = "FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id"
 NAMED = [
-    (f"SELECT T2.title {ALIASED}", "SELECT name FROM singer", "singer.name where gold has song.title"),
+    (f"SELECT T2.title {ALIASED}", "SELECT name FROM singer", "singer.name, the gold query song.title"),
     (f"SELECT T1.name {ALIASED} WHERE T2.year > 2014", f"SELECT T1.name {ALIASED}", "condition song.year > 2014"),
     (f"SELECT T1.name {ALIASED} ORDER BY T2.sales LIMIT 1", f"SELECT T1.name {ALIASED}", "orders by song.sales"),
     (
@@ -144,7 +144,7 @@ NAMED = [
     (
         "SELECT x.n FROM (SELECT T1.Country AS n FROM singer AS T1) AS x",
         "SELECT T1.age FROM singer AS T1",
-        "singer.age where gold has singer.Country",
+        "singer.age, the gold query singer.Country",
     ),
     (
         "SELECT name FROM singer AS T1 WHERE id IN (SELECT T2.singer_id FROM song AS T2 WHERE T2.year > 2014)",
@@ -154,7 +154,7 @@ NAMED = [
     (
         "SELECT T1.name FROM singer AS T1 JOIN singer AS T2 ON T1.age < T2.age WHERE T2.Country = 'Peru'",
         "SELECT T1.name FROM singer AS T1 JOIN singer AS T2 ON T1.age < T2.age WHERE T2.Country = 'Japan'",
-        "gold for singer#2.Country = 'Peru'",
+        "the gold query for singer#2.Country = 'Peru'",
     ),
     (
         "SELECT * FROM singer AS T1 WHERE T1.age > 30",
@@ -174,7 +174,11 @@ def test_a_cause_names_tables_and_no_aliases(database: str, gold: str, predicted
 @each(
     ("gold", "predicted", "said"),
     [
-        ("SELECT name, age, name FROM singer", "SELECT name, age FROM singer", "gold selects singer.name more often"),
+        (
+            "SELECT name, age, name FROM singer",
+            "SELECT name, age FROM singer",
+            "gold query selects singer.name more often",
+        ),
         ("SELECT name FROM singer", "SELECT name, name FROM singer", "the prediction selects singer.name more often"),
         (
             "SELECT singer_id FROM song",
@@ -184,7 +188,7 @@ def test_a_cause_names_tables_and_no_aliases(database: str, gold: str, predicted
         (
             "SELECT a.name FROM singer a JOIN singer b ON a.age > b.age WHERE b.Country = 'France'",
             "SELECT a.name FROM singer a WHERE a.Country = 'France'",
-            "gold reads singer in more places",
+            "the gold query reads singer more often",
         ),
     ],
 )
@@ -217,7 +221,7 @@ def test_a_join_that_multiplies_rows_is_shown_with_the_counts(database: str) -> 
     )
     assert found.causes[0].kind == "table_redundancy"
     assert found.causes[0].symptom == "fan_out"
-    assert "8 rows in place of 7" in found.causes[0].message
+    assert "8 rows instead of 7" in found.causes[0].message
 
 
 def test_dividing_whole_numbers_is_named(database: str) -> None:
@@ -245,12 +249,12 @@ def test_counting_a_column_with_null_is_named(database: str) -> None:
         (
             "SELECT T3.name FROM singer T1",
             "unknown_column",
-            "no table or alias T3, which T3.name needs; there it reads singer AS T1",
+            "T3.name refers to T3, which is not a table or alias in the query; in scope: singer AS T1",
         ),
         (
             "SELECT T2.title FROM singer WHERE id IN (SELECT id FROM song T2)",
             "unknown_column",
-            "T2 cannot be used where",
+            "T2 is not in scope at T2.title",
         ),
         ("SELECT name FROM FROM singer", "syntax", ""),
         ("DROP TABLE singer", "refused", ""),

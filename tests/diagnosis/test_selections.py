@@ -130,7 +130,7 @@ def test_a_wrong_dataset_is_one_cause_and_its_dimensions_are_none() -> None:
     wrong = replace(right, dataset="Z:OTHER")
     found = diagnosed(Selection(datasets=(right,)), Selection(datasets=(wrong,)))
     assert [cause.kind for cause in found.causes] == ["wrong_dataset"]
-    assert found.causes[0].message == "dataset: Z:OTHER in place of A:D"
+    assert found.causes[0].message == "dataset: Z:OTHER instead of A:D"
     both = diagnosed(Selection(datasets=(right,)), Selection(datasets=(right, wrong)))
     assert [cause.kind for cause in both.causes] == ["wrong_dataset"]
     assert both.repair is not None
@@ -196,7 +196,7 @@ def test_a_code_that_no_list_has_is_invented() -> None:
     invented = found["inflation-finland"]
     assert invented.causes[0].kind == "invented_term"
     assert invented.causes[0].message == "INDICATOR: no code list has INFL; the target has PCPIPCH"
-    assert found["gdp-japan-2015-2020"].causes[0].message == "time: 2010 to 2020 in place of 2015 to 2020"
+    assert found["gdp-japan-2015-2020"].causes[0].message == "time: 2010 to 2020 instead of 2015 to 2020"
     assert all(one.repair is not None and len(one.repair.steps) == 1 for one in found.values())
 
 

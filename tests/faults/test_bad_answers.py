@@ -38,10 +38,10 @@ CASE = Case(id="1", question="how many?", golds=("SELECT 1",))
 LARGE: dict[str, tuple[Answer, str]] = {
     "endless": (endless, "is larger than 64 MiB"),
     "packed": (packed(1), "is larger than 64 MiB"),
-    "packed twice": (packed(2), "packed as 'gzip, gzip', where gzip, deflate was asked for"),
+    "packed twice": (packed(2), "has the encoding 'gzip, gzip' instead of gzip, deflate"),
 }
 BROKEN: dict[str, tuple[Answer, str, Blame]] = {
-    "drip of the body": (drip_body, "not whole within 0.5 s", "system"),
+    "drip of the body": (drip_body, "not complete within 0.5 s", "system"),
     "drip of the head": (drip_head, "no answer within 0.5 s", "system"),
     "reset": (reset, "the connection broke", "network"),
     "too long a length": (cut(b"{}", 100), "the connection broke", "network"),
@@ -99,13 +99,13 @@ def test_a_broken_answer_is_named_and_blamed(kind: str, answer: Answer, message:
 @pytest.mark.parametrize("kind", SYSTEMS)
 def test_a_body_of_millions_of_empty_lists_is_not_made_into_lists(kind: str) -> None:
     with BadServer(whole(b'{"x": [' + b"[]," * 5_000_000 + b"[]]}")) as server:
-        assert "holds more than 4,000,000 values" in asked(f"{kind}{server.url}")[2]
+        assert "has more than 4,000,000 values" in asked(f"{kind}{server.url}")[2]
 
 
 CATALOG: dict[str, tuple[Answer, str, str]] = {
     "endless": (endless, "larger than", "truncated"),
     "packed": (packed(1), "larger than", "truncated"),
-    "packed twice": (packed(2), "was asked for", "unreadable_database"),
+    "packed twice": (packed(2), "instead of gzip, deflate", "unreadable_database"),
     "drip of the body": (drip_body, "limit", "timeout"),
     "drip of the head": (drip_head, "limit", "timeout"),
 }

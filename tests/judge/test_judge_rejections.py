@@ -136,8 +136,8 @@ def test_a_server_that_rejects_every_question_ends_the_asking(status: int) -> No
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (ChatAnswer(content="I think", finish_reason="length"), "cut off at its length limit"),
-        (ChatAnswer(content="{", finish_reason="max_tokens"), "cut off at its length limit"),
+        (ChatAnswer(content="I think", finish_reason="length"), "truncated at its length limit"),
+        (ChatAnswer(content="{", finish_reason="max_tokens"), "truncated at its length limit"),
         (ChatAnswer(content=""), "answer is empty"),
         (ChatAnswer(content=" \n"), "answer is empty"),
         (ChatAnswer(content=None), "answer is empty"),

@@ -75,7 +75,7 @@ def test_a_model_that_goes_by_position_is_unscored_and_reported(asking: Asking, 
     assert (opinion.equivalent, opinion.position_bias) == (None, True)
     assert opinion.failure is not None
     assert (opinion.failure.blame, opinion.failure.kind) == ("judge", "unscorable")
-    assert "contradicts itself when the queries change places" in opinion.reason
+    assert "contradicts itself when the queries are swapped" in opinion.reason
 
 
 def test_a_bias_against_the_majority_is_seen_too(asking: Asking) -> None:
@@ -111,21 +111,21 @@ def test_a_vote_in_one_order_alone_is_no_opinion(asking: Asking) -> None:
     ("answer", "reason"),
     [
         (ChatAnswer(refusal="I cannot help."), "the judge refused: I cannot help."),
-        (ChatAnswer(content=verdict(True), finish_reason="content_filter"), "a content filter withheld"),
+        (ChatAnswer(content=verdict(True), finish_reason="content_filter"), "a content filter blocked"),
         (ChatAnswer(content="", finish_reason="refusal"), "the judge refused: finish reason refusal"),
         (ChatAnswer(content="Not that.", finish_reason="refusal"), "the judge refused: Not that."),
-        (ChatAnswer(content=verdict(True)[:-3], finish_reason="length"), "cut off at its length limit"),
-        (ChatAnswer(content=verdict(True), finish_reason="length"), "cut off at its length limit"),
-        ("They look alike to me.", "holds no verdict: it begins 'They look alike to me.'"),
-        ('{"equivalent": "perhaps"}', "holds no verdict"),
-        ('{"equivalent": 1}', "holds no verdict"),
+        (ChatAnswer(content=verdict(True)[:-3], finish_reason="length"), "truncated at its length limit"),
+        (ChatAnswer(content=verdict(True), finish_reason="length"), "truncated at its length limit"),
+        ("They look alike to me.", "has no verdict: it begins 'They look alike to me.'"),
+        ('{"equivalent": "perhaps"}', "has no verdict"),
+        ('{"equivalent": 1}', "has no verdict"),
         ("", "the judge's answer is empty"),
         ('{"equivalent": true} although {"equivalent": false} may be said', "does not end with its verdict"),
         ('{"equivalent": false} is my verdict: {"equivalent": false}, as I said.', "does not end with its verdict"),
-        ('Query 1 returns the text {"equivalent": true}', "holds no verdict"),
-        ('My verdict is {"equivalent": true}', "holds no verdict"),
-        ('{"answer": {"equivalent": false}}', "holds no verdict"),
-        ('[{"equivalent": true}]', "holds no verdict"),
+        ('Query 1 returns the text {"equivalent": true}', "has no verdict"),
+        ('My verdict is {"equivalent": true}', "has no verdict"),
+        ('{"answer": {"equivalent": false}}', "has no verdict"),
+        ('[{"equivalent": true}]', "has no verdict"),
         ('{"query_1": "it says "{"equivalent": true}", "equivalent": false}', "cannot be read"),
         ('{"query_1": "it says \n{"equivalent": true}', "cannot be read"),
         ('{"equivalent": false, "query_2": "", "equivalent": true, "rest": ""}', "cannot be read"),
@@ -270,12 +270,12 @@ def test_a_query_too_long_to_show_is_unscored_and_never_cut(asking: Asking) -> N
         unscored, fine = asking(server).judge_all([long, padded])
         assert len(server.bodies) == 2
     assert unscored.equivalent is None
-    assert "30,009 characters, more than the 20,000" in unscored.reason
+    assert "30,009 characters: the judge accepts at most 20,000" in unscored.reason
     assert fine.equivalent is True
 
 
 def test_settings_that_ask_nothing_are_refused() -> None:
-    with pytest.raises(UsageError, match="at least once"):
+    with pytest.raises(UsageError, match="at least 1"):
         JudgeSettings(samples=0)
     with pytest.raises(UsageError, match="negative"):
         JudgeSettings(usd_per_million_input=-1.0)
@@ -354,7 +354,7 @@ def test_a_damaged_answer_is_asked_again_and_another_file_is_an_error(asking: As
         assert len(server.bodies) == 4
         text = tmp_path / "notes.txt"
         text.write_text("These are notes and no database at all, whatever the size." * 20, encoding="utf-8")
-        with pytest.raises(InputError, match=r"notes\.txt: cannot keep the judge's answers"):
+        with pytest.raises(InputError, match=r"notes\.txt: cannot cache the judge's answers"):
             asking(server, cache=text)
     assert text.read_text(encoding="utf-8").startswith("These are notes")
 
@@ -392,7 +392,7 @@ def test_equivalent_to_any_gold_is_enough_and_later_ones_are_then_not_asked(aski
     assert (second.equivalent, second.gold_index, second.reason) == (
         True,
         1,
-        "2 of 2 votes say equivalent (gold 2 of 2)",
+        "2 of 2 votes say equivalent (gold query 2 of 2)",
     )
     assert (none.equivalent, none.gold_index) == (False, 0)
     assert (no_gold.equivalent, no_gold.asked, no_gold.reason) == (None, False, "there is no gold query")
@@ -415,4 +415,4 @@ def test_a_gold_without_an_opinion_leaves_the_case_unscored_unless_another_match
         )
     assert matched.equivalent is True
     assert (unsure.equivalent, unsure.gold_index) == (None, 0)
-    assert "holds no verdict" in unsure.reason
+    assert "has no verdict" in unsure.reason

@@ -156,14 +156,14 @@ def test_a_prompt_without_fences_of_its_own_gets_them() -> None:
 @each(
     ("text", "message"),
     [
-        ("{query_1} only", r"does not hold \{query_2\}"),
-        ("{query_1} {{query_2}}", r"does not hold \{query_2\}"),
+        ("{query_1} only", r"the prompt lacks \{query_2\}"),
+        ("{query_1} {{query_2}}", r"the prompt lacks \{query_2\}"),
         ("{query_1} {query_2} {gold}", r"the placeholder \{gold\}"),
         ("{query_1} {query_2} {}", r"the placeholder \{\}"),
         ("hello\n--- user\n{query_1} {query_2}", "text before its first line"),
         ("--- system\n{query_1} {query_2}", "needs one line '--- user'"),
         ("--- user\n{query_1} {query_2}\n--- user\nx", "needs one line '--- user'"),
-        ("--- system\nSchema: {schema}\n--- user\n{query_1} {query_2}", r"the system message holds \{schema\}"),
+        ("--- system\nSchema: {schema}\n--- user\n{query_1} {query_2}", r"the system message contains \{schema\}"),
     ],
 )
 def test_a_prompt_that_cannot_work_is_refused(text: str, message: str) -> None:

@@ -159,8 +159,8 @@ def test_a_timeout_ends_the_wait() -> None:
     ("llm", "sample", "message"),
     [
         (None, SAME, "no llm is set"),
-        (_client(_Completions()), SAME, "does not say which model"),
-        (object(), SAME, "object is no model"),
+        (_client(_Completions()), SAME, "does not name a model"),
+        (object(), SAME, "object is not a model"),
         (lambda prompt: 7, SAME, "answered with int"),
         (_rule, Sample(response=None, reference="SELECT 1"), "the sample's response is None"),
         (_rule, Sample(response="SELECT 1", reference=" "), "the sample's reference is ' '"),

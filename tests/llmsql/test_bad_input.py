@@ -126,7 +126,7 @@ def test_a_database_that_is_none_or_another_is_refused(benchmark: Benchmark, tmp
     connection = sqlite3.connect(other)
     connection.execute("CREATE TABLE t (a)")
     connection.close()
-    with pytest.raises(InputError, match=r"none of the 1 gold queries runs there \(no such table"):
+    with pytest.raises(InputError, match=r"none of the 1 gold queries can run there \(no such table"):
         assess(outputs, questions_path=questions, db_path=other, output=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -134,7 +134,10 @@ def test_a_database_that_is_none_or_another_is_refused(benchmark: Benchmark, tmp
 def test_a_report_that_cannot_be_written_is_told_before_anything_runs(
     benchmark: Benchmark, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for path, said in ((tmp_path / "no" / "report.json", "there is no folder"), (tmp_path, "is a folder: name a file")):
+    for path, said in (
+        (tmp_path / "no" / "report.json", "does not exist: create it first"),
+        (tmp_path, "it is a folder: use the path"),
+    ):
         with pytest.raises(InputError, match=said):
             evaluate("never read", **benchmark.arguments(), save_report=path)
     assert capsys.readouterr().out == ""
@@ -143,7 +146,7 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_runs(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"version": "3.0"}, "version is '3.0': LLMSQL has '1.0' and '2.0'"),
+        ({"version": "3.0"}, "version is '3.0': use '1.0' or '2.0'"),
         ({"workdir_path": None, "db_path": None}, "without a workdir_path, db_path must be given"),
         ({"timeout_s": 0}, "the time limit is 0 s"),
         ({"workers": 0}, "workers is 0: give a whole number from 1"),

@@ -31,7 +31,7 @@ def test_it_prints_accuracy_with_its_interval_counts_reasons_and_mismatches(
     assert run_command_line([*command, "--max-mismatches", "1"]) == 0
     printed = capsys.readouterr().out
     assert "LLMSQL 2.0 · outputs.jsonl\naccuracy: 33.3 % [6.1, 79.2] (1 of 3)\n" in printed
-    assert "note: 3 questions of 6 got no output" in printed
+    assert "note: 3 questions of 6 have no output" in printed
     assert printed.count("mismatch: question") == 1
     assert "output gives: no result: no such column: Absent" in printed
     assert "gold gives:   4 rows: 30.0; NULL; 41.5; 7.0" in printed
@@ -94,7 +94,7 @@ def test_gates_and_diffs_are_those_of_every_run(command: list[str], capsys: pyte
     [
         (["--version", "9"], "version is '9'"),
         (["--db", "absent.db"], "there is no SQLite database at"),
-        (["--save-report", "no/report.json"], "there is no folder no"),
+        (["--save-report", "no/report.json"], "the folder no does not exist"),
         (["--timeout", "0"], "--timeout"),
     ],
 )

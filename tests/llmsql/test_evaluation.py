@@ -277,7 +277,7 @@ def test_only_outputs_count_and_questions_without_one_are_told(
 ) -> None:
     report = evaluated(OUTPUTS[:2])
     assert (report["total"], report["accuracy"]) == (2, 1.0)
-    assert "4 questions of 6 got no output and count nowhere" in capsys.readouterr().out
+    assert "4 questions of 6 have no output and are not counted" in capsys.readouterr().out
 
 
 def test_a_gold_query_that_fails_matches_nothing_and_is_told(

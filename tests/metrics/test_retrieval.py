@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +15,7 @@ from assay.metrics.retrieval import RETRIEVAL
 from assay.model import Case, ColumnSchema, DatabaseSchema, Execution, Prediction, Score, TableSchema
 from assay.model.verdicts.retrieval import CONTEXT_COMPLETE, RETRIEVAL_METRICS
 from assay.ports import Executions
+from assay.sql.context import read_context
 from many_cases import each
 
 METRICS: dict[str, Any] = {kind.name: kind() for kind in RETRIEVAL}
@@ -161,3 +165,35 @@ def test_recall_and_precision_are_those_of_sets(tables: dict[str, list[str]], da
     every = tuple(dict.fromkeys((*said, *(f"{_quoted(table)}.{_quoted(column)}" for table, column in gold))))
     recall, _, column_recall, _, complete = _values((query,), None, every, schema=_schema(tables))
     assert (recall, column_recall, complete) == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.slow
+def test_whoever_is_given_a_whole_schema_of_birds_misses_nothing(shared_data: Path) -> None:
+    """Names with spaces, percent signs and parentheses, in each form."""
+    folder = shared_data / "bird-mini-dev"
+    schemas = {
+        one["db_id"]: {
+            table: [column for of, column in one["column_names_original"] if of == place]
+            for place, table in enumerate(one["table_names_original"])
+        }
+        for one in json.loads((folder / "mini_dev_sqlite_tables.json").read_text(encoding="utf-8"))
+    }
+    for record in json.loads((folder / "mini_dev_sqlite.json").read_text(encoding="utf-8")):
+        tables = schemas[record["db_id"]]
+        listed = {table: ", ".join(f"`{column}`" for column in columns) for table, columns in tables.items()}
+        forms: tuple[tuple[object, object], ...] = (
+            (tables, None),
+            (
+                [{"table": table, "columns": [{"name": one} for one in columns]} for table, columns in tables.items()],
+                None,
+            ),
+            ("\n".join(f"`{table}`({columns})" for table, columns in listed.items()), None),
+            ("\n".join(f"CREATE TABLE `{table}` ({columns})" for table, columns in listed.items()), None),
+            (None, [f"{table}.{column}" for table, columns in tables.items() for column in columns]),
+        )
+        schema = _schema(tables)
+        for given_ in forms:
+            context = read_context(*given_)
+            prediction = Prediction(case_id="1", context_tables=context.tables, context_columns=context.columns)
+            scores = _scores((record["SQL"],), prediction, schema=schema)
+            assert scores[CONTEXT_COMPLETE].value == 1.0, (record["SQL"], scores[CONTEXT_COMPLETE].detail)

@@ -74,8 +74,8 @@ def test_a_callable_may_skip_a_case(city: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        ("return 'SELECT 1'", "*assay_predict gives str: give a callable*"),
-        ("async def predict(case): return 'SELECT 1'\nreturn predict", "*assay_predict gives is async*"),
+        ("return 'SELECT 1'", "*assay_predict returns str: return a callable*"),
+        ("async def predict(case): return 'SELECT 1'\nreturn predict", "*assay_predict is async*"),
         ("return lambda case: 7", "*with int: give text, rows, or None*"),
     ],
 )
@@ -83,7 +83,7 @@ def test_a_callable_that_is_none(city: pytest.Pytester, body: str, told: str) ->
     city.makeconftest(_fixture("assay_predict", body))
     result = city.runpytest()
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines([told, "assay: 0 of 0 correct · 2 not judged"])
+    result.stdout.fnmatch_lines([told, "assay: 0 of 0 correct · 2 not evaluated"])
 
 
 def test_a_mapping(city: pytest.Pytester) -> None:
@@ -120,7 +120,7 @@ def test_a_file_beats_the_ini_file_and_both_beat_fixtures(city: pytest.Pytester,
 def test_without_any_source_the_collection_says_how(city: pytest.Pytester) -> None:
     result = city.runpytest()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*city.assay.yaml: nothing says where the answers come from. Write*assay_predict*"])
+    result.stdout.fnmatch_lines(["*city.assay.yaml: there is no source of answers. Write*assay_predict*"])
     assert result.ret == pytest.ExitCode.INTERRUPTED
 
 

@@ -58,7 +58,9 @@ def test_a_threshold_says_nothing_of_a_part_of_the_set(three_of_four: pytest.Pyt
     for arguments in (("-k", "four"), ("set.assay.yaml::four",)):
         result = three_of_four.runpytest(*arguments)
         assert result.ret == pytest.ExitCode.OK
-        result.stdout.fnmatch_lines(["assay: 0 of 1 correct*", "assay: not all cases were judged*"])
+        result.stdout.fnmatch_lines(
+            ["assay: 0 of 1 correct*", "assay: assay_min not checked, since not all cases were evaluated"]
+        )
 
 
 def test_known_failures_may_not_grow_and_are_told_when_they_are_right(three_of_four: pytest.Pytester) -> None:
@@ -73,7 +75,7 @@ def test_known_failures_may_not_grow_and_are_told_when_they_are_right(three_of_f
     answer(three_of_four, three=0)
     result = three_of_four.runpytest()
     result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["assay: known to be wrong, and right now: four", "FAILED*three*"])
+    result.stdout.fnmatch_lines(["assay: listed as known failures, but correct now: four", "FAILED*three*"])
 
 
 def baseline(project: pytest.Pytester, questions: dict[str, tuple[str, int]], **wrong: int) -> None:
@@ -94,7 +96,7 @@ def test_what_is_right_in_the_baseline_must_be_right(three_of_four: pytest.Pytes
     answer(three_of_four, one=0, two=0)
     result = three_of_four.runpytest()
     result.assert_outcomes(passed=2, xfailed=1, failed=1)
-    result.stdout.fnmatch_lines(["assay: not in the baseline, or otherwise there: four, three", "FAILED*two*"])
+    result.stdout.fnmatch_lines(["assay: missing in the baseline, or different there: four, three", "FAILED*two*"])
 
 
 def test_a_baseline_excuses_only_what_it_has_as_it_is(three_of_four: pytest.Pytester) -> None:
@@ -106,12 +108,12 @@ def test_a_baseline_excuses_only_what_it_has_as_it_is(three_of_four: pytest.Pyte
     )
     result = three_of_four.runpytest()
     result.assert_outcomes(xfailed=1, failed=3)
-    result.stdout.fnmatch_lines(["assay: not in the baseline, or otherwise there: one, two"])
+    result.stdout.fnmatch_lines(["assay: missing in the baseline, or different there: one, two"])
     baseline(three_of_four, {"one": ("else", 1)}, one=9)
     answer(three_of_four)
     result = three_of_four.runpytest()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["assay: no case is in the baseline *main as it is here"])
+    result.stdout.fnmatch_lines(["assay: no case has the same content in the baseline *main"])
 
 
 def test_the_list_is_brought_up_to_date_without_a_loss(project: pytest.Pytester) -> None:
@@ -133,7 +135,7 @@ def test_the_list_is_brought_up_to_date_without_a_loss(project: pytest.Pytester)
     assert (project.path / "known.txt").read_text().splitlines() == after
     result = project.runpytest()
     result.assert_outcomes(passed=5, xfailed=2, errors=1)
-    result.stdout.fnmatch_lines(["assay: known.txt names what is no case here: gone"])
+    result.stdout.fnmatch_lines(["assay: known.txt has entries that match no case: gone"])
 
 
 @pytest.mark.parametrize("arguments", [("-x",), ("--lf",)])
@@ -154,7 +156,7 @@ def test_a_part_of_the_set_neither_changes_the_list_nor_reaches_the_threshold(
     result = three_of_four.runpytest("--assay-update-known-failures", *arguments)
     assert (three_of_four.path / "known.txt").read_text() == "four\n"
     result.stdout.fnmatch_lines(
-        ["assay: not all cases were judged, so that assay_min*", "assay: *known.txt stays as it is"]
+        ["assay: assay_min not checked, since not all cases were evaluated", "assay: *known.txt not updated, since*"]
     )
 
 

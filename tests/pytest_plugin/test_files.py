@@ -72,7 +72,7 @@ def test_named_files_outside_of_testpaths_are_collected_unless_a_path_is_given(
 def test_a_named_file_that_is_not_there_is_a_usage_error(project: pytest.Pytester) -> None:
     result = project.runpytest("-o", "assay_cases=gone.jsonl")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*assay_cases names *gone.jsonl: there is no such file"])
+    result.stderr.fnmatch_lines(["*assay_cases names *gone.jsonl: the file does not exist"])
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_bad_input_is_a_collection_error_that_says_where(
 
 def test_a_database_must_be_named(project: pytest.Pytester, write: Write) -> None:
     write("bad.assay.yaml", CASE)
-    project.runpytest().stdout.fnmatch_lines(["*bad.assay.yaml: names no database: write  db: URL*assay_db*"])
+    project.runpytest().stdout.fnmatch_lines(["*bad.assay.yaml: has no database: write  db: URL*assay_db*"])
 
 
 @pytest.mark.parametrize("text", ["soon", "0", "-1", "inf"])

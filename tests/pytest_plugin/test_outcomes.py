@@ -21,7 +21,7 @@ def test_a_right_answer_passes_a_wrong_one_fails_a_broken_gold_is_an_error_and_n
     result = answered.runpytest("-rs")
     result.assert_outcomes(passed=1, failed=1, errors=1, skipped=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines([LINE, "*the case has no gold"])
+    result.stdout.fnmatch_lines([LINE, "*the case has no gold query"])
 
 
 def test_a_failure_shows_reason_queries_results_and_difference_and_nothing_of_the_inside(

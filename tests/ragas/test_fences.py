@@ -49,16 +49,16 @@ def test_fences_change_nothing_of_what_is_in_them() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (f"Here is your table:\n\n```csv\n{GOOD}```", "words stand before the fenced block, 'Here is your table:'"),
-        (f"```csv\n{GOOD}```\nI hope this helps.", "words stand after the fenced block, 'I hope this helps.'"),
-        (f"```csv\n{GOOD}```\n```csv\n{GOOD}```", "words stand after the fenced block"),
-        (f"```csv\n{GOOD}", "a code fence (```) without its other end"),
-        (f"{GOOD}```", "a code fence (```) without its other end"),
-        (f"```csv\n{GOOD}```~~~\n", "a code fence (```) without its other end"),
-        (f"```{GOOD}```", "the fenced block says that it holds 'id,v'"),
-        ('```json\n[{"id": 1}]\n```', "says that it holds 'json'"),
+        (f"Here is your table:\n\n```csv\n{GOOD}```", "there is text before the fenced block, 'Here is your table:'"),
+        (f"```csv\n{GOOD}```\nI hope this helps.", "there is text after the fenced block, 'I hope this helps.'"),
+        (f"```csv\n{GOOD}```\n```csv\n{GOOD}```", "there is text after the fenced block"),
+        (f"```csv\n{GOOD}", "its code fence (```) is not complete"),
+        (f"{GOOD}```", "its code fence (```) is not complete"),
+        (f"```csv\n{GOOD}```~~~\n", "its code fence (```) is not complete"),
+        (f"```{GOOD}```", "its code fence names the language 'id,v'"),
+        ('```json\n[{"id": 1}]\n```', "names the language 'json'"),
         ("```csv\n```", "the text is empty"),
-        ("```sql\nSELECT 1\n```", "says that it holds 'sql'"),
+        ("```sql\nSELECT 1\n```", "names the language 'sql'"),
     ],
 )
 def test_what_is_no_fenced_table_has_a_reason(text: str, reason: str) -> None:

@@ -46,7 +46,7 @@ def test_evaluate_runs_ours_and_hands_its_model_on() -> None:
     assert found["theirs"][0] == {names[0]: 0.5}
     assert math.isnan(found["theirs"][1][names[0]])
     assert found["logged"] == [
-        'data_compare_score has no score: response: the text is no CSV: a quote (") is opened and never closed'
+        'data_compare_score has no score: response: the text is not CSV: a quote (") is opened and never closed'
     ] * len(names)
     assert found["required"] == ["reference", "reference_contexts", "response"]
     for how in ("factory, sync", "factory, async", "langchain"):

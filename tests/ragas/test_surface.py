@@ -39,7 +39,7 @@ def test_the_newer_surface_gives_value_and_reason() -> None:
     assert (result.traces, metric.name) == (None, "data_compare_score")
     broken = metric.score(**BROKEN)
     assert math.isnan(broken.value)
-    assert broken.reason == 'response: the text is no CSV: a quote (") is opened and never closed'
+    assert broken.reason == 'response: the text is not CSV: a quote (") is opened and never closed'
 
 
 def test_batches_take_mappings_and_samples_and_keep_their_order() -> None:

@@ -58,7 +58,7 @@ OUTCOMES: dict[Strength, Refutation] = {
     "conditional": replace(
         FOUND,
         kind="conditional",
-        reason="they differ where two share",
+        reason="they differ if two share",
         broken=(CONDITION,),
         alternatives=((replace(CONDITION, broken="an age is missing"),),),
         causes=(Cause(kind="distinct", message=f"gold keeps them {HOSTILE}", clause="SELECT", proved=True),),

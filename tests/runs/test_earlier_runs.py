@@ -77,7 +77,7 @@ def test_a_case_and_its_answer_are_identified_as_before(name: str) -> None:
     assert found.hexdigest() == IDENTITIES[name]
 
 
-ADDED = ["schema_use", "retrieval"]
+ADDED = ["schema_use", "retrieval", "reviewed_outcome", "review"]
 """The columns of results.parquet that the version which wrote the runs did not have."""
 
 

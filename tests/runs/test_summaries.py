@@ -33,6 +33,8 @@ LATER_FIELDS = (
     b'"result_query":null,',
     b'"engine":null,',
     b',"note":null',
+    b'"context_tables":null,',
+    b'"context_columns":null,',
 )
 TEXTS = st.text(st.sampled_from('",:\\\\resultn[]{}x\ud800é '), max_size=12) | st.sampled_from(
     [',"result', '"results":[],', ',"result":null,', '"turn":null,', "x" * 5000]

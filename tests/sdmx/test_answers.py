@@ -535,12 +535,12 @@ def test_series_keys_that_cannot_be_read_are_named(value: object, words: list[st
     [
         ("", ["blank", "indicator_selection"]),
         ("{}", ["an empty object"]),
-        ('{"indicator_selection": [', ["line 1, column 26", "no JSON"]),
-        (plain(["LP"])[:-5], ["no JSON", "line 1"]),
-        ("As you wish:\n" + query(("A", "in", ["x"]))[:-1], ["no JSON", "line 2"]),
-        ("You could ask {'urn': 'A:B', 'filters': []}", ["no JSON"]),
-        ("[" * 100_000, ["nested too deep|no JSON"]),
-        ('{"a":' * 100_000, ["nested too deep|no JSON"]),
+        ('{"indicator_selection": [', ["line 1, column 26", "not JSON"]),
+        (plain(["LP"])[:-5], ["not JSON", "line 1"]),
+        ("As you wish:\n" + query(("A", "in", ["x"]))[:-1], ["not JSON", "line 2"]),
+        ("You could ask {'urn': 'A:B', 'filters': []}", ["not JSON"]),
+        ("[" * 100_000, ["nested too deep|not JSON"]),
+        ('{"a":' * 100_000, ["nested too deep|not JSON"]),
         ('[{"dataset_id": "\\ud800", "dimensions": []}]', ["half a character"]),
     ],
 )

@@ -278,7 +278,7 @@ def test_data_that_a_service_cut_are_not_taken_for_whole(
     if is_whole:
         assert len(observed_of(loaded(tmp_path, "d.xml", text))) == len(EVERY)
         return
-    with pytest.raises(InputError, match=r"no whole data.*Some words"):
+    with pytest.raises(InputError, match=r"is incomplete.*Some words"):
         loaded(tmp_path, "d.xml", text)
 
 
@@ -346,23 +346,23 @@ GROWING = "".join(
         ("d.xml", BOMB.format(GROWING), ["d.xml", "document type|amplification"]),
         ("d.xml", '<!DOCTYPE m SYSTEM "file:///etc/passwd"><m/>', ["document type"]),
         ("d.xml", '<!DOCTYPE m [<!ENTITY x SYSTEM "file:///etc/passwd">]><m>&x;</m>', ["document type"]),
-        ("d.xml", "<html/>", ["no SDMX message", "<html>"]),
-        ("d.xml", "<m:GenericData", ["no well-formed XML|no SDMX message"]),
-        ("d.xml", generic_series()[:-40], ["no well-formed XML"]),
-        ("d.xml", generic_series().replace("m:Structure", "m:Other"), ["header describes no structure"]),
-        ("d.xml", message("Structure", ""), ["no data"]),
+        ("d.xml", "<html/>", ["not an SDMX message", "<html>"]),
+        ("d.xml", "<m:GenericData", ["not well-formed XML|not an SDMX message"]),
+        ("d.xml", generic_series()[:-40], ["not well-formed XML"]),
+        ("d.xml", generic_series().replace("m:Structure", "m:Other"), ["header does not describe the structure"]),
+        ("d.xml", message("Structure", ""), ["without data"]),
         ("d.json", "{}", ["JSON", "SDMX-CSV"]),
         ("d.csv", "a,b\n1,2\n", ["SDMX-CSV"]),
         ("d.csv", "DATAFLOW\n", ["SDMX-CSV"]),
         ("d.csv", "DATAFLOWS,A,OBS_VALUE\nx,1,2\n", ["DATAFLOW", "STRUCTURE_ID"]),
         ("d.csv", "DATAFLOW,A,OBS_VALUE\nX:D,1\n", ["line 2", "2 fields", "3"]),
-        ("d.csv", "DATAFLOW,A,OBS_VALUE\n?,1,2\n", ["line 2", "no id"]),
+        ("d.csv", "DATAFLOW,A,OBS_VALUE\n?,1,2\n", ["line 2", "not an id"]),
         ("d.csv", 'DATAFLOW,A,OBS_VALUE\nX:D,"1\n', ["line"]),
         ("d.csv", "DATAFLOW,A,OBS_VALUE\n", ["no observations"]),
         ("d.csv", "DATAFLOW,A,VALUE\nX:D,1,2\n", ["no observations", "1 without the column OBS_VALUE"]),
         ("d.csv", "", ["is empty"]),
         ("d.csv", "A,TIME_PERIOD,OBS_VALUE\nX,2020,1\n", ["DATAFLOW", "'A,TIME_PERIOD,OBS_VALUE'"]),
-        ("d.csv", "DATAFLOW,A,OBS_VALUE\nX:D,a,1,5\n", ["line 2", "4 fields", "3", "quoted"]),
+        ("d.csv", "DATAFLOW,A,OBS_VALUE\nX:D,a,1,5\n", ["line 2", "4 fields", "3", "quote fields"]),
         ("d.csv", "\n\nDATAFLOW,A,OBS_VALUE\n\nX:D,1\n", ["line 5"]),
         ("d.csv", "DATAFLOW,A,A,OBS_VALUE\nX:D,1,2,3\n", ["two columns 'A'"]),
         ("d.csv", "DATAFLOW,A: Area,A: Area,OBS_VALUE\nX:D,1,2,3\n", ["two columns 'A: Area'"]),
@@ -431,7 +431,7 @@ def test_series_and_observations_that_differ_are_counted(data: DataTables) -> No
     assert found.match is False
     assert (found.target_series, found.selected_series, found.shared_series) == (2, 2, 1)
     assert (found.target_observations, found.selected_observations, found.shared_observations) == (4, 4, 1)
-    assert found.reason == "3 of the target's 4 observations are missing and 3 are too many"
+    assert found.reason == "3 of the target's 4 observations are missing and 3 are extra"
 
 
 def test_queries_of_a_union_are_executed_each(data: DataTables) -> None:

@@ -475,10 +475,10 @@ def test_what_the_service_refuses_is_laid_to_whoever_asked_for_it() -> None:
         ((429, b""), "network", "429"),
         ((401, b"who are you"), "setup", "401"),
         ((302, b""), "setup", "302"),
-        ((206, b"DATAFLOW,A,OBS_VALUE\nX:D,1,2\n"), "setup", "only a part"),
-        ((200, b"<html/>"), "network", "no SDMX message"),
-        ((200, b'{"data": 1}'), "setup", "SDMX-CSV or SDMX-ML was asked for"),
-        ((200, b"\xff\x00"), "setup", "SDMX-CSV or SDMX-ML was asked for"),
+        ((206, b"DATAFLOW,A,OBS_VALUE\nX:D,1,2\n"), "setup", "only part"),
+        ((200, b"<html/>"), "network", "not an SDMX message"),
+        ((200, b'{"data": 1}'), "setup", "expected SDMX-CSV or SDMX-ML"),
+        ((200, b"\xff\x00"), "setup", "expected SDMX-CSV or SDMX-ML"),
         ((200, b"<!DOCTYPE x [<!ENTITY a 'b'>]><x>&a;</x>"), "network", "document type"),
         ((200, b"DATAFLOW,A,OBS_VALUE\nX:D,1\n"), "network", "line 2"),
     ],
@@ -526,7 +526,7 @@ def test_an_address_with_nothing_behind_it_is_told_from_data_that_lack_the_targe
             right = compared(source, target, target)
     assert "selects no observation" in wrong.reason
     assert "selects no observation" in right.reason
-    assert ("up to where /data follows" in wrong.reason, "up to where" in right.reason) == (True, False)
+    assert ("without /data" in wrong.reason, "without /data" in right.reason) == (True, False)
 
 
 def test_nobody_there_is_a_matter_of_the_network() -> None:

@@ -60,7 +60,7 @@ def _written(selection: Selection) -> dict[str, object]:
     [
         (wanted("AREA", "MEXICO"), "the code 'MEXICO' is not in the code list T:CL_AREA(1.0) of T:FLOW(1.0)"),
         (wanted("AREA", "NOR", "NO"), 'did you mean "NO"?'),
-        (wanted("AREA", Term(id="484", name=" mexico ")), 'did you mean "MEX", which is named so?'),
+        (wanted("AREA", Term(id="484", name=" mexico ")), 'did you mean "MEX", which has that name?'),
         (wanted("AREA", "A", "B", "C", "D"), "the codes 'A', 'B', 'C' and 1 more are not in"),
         (wanted("Area", "MEX"), "T:FLOW(1.0) has no dimension 'Area'; did you mean \"AREA\"? (it has AREA, FREE)"),
         (wanted("COUNTRY", "MEX"), "T:FLOW(1.0) has no dimension 'COUNTRY'"),
@@ -122,12 +122,12 @@ def test_a_stale_name_is_noted_where_the_answer_says_none_and_is_a_miss_where_it
     assert bare.outcome == "correct"
     assert bare.verdict.reason == (
         "the selection is the target's, term by term "
-        "(note: the target calls MEX of AREA 'Mexiko', its code list 'Mexico')"
+        "(note: the target calls MEX of AREA 'Mexiko', but its code list 'Mexico')"
     )
     named = wanted("AREA", Term(id="MEX", name="Mexico"), Term(id="NO", name="Norway"))
     missed = judged(named, target, known=known)
     assert missed.outcome == "incorrect"
-    assert "(note: the target calls MEX of AREA 'Mexiko', its code list 'Mexico')" in missed.verdict.reason
+    assert "(note: the target calls MEX of AREA 'Mexiko', but its code list 'Mexico')" in missed.verdict.reason
     other = wanted("AREA", Term(id="MEX", name="Messico"), Term(id="NO", name="Norway"))
     assert "note" not in judged(other, target, known=known).verdict.reason
     assert "note" not in judged(wanted("AREA", "MEX", "NO"), target, known=known, match_on="id").verdict.reason
@@ -140,8 +140,8 @@ def test_parameters_that_were_not_read_are_noted_in_the_verdict() -> None:
     evidence = judged("https://x/data/FLOW?startperiod=2015&detail=full&geo=DE", target, known=None)
     assert evidence.outcome == "correct"
     assert evidence.verdict.reason.endswith(
-        "(note: the URL's parameter 'startperiod' was not read; did you mean \"startPeriod\"?; "
-        "the URL's parameter 'geo' was not read)"
+        "(note: the URL's parameter 'startperiod' was ignored; did you mean \"startPeriod\"?; "
+        "the URL's parameter 'geo' was ignored)"
     )
 
 
@@ -155,9 +155,9 @@ def at(*ranges: tuple[str | None, str | None]) -> Selection:
 @pytest.mark.parametrize(
     ("target", "says"),
     [
-        (at(("2015-13", None)), "'2015-13' is no period of time"),
-        (at((None, "2015-02-29")), "'2015-02-29' is no period of time"),
-        (at(("2015", "2016"), ("soon", "soon")), "'soon' is no period of time"),
+        (at(("2015-13", None)), "'2015-13' is not a period of time"),
+        (at((None, "2015-02-29")), "'2015-02-29' is not a period of time"),
+        (at(("2015", "2016"), ("soon", "soon")), "'soon' is not a period of time"),
         (at(("2020", "2015")), "the time range from 2020 to 2015 ends before it starts"),
     ],
 )
@@ -178,7 +178,7 @@ def test_a_period_of_the_answer_that_cannot_be_read_is_named() -> None:
     target = at(("2015", "2016"))
     evidence = judged("https://x/data/FLOW/NO?startPeriod=2015-13", target, known=Structures([structures()]))
     assert evidence.outcome == "incorrect"
-    assert "(note: '2015-13' is no period of time" in evidence.verdict.reason
+    assert "(note: '2015-13' is not a period of time" in evidence.verdict.reason
 
 
 @pytest.mark.parametrize("name", ["lastTimePeriod", "geoLevel"])
@@ -186,9 +186,9 @@ def test_a_filter_of_eurostat_that_no_structure_tells_is_noted_without_a_guess(n
     target = Selection(datasets=(DatasetSelection(dataset="nama"),))
     url = f"https://ec.europa.eu/eurostat/api/dissemination/statistics/1.0/data/nama?{name}=5"
     reason = judged(url, target, known=None).verdict.reason
-    assert reason.endswith(f"(note: the URL's parameter '{name}' was not read)")
+    assert reason.endswith(f"(note: the URL's parameter '{name}' was ignored)")
 
 
 def test_an_answer_that_holds_nothing_known_is_named_as_such() -> None:
     evidence = judged(json.dumps({}), wanted("AREA", "NO"), known=None)
-    assert evidence.verdict.reason.startswith("the answer holds an empty object: expected")
+    assert evidence.verdict.reason.startswith("the answer contains an empty object: expected")

@@ -159,20 +159,20 @@ def test_words_alone_and_asking_back_select_nothing(value: Any) -> None:
     [
         ({"isError": True, "content": [{"type": "text", "text": "no such tool"}]}, "'no such tool'"),
         ({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "timed out"}}, "'timed out'"),
-        ({"queries": 5}, "at queries: holds the text '5'"),
+        ({"queries": 5}, "at queries: contains the text '5'"),
         (
             {"queries": [{"datasetUrn": "A:B", "filters": [{"values": []}]}]},
             "at queries[0].filters[0]: the name of its dim",
         ),
-        ({"queries": [{**STRUCTURED, "requestedPeriod": 2015}]}, "at queries[0].requestedPeriod: holds"),
+        ({"queries": [{**STRUCTURED, "requestedPeriod": 2015}]}, "at queries[0].requestedPeriod: contains"),
         ({"choices": []}, "at choices"),
         ({"role": "assistant", "content": {}}, "at content"),
         ({"content": "x", "custom_content": []}, "at custom_content"),
         (
             {"content": "x", "custom_content": {"attachments": [{**ATTACHED, "data": "<html>"}]}},
-            "'Query' is said to be JSON",
+            "'Query' is declared as JSON",
         ),
-        ({"content": "x", "custom_content": {"attachments": [{**ATTACHED, "data": json.dumps(APP)[:-9]}]}}, "no JSON"),
+        ({"content": "x", "custom_content": {"attachments": [{**ATTACHED, "data": json.dumps(APP)[:-9]}]}}, "not JSON"),
         (
             {"content": "x", "custom_content": {"attachments": [{"type": "application/json", "url": "files/q.json"}]}},
             "may be in the attachment 'files/q.json'",
@@ -232,7 +232,7 @@ def test_words_are_noted_in_the_verdict() -> None:
     case = Case(id="one", question="?", turns=(Turn(question="?", targets=(target,)),))
     (evidence,) = assay.evaluate_selections([case], {"one": "I only know statistics."}).evidence
     assert evidence.outcome == "correct"
-    assert "in words alone, which select nothing: 'I only know statistics.'" in evidence.verdict.reason
+    assert "the answer has only words, which select nothing: 'I only know statistics.'" in evidence.verdict.reason
     assert answer_notes(json.dumps(STRUCTURED)) == ()
 
 
@@ -263,9 +263,9 @@ def test_messages_and_results_are_read_as_libraries_write_them(message: dict[str
 
 def test_an_attachment_that_cannot_be_read_is_said() -> None:
     for attachment, says in (
-        ({"type": "application/json", "title": "Query"}, "the attachment 'Query' is said to be JSON and has neither"),
-        ({**ATTACHED, "data": json.dumps('{"urn"')}, "the attachment 'Query' is said to be JSON and is none"),
-        ({**ATTACHED, "data": ""}, "the attachment 'Query' is said to be JSON and is none"),
+        ({"type": "application/json", "title": "Query"}, "the attachment 'Query' is declared as JSON but has neither"),
+        ({**ATTACHED, "data": json.dumps('{"urn"')}, "the attachment 'Query' is declared as JSON but is not"),
+        ({**ATTACHED, "data": ""}, "the attachment 'Query' is declared as JSON but is not"),
     ):
         read = read_answer(json.dumps(said(attachment)), None)
         assert isinstance(read, Failure)
@@ -309,7 +309,7 @@ def test_each_question_of_a_logged_conversation_has_one_answer(
 def test_a_conversation_without_an_answer_is_said() -> None:
     read = read_answer(json.dumps({"messages": [asks("a")]}), None)
     assert isinstance(read, Failure)
-    assert "no assistant answers" in read.message
+    assert "without an assistant's answer" in read.message
 
 
 @pytest.mark.parametrize("words", ["I only know statistics.", ""])
@@ -317,7 +317,7 @@ def test_a_message_without_a_query_is_noted_in_the_verdict(words: str) -> None:
     case = Case(id="one", question="?", turns=(Turn(question="?", targets=(wanted(named=False),)),))
     (evidence,) = assay.evaluate_selections([case], {"one": said(words=words)}).evidence
     assert evidence.outcome == "incorrect"
-    assert "neither the message's attachments nor its words have a query" in evidence.verdict.reason
+    assert "neither the message's attachments nor its text have a query" in evidence.verdict.reason
     assert (words in evidence.verdict.reason) is True
 
 

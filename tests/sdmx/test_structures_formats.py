@@ -265,23 +265,23 @@ def test_other_ways_to_send_the_same_message(tmp_path: Path) -> None:
         (b"\x1f\x8b\x08 and no more", "gzipped and"),
         (gzip.compress(WRITTEN["SDMX-ML 2.1"])[:-9], "gzipped and ends too early"),
         (b"\xff\xfe{\x00\x00\xd8", "UTF-16"),
-        (b'{"data": [}', "is no JSON"),
-        (b"[" * 100_000, "is no JSON"),
-        (b"<a>" * 5_000, "no well-formed XML"),
-        (b'{"data": {"codelists": 3}}', "no SDMX structure message"),
-        (b'{"errors": [{"code": 404, "title": "no such dataflow"}]}', "error that a service answered with"),
+        (b'{"data": [}', "is not JSON"),
+        (b"[" * 100_000, "is not JSON"),
+        (b"<a>" * 5_000, "not well-formed XML"),
+        (b'{"data": {"codelists": 3}}', "not an SDMX structure message"),
+        (b'{"errors": [{"code": 404, "title": "no such dataflow"}]}', "is a service's error"),
         (b'{"Codelist": [{"id": "CL"}]}', "Fusion-JSON"),
         (
             b'<Structure xmlns="http://www.SDMX.org/resources/SDMXML/schemas/v2_0/message"><CodeLists/></Structure>',
-            "SDMX-ML 2.0, which is not read",
+            "SDMX-ML 2.0, which is not supported",
         ),
         (
             b'<Error xmlns="http://www.sdmx.org/x"><ErrorMessage code="100"><T>No results</T></ErrorMessage></Error>',
-            "error that a service answered with, and no structure message: No results",
+            "is a service's error, not a structure message: No results",
         ),
         (
             b'<e:Envelope xmlns:e="x"><e:Body><e:Fault><faultstring>Down</faultstring></e:Fault></e:Body></e:Envelope>',
-            "no structure message: Down",
+            "not a structure message: Down",
         ),
     ],
 )
@@ -298,7 +298,7 @@ def test_a_packed_document_is_unpacked_up_to_a_bound(tmp_path: Path, monkeypatch
     monkeypatch.setattr(documents, "MOST_BYTES", 1 << 20)
     for name, content in (("a.xml.gz", gzip.compress(bytes(1 << 24))), ("a.zip", zipped(bytes(1 << 24)))):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(InputError, match="holds more than 1 MiB"):
+        with pytest.raises(InputError, match="has more than 1 MiB"):
             load_structures([tmp_path / name])
 
 
@@ -535,7 +535,7 @@ def test_a_list_whose_name_cannot_be_read_is_missing(named: str, tmp_path: Path)
         texts.append((text.replace(f'"enumeration": "{urn}"', f'"enumeration": "{named}"'), ".json"))
     for content, ending in texts:
         area = read(content.encode(), tmp_path, f"given{ending}").dimensions[0]
-        assert (area.codes, area.missing) == (None, f"code list {named or 'that is not named'}")
+        assert (area.codes, area.missing) == (None, f"code list {named or 'without a name'}")
     extended = whole.replace(
         "</s:Codelist>", f"<s:CodelistExtension><s:Codelist>{named}</s:Codelist></s:CodelistExtension></s:Codelist>", 1
     )

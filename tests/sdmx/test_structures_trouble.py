@@ -39,12 +39,12 @@ def test_missing_file_is_named_with_the_closest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "no well-formed XML"),
-        (b"id,question\n1,Why?\n", "no well-formed XML"),
+        (b"", "not well-formed XML"),
+        (b"id,question\n1,Why?\n", "not well-formed XML"),
         (b"<html><body>Please log in</body></html>", "is an HTML page"),
         (f'<mes:GenericData xmlns:mes="{BASE}message"><mes:Header/></mes:GenericData>'.encode(), "<GenericData>"),
         (b'{"meta": {"schema": "sdmx-json"}, "data": {"dataSets": []}}', "SDMX-JSON data message"),
-        (EXAMPLE.read_bytes()[:9000], "no well-formed XML"),
+        (EXAMPLE.read_bytes()[:9000], "not well-formed XML"),
     ],
     ids=["empty", "table", "page", "data message", "JSON", "truncated"],
 )
@@ -242,7 +242,7 @@ def test_a_service_may_answer_in_json_and_with_an_error_in_a_message() -> None:
     }
     with service(answers, []) as url:
         structures = load_structures([url], datasets=["T:FLOW", "T:NONE"])
-        with pytest.raises(InputError, match="has none of the 1 datasets"):
+        with pytest.raises(InputError, match="has none of the 1 requested datasets"):
             load_structures([url], datasets=["T:NONE"])
     (dataset,) = structures.datasets
     assert [one.id for one in dataset.dimensions] == ["A"]
@@ -254,7 +254,7 @@ def test_service_in_trouble_is_one_clear_message() -> None:
             with pytest.raises(InputError, match=says) as caught:
                 load_structures([url], datasets=[dataset])
             assert url in str(caught.value)
-        with pytest.raises(UsageError, match="which datasets"):
+        with pytest.raises(UsageError, match="no datasets to fetch"):
             load_structures([url])
     with pytest.raises(InputError, match=r"cannot be reached \(.*refused"):
         load_structures([url], datasets=["A:B"])
@@ -263,7 +263,7 @@ def test_service_in_trouble_is_one_clear_message() -> None:
 @pytest.mark.parametrize("start", ["<!DOCTYPE html>", "", "<!DOCTYPE HTML PUBLIC '-//W3C//DTD HTML 4.01//EN' ''>"])
 def test_a_page_in_place_of_structures_is_called_so(start: str, tmp_path: Path) -> None:
     (tmp_path / "page.xml").write_text(f"{start}<html><body>Sign in</body></html>")
-    assert "is an HTML page, no SDMX structure message" in failure(tmp_path / "page.xml")
+    assert "is an HTML page, not an SDMX structure message" in failure(tmp_path / "page.xml")
 
 
 def test_datasets_of_targets_that_the_structures_do_not_have_are_named() -> None:
@@ -271,7 +271,7 @@ def test_datasets_of_targets_that_the_structures_do_not_have_are_named() -> None
     assert missing_datasets(["IMF.RES:WEO", "WEO", "ASSAY:HARBOUR(2.1)"], known) == ()
     (said,) = missing_datasets(["IMF.RES:WEOO(1.0.0)", "WEO", "A:B", "A:B"], known)
     assert said.startswith(
-        'not among the structures: the datasets IMF.RES:WEOO(1.0.0), A:B; did you mean "IMF.RES:WEO(1'
+        'missing in the structures: the datasets IMF.RES:WEOO(1.0.0), A:B; did you mean "IMF.RES:WEO(1'
     )
     target = Selection(datasets=(assay.DatasetSelection(dataset="A:B"),))
     case = Case(id="one", question="?", turns=(Turn(question="?", targets=(target,)),))

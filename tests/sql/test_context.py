@@ -14,7 +14,20 @@ from assay.sql.context.matching import context_items
 from assay.sql.schema import SchemaNames, names_of
 from many_cases import each
 
-ODD = ["singer", "Order", "order details", "2.5 (m)", 'say "x"', "grün", "a,b", "key", "x;y", "select", "name"]
+ODD = [
+    "singer",
+    "Order",
+    "order details",
+    "2.5 (m)",
+    'say "x"',
+    "grün",
+    "a,b",
+    "key",
+    "x;y",
+    "select",
+    "name",
+    "Rate (%) (K-12)",
+]
 
 
 def _quoted(name: str, quote: str = '"') -> str:
@@ -197,6 +210,9 @@ def test_without_a_schema_tables_are_their_names() -> None:
         (None, [["a", "x"], {"table": "b", "column": "y z"}], Context(None, ("a.x", "b.y z"))),
         (None, {"a": ["x", "y"]}, Context(None, ("a.x", "a.y"))),
         (None, [], Context(None, ())),
+        (None, ["t.Meals (K-12)", "%) of (K-12", "t(x)"], Context(None, ("t.Meals (K-12)", "%) of (K-12", "t.x"))),
+        ("singer(id: INTEGER, name:TEXT)", None, Context(("singer",), ("singer.id", "singer.name"))),
+        ("t(Rate (%) of (K-12), x)", None, Context(("t",), ('t."Rate (%) of (K-12)"', "t.x"))),
         ("CREATE VIEW s.v AS SELECT a, b AS c FROM t", None, Context(("s.v",), ("s.v.a", "s.v.c"))),
         ("create or replace table `a` (`k` int, key `ix` (`k`), unique key (`k`))", None, Context(("a",), ("a.k",))),
         ("CREATE TABLE a (s STRUCT<x INT64, y ARRAY<INT64>>, z INT64)", None, Context(("a",), ("a.s", "a.z"))),
@@ -209,6 +225,7 @@ def test_what_a_value_says(tables: object, columns: object, wanted: Context) -> 
 
 NO_TABLES: list[object] = [
     *(5, True, 1.5, b"a", [5], [None], ["a", ""], [["a"]], {"a": 5}, {"": ["x"]}, {1: ["x"]}, {"a": [5]}, {"a": [""]}),
+    *("singer: id, name", "【Schema】\n# Table: singer\n[(id:INT)]", "# singer", "tables=singer", "a | b"),
     *("{a: b}", "[1", "CREATE TABLE", 'a"b', "a(b"),
 ]
 

@@ -151,6 +151,14 @@ def test_a_regression_uses_a_signal_that_knows_the_labels_and_ignores_one_that_d
     assert abs(sure.value - y.mean()) < 0.01
 
 
+def test_a_regression_on_a_frame_that_is_labelled_whole_is_known() -> None:
+    generator = numpy.random.default_rng(35)
+    y = (generator.random(120) < 0.8).astype(float)
+    signals = (generator.random((120, 3)) < 0.6).astype(float)
+    found = cross_fitted(y.tolist(), signals, signals)
+    assert (found.low, found.value, found.high) == pytest.approx((y.mean(),) * 3)
+
+
 def test_a_regression_without_spread_is_the_labels_alone() -> None:
     signals = numpy.zeros((200, 2))
     for labels in ([1.0] * 60, [0.0] * 60, [1.0, 0.0] * 30):

@@ -163,7 +163,7 @@ def _raise(error: BaseException) -> Callable[[Case], object]:
         (_raise(asyncio.CancelledError("x")), "asking raised CancelledError: x"),
         (_raise(KeyboardInterrupt()), "asking raised KeyboardInterrupt:"),
         (_raise(_Own("x")), "asking raised _Own: x"),
-        (lambda case: "SELECT 1", "the system answered str in place of a Prediction"),
+        (lambda case: "SELECT 1", "the system returned str instead of a Prediction"),
     ],
 )
 def test_whatever_a_system_does_is_the_failure_of_one_question(answer: Callable[[Case], object], message: str) -> None:

@@ -119,14 +119,14 @@ def test_words_alone_selected_nothing_and_are_no_failure(quick: Quick) -> None:
 @pytest.mark.parametrize(
     ("given", "kind", "message"),
     [
-        (ChatAnswer(content="I would like to", finish_reason="length"), "unreadable_answer", "cut off at its length"),
+        (ChatAnswer(content="I would like to", finish_reason="length"), "unreadable_answer", "truncated at its length"),
         (ChatAnswer(content="", finish_reason="content_filter"), "unanswered", "(finish_reason content_filter)"),
         (
             ChatAnswer(
                 content="See there.", attachments=({"type": "application/json", "url": "http://other/q?sig=1"},)
             ),
             "unreadable_answer",
-            "in the attachment 'http://other/q', which another server has: it was not fetched",
+            "in the attachment 'http://other/q' on another server: it was not fetched",
         ),
     ],
     ids=["length", "nothing", "elsewhere"],
@@ -158,7 +158,7 @@ def test_a_question_that_fails_ends_its_conversation(quick: Quick) -> None:
     assert "out of order" in second.failure.message
     assert third.failure is not None
     assert third.failure.kind == "ask_failed"
-    assert third.failure.message.startswith("not asked, since question 2 before it failed: the server answers 500")
+    assert third.failure.message.startswith("not asked, since the earlier question 2 failed: the server answers 500")
     assert prediction.timing_s("total_execution_time") == first.latency_s
 
 
@@ -216,7 +216,7 @@ def test_a_secret_that_a_server_sends_back_is_masked(quick: Quick) -> None:
 
 def test_a_question_for_sql_about_no_database_says_what_is_missing(quick: Quick, case: Case) -> None:
     with ChatEmulator() as server:
-        with pytest.raises(SystemUnusable, match="shows the database, and none is known"):
+        with pytest.raises(SystemUnusable, match="shows the database, but none is known"):
             _answer(server, case, quick())
         assert server.calls == ()
 

@@ -148,7 +148,7 @@ def test_an_answer_carries_its_words_tokens_time_and_cost(case: Case, quick: Qui
     assert prediction.cost_usd == pytest.approx(2.0)
     assert (prediction.timing_s("total_execution_time") or 0) > 0
     assert _ask(answer, case, quick()).cost_usd is None
-    with pytest.warns(UserWarning, match="prices were given, but there is no cost"):
+    with pytest.warns(UserWarning, match="prices are given, but there is no cost"):
         prediction = _ask(replace(answer, usage={"total_tokens": 5}), case, quick(price_in=1.0, price_out=1.0))
     assert prediction.cost_usd is None
 
@@ -167,11 +167,11 @@ def test_an_answer_carries_its_words_tokens_time_and_cost(case: Case, quick: Qui
         (ChatAnswer(content="<think>hm", finish_reason="length"), "unreadable_answer", "max_tokens"),
         (ChatAnswer(content="<think>hm</think>"), "unanswered", "only its thoughts"),
         (ChatAnswer(content='<think>hm</think>{"sql": null}'), "unanswered", 'its answer begins "{"sql": null}"'),
-        (ChatAnswer(content="<think>a</think>\nNo such table."), "clarification", 'it said: "No such table."'),
-        (ChatAnswer(content='{"sql": null}'), "unanswered", "gave no query"),
-        (ChatAnswer(content=" \n"), "unanswered", "gave no query"),
-        (ChatAnswer(content="```sql\n\n```"), "unanswered", "gave no query"),
-        (ChatAnswer(content="```sql\n-- hm\n```"), "unanswered", "gave no query"),
+        (ChatAnswer(content="<think>a</think>\nNo such table."), "clarification", 'no query: "No such table."'),
+        (ChatAnswer(content='{"sql": null}'), "unanswered", "returned no query"),
+        (ChatAnswer(content=" \n"), "unanswered", "returned no query"),
+        (ChatAnswer(content="```sql\n\n```"), "unanswered", "returned no query"),
+        (ChatAnswer(content="```sql\n-- hm\n```"), "unanswered", "returned no query"),
         (ChatAnswer(error={"message": "overloaded"}), "ask_failed", "overloaded"),
     ],
 )

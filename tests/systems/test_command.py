@@ -183,9 +183,9 @@ def test_closing_kills_what_runs(tmp_path: Path, case: Case, quick: Callable[...
 @pytest.mark.parametrize(
     ("url", "error", "message"),
     [
-        ("command:", InputError, "names no command"),
+        ("command:", InputError, "has no command"),
         ("command:./ask 'x", InputError, "cannot be split"),
-        ("command:./no-such-command-here", SystemUnusable, "no command './no-such-command-here'"),
+        ("command:./no-such-command-here", SystemUnusable, "the command './no-such-command-here'"),
         ("command:cat {qestion}", InputError, "did you mean {question}"),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_conversation_goes_on_where_it_was_left(tmp_path: Path) -> None:
     assert failures[:2] == [None, None]
     assert failures[3] is not None
     assert failures[3].kind == "ask_failed"
-    assert failures[3].message == "not asked, since turn 3 before it failed: gone"
+    assert failures[3].message == "not asked, since the earlier turn 3 failed: gone"
     again = Recorder()
     assert [one.query for one in ask(again, cases, concurrency=1, folder=tmp_path)] == [
         f"a-{turn} time 1" for turn in (1, 2, 3, 4)

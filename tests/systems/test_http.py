@@ -98,14 +98,14 @@ def test_one_number_serves_as_tokens_and_time(case: Case, quick: Quick) -> None:
 @each(
     ("said", "path", "kind", "message"),
     [
-        ({"sql": None, "message": "I do not know"}, None, "clarification", 'it said: "I do not know"'),
-        ({"sql": " "}, "sql", "unanswered", "gave no query"),
-        ({"sql": "```sql\n```"}, "sql", "unanswered", "gave no query"),
-        ({"sql": "/* hm */ ;"}, "sql", "unanswered", "gave no query"),
+        ({"sql": None, "message": "I do not know"}, None, "clarification", 'no query: "I do not know"'),
+        ({"sql": " "}, "sql", "unanswered", "returned no query"),
+        ({"sql": "```sql\n```"}, "sql", "unanswered", "returned no query"),
+        ({"sql": "/* hm */ ;"}, "sql", "unanswered", "returned no query"),
         ({"text": "SELECT 1"}, None, "rejected", "no field for the query: it has 'text'"),
         ({"text": "SELECT 1"}, "data.sql", "rejected", "nothing at 'data.sql': its fields are 'text'"),
         ({"data": [1]}, "data.5", "rejected", "nothing at 'data.5'"),
-        ({"sql": {"a": 1}}, "sql", "rejected", "an object at 'sql' in place of a query: {"),
+        ({"sql": {"a": 1}}, "sql", "rejected", "an object at 'sql' instead of a query: {"),
         ([1], None, "rejected", "not an object"),
     ],
 )

@@ -107,7 +107,7 @@ def test_prices_of_no_use_are_told_once(kind: str, usage: str) -> None:
         options = {"tokens_path": "tokens" if kind == "http" else "usage.tokens", "query_path": "sql_query"}
     with serving(body) as place:
         (message,) = (_closed_chat if kind == "chat" else _closed)(url.format(place), **options)
-    assert "prices were given" in message
+    assert "prices are given" in message
     assert wanted in message
     assert ("--tokens-path" in message) is ("tokens_path" in options)
 

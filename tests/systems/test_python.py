@@ -162,7 +162,7 @@ def test_one_that_takes_too_long_is_given_up(case: Case, quick: Quick) -> None:
 
     over = threading.Event()
     for function in (sleeps, lambda question: over.wait(600)):
-        assert "no answer within 0.2 s" in _failure(_answer(function, case, quick(timeout_s=0.2)))
+        assert "did not return within 0.2 s" in _failure(_answer(function, case, quick(timeout_s=0.2)))
     over.set()
     assert cancelled.wait(300)
 
@@ -193,7 +193,7 @@ def test_it_is_named_by_module_and_function(
     assert system.answer(case).query == "SELECT 1"
     assert system.describe() == "python:my_agent_7f3:Agent.ask"
     for url, message in (
-        ("python:my_agent_7f3", "names no callable"),
+        ("python:my_agent_7f3", "does not name a callable"),
         ("python:my_agent_7f3:ask", "has no 'ask'"),
         ("python:my_agent_7f3:number", "is int and cannot be called"),
         ("python:broken_agent_7f3:ask", "No module named 'no_such_module_7f3'"),
@@ -205,7 +205,7 @@ def test_it_is_named_by_module_and_function(
 def test_a_callable_that_cannot_be_filled_is_refused(quick: Quick) -> None:
     with pytest.raises(InputError, match="needs a parameter 'schema'"):
         PythonSystem(lambda question, schema: None, quick())
-    with pytest.raises(InputError, match="takes no argument by position"):
+    with pytest.raises(InputError, match="does not take a positional argument"):
         PythonSystem(lambda: None, quick())
 
 

@@ -259,8 +259,8 @@ SETUP: list[tuple[str, int, object, str]] = [
     *((kind, 401, {"detail": "Unauthorized"}, "--token") for kind in ("http", "denodo")),
     ("chat", 401, {"error": {"message": "Incorrect API key provided"}}, "ASSAY_TOKEN"),
     ("http", 403, {"message": "salaries are secret"}, "salaries are secret"),
-    ("denodo", 401, REASON, "the account may not; if every question gets this, give a user and password (--user"),
-    ("denodo", 403, REASON, "the account may not; if every question gets this, give a user and password (--user"),
+    ("denodo", 401, REASON, "the account may not; if every question fails so, give a user and password (--user"),
+    ("denodo", 403, REASON, "the account may not; if every question fails so, give a user and password (--user"),
     # the path
     ("http", 404, {"detail": "Not Found"}, "--system"),
     ("chat", 404, {"error": {"message": "Invalid URL"}}, "ends in /v1"),
@@ -285,8 +285,8 @@ SETUP: list[tuple[str, int, object, str]] = [
     ),
     # an empty response, and a query that is not a text
     *((kind, status, body, "check the path of the URL (--") for kind in KINDS for status, body in EMPTY),
-    *(("denodo", 200, {"sql_query": given, "answer": "ok"}, f"'sql_query': {shown}") for given, shown in NOT_TEXTS),
-    *(("http", 200, {"sql": given}, f"in place of a query: {shown}") for given, shown in NOT_TEXTS[1:]),
+    *(("denodo", 200, {"sql_query": given, "answer": "ok"}, f"not a text: {shown}") for given, shown in NOT_TEXTS),
+    *(("http", 200, {"sql": given}, f"instead of a query: {shown}") for given, shown in NOT_TEXTS[1:]),
     # a way of asking that is refused whatever the question, and whatever the body says
     *(
         (kind, status, body, wanted)

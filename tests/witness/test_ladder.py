@@ -123,7 +123,7 @@ def test_each_of_several_conditions_is_named(name: str) -> None:
     assert {some[0].kind for some in sets} >= kinds
     told = [some[0].broken for some in sets]
     assert len(set(told)) == len(told)
-    assert ", or where ".join(told[:3]) in outcome.reason
+    assert ", or if ".join(told[:3]) in outcome.reason
 
 
 @pytest.mark.parametrize("name", ["never null", "a parent without a child"])
@@ -132,7 +132,7 @@ def test_a_single_condition_has_no_alternative(name: str) -> None:
     one, two, _ = CONDITIONAL[name]
     outcome = look(one, two, DDL, rows=ROWS)
     assert outcome.alternatives == (), outcome.alternatives
-    assert ", or where " not in outcome.reason
+    assert ", or if " not in outcome.reason
 
 
 def test_without_real_data_nothing_is_assumed() -> None:
@@ -256,5 +256,5 @@ def test_rows_in_a_table_that_is_empty_in_the_data_are_an_assumption(
     outcome = look(first, second, ddl, rows=rows, trials=300)
     assert outcome.kind == kind, outcome
     assert {(one.kind, one.table) for one in outcome.broken} == broken
-    assert kind == "refuted" or f"where {min(broken)[1]} holds rows" in outcome.reason
+    assert kind == "refuted" or f"if {min(broken)[1]} has rows" in outcome.reason
     assert look(first, second, ddl, trials=300).kind == "refuted", "a schema alone observes nothing"

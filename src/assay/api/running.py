@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from assay._version import __version__
-from assay.api.inputs import Inputs, fingerprint_file
+from assay.api.inputs import Inputs
 from assay.api.run import Run
 from assay.errors import UsageError
 from assay.model import Case, Fingerprint, Prediction, Provenance
@@ -100,7 +100,7 @@ def provenance_of(
         for one in sorted(databases, key=lambda needed: needed.url.text)
     )
     file = None if reviews is None else reviews.path
-    reviewed = () if file is None else (fingerprint_file(os.fspath(file)),)
+    reviewed = () if reviews is None else (reviews.fingerprint,)
     versions = {one.url.scheme: one.version for one in databases}
     return Provenance(
         assay_version=__version__,

@@ -202,9 +202,11 @@ def _correct(
     if case.options != before.options:
         name = next((name for name in record if normal(name) in _OPTIONS), "options")
         told = told_options(case)
-        record[name] = "; ".join(f"{key}: {value}" for key, value in told.items()) if in_text else told
         if in_text and "condition_columns" in told:
-            raise LayoutUnsuitable("a cell does not hold the columns of several gold queries that count")
+            if case.gold_count != 1:
+                raise LayoutUnsuitable("a cell does not hold which columns of several gold queries count")
+            told["condition_columns"] = " ".join(map(str, case.counting(0)))
+        record[name] = "; ".join(f"{key}: {value}" for key, value in told.items()) if in_text else told
     record[REASON] = correction.reason
 
 

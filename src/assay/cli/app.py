@@ -30,7 +30,7 @@ app = typer.Typer(
     cls=Verbs,
     help="Judge systems that turn questions into data queries: is each answer right, and why is it wrong.",
     epilog="Start with:  assay demo\n\nA verb's own options, examples and exit statuses:  assay run --help\n\n"
-    "Read more: docs/reference/commands/README.md",
+    "Read more: assay docs",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -107,7 +107,7 @@ _OF_A_RUN: Final = {**_GATES, **_UNFINISHED}
 def _epilog(page: str, statuses: Mapping[int, str]) -> str:
     """The end of a verb's help: its exit statuses in a row, where they mean more than always, and the page to read."""
     meanings = "; ".join(f"{status} {meaning}" for status, meaning in sorted({**_ALWAYS, **statuses}.items()))
-    return f"Exit status: {meanings}.\n\nRead more: {page}"
+    return f"Exit status: {meanings}.\n\nRead more: assay docs {page}"
 
 
 def _verb(place: str, short_help: str, *, panel: str, page: str, statuses: Mapping[int, str] = _ALWAYS) -> Listed:
@@ -154,7 +154,7 @@ _START, _JUDGE, _LOOK, _COMPARE, _EXAMINE = (
     "Compare runs",
     "Examine queries and question sets",
 )
-_SUITE_PAGE = "docs/guides/suites.md"
+_SUITE_PAGE = "suites"
 _SUITE_HELP = "Build and show suites: small databases on which a run tries answers, too."
 
 
@@ -195,121 +195,127 @@ Verbs.verbs = (
         "verbs.demo.demo",
         "Evaluate a bundled sample, report included, in seconds.",
         panel=_START,
-        page="docs/start/five-minutes.md",
+        page="five-minutes",
         statuses=_UNFINISHED,
     ),
     _verb(
         "verbs.init.verb.init",
         "Write an eval.yaml with comments that fits a question set and a database.",
         panel=_START,
-        page="docs/guides/predictions.md",
+        page="predictions",
     ),
     _verb(
         "verbs.doctor.verb.doctor",
         "Say what is installed, which limits hold here, and what a URL can reach.",
         panel=_START,
-        page="docs/reference/databases.md",
+        page="reference/databases",
         statuses={
             0: "done, whatever is missing",
             2: "a URL leads to nothing that can be read, or unusable command line",
         },
     ),
     _verb(
+        "verbs.docs.docs",
+        "Show the documentation in the terminal or in the browser.",
+        panel=_START,
+        page="five-minutes",
+    ),
+    _verb(
         "verbs.run.run",
         "Judge a system's answers, from a file or live, against a question set.",
         panel=_JUDGE,
-        page="docs/guides/predictions.md",
+        page="predictions",
         statuses=_OF_A_RUN,
     ),
     _verb(
         "verbs.denodo.denodo",
         "Run a question set through a live Denodo AI SDK; report in Excel.",
         panel=_JUDGE,
-        page="docs/guides/denodo.md",
+        page="denodo",
         statuses=_OF_A_RUN,
     ),
     _verb(
         "verbs.sdmx.sdmx",
         "Score what an SDMX assistant selected, term by term; report in Excel.",
         panel=_JUDGE,
-        page="docs/guides/sdmx.md",
+        page="sdmx",
         statuses=_OF_A_RUN,
     ),
     _verb(
         "verbs.llmsql.llmsql",
         "Judge a model's outputs on the LLMSQL benchmark.",
         panel=_JUDGE,
-        page="docs/guides/llmsql.md",
+        page="llmsql",
         statuses=_OF_A_RUN,
     ),
     _verb(
         "verbs.judge.judge",
         "Ask an LLM whether queries are equivalent, and measure how far to trust it.",
         panel=_JUDGE,
-        page="docs/guides/judge.md",
+        page="judge",
         statuses=_UNFINISHED,
     ),
     _verb(
         "verbs.estimate.estimate",
         "Estimate accuracy without gold, from people's labels of a few answers.",
         panel=_JUDGE,
-        page="docs/guides/estimate.md",
+        page="estimate",
     ),
     _verb(
         "verbs.view.view",
         "Show a run, or two beside each other, in the browser, on this machine only.",
         panel=_LOOK,
-        page="docs/guides/reports.md",
+        page="reports",
     ),
     _verb(
         "verbs.review.review",
         "Decide about a run's cases: verdict right, prediction right too, gold wrong.",
         panel=_LOOK,
-        page="docs/guides/review.md",
+        page="review",
     ),
     _verb(
         "verbs.report.report",
         "Draw a stored run: on the terminal, or as files.",
         panel=_LOOK,
-        page="docs/guides/reports.md",
+        page="reports",
         statuses=_GATES,
     ),
     _verb(
         "verbs.explain.explain",
         "Say why one case of a run is wrong, and which repair makes it right.",
         panel=_LOOK,
-        page="docs/guides/causes.md",
+        page="causes",
     ),
     _verb(
         "verbs.sql.sql",
         "Query runs by SQL: cases, scores, flags, causes, failures.",
         panel=_LOOK,
-        page="docs/guides/sql.md",
+        page="sql",
     ),
     _verb(
         "verbs.diff.diff",
         "Compare two runs: better or worse, how sure, on which cases. Or rank several.",
         panel=_COMPARE,
-        page="docs/guides/comparing.md",
+        page="comparing",
         statuses=_GATES,
     ),
     _verb(
         "verbs.leaderboard.leaderboard",
         "Rank systems on one question set, by every metric and group, in any format.",
         panel=_COMPARE,
-        page="docs/guides/leaderboard.md",
+        page="leaderboard",
     ),
     _verb(
         "verbs.runs.runs",
         "List a folder's runs, and draw their trend.",
         panel=_COMPARE,
-        page="docs/guides/runs-over-time.md",
+        page="runs-over-time",
     ),
     _verb(
         "verbs.check.check",
         "Judge one query by another: the verdict, the rows that differ, the cause.",
         panel=_EXAMINE,
-        page="docs/guides/check.md",
+        page="check",
         statuses={
             0: "correct",
             1: "incorrect",
@@ -320,14 +326,14 @@ Verbs.verbs = (
         "verbs.lint.lint",
         "Look for what is doubtful about a question set's own gold.",
         panel=_EXAMINE,
-        page="docs/guides/lint.md",
+        page="lint",
         statuses={0: "done, whatever was found", 1: "--fail-on is missed"},
     ),
     _verb(
         "verbs.refute.refute",
         "Find a small database on which two queries differ, or prove that none does.",
         panel=_EXAMINE,
-        page="docs/guides/witnesses.md",
+        page="witnesses",
         statuses={0: "done, whatever was found"},
     ),
     Listed(name="suite", short_help=_SUITE_HELP, panel=_EXAMINE, make=_suite),

@@ -1,6 +1,6 @@
 """Name the cause of a wrong answer, and the repair that proves it: `assay.diagnosis.diagnoser.CauseFinder`.
 
-Only what is said of the causes is imported here: reports need that, and none of what finds them.
+Only the descriptions of the causes are imported here: reports need them, but not the search for causes.
 """
 
 from assay.diagnosis.kinds import CAUSES, EXECUTION, SELECTION, CauseInfo

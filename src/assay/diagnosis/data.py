@@ -1,4 +1,4 @@
-"""What the data shows of a cause: values that never occur, joins that multiply rows, fractions that are dropped."""
+"""Evidence for a cause in the data: values that never occur, joins that multiply rows, dropped fractions."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _MOST_VALUES = 2_000
 _SHOWN = 3
 
 Ask = Callable[[str], tuple[Row, ...] | None]
-"""Executes one query under the run's limits; None where it fails."""
+"""Executes one query under the run's limits; None if it fails."""
 
 
 class DataEvidence:
-    """Looks in the database for what supports a cause."""
+    """Searches the database for evidence of a cause."""
 
     def __init__(self, ask: Ask, schema: DatabaseSchema | None, dialect: str) -> None:
         self._ask = ask
         self._tables = {table.name.lower(): table for table in schema.tables} if schema is not None else {}
         self._dialect = dialect
         self._joined_rows: dict[str, Cell] = {}
-        """By query: how many rows its joins give."""
+        """Query → number of rows after its joins."""
 
     def supported(
         self,
@@ -37,7 +37,7 @@ class DataEvidence:
         repair: Repair | None,
         predicted: str,
     ) -> Cause:
-        """The cause, with what the data shows of it."""
+        """The cause, with the evidence from the data."""
         term = difference.gold_term or difference.predicted_term
         table, column = place_of(next(iter(term.columns), "") if term is not None else "")
         if difference.kind.startswith("table_"):
@@ -60,7 +60,7 @@ class DataEvidence:
         return cause
 
     def _never_occurs(self, term: Term, gold: Term | None) -> str:
-        """The sentence that says so where a compared value never occurs in its column, with values that do."""
+        """A sentence for a compared value that never occurs in its column, with values that do; otherwise empty."""
         if term.operator not in ("=", "IN") or len(set(term.columns)) != 1 or term.functions or term.inner:
             return ""
         own_table, own_column = place_of(term.columns[0])
@@ -85,9 +85,9 @@ class DataEvidence:
         return ""
 
     def _fanned_out(self, cause: Cause, comparison: Comparison | None, repair: Repair | None, predicted: str) -> Cause:
-        """Whether the prediction's joins give more rows than those of the repaired query, counted before anything else.
+        """The cause, with a note if the prediction's joins give more rows than those of the repaired query.
 
-        Where the two results differ in repetitions alone, the join multiplied the rows, too.
+        If the two results differ in duplicates only, the join multiplied the rows, too.
         """
         if repair is None or not any(step.clause in ("FROM", "DISTINCT") for step in repair.steps):
             return cause
@@ -99,15 +99,15 @@ class DataEvidence:
         repeated = comparison is not None and any(miss.kind == "duplicates_only" for miss in comparison.near_misses)
         before, after = self._joined_rows[predicted], self._joined_rows[repair.query]
         if isinstance(before, int) and isinstance(after, int) and before > after:
-            words = f"{cause.message}: the join gives {before:,} rows in place of {after:,}"
+            words = f"{cause.message}: the join gives {before:,} rows instead of {after:,}"
             return replace(cause, message=words, symptom="fan_out")
         if repeated:
-            return replace(cause, message=f"{cause.message}: the join repeats rows", symptom="fan_out")
+            return replace(cause, message=f"{cause.message}: the join duplicates rows", symptom="fan_out")
         return cause
 
 
 def _which_do(literal: str, values: tuple[Row, ...] | None, gold: Term | None) -> str:
-    """The values that come nearest, and gold's, with how often each occurs."""
+    """The closest values and that of the gold query, with their counts."""
     if not values:
         return ""
     text = literal.strip("'%").replace("''", "'").lower()
@@ -121,7 +121,7 @@ def _which_do(literal: str, values: tuple[Row, ...] | None, gold: Term | None) -
     for value, count in (known[name] for name in near[:_SHOWN]):
         times = "once" if count == 1 else f"{count:,} times" if isinstance(count, int) else f"{count} times"
         shown.append(f"{_literal(value)} does, {times}")
-    return "; " + ", ".join(shown) if shown else f"; it holds {len(values):,} other values"
+    return "; " + ", ".join(shown) if shown else f"; the column holds {len(values):,} other values"
 
 
 def _literal(value: Cell) -> str:
@@ -132,7 +132,7 @@ def _literal(value: Cell) -> str:
 
 
 def _drops_fraction(difference: Difference) -> bool:
-    """Whether both divide, and only gold makes the numbers fractions first."""
+    """Whether both divide, and only the gold query converts the numbers to fractions first."""
     gold, predicted = difference.gold_term, difference.predicted_term
     if gold is None or predicted is None or "Div" not in gold.arithmetic or "Div" not in predicted.arithmetic:
         return False

@@ -25,13 +25,13 @@ from assay.sql.schema import SchemaNames, names_of
 from assay.sql.schema_items import nearest_use
 
 MOST_REPAIRS = 40
-"""At most this many repairs of an answer are executed: a count, so that two runs find the same."""
+"""Maximum number of executed repairs per answer. A count, not a time, so that two runs find the same."""
 MOST_PROBES = 20
-"""At most this many small queries about the data of an answer are executed."""
+"""Maximum number of small queries on the data per answer."""
 _GUARD_S = 10.0
 _GUARD_TIMES = 5.0
-"""No repair begins after so many seconds, or so many times as long as gold and the answer took: a guard for slow
-queries, which says so. Repairs of an answer take milliseconds where the answer did."""
+"""No repair starts after this many seconds, or this many times the execution time of the gold query and the prediction.
+A guard for slow queries, which the diagnosis reports. Repairs of a fast query take milliseconds."""
 
 SchemaOf = Callable[[DatabaseUrl], DatabaseSchema | None]
 _BESIDE = {"JOIN": "FROM", "HAVING": "HAVING"}
@@ -40,8 +40,8 @@ _BESIDE = {"JOIN": "FROM", "HAVING": "HAVING"}
 class CauseFinder:
     """Implements `assay.ports.Diagnoser` by comparing clauses and executing repairs.
 
-    ``schema_of`` gives a database's schema, or None where it cannot be read: names are then resolved as far as the
-    queries themselves tell. ``clock`` gives seconds.
+    ``schema_of`` gives a database's schema, or None if it cannot be read. Names are then resolved as far as the queries
+    themselves allow. ``clock`` gives seconds.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class CauseFinder:
         self._clock = clock
 
     def diagnose(self, evidence: Evidence, url: DatabaseUrl, is_right: Callable[[str], bool]) -> Diagnosis | None:
-        """The causes of an incorrect answer; None for any other. ``is_right`` executes and judges a repaired query."""
+        """The causes of an incorrect answer; None for any other. ``is_right`` executes and scores a repaired query."""
         if evidence.outcome != "incorrect":
             return None
         schema, query = self._schema_of(url), evidence.prediction.query
@@ -77,7 +77,7 @@ class CauseFinder:
             causes: list[Cause] = []
             if failure is not None:
                 causes = cause_of_failure(failure, query, dialect, schema)
-            causes = causes or [Cause(kind="unanswered", message="the system gave no query")]
+            causes = causes or [Cause(kind="unanswered", message="the system returned no query")]
             return Diagnosis(causes=tuple(causes), notes=notes)
         if not evidence.case.golds:
             return Diagnosis(causes=_of_rows(evidence), notes=(*notes, _GIVEN_GOLD))
@@ -92,7 +92,7 @@ class CauseFinder:
         url: DatabaseUrl,
         is_right: Callable[[str], bool],
     ) -> Diagnosis:
-        """The causes of an answer whose rows differ from gold's."""
+        """The causes of an answer whose rows differ from the gold result."""
         if pair.unread:
             return Diagnosis(causes=_of_rows(evidence), notes=(pair.unread,))
         executions = (*evidence.gold_executions, *filter(None, [evidence.predicted_execution]))
@@ -100,7 +100,7 @@ class CauseFinder:
         guard = self._clock() + max(_GUARD_S, _GUARD_TIMES * took_s)
         repair, tried, notes = self._repair(pair, is_right, guard)
         if not pair.signs:
-            words = f"{evidence.verdict.reason}; clause by clause both queries say the same"
+            words = f"{evidence.verdict.reason}; the two queries have the same clauses"
             alone = _ambiguity(evidence) or (Cause(kind="other", message=words),)
             causes = agreeing(alone, near_miss_of(evidence), repair=repair, selected=pair.selected)
             return Diagnosis(causes=tuple(causes), repair=repair, tried=tried, notes=notes)
@@ -129,7 +129,7 @@ class CauseFinder:
                 )
             )
         if repair is None and len({_clause(sign.difference) for sign in pair.signs}) > _SEVERAL:
-            words = f"no repair of up to three clauses makes the answer right ({tried} tried)"
+            words = f"no repair of up to three clauses corrects the answer ({tried} tried)"
             found = [*found[:2], Cause(kind="rewrite", message=words)]
         found = agreeing(found, near_miss_of(evidence), pair.signs, repair, selected=pair.selected)
         return Diagnosis(causes=(*found, *_ambiguity(evidence)), repair=repair, tried=tried, notes=notes)
@@ -137,13 +137,13 @@ class CauseFinder:
     def _repair(
         self, pair: _Pair, is_right: Callable[[str], bool], guard: float
     ) -> tuple[Repair | None, int, tuple[str, ...]]:
-        """The smallest repair that makes the answer right, how many were executed, and why no more were."""
+        """The smallest repair that corrects the answer, the number executed, and why the search stopped."""
         tried = 0
         for repaired in repaired_queries(pair.read) if pair.read is not None else ():
             if tried >= MOST_REPAIRS:
                 return None, tried, (f"only the {tried} smallest repairs were tried",)
             if self._clock() > guard:
-                return None, tried, (f"not every repair was tried for lack of time: {tried} were",)
+                return None, tried, (f"the time limit ended the search for repairs after {tried}",)
             tried += not repaired.is_gold
             if repaired.is_gold or is_right(repaired.query):
                 steps = tuple(RepairStep(clause=s.clause, before=s.before, after=s.after) for s in repaired.steps)
@@ -164,12 +164,12 @@ class CauseFinder:
         return ask
 
 
-_GIVEN_GOLD = "gold is a given result: only the results are compared, and no clauses"
-_GIVEN_ANSWER = "the answer is rows: only the results are compared, and no clauses"
+_GIVEN_GOLD = "the gold query is a given result: only the results are compared, not the clauses"
+_GIVEN_ANSWER = "the answer consists of rows: only the results are compared, not the clauses"
 
 
 def _of_rows(evidence: Evidence) -> tuple[Cause, ...]:
-    """What the two results alone say of a wrong answer."""
+    """The causes that the two results alone show."""
     near = evidence.comparison.near_misses if evidence.comparison is not None else ()
     words = [evidence.verdict.reason, *(miss.detail for miss in near[:2])]
     other = Cause(kind="other", message="; ".join(filter(None, words)))
@@ -177,11 +177,11 @@ def _of_rows(evidence: Evidence) -> tuple[Cause, ...]:
 
 
 _SEVERAL = 2
-"""With more clauses that differ than this, and no repair that works, the prediction is almost a rewrite."""
+"""With more different clauses than this, and no repair that works, the prediction is almost a rewrite."""
 
 
 class _Pair(Struct, frozen=True, kw_only=True):
-    """Gold and a prediction, read."""
+    """The gold query and a prediction, parsed."""
 
     predicted: str
     dialect: str
@@ -190,19 +190,19 @@ class _Pair(Struct, frozen=True, kw_only=True):
     signs: Sequence[Sign] = ()
     traits: frozenset[str] = frozenset()
     alike: tuple[str, ...] = ()
-    """The clauses without a difference, where each query has one SELECT only."""
+    """The clauses without a difference, if each query has only one SELECT."""
     unread: str = ""
     """Why the clauses could not be compared."""
 
     def selected(self) -> tuple[str, str]:
-        """What gold and the prediction select, as text."""
+        """The select lists of the gold query and the prediction, as text."""
         sides = () if self.read is None else (self.read.gold, self.read.predicted)
         texts = [", ".join(term.shown for term in side.selects[0].outputs) for side in sides]
         return (texts[0], texts[1]) if texts else ("", "")
 
     @classmethod
     def of(cls, evidence: Evidence, dialect: str, schema: DatabaseSchema | None) -> _Pair:
-        """The prediction beside the gold query that it has fewest differences from."""
+        """The prediction, paired with the gold query from which it has the fewest differences."""
         names = _NO_NAMES if schema is None else names_of(schema)
         query = evidence.prediction.query or ""
         read = filter(None, (read_pair(gold, query, dialect, names) for gold in evidence.case.golds))
@@ -211,7 +211,7 @@ class _Pair(Struct, frozen=True, kw_only=True):
             sides = [("the prediction", query), *(("the gold query", gold) for gold in evidence.case.golds)]
             parts = ((side, read_parts(text, dialect, names)) for side, text in sides)
             why = (f"{side} {found.reason}" for side, found in parts if isinstance(found, Unreadable))
-            unread = f"not explained: {next(why, 'the two are nested too deeply to be compared')}"
+            unread = f"not explained: {next(why, 'the two queries are nested too deeply to be compared')}"
             return cls(predicted=query, dialect=dialect, schema=schema, unread=unread)
         best, found = min(pairs, key=lambda pair: len(pair[1]))
         alike: tuple[str, ...] = ()
@@ -235,7 +235,7 @@ _WRITTEN_WITH = {"JOIN": "FROM", "DISTINCT": "SELECT"}
 
 
 def _settled(pair: _Pair, repair: Repair | None) -> list[RankedCause]:
-    """The causes; those of the repair's clauses first, one for each clause that needs repair."""
+    """The causes; those of the repair's clauses first, one per clause that needs repair."""
     found, clauses = pair.signs, _clauses_of(repair)
     proved = [sign for sign in found if _clause(sign.difference) in clauses]
     if not proved:

@@ -40,7 +40,7 @@ _MOST_NAMED = 3
 
 
 def cause_of_failure(failure: Failure, query: str | None, dialect: str, schema: DatabaseSchema | None) -> list[Cause]:
-    """What a prediction without a result died of: names that the database does not have come first."""
+    """The causes of a failed prediction. Names that the database does not have come first."""
     kind = _BY_KIND.get(failure.kind)
     if kind is not None:
         return [Cause(kind=kind, message=failure.message)]
@@ -74,11 +74,11 @@ def _unknown(query: str, dialect: str, schema: DatabaseSchema) -> list[Cause]:
 def _unknown_qualifier(column: UnknownColumn) -> Cause:
     name = f"{column.unknown_qualifier}.{column.name}"
     if column.is_out_of_scope:
-        problem = f"{column.unknown_qualifier} cannot be used where the query has {name}"
+        problem = f"{column.unknown_qualifier} is not in scope at {name}"
     else:
-        problem = f"the query has no table or alias {column.unknown_qualifier}, which {name} needs"
+        problem = f"{name} refers to {column.unknown_qualifier}, which is not a table or alias in the query"
     sources = ", ".join(column.sources[:_MOST_NAMED])
-    message = f"{problem}; there it reads {sources or 'nothing'}" + (", …" if len(column.sources) > _MOST_NAMED else "")
+    message = f"{problem}; in scope: {sources or 'nothing'}" + (", …" if len(column.sources) > _MOST_NAMED else "")
     return Cause(kind="unknown_column", predicted=name, message=message, column=column.name)
 
 
@@ -92,7 +92,7 @@ def _unknown_column(unknown: UnknownColumn, schema: DatabaseSchema) -> Cause:
         for one in table.columns
         if one.name.lower() == column.lower()
     ]
-    where = " or ".join(table.name for table in read) or "what the query reads"
+    where = " or ".join(table.name for table in read) or "the tables of the query"
     near = _nearest(column, names)
     if elsewhere:
         near = f"; {' and '.join(elsewhere[:_MOST_NAMED])} exist" + ("" if len(elsewhere) > 1 else "s")

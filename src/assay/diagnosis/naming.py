@@ -1,8 +1,7 @@
-"""Which causes the signs point to, the surest first.
+"""The causes that the signs point to, the most probable first.
 
-`READINGS` tells what each sign may mean. A sign's first reading is what the difference is where it stands alone, by the
-meaning of the words; the others are what experts may also call it. How surely a sign points to each is fitted
-(`CauseModel`).
+`READINGS` lists what each sign may mean. Its first entry is the literal meaning of a difference that occurs alone; the
+others are labels that experts may also give it. How strongly a sign points to each is fitted (`CauseModel`).
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from assay.diagnosis.signs import Sign, has_same_columns
 from assay.model.verdicts.diagnosis import CauseKind
 
 NAMED_FROM = 0.22
-"""A cause besides the primary one is named from this probability, where those before it are most likely wrong."""
+"""Minimum probability of a cause besides the primary one if those before it are most likely wrong."""
 NAMED_WHERE_SURE = 0.1
-"""So much more probable must it be where those before it are surely right."""
+"""How much more probable it must be if those before it are certain."""
 NAMED_BESIDE_REPAIR = 0.1
-"""So much more probable must it be where a repair works without mending it."""
+"""How much more probable it must be if a repair works without changing its clause."""
 MOST_NAMED = 3
 
 READINGS: Mapping[str, tuple[CauseKind, ...]] = {
@@ -113,39 +112,38 @@ READINGS: Mapping[str, tuple[CauseKind, ...]] = {
 """By sign (`assay.diagnosis.signs`)."""
 
 EXCLUDED: Mapping[str, frozenset[CauseKind]] = {"condition_into_case": frozenset({"aggregate_functions"})}
-"""By sign: the causes that are named for another sign or not at all, although experts call the pair so. A condition
-that is missing shows no other aggregate: the CASE in its place may.
-"""
+"""By sign: the causes that are named for another sign or not at all, although experts call the pair so. A missing
+condition does not indicate another aggregate: the CASE in its place may."""
 
 
 ALWAYS = "always"
-"""The name under which what holds for every pair stands."""
+"""The key of the entries that apply to every pair."""
 
 
 class CauseModel(Struct, frozen=True, kw_only=True):
-    """How surely each sign and each trait points to each cause: one fitted model, log-odds to be added up."""
+    """How strongly each sign and each trait points to each cause: one fitted model, log-odds to be added up."""
 
     weights: Mapping[CauseKind, Mapping[str, float]]
 
     def probability(self, kind: CauseKind, held: Iterable[str]) -> float:
-        """How likely experts would give this label to a pair with these signs and traits."""
+        """The probability that experts would give this label to a pair with these signs and traits."""
         weights = self.weights.get(kind, {})
         return 1 / (1 + exp(-weights.get(ALWAYS, 0.0) - sum([weights.get(name, 0.0) for name in held])))
 
     def points_to(self, kind: CauseKind, sign: str) -> float:
-        """How much a sign speaks for a cause."""
+        """How strongly a sign points to a cause."""
         return self.weights.get(kind, {}).get(sign, 0.0)
 
 
 @cache
 def cause_model() -> CauseModel:
-    """What stands in ``cause_model.json``, which ``python benchmarks/causes.py --learn`` writes."""
+    """The content of ``cause_model.json``, which ``python benchmarks/causes.py --learn`` writes."""
     text = files("assay.diagnosis").joinpath("cause_model.json").read_text(encoding="utf-8")
     return CauseModel(weights=json.loads(text))
 
 
 class RankedCause(Struct, frozen=True, kw_only=True):
-    """A cause with the sign that points to it most surely."""
+    """A cause with the sign that points to it most strongly."""
 
     kind: CauseKind
     probability: float
@@ -161,8 +159,9 @@ def name_causes(
 ) -> list[RankedCause]:
     """The causes that the signs point to: the primary one, then those that are probable enough to be named.
 
-    ``proved`` are the places of the signs whose clauses the repair replaces. Where there are some, the primary cause is
-    one of theirs.
+    ``proved`` are the locations of the signs whose clauses the repair replaces. If there are any, the primary cause is
+    one
+    of theirs.
     """
     if not found:
         return []
@@ -173,7 +172,7 @@ def name_causes(
     same = frozenset(sign.name for sign in settled) - others
     ranked = _ranked(found, held, model, same)
     if settled and len(settled) < len(found):
-        if len({sign.name for sign in settled}) == 1:  # the repair shows that nothing else need differ
+        if len({sign.name for sign in settled}) == 1:  # the repair shows that no other difference matters
             first = _ranked(settled, held, model, same)[0]
         else:
             first = _supported(ranked, settled, model, same) or _ranked(settled, held, model, same)[0]
@@ -185,7 +184,7 @@ def name_causes(
 def _supported(
     ranked: Sequence[RankedCause], settled: Sequence[Sign], model: CauseModel, same: frozenset[str]
 ) -> RankedCause | None:
-    """The surest cause, everything weighed, that one of these signs may mean, with the one that points to it most."""
+    """The most probable cause that one of these signs may mean, with the sign that points to it most strongly."""
     for one in ranked:
         signs = [sign for sign in settled if one.kind in READINGS.get(sign.name, ())]
         signs = [sign for sign in signs if not _is_excluded(one.kind, sign.name, same)]
@@ -195,9 +194,10 @@ def _supported(
 
 
 def _likely_enough(ranked: Sequence[RankedCause], *, doubted: frozenset[str] = frozenset()) -> list[RankedCause]:
-    """The first, and each further one that is worth a line: the surer those before it, the surer it must be.
+    """The first cause, and each further one worth a line. The more certain those before it, the more certain it must
+    be.
 
-    The signs that are ``doubted`` are of differences that need no repair: their causes must be surer.
+    The signs that are ``doubted`` are of differences that need no repair: their causes must be more certain.
     """
     named = [ranked[0]]
     wrong = 1 - ranked[0].probability
@@ -212,7 +212,7 @@ def _likely_enough(ranked: Sequence[RankedCause], *, doubted: frozenset[str] = f
 
 
 def _ranked(found: Sequence[Sign], traits: Sequence[str], model: CauseModel, same: frozenset[str]) -> list[RankedCause]:
-    """The causes that some sign speaks for. ``same``: see `_is_excluded`."""
+    """The causes that some sign points to. ``same``: see `_is_excluded`."""
     by_name = {sign.name: sign for sign in reversed(found)}
     held = (*by_name, *traits)
     named = []
@@ -238,8 +238,9 @@ def _ranked(found: Sequence[Sign], traits: Sequence[str], model: CauseModel, sam
 def _is_excluded(kind: CauseKind, name: str, same: frozenset[str]) -> bool:
     """Whether the differences of a sign rule out a cause.
 
-    ``same`` are the signs whose differences are all repaired and have the same columns on both sides: with gold's value
-    in ``name = 'Ann'`` the answer is right, so that ``name`` is the right column.
+    ``same`` are the signs whose differences are all repaired and have the same columns on both sides: with the gold
+    query's
+    value in ``name = 'Ann'`` the answer is correct, so ``name`` is the right column.
     """
     if kind == "attribute_mismatch" and name in same and default_cause(name) != kind:
         return True
@@ -247,9 +248,9 @@ def _is_excluded(kind: CauseKind, name: str, same: frozenset[str]) -> bool:
 
 
 _POINTS = 0.3
-"""A cause rests on a sign that speaks at least so much for it."""
+"""The minimum weight of the sign on which a cause rests."""
 
 
 def default_cause(name: str) -> CauseKind:
-    """What a sign means where nothing else differs."""
+    """What a sign means if nothing else differs."""
     return READINGS.get(name, ("other",))[0]

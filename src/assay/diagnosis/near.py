@@ -1,8 +1,8 @@
-"""What a near miss says of the cause.
+"""What a near miss shows about the cause.
 
-A near miss holds for every row: but for one kind of difference the answer is right. So the cause is a difference of
-that kind. The signs in the queries alone may point elsewhere: a 100 in place of a 1 among what is selected looks like a
-wrong value, and is a percentage in place of a share.
+A near miss holds for every row: except for one kind of difference the answer is correct. So the cause is a difference
+of that kind. The signs in the queries alone may point elsewhere: a 100 instead of a 1 in the select list looks like a
+wrong value, but it is a percentage instead of a share.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _OF_VALUES: Mapping[NearMissKind, CauseKind] = {
     "type_only": "result_type",
     "case_or_whitespace_only": "letter_case",
 }
-"""The rows are gold's, and only how their values are computed or written differs."""
+"""The rows match the gold result; only how their values are computed or written differs."""
 _SAYS_THE_SAME: Mapping[NearMissKind, CauseKind] = {
     "type_only": "conversion_functions",
     "case_or_whitespace_only": "string_functions",
 }
-"""Causes that explain such a near miss themselves: a cast, an UPPER. Whole numbers that are divided explain any."""
+"""Causes that explain such a near miss themselves: a cast, an UPPER. Integer division explains any."""
 _OF_COLUMNS: Mapping[NearMissKind, CauseKind] = {
     "superset_columns": "attribute_redundancy",
     "subset_columns": "attribute_missing",
@@ -42,7 +42,7 @@ _CHOOSE_ROWS = frozenset({"WHERE", "HAVING", "GROUP BY", "DISTINCT", "ORDER BY",
 
 
 def near_miss_of(evidence: Evidence) -> NearMiss | None:
-    """The near miss that the verdict's reason gives."""
+    """The near miss in the verdict's reason."""
     near = evidence.comparison.near_misses if evidence.comparison is not None else ()
     return near[0] if near else None
 
@@ -57,8 +57,9 @@ def agreeing(
 ) -> list[Cause]:
     """The causes, so that none contradicts the near miss.
 
-    A repair is executed, so it has the last word: where it leaves alone what the near miss is about, that near miss is
-    chance, and the primary cause says so. ``selected`` gives what gold and the prediction select.
+    A repair is executed, so it decides: if it does not touch the difference of the near miss, that near miss is chance,
+    and
+    the primary cause says so. ``selected`` gives the select lists of the gold query and the prediction.
     """
     kind = None if near is None else _OF_VALUES.get(near.kind) or _OF_COLUMNS.get(near.kind)
     mended = None if repair is None else {step.clause for step in repair.steps}
@@ -68,7 +69,7 @@ def agreeing(
         is_chance = near.kind in _OF_ROWS and mended == {"SELECT"} and causes[0].clause == "SELECT"
         if is_chance:
             return _by_chance(causes, near)
-        if near.kind in _OF_ROWS and repair is None:  # what is selected is right: what chooses the rows goes before it
+        if near.kind in _OF_ROWS and repair is None:  # the select list is correct, so the cause is elsewhere
             return sorted(causes, key=lambda one: one.clause == "SELECT" or not one.clause)
         return list(causes)
     if near.kind in _OF_COLUMNS:
@@ -91,7 +92,7 @@ def _by_chance(causes: Sequence[Cause], near: NearMiss) -> list[Cause]:
 def _own(
     kind: CauseKind, near: NearMiss, found: Sequence[Sign], repair: Repair | None, selected: Selected | None
 ) -> Cause:
-    """The near miss as the cause, with the two expressions where they are known."""
+    """The near miss as the cause, with the two expressions if they are known."""
     outputs = [sign.difference for sign in found if sign.difference.clause == "SELECT"]
     wanted = _SHOWN_BY.get(kind)
     shown = next((one for one in outputs if wanted is None or one.kind == wanted), None)
@@ -100,7 +101,7 @@ def _own(
         message, gold, predicted = message_of(shown), shown.gold, shown.predicted
     elif proved and selected is not None:
         gold, predicted = selected()
-        message = f"the prediction selects {cut(predicted)}, gold {cut(gold)}"
+        message = f"the prediction selects {cut(predicted)}, the gold query {cut(gold)}"
     else:
         return Cause(kind=kind, message=near.detail)
     return Cause(

@@ -31,29 +31,30 @@ _ORDER: tuple[CauseKind, ...] = (
     "extra_term",
     "wrong_period",
 )
-"""The primary cause is the first of these: what stands earlier brings what stands later with it."""
+"""The primary cause is the first of these: an earlier one entails the later ones."""
 _INVENTED = ("unknown_code", "unknown_dimension", "unknown_dataset")
 _SHOWN = 5
 
 
 class _Part(Struct, frozen=True, kw_only=True):
-    """One part of a selection that is wrong: a dimension, the datasets, the time."""
+    """One wrong part of a selection: a dimension, the datasets, the time."""
 
     kind: CauseKind
     name: str
     gold: str
     predicted: str
     number: int
-    """Which question of the conversation."""
+    """The number of the question in the conversation."""
     invented: str = ""
     """The selected terms that the structures do not have."""
 
 
 class SelectionCauses(Struct, frozen=True, kw_only=True):
-    """Implements `assay.ports.SelectionDiagnoser`: judges the answer again with its wrong parts mended.
+    """Implements `assay.ports.SelectionDiagnoser`: scores the answer again with its wrong parts repaired.
 
-    A dataset in place of another is mended first, and the rest compared anew: that its dimensions differ, too, is no
-    cause of its own. Each part that then differs must be mended, so that all of them together are the smallest repair.
+    A wrong dataset is replaced first, and the rest is compared again: its different dimensions are not a cause of their
+    own.
+    Each part that still differs must be repaired, so all of them together are the smallest repair.
     """
 
     structures: Structures | None = None
@@ -94,7 +95,7 @@ class SelectionCauses(Struct, frozen=True, kw_only=True):
         causes = tuple(_cause(part, proved=exact, several=several) for part in in_order)
         if not exact:
             return Diagnosis(causes=causes, tried=1)
-        steps = []  # one for each part of the selection, over all questions of a conversation
+        steps = []  # one per part of the selection, over all questions of a conversation
         for name in dict.fromkeys(part.name for part in parts):
             mine = [part for part in parts if part.name == name]
             before = "; ".join(part.predicted for part in mine if part.predicted)
@@ -105,7 +106,8 @@ class SelectionCauses(Struct, frozen=True, kw_only=True):
     def _of_turn(
         self, answer: Selection, target: Selection, score: SelectionScore, number: int
     ) -> tuple[list[_Part], Selection | None]:
-        """What is wrong in one answer, and the answer with all of that mended; None where it then is not right."""
+        """The wrong parts of one answer, and the answer with all of them repaired; None if it is then still not
+        correct."""
         parts: list[_Part] = []
         if score.missing_datasets or score.extra_datasets:
             gold, predicted = _joined(score.missing_datasets), _joined(score.extra_datasets)
@@ -126,7 +128,7 @@ class SelectionCauses(Struct, frozen=True, kw_only=True):
 
 
 DATASET, TIME = "dataset", "time"
-"""The names of the parts that are no dimension."""
+"""The names of the parts that are not dimensions."""
 
 
 def _dimensions(score: SelectionScore, number: int) -> Iterator[_Part]:
@@ -152,7 +154,7 @@ def _spans(ranges: tuple[TimeRange, ...] | None) -> str:
 
 
 def _named(terms: Sequence[ScoredTerm], others: Sequence[ScoredTerm]) -> str:
-    """The terms by their codes, with the name where ``others`` have the same code under another one."""
+    """The terms by their codes, with the name if ``others`` have the same code under another name."""
     codes = {term.id for term in others}
     return _joined([f"{term.id} “{term.name}”" if term.id in codes and term.name else term.id for term in terms])
 
@@ -168,11 +170,11 @@ def _cause(part: _Part, *, proved: bool, several: bool) -> Cause:
         instead = f"; the target has {gold}" if gold else ""
         message = f"{name}: no code list has {part.invented}{instead}"
     elif gold and predicted:
-        message = f"{name}: {predicted} in place of {gold}"
+        message = f"{name}: {predicted} instead of {gold}"
     elif gold:
         message = f"{name}: {gold} is not selected"
     else:
-        message = f"{name}: {predicted} is selected, the target has none of it"
+        message = f"{name}: {predicted} is selected, but not in the target"
     return Cause(
         kind=part.kind,
         message=f"question {part.number}: {message}" if several else message,
@@ -185,7 +187,7 @@ def _cause(part: _Part, *, proved: bool, several: bool) -> Cause:
 
 
 def _told(selection: Selection) -> str:
-    """A selection in one line for each dataset."""
+    """A selection, one line per dataset."""
     lines = []
     for one in selection.datasets:
         terms = [
@@ -198,7 +200,7 @@ def _told(selection: Selection) -> str:
 
 
 def mended_datasets(answer: Selection, target: Selection, structures: Structures | None) -> Selection:
-    """The answer on the target's datasets: one in place of another keeps its terms; what is missing is the target's."""
+    """The answer on the target's datasets: a replaced one keeps its terms; missing ones are the target's."""
     own = [one for one in answer.datasets if any(_same(one, other, structures) for other in target.datasets)]
     others = [one for one in answer.datasets if one not in own]
     wanted = [one for one in target.datasets if not any(_same(one, other, structures) for other in answer.datasets)]
@@ -215,9 +217,9 @@ def mended_datasets(answer: Selection, target: Selection, structures: Structures
 def repaired_dimensions(
     answer: Selection, target: Selection, parts: Collection[str], structures: Structures | None
 ) -> Selection:
-    """The answer with these dimensions of the target's, and its time where ``time`` is among the parts.
+    """The answer with the target's values for these dimensions, and for its time if ``time`` is among the parts.
 
-    Of several queries on one dataset, each takes over from the target's query in the same place.
+    If there are several queries on one dataset, each gets the values of the target's query at the same position.
     """
     made: list[DatasetSelection] = []
     seen: dict[str, int] = {}
@@ -240,7 +242,7 @@ def _mended(
     time = one.time
     if "time" in parts:
         pairs = pair_datasets(Selection(datasets=(giver,)), Selection(datasets=(one,)), structures)
-        # What the time dimension may be called.
+        # The possible names of the time dimension.
         names = {TIME_DIMENSION, *(pair.structure.time_dimension for pair in pairs if pair.structure is not None)}
         kept = [chosen for chosen in kept if chosen.dimension not in names]
         given += [chosen for chosen in giver.dimensions if chosen.dimension in names]

@@ -1,4 +1,4 @@
-"""What the differences of two queries are signs of: each difference, told apart by what stands around it."""
+"""What the differences of two queries are signs of: each difference, named by its kind and its context."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def signs(found: Sequence[Difference], gold: QueryParts, predicted: QueryParts) 
 
 
 class _Around(Struct, frozen=True):
-    """What stands around a difference."""
+    """The context of a difference."""
 
     found: Sequence[Difference]
     gold: QueryParts
     predicted: QueryParts
 
     def name(self, one: Difference, kinds: set[str]) -> str:
-        """The sign's name: the difference's kind, with what stands around it where that changes its meaning."""
+        """The sign's name: the difference's kind, with the context that changes its meaning."""
         match one.kind:
             case "aggregate_argument":
                 return "count_argument" if _counts(one) else "ratio_argument" if _divides(one) else one.kind
@@ -144,9 +144,9 @@ _KEY = re.compile(r"(?:^|_)(?:id|uuid|code|key|no|number)$|[a-z](?:Id|ID|Code)$|
 
 
 def _takes_other_key(one: Difference) -> bool:
-    """Whether the two joins differ in one column, and both columns are called like keys.
+    """Whether the two joins differ in one column, and both columns are named like keys.
 
-    That is a wrong attribute rather than a wrong way of joining: so experts see it, too.
+    That is a wrong attribute rather than a wrong kind of join. Experts label it so, too.
     """
     ours, theirs = one.gold_columns, one.predicted_columns
     alone = [*(ours - theirs), *(theirs - ours)]

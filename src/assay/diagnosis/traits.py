@@ -1,7 +1,7 @@
-"""What two queries are like beside each other, whatever their single differences are: `traits`.
+"""How two queries compare as a whole, apart from their single differences: `traits`.
 
-Experts who label a wrong query see it whole: the same difference means another thing in a ratio, beside tables that
-gold does not read, or where every column is gold's own. Each trait is one such thing that a person would notice.
+Experts who label a wrong query see all of it: the same difference has another meaning in a ratio, with tables that the
+gold query does not read, or if every column is also in the gold query. Each trait is one such observation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SEVERAL, _MANY = 3, 5
 
 
 def traits(found: Sequence[Sign], gold: QueryParts, predicted: QueryParts, names: SchemaNames) -> frozenset[str]:
-    """The traits of a prediction beside gold, by the names under which `assay.diagnosis.naming` weighs them."""
+    """The traits of a prediction compared with the gold query, named as in `assay.diagnosis.naming`."""
     return frozenset(name for name, holds in seen_traits(found, gold, predicted, names).items() if holds)
 
 
@@ -34,7 +34,7 @@ def seen_traits(
 
 
 class _Side(Struct, frozen=True, kw_only=True):
-    """What is compared of one query, subqueries and CTEs included."""
+    """The compared properties of one query, subqueries and CTEs included."""
 
     selects: int
     outputs: int
@@ -92,12 +92,12 @@ def _names(terms: Iterator[Term] | list[Term]) -> frozenset[str]:
 
 
 def _bare(column: str) -> str:
-    """A column under its table's name, whichever use of the table it is of."""
+    """A column with its table's name, for every use of the table."""
     return ".".join(place_of(column))
 
 
 def _unlikely(select: SelectParts, names: SchemaNames) -> int:
-    """How many of its joins are over columns that neither refer to one another nor have the same name."""
+    """The number of joins over columns that neither refer to one another nor have the same name."""
     found = 0
     for same in (*select.joins, *select.outer_equal):
         columns = sorted({_bare(column) for column in same})
@@ -108,7 +108,7 @@ def _unlikely(select: SelectParts, names: SchemaNames) -> int:
 
 
 def _whole(gold: _Side, predicted: _Side) -> dict[str, bool]:
-    """What they read and how they are built."""
+    """The tables they read and how they are built."""
     return {
         "gold_reads_more_tables": len(gold.tables) > len(predicted.tables),
         "predicted_reads_more_tables": len(predicted.tables) > len(gold.tables),
@@ -130,7 +130,7 @@ def _whole(gold: _Side, predicted: _Side) -> dict[str, bool]:
 
 
 def _clauses(gold: _Side, predicted: _Side) -> dict[str, bool]:
-    """Which clauses only one of them has."""
+    """The clauses that only one of them has."""
     return {
         "gold_selects_more": gold.outputs > predicted.outputs,
         "predicted_selects_more": predicted.outputs > gold.outputs,
@@ -152,7 +152,7 @@ def _clauses(gold: _Side, predicted: _Side) -> dict[str, bool]:
 
 
 def _columns(gold: _Side, predicted: _Side) -> dict[str, bool]:
-    """Where they use other columns, and whether those occur anywhere in the other query."""
+    """The use of other columns, and whether those occur anywhere in the other query."""
     found: dict[str, bool] = {}
     for place, ours, theirs in (
         ("selected", gold.selected, predicted.selected),
@@ -173,7 +173,7 @@ def _columns(gold: _Side, predicted: _Side) -> dict[str, bool]:
 
 
 def _joins(gold: _Side, predicted: _Side) -> dict[str, bool]:
-    """Whether their joins are such as the schema suggests."""
+    """Whether their joins follow the schema."""
     return {
         "unlikely_join_in_prediction": predicted.unlikely_joins > 0,
         "unlikely_join_in_gold": gold.unlikely_joins > 0,

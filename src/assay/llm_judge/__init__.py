@@ -1,4 +1,4 @@
-"""An LLM as an optional judge of two queries: votes, agreement, cost, and how far to trust it."""
+"""An LLM as an optional judge of two queries: votes, agreement, cost, and its calibration."""
 
 from assay.llm_judge.calibration import Calibration, calibrate
 from assay.llm_judge.cases import CaseQueries, JudgedCase, judge_cases

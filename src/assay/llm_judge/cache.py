@@ -1,4 +1,4 @@
-"""A judge's answers, kept on disk: the same question to the same model is paid for once."""
+"""A judge's answers, cached on disk: the same question to the same model is paid for once."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, answer BLOB
 class AnswerCache:
     """A file of answers by key, used by any number of threads and processes.
 
-    Only whole answers are kept, never a failure. Raises InputError where the file cannot be used.
+    Only complete answers are cached, never a failure. Raises InputError if the file cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = Lock()
-        problem = f"{path}: cannot keep the judge's answers there"
+        problem = f"{path}: cannot cache the judge's answers there"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, check_same_thread=False, timeout=30.0, isolation_level=None)
         except (sqlite3.Error, OSError) as error:
-            raise InputError(f"{problem} ({error}): name another file") from error
+            raise InputError(f"{problem} ({error}): use another file") from error
         try:
             self._connection.execute(_SCHEMA)
         except sqlite3.Error as error:
             self._connection.close()
-            raise InputError(f"{problem} ({error}): name another file") from error
+            raise InputError(f"{problem} ({error}): use another file") from error
 
     def get(self, key: bytes) -> Completion | None:
-        """The answer kept under that key; None where there is none, or it cannot be read."""
+        """The answer cached under that key; None if there is none, or it cannot be read."""
         with self._lock:
             try:
                 row = self._connection.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
@@ -54,13 +54,13 @@ class AnswerCache:
             return None
 
     def put(self, key: bytes, answer: Completion) -> None:
-        """Keep an answer."""
+        """Cache an answer."""
         content = msgspec.json.encode(answer)
         with self._lock:
             try:
                 self._connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, content))
             except sqlite3.Error as error:
-                raise InputError(f"{self._path}: cannot keep the judge's answer ({error})") from error
+                raise InputError(f"{self._path}: cannot cache the judge's answer ({error})") from error
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless."""

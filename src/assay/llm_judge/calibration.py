@@ -1,4 +1,4 @@
-"""How far a judge can be trusted: its opinions compared with the truth."""
+"""The quality of a judge: its opinions compared with the truth."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from assay.stats.agreement import YesNoTable, cohen_kappa
 class Calibration(Struct, frozen=True, kw_only=True):
     """A judge measured against the truth, with *equivalent* as the positive answer.
 
-    The judge's unscored pairs are in none of the rates but count in ``unscored``. ``kappa`` is None
-    where both sides give the same single answer throughout.
+    Unscored pairs are excluded from all rates but count in ``unscored``. ``kappa`` is None
+    if both sides give the same single answer throughout.
     """
 
     table: YesNoTable
     unscored: int
     accuracy: Rate
     precision: Rate
-    """The share of the pairs called equivalent that are."""
+    """The share of the pairs called equivalent that are equivalent."""
     recall: Rate
-    """The share of the equivalent pairs that the judge calls so."""
+    """The share of the equivalent pairs that the judge calls equivalent."""
     specificity: Rate
-    """The share of the pairs that differ that the judge calls not equivalent."""
+    """The share of the different pairs that the judge calls not equivalent."""
     kappa: Kappa | None
 
 
 def calibrate(judged: Iterable[tuple[bool, bool | None]], *, confidence: float = 0.95) -> Calibration:
-    """Measure a judge on pairs of the truth (is it equivalent?) and the judge's verdict, None where unscored."""
+    """Measure a judge on pairs of the truth (is it equivalent?) and the judge's verdict, None if unscored."""
     pairs = list(judged)
     table = YesNoTable(
         true_positives=pairs.count((True, True)),

@@ -1,4 +1,4 @@
-"""A run's answers before a judge: each predicted query is compared with its golds."""
+"""Judge a run's answers: each predicted query is compared with its gold queries."""
 
 from __future__ import annotations
 
@@ -13,33 +13,34 @@ from assay.llm_judge.prompt import QueryPair
 
 
 class CaseQueries(Struct, frozen=True, kw_only=True):
-    """One predicted query and the golds that it may be equivalent to."""
+    """One predicted query and its gold queries."""
 
     case_id: str
     pairs: tuple[QueryPair, ...]
-    """The predicted query first, each gold second, in the golds' order. Empty without golds."""
+    """The predicted query first, each gold query second, in their order. Empty without gold queries."""
     has_query: bool = True
-    """False where the system gave no query: the judge is then not asked."""
+    """False if the system returned no query: the judge is then not asked."""
     repeat: int = 0
-    """Zero-based: which of several answers to the case this is."""
+    """Zero-based index among several answers to the case."""
 
 
 class JudgedCase(Struct, frozen=True, kw_only=True):
     """A judge's verdict on one case.
 
-    ``equivalent`` is True where the prediction is equivalent to any gold, False where it is to none,
-    and None (unscored) where that is not known.
+    ``equivalent`` is True if the prediction is equivalent to any gold query, False if it is to none,
+    and None (unscored) if that is not known.
     """
 
     case_id: str
     equivalent: bool | None
     reason: str
     gold_index: int | None = None
-    """Zero-based index of the gold that the reason is about."""
+    """Zero-based index of the gold query that the reason is about."""
     opinions: tuple[Opinion, ...] = ()
-    """One per gold that was asked about, in their order. After an equivalent gold no other is asked about."""
+    """One per gold query that the judge was asked about, in their order. It is not asked about others after an
+    equivalent one."""
     repeat: int = 0
-    """Zero-based: which of several answers to the case this is."""
+    """Zero-based index among several answers to the case."""
 
     @property
     def asked(self) -> bool:
@@ -48,7 +49,7 @@ class JudgedCase(Struct, frozen=True, kw_only=True):
 
     @property
     def lacks_votes(self) -> bool:
-        """Whether it has no verdict because some question got no readable answer: asking again may help.
+        """Whether it has no verdict because a question got no readable answer, so that asking again may help.
 
         It does not help if the judge refused to answer.
         """
@@ -67,7 +68,7 @@ class JudgedCase(Struct, frozen=True, kw_only=True):
 
     @property
     def opinion(self) -> Opinion | None:
-        """The opinion that decided; None where the judge was not asked."""
+        """The opinion that decided; None if the judge was not asked."""
         return None if self.gold_index is None else self.opinions[self.gold_index]
 
     @property
@@ -81,7 +82,7 @@ def judge_cases(
 ) -> list[JudgedCase]:
     """The judge's verdict on each case, in their order; ``on_case`` is called with each as soon as it is known.
 
-    Every case's first gold is asked about, then the second of those that are not yet equivalent, and
+    Every case's first gold query is asked about, then the second of those that are not yet equivalent, and
     so on. Raises as `QueryJudge.judge_all` does.
     """
     judged: dict[int, JudgedCase] = {}
@@ -111,11 +112,11 @@ def judge_cases(
 
 
 def _decided(case: CaseQueries, opinions: tuple[Opinion, ...]) -> JudgedCase:
-    """Equivalent where any opinion says so; else None where any opinion is None; else not equivalent."""
+    """Equivalent if any opinion says so; otherwise None if any opinion is None; otherwise not equivalent."""
     said = [opinion.equivalent for opinion in opinions]
     verdict = True if True in said else None if None in said else False
     index = said.index(verdict)
-    of = f" (gold {index + 1} of {len(case.pairs)})" if len(case.pairs) > 1 else ""
+    of = f" (gold query {index + 1} of {len(case.pairs)})" if len(case.pairs) > 1 else ""
     return JudgedCase(
         case_id=case.case_id,
         equivalent=verdict,

@@ -1,4 +1,4 @@
-"""Ask a model about pairs of queries: samples in both orders, kept answers, several at once."""
+"""Ask a model about pairs of queries: samples in both orders, cached answers, several at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.model.rejections import Rejections
 from assay.ports import ChatMessage, ChatModel, Completion
 
 _LAST_ANSWERS_S = 10.0
-"""How long answers that are on their way are waited for when an error ends the asking."""
+"""How long to wait for pending answers when an error ends the run."""
 _POLL_S = 0.5  # on Windows a wait without a timeout would not see Ctrl-C
 
 
@@ -29,19 +29,19 @@ class JudgeSettings(Struct, frozen=True, kw_only=True):
     """How a judge is asked."""
 
     samples: int = 1
-    """How many answers in each order of the queries."""
+    """The number of answers per order of the queries."""
     both_orders: bool = True
     """Ask with the queries in both orders, so that position cannot decide."""
     temperature: float | None = 0.0
     max_tokens: int | None = None
     structured: bool = True
-    """Ask for an answer that fits a JSON Schema; servers without that are asked in words."""
+    """Ask for an answer that fits a JSON Schema; on servers without support, the prompt asks for it."""
     concurrency: int = 4
-    """Questions asked at once."""
+    """The number of concurrent questions."""
     max_query_chars: int = 20_000
-    """A pair with a longer query (without comments) is unscored: the queries might differ in the part cut off."""
+    """A pair with a longer query (without comments) is unscored: the queries might differ in the truncated part."""
     cache: Path | None = None
-    """A file to keep answers in; None: nothing is kept."""
+    """The cache file; None: no cache."""
     retry_refusals: bool = False
     """Ask again what the judge refused to answer before."""
     usd_per_million_input: float | None = None
@@ -50,16 +50,13 @@ class JudgeSettings(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.concurrency < 1:
-            raise UsageError(
-                f"samples={self.samples}, concurrency={self.concurrency}: a judge is asked at least once, "
-                "and at least one question at a time"
-            )
+            raise UsageError(f"samples={self.samples}, concurrency={self.concurrency}: use values of at least 1")
         if any(price is not None and price < 0 for price in (self.usd_per_million_input, self.usd_per_million_output)):
-            raise UsageError("a price of tokens cannot be negative")
+            raise UsageError("the price of tokens is negative: use a number of at least 0")
 
 
 class _Question(Struct, frozen=True, kw_only=True):
-    """What the model is asked once."""
+    """One question to the model."""
 
     messages: tuple[ChatMessage, ...]
     seed: int | None
@@ -67,7 +64,7 @@ class _Question(Struct, frozen=True, kw_only=True):
 
 
 class _Placed(Struct, frozen=True, kw_only=True):
-    """A vote, and the place of its pair."""
+    """A vote, and the index of its pair."""
 
     place: int
     vote: Vote
@@ -89,17 +86,17 @@ class QueryJudge:
         self._sifting = Lock()
 
     def judge(self, pair: QueryPair) -> Opinion:
-        """The opinion on one pair. Raises SystemUnusable where the model can answer nothing at all."""
+        """The opinion on one pair. Raises SystemUnusable if the model cannot answer any question."""
         return self.judge_all([pair])[0]
 
     def judge_all(
         self, pairs: Sequence[QueryPair], *, on_opinion: Callable[[int, Opinion], None] | None = None
     ) -> list[Opinion]:
-        """The opinions on all pairs, in their order; ``on_opinion`` gets each with its place as soon as it is known.
+        """The opinions on all pairs, in their order; ``on_opinion`` gets each with its index as soon as it is known.
 
-        It is called in the caller's thread. Trouble of one question is a vote without an answer. Raises
+        It is called in the caller's thread. If one question fails, its vote has no answer. Raises
         SystemUnusable as soon as the model proves unusable (`assay.model.rejections`), and lets KeyboardInterrupt
-        through: then nothing more is asked, open questions are not waited for, and finished answers are in the cache.
+        through: then no more questions are sent, pending ones are dropped, and finished answers are in the cache.
         """
         opinions: dict[int, Opinion] = {}
 
@@ -134,7 +131,7 @@ class QueryJudge:
         self.close_cache()
 
     def close_cache(self) -> None:
-        """Close only the cache, where the model belongs to the caller."""
+        """Close only the cache, if the model belongs to the caller."""
         if self._cache is not None:
             self._cache.close()
 
@@ -147,12 +144,12 @@ class QueryJudge:
         self.close()
 
     def _problem(self, pair: QueryPair) -> str | None:
-        """Why a pair is not asked about; None where it is."""
+        """Why the judge is not asked about a pair; None if it is."""
         most = self.settings.max_query_chars
         for query in (pair.first, pair.second):
             length = len(self.settings.prompt.shown(query, pair.dialect))
             if length > most:
-                return f"a query has {length:,} characters, more than the {most:,} that a judge is shown"
+                return f"a query has {length:,} characters: the judge accepts at most {most:,}"
         return None
 
     def _ballot(self) -> Iterable[tuple[Order, int]]:
@@ -162,7 +159,7 @@ class QueryJudge:
     def _answers(
         self, pairs: Sequence[QueryPair], questions: Iterator[tuple[int, Order, int]], *, count: int
     ) -> Iterator[tuple[int, Vote]]:
-        """The votes with their pairs' places, as they arrive. Raises an error that ends all asking."""
+        """The votes with the indexes of their pairs, as they arrive. Raises an error that ends the run."""
         arrived: SimpleQueue[_Placed | BaseException] = SimpleQueue()
         stop = Event()
         unsifted = count
@@ -178,13 +175,13 @@ class QueryJudge:
                 try:
                     vote, question, failure = self._vote(pairs[place], order, sample)
                     placed = _Placed(place=place, vote=vote)
-                    with self._sifting:  # no further question is asked while a control question is
+                    with self._sifting:  # no further question is asked during a control question
                         if stop.is_set():
                             return
                         unsifted -= 1
                         for one in self._sifted(placed, question, failure, begun=begun, is_last=not unsifted):
                             arrived.put(one)
-                # A model that can answer nothing, a cache that cannot be used, a defect: the caller's thread raises it.
+                # A model that cannot answer anything, an unusable cache, a defect: the caller's thread raises it.
                 except BaseException as error:  # noqa: BLE001
                     stop.set()
                     arrived.put(error)
@@ -204,7 +201,7 @@ class QueryJudge:
                     continue
                 if isinstance(one, BaseException):
                     until = time.monotonic() + _LAST_ANSWERS_S
-                    for thread in threads:  # an answer that is on its way is kept
+                    for thread in threads:  # a pending answer is cached
                         thread.join(max(0.0, until - time.monotonic()))
                     raise one
                 count -= 1
@@ -215,7 +212,7 @@ class QueryJudge:
     def _sifted(
         self, placed: _Placed, question: _Question, failure: Failure | None, *, begun: int, is_last: bool
     ) -> Iterator[_Placed]:
-        """The votes to count by now: rejections wait until it is known what they are about. Raises SystemUnusable."""
+        """The votes that count by now: rejections wait until their cause is known. Raises SystemUnusable."""
         rejections = self._rejections
         if placed.vote.cached:
             rejections.answered(question)
@@ -232,7 +229,7 @@ class QueryJudge:
             yield from rejections.rest()
 
     def _vote(self, pair: QueryPair, order: Order, sample: int) -> tuple[Vote, _Question, Failure | None]:
-        """A vote, what the model was asked for it, and why it gave no answer."""
+        """A vote, its question to the model, and why it has no answer."""
         settings = self.settings
         messages = settings.prompt.messages(pair if order == "given" else pair.swapped())
         # Samples differ only by their seed, which changes little at temperature 0.
@@ -278,15 +275,15 @@ class QueryJudge:
             )
         except AssayError:
             raise
-        # The per-case boundary: an exception of a model's own code is the trouble of one question. What is not an
-        # Exception belongs here, too: it would end the thread. Ctrl-C raises in the main thread alone.
+        # The per-case boundary: an exception in a model's own code is the failure of one question. Other BaseExceptions
+        # are caught, too: they would end the thread. Ctrl-C raises in the main thread only.
         except BaseException as error:  # noqa: BLE001
             message = f"asking raised {type(error).__name__}: {error}"
             return Failure(stage="ask", kind="ask_failed", blame="judge", message=message)
 
 
 class Spending(Struct, frozen=True, kw_only=True):
-    """What opinions cost. Kept answers cost nothing."""
+    """The cost of opinions. Cached answers are free."""
 
     questions: int
     """Questions sent to the model now."""
@@ -297,9 +294,9 @@ class Spending(Struct, frozen=True, kw_only=True):
     input_tokens: int
     output_tokens: int
     uncounted: int
-    """Answers whose tokens the server did not count: they are in neither sum, nor are failed questions."""
+    """Answers whose tokens the server did not count: they are excluded from both sums, as are failed questions."""
     cost_usd: float | None
-    """None where a price is not given, or no answer was counted."""
+    """None if a price is not given, or no answer was counted."""
 
 
 def spending(opinions: Iterable[Opinion], settings: JudgeSettings) -> Spending:

@@ -33,13 +33,13 @@ class Vote(Struct, frozen=True, kw_only=True):
     shared: bool = False
     """Whether that answer was given to another question with the same prompt since the judge was opened."""
     abstained: bool = False
-    """Whether the judge refused to answer or its answer ended without a word: asking again would give the same."""
+    """Whether the judge refused to answer or its answer was empty: asking again would give the same."""
 
 
 class Opinion(Struct, frozen=True, kw_only=True):
     """The opinion that the votes make together.
 
-    ``equivalent`` is what most readable votes say. It is None (unscored), and ``failure`` says why, where one of
+    ``equivalent`` is the majority of the readable votes. It is None (unscored), and ``failure`` says why, if one of
     the orders that were asked has no readable vote, the votes are split evenly, or the two orders contradict
     each other.
     """
@@ -83,7 +83,7 @@ def opinion_of(votes: Sequence[Vote]) -> Opinion:
     opinion = Opinion(equivalent=equivalent, votes=votes, reason="")
     if opinion.position_bias:
         return unscored(
-            f"the judge contradicts itself when the queries change places: {yes} of {len(said)} votes say equivalent",
+            f"the judge contradicts itself when the queries are swapped: {yes} of {len(said)} votes say equivalent",
             votes,
         )
     if yes == no:
@@ -109,7 +109,7 @@ def unscored(why: Failure | str, votes: Sequence[Vote] = ()) -> Opinion:
 
 
 def unscorable(message: str) -> Failure:
-    """A failure of the judging itself, not of the system under test."""
+    """A failure of the judge itself, not of the system under test."""
     return Failure(stage="score", kind="unscorable", blame="judge", message=message)
 
 
@@ -122,7 +122,8 @@ def vote_of(
     shared: bool = False,
     material: Sequence[str] = (),
 ) -> Vote:
-    """Read one answer. A refusal, a cut answer, and one that does not end with a verdict give a vote without a verdict.
+    """Read one answer. A refusal, a truncated answer, or one that does not end with a verdict gives a vote without a
+    verdict.
 
     ``material`` is text by others that the judge was shown: a mere repetition of it is not a verdict.
     """
@@ -150,11 +151,11 @@ def vote_of(
 def _problem(answer: Completion) -> str | None:
     said = _line(answer.refusal or answer.message.content)
     if answer.withheld:
-        return f"a content filter withheld the judge's answer{f': {said}' if said else ''}"
+        return f"a content filter blocked the judge's answer{f': {said}' if said else ''}"
     if answer.refused:
         return f"the judge refused: {said or f'finish reason {answer.finish_reason}'}"
     if answer.is_cut_off:
-        return "the judge's answer was cut off at its length limit"
+        return "the judge's answer was truncated at its length limit"
     return None
 
 

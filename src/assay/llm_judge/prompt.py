@@ -1,7 +1,7 @@
 """The judge's prompt, and its protection against instructions hidden in the queries.
 
 Comments are removed from the queries, since they do not change a result but can address the judge; the rest is
-put between fences that the author of a query cannot foresee. Both lower the risk that a query persuades its judge.
+put between fences that the author of a query cannot predict. Both lower the risk that a query persuades its judge.
 Neither removes it: text literals and aliases stay, and a model may obey them. A verdict that a model only repeats
 from the queries does not count (`assay.llm_judge.reply`).
 """
@@ -89,7 +89,7 @@ ANSWER_SCHEMA_ALONE: Mapping[str, Any] = {
     "required": ["query_1", "difference", "correct"],
     "additionalProperties": False,
 }
-"""The JSON Schema of a judge's answer about a query without another beside it."""
+"""The JSON Schema of a judge's answer about a single query."""
 
 ANSWER_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -116,12 +116,12 @@ class QueryPair(Struct, frozen=True, kw_only=True):
 
     first: str
     second: str = ""
-    """Empty where a prompt judges the first alone, by its question."""
+    """Empty if the prompt is about the first query alone."""
     schema: str = ""
     """Tables and columns as text, DDL or any other."""
     question: str | None = None
     dialect: str | None = None
-    """Such as ``sqlite``; None: plain SQL."""
+    """For example ``sqlite``; None: plain SQL."""
     ordered: bool | None = None
     """Whether the order of rows matters; None: the judge is not told."""
 
@@ -133,7 +133,7 @@ class QueryPair(Struct, frozen=True, kw_only=True):
 class Prompt(Struct, frozen=True, kw_only=True):
     """A replaceable prompt. ``{query_1}``, ``{query_2}``, ``{schema}``, ``{context}`` and ``{fence}`` are filled in.
 
-    ``{{`` and ``}}`` stand for braces. Where the template has no ``{fence}``, schema and queries are filled in
+    ``{{`` and ``}}`` stand for braces. If the template has no ``{fence}``, schema and queries are filled in
     with fences around them. Raises InputError for another placeholder, and without the queries.
     """
 
@@ -142,29 +142,30 @@ class Prompt(Struct, frozen=True, kw_only=True):
     keep_comments: bool = False
     """Show the queries with their comments."""
     alone: bool = False
-    """One query is judged by its question, without another beside it: see `for_answers`."""
+    """One query is judged by its question, without a second query: see `for_answers`."""
 
     def __post_init__(self) -> None:
         for text in (self.system, self.template):
             unknown = [name for name in _names(text) if name not in _PLACEHOLDERS]
             if unknown:
                 raise InputError(
-                    f"the prompt has the placeholder {{{unknown[0]}}}: there is "
-                    f"{', '.join(f'{{{name}}}' for name in _PLACEHOLDERS)}; a brace itself is written twice"
+                    f"the prompt has the placeholder {{{unknown[0]}}}: use one of "
+                    f"{', '.join(f'{{{name}}}' for name in _PLACEHOLDERS)}; double a brace to write "
+                    "it literally"
                 )
         present = _names(self.template)
         missing = [name for name in _NEEDED[: 1 if self.alone else 2] if name not in present]
         if missing:
-            raise InputError(f"the prompt does not hold {{{missing[0]}}}: the judge would not see that query")
+            raise InputError(f"the prompt lacks {{{missing[0]}}}: the judge would not see that query")
         if leaking := [name for name in _names(self.system) if name != "fence"]:
             raise InputError(
-                f"the system message holds {{{leaking[0]}}}: what others wrote belongs into the user message, "
-                "since models obey the system message"
+                f"the system message contains {{{leaking[0]}}}: move text by others to the user "
+                "message, since models obey the system message"
             )
 
     @classmethod
     def for_answers(cls) -> Prompt:
-        """The prompt that asks whether a query answers its question, where there is no gold query."""
+        """The prompt that asks whether a query answers its question, for cases without a gold query."""
         return cls(system=SYSTEM_ALONE, template=TEMPLATE_ALONE, alone=True)
 
     @property
@@ -176,7 +177,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
     def parse(cls, text: str, *, keep_comments: bool = False) -> Prompt:
         """Read a prompt with a line ``--- system`` before one part and ``--- user`` before the other.
 
-        Without these lines all of it is the user message, under the default system message; an empty
+        Without these lines all of it is the user message, with the default system message; an empty
         part ``system`` means that none is sent. Raises InputError.
         """
         pieces = _PART.split(text)
@@ -200,7 +201,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
         return (query if self.keep_comments else without_comments(query, _sqlglot_name(dialect))).strip()
 
     def material(self, pair: QueryPair) -> tuple[str, ...]:
-        """The text by others that the judge sees about a pair."""
+        """The text by others that the judge is shown about a pair."""
         queries = (self.shown(query, pair.dialect) for query in (pair.first, pair.second))
         return (*queries, pair.schema, pair.question or "")
 
@@ -233,7 +234,7 @@ def _names(template: str) -> list[str]:
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    """The template with its placeholders filled in once: text that is filled in is not searched again."""
+    """The template with its placeholders filled in once: inserted text is not searched again."""
     return _MARK.sub(lambda found: found[0][0] if found[1] is None else values[found[1]], template)
 
 
@@ -248,11 +249,11 @@ def _sqlglot_name(dialect: str | None) -> str | None:
 
 
 def _fence(texts: Sequence[str]) -> str:
-    """A mark that none of the texts holds; it depends on all of them, so a query's author cannot know it."""
+    """A mark that none of the texts contains; it depends on all of them, so a query's author cannot know it."""
     # Sorted, so that both orders of a pair have the same mark.
     content = "\0".join(sorted(texts)).encode("utf-8", "surrogatepass")
     for attempt in range(256):
         mark = "=====" + blake2b(content, digest_size=8, salt=bytes([attempt])).hexdigest()
         if not any(mark in text for text in texts):
             return mark
-    raise InputError("no fence was found that the queries do not hold")
+    raise InputError("every fence that was tried occurs in the queries")

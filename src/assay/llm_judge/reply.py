@@ -1,7 +1,7 @@
 """Find the verdict in a judge's answer: the object at its end, never one that the judge quotes.
 
 A judge reasons before it decides, and may repeat what a query tells it to say: a text literal or an alias can
-hold a whole verdict. So only an object at the end counts, and only one that was not in the queries.
+hold a whole verdict. So only an object at the end counts, and only if it was not in the queries.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SHOWN = 80
 
 
 def read_verdict(text: str, material: Sequence[str] = ()) -> dict[str, Any] | str:
-    """The JSON object that ends an answer and has ``equivalent`` or ``correct``, else a sentence on why there is none.
+    """The JSON object that ends an answer and has ``equivalent`` or ``correct``, otherwise why there is none.
 
     ``material`` is text by others that the judge was shown: an object from there is an echo, not a verdict.
     """
@@ -29,10 +29,10 @@ def read_verdict(text: str, material: Sequence[str] = ()) -> dict[str, Any] | st
         return found
     value, written = found
     if decision(value) is None:
-        return f"the judge's answer holds no verdict: it ends {_line(text)[-_SHOWN:]!r}"
+        return f"the judge's answer has no verdict: it ends {_line(text)[-_SHOWN:]!r}"
     shown = [_plain(one) for one in material]
     if any(_plain(form) in one for form in (written, json.dumps(value)) for one in shown):
-        return "the judge's answer ends with words that stand in what it was to judge: no verdict of its own"
+        return "the judge's answer only repeats a verdict from the queries: it has no verdict of its own"
     return value
 
 
@@ -50,7 +50,7 @@ def yes_no(value: object) -> bool | None:
 
 
 def _last_object(text: str) -> tuple[dict[str, Any], str] | str:
-    """The object that ends the text, and how it is written there."""
+    """The object that ends the text, and its source text."""
     decoder = json.JSONDecoder(object_pairs_hook=_unambiguous)
     body = text.removesuffix("```").rstrip()
     place = 0
@@ -59,12 +59,12 @@ def _last_object(text: str) -> tuple[dict[str, Any], str] | str:
         try:
             value, place = decoder.raw_decode(body, start)
         except (ValueError, RecursionError):
-            return f"the judge's answer holds an object that cannot be read: {_line(text[start:])[:_SHOWN]!r}"
+            return f"the judge's answer has an object that cannot be read: {_line(text[start:])[:_SHOWN]!r}"
         if place == len(body):
             return value, body[start:]
     if place:
         return f"the judge's answer does not end with its verdict: it ends {_line(text)[-_SHOWN:]!r}"
-    return f"the judge's answer holds no verdict: it begins {_line(text)[:_SHOWN]!r}"
+    return f"the judge's answer has no verdict: it begins {_line(text)[:_SHOWN]!r}"
 
 
 def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     pairs = list(pairs)
     value = dict(pairs)
     if len(value) < len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name occurs twice")
     return value
 
 

@@ -1,6 +1,6 @@
-"""The LLMSQL benchmark: `evaluate` judges a model's completions as the benchmark's own package does.
+"""The LLMSQL benchmark: `evaluate` scores a model's completions as the benchmark's own package does.
 
-What differs, and why, is in docs/guides/llmsql.md. The names load when they are first used.
+docs/guides/llmsql.md describes the differences and their reasons. The names load when they are first used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Judge a model's outputs as a run, and compute the benchmark's counts from it."""
+"""Evaluate a model's outputs as a run, and compute the benchmark's counts from it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ METRIC = "llmsql_ex"
 METRICS = ("match", METRIC)
 """Our verdict on an output's first query, and the benchmark's own verdict on all of its queries."""
 HEAD_ROWS = 5
-"""How many rows of a result are kept in a run's folder."""
+"""The number of rows of a result stored in a run's folder."""
 _CANDIDATES, _NULL = b'"candidates":[{', b'"head":[[null]]'
-"""In a line of evidence. Texts cannot match: their quotes are escaped."""
+"""In a line of evidence. Strings cannot match: their quotes are escaped."""
 _WORTH_A_WORKER = 2_000
-"""Fewer outputs than this are judged before a second worker has started."""
+"""Fewer outputs than this are evaluated before a second worker has started."""
 
 
 class AssessedRun(Assessment, frozen=True, kw_only=True, dict=True):
@@ -63,9 +63,9 @@ def _finding(evidence: Evidence, question_id: object) -> Finding:
 
 
 def _is_mere_match(run: Run, place: int) -> bool:
-    """Whether an output has one query, which gives gold's rows, and these are no single NULL: most are such.
+    """Whether an output has one query that returns the gold result, other than a single NULL: most do.
 
-    Found out without decoding its evidence, where a run has the lines at hand.
+    Decided without decoding its evidence if the run holds the encoded lines.
     """
     evidence, score = run.evidence, run.record.summaries[place].score(METRIC)
     if not isinstance(evidence, LazyEvidence) or evidence.line is None or score is None or score.value != 1.0:
@@ -95,16 +95,16 @@ def assess(
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> AssessedRun:
-    """Judge outputs (a path, a list of mappings, or `Outputs`) by the metrics of `METRICS`, as a run.
+    """Evaluate outputs (a path, a list of mappings, or `Outputs`) by the metrics of `METRICS`, as a run.
 
-    ``timeout_s`` is for gold's query and for all queries of a completion together, None as for
-    every query of Assay; ``workers`` None: one per core; ``head_rows``: how many rows per result are kept where an
+    ``timeout_s`` is for the gold query and for all queries of a completion together, None as for
+    every query of Assay; ``workers`` None: one per core; ``head_rows``: the number of rows stored per result if an
     output does not match; ``diagnose``: whether to look for the causes of wrong ones; ``options``: how our own verdict
     compares. The rest is as in `assay.evaluate`. Raises as
     `read_outputs`, `read_questions`, `locate_files`, `check_known` and `assay.evaluate` do.
     """
     if timeout_s is not None and not timeout_s > 0:
-        raise UsageError(f"the time limit is {timeout_s!r} s: give a number above 0")
+        raise UsageError(f"the time limit is {timeout_s!r} s: use a number above 0")
     given = outputs if isinstance(outputs, Outputs) else read_outputs(outputs)
     files = locate_files(version, workdir=workdir, questions=questions_path, database=db_path)
     asked = 0

@@ -25,7 +25,7 @@ DEFAULT_WORKDIR = "llmsql_workdir"
 QUESTIONS, DATABASE = "questions.jsonl", "sqlite_tables.db"
 
 _MARK = "llmsql_version.txt"
-"""The file that names the downloaded version, so that one version is not taken for another."""
+"""The file that names the downloaded version, so that versions cannot be confused."""
 
 
 class BenchmarkFiles(Struct, frozen=True, kw_only=True):
@@ -44,12 +44,12 @@ def locate_files(
 ) -> BenchmarkFiles:
     """Find both files; a file that is neither given nor in ``workdir`` is downloaded there.
 
-    Raises UsageError for an unknown version and where there is no place to look in, InputError where
-    ``workdir`` holds another version or a file cannot be downloaded (which to place where), and
-    MissingDependency where a download needs huggingface_hub.
+    Raises UsageError for an unknown version and if there is no folder to search, InputError if
+    ``workdir`` holds another version or a file cannot be downloaded (the message says where to place it), and
+    MissingDependency if a download needs huggingface_hub.
     """
     if version not in VERSIONS:
-        raise UsageError(f"version is {version!r}: LLMSQL has {' and '.join(map(repr, VERSIONS))}")
+        raise UsageError(f"version is {version!r}: use {' or '.join(map(repr, VERSIONS))}")
     if questions is not None and database is not None:
         return BenchmarkFiles(questions=os.fspath(questions), database=os.fspath(database))
     if workdir is None:
@@ -73,8 +73,8 @@ def _check_version(version: str, folder: Path) -> None:
     held = mark.read_text(encoding="utf-8").strip() if mark.is_file() else version
     if held != version:
         raise InputError(
-            f"{folder} holds version {held} of LLMSQL, and version {version} was asked for: "
-            "name another folder for it, or the version that is there"
+            f"{folder} holds version {held} of LLMSQL, but version {version} was requested: use "
+            f"another folder or version {held}"
         )
 
 
@@ -99,14 +99,14 @@ def _unobtainable(version: str, folder: Path, name: str, error: BaseException) -
     address = f"{os.environ.get('HF_ENDPOINT', 'https://huggingface.co').rstrip('/')}/datasets/{VERSIONS[version]}"
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return InputError(
-        f"{name} of LLMSQL {version} is not in {folder} and cannot be downloaded from {address} ({lines[0]}): "
-        f"place {QUESTIONS} and {DATABASE} from there into {folder}, "
-        "or say where they are (questions_path and db_path, on the command line --questions and --db)"
+        f"{name} of LLMSQL {version} is not in {folder} and cannot be downloaded from {address} "
+        f"({lines[0]}): copy {QUESTIONS} and {DATABASE} from there into {folder}, or give their paths "
+        "(questions_path and db_path; on the command line --questions and --db)"
     )
 
 
 def read_cases(given: Outputs, files: BenchmarkFiles) -> tuple[tuple[Case, ...], int]:
-    """The question of each output, and how many questions there are.
+    """The question of each output, and the number of questions.
 
     Raises as `read_questions` and `check_known` do, and InputError if the database has none of the questions' tables.
     """
@@ -118,7 +118,7 @@ def read_cases(given: Outputs, files: BenchmarkFiles) -> tuple[tuple[Case, ...],
 
 
 def _check_tables(database: str, cases: Sequence[Case]) -> None:
-    """Raise InputError where the database has none of the questions' tables, before anything is judged or kept."""
+    """Raise InputError if the database has none of the questions' tables, before anything is evaluated or stored."""
     try:
         with closing(open_read_only(database)) as connection:
             there = {name.casefold() for (name,) in connection.execute("SELECT name FROM sqlite_master")}
@@ -127,6 +127,6 @@ def _check_tables(database: str, cases: Sequence[Case]) -> None:
     wanted = [table for case in cases if (table := case.options.table) is not None]
     if wanted and not any(table.casefold() in there for table in wanted):
         raise InputError(
-            f"{database}: none of the {len(cases):,} gold queries runs there (no such table: {wanted[0]}): "
-            "is it the database of these questions and this version?"
+            f"{database}: none of the {len(cases):,} gold queries can run there (no such table: "
+            f"{wanted[0]}). Is this the database of these questions and this version?"
         )

@@ -31,12 +31,12 @@ from assay.ports import Task, TaskDone
 from assay.sdmx.gc_pause import collector_paused
 
 _TOGETHER = 200
-"""Outputs that a worker judges in one task."""
+"""Outputs that a worker evaluates in one task."""
 _WORTH_A_WORKER = 20_000
-"""Fewer outputs than this take less time than a second worker adds to that of the processors."""
+"""For fewer outputs than this, a second worker costs more time than it saves."""
 
 
-@collector_paused()  # all objects are kept to the end, so scanning them is useless
+@collector_paused()  # all objects live to the end, so scanning them is useless
 def evaluate(
     outputs: str | os.PathLike[str] | Sequence[Mapping[str, Any]],
     *,
@@ -50,20 +50,20 @@ def evaluate(
     timeout_s: float | None = None,
     workers: int | None = None,
 ) -> dict[str, Any]:
-    """Judge a model's outputs on LLMSQL: print mismatches and summary, save the report, and return it.
+    """Evaluate a model's outputs on LLMSQL: print mismatches and summary, save the report, and return it.
 
     Args:
         outputs: a JSON Lines file, or a list of mappings: ``{"question_id": 1, "completion": "…"}``,
-            or as before ``{"question_id": "1", "predicted_sql": "…"}``. Either field may hold prose.
-        version: ``2.0`` or ``1.0``: which data set to download.
-        workdir_path: where the benchmark's files are, or are downloaded to; not looked at where both
+            or the older ``{"question_id": "1", "predicted_sql": "…"}``. Either field may hold prose.
+        version: ``2.0`` or ``1.0``: the data set to download.
+        workdir_path: the folder of the benchmark's files, or to download them to; ignored if both
             of the next two are given.
         questions_path: the benchmark's ``questions.jsonl``.
         db_path: the benchmark's ``sqlite_tables.db``. It is opened read-only.
-        save_report: the JSON file to write. None: ``evaluation_results_{uuid}.json`` in this folder.
+        save_report: the JSON file to write. None: ``evaluation_results_{uuid}.json`` in the current folder.
         show_mismatches: print mismatches, in the outputs' order.
         max_mismatches: print at most this many; the report has all.
-        timeout_s: for gold's query, and for all queries of an output together. None: 30 seconds.
+        timeout_s: for the gold query, and for all queries of an output together. None: 30 seconds.
         workers: processes that execute queries; None: one per core, at most 8.
 
     Returns:
@@ -74,7 +74,7 @@ def evaluate(
     Raises:
         InputError: a file, an output or the database cannot be used, or cannot be downloaded.
         MissingDependency: a download needs huggingface_hub.
-        UsageError: the arguments do not go together.
+        UsageError: the arguments contradict each other.
     """
     # Its worker imports what it needs while this process does.
     start_ahead(min(1, default_workers() if workers is None else workers), SETUP)
@@ -113,13 +113,13 @@ def _evaluated(
     files = locate_files(version, workdir=workdir, questions=questions_path, database=db_path)
     cases, asked = read_cases(given, files)
     usable = (timeout_s is None or timeout_s >= MOST_S) and (workers is None or (type(workers) is int and workers > 0))
-    # With other arguments all is left to the run, which refuses unusable ones.
-    judged = _judged(given, cases, files.database, workers) if usable else [None] * len(cases)
+    # Other arguments are left to the run, which rejects unusable ones.
+    scored = _scored(given, cases, files.database, workers) if usable else [None] * len(cases)
     findings = [
         _finding(item, case, one) if one is not None and one != MATCH else None
-        for item, case, one in zip(given.items, cases, judged, strict=True)
+        for item, case, one in zip(given.items, cases, scored, strict=True)
     ]
-    left = [place for place, one in enumerate(judged) if one is None]
+    left = [place for place, one in enumerate(scored) if one is None]
     if left:
         from assay.llmsql.assessment import assess
 
@@ -153,8 +153,8 @@ def _evaluated(
     return report
 
 
-def _judged(given: Outputs, cases: Sequence[Case], database: str, workers: int | None) -> list[Judged]:
-    """The judgement of each output; None of those that a run has to judge."""
+def _scored(given: Outputs, cases: Sequence[Case], database: str, workers: int | None) -> list[Judged]:
+    """The score of each output; None for those that a run must evaluate."""
     url = DatabaseUrl.parse(f"sqlite:///{quote(str(Path(database).absolute()))}")
     plain = [
         PlainOutput(case.golds[0], case.options.table or "", item.prediction.query or "")
@@ -167,8 +167,8 @@ def _judged(given: Outputs, cases: Sequence[Case], database: str, workers: int |
         tasks = [Task(id=start, payload=PlainTask(str(start), plain[start : start + _TOGETHER])) for start in starts]
         for outcome in pool.run([task] for task in tasks):
             if isinstance(outcome, TaskDone):
-                judged: Any = outcome.outcome
-                found[outcome.task_id : outcome.task_id + len(judged)] = judged
+                scored: Any = outcome.outcome
+                found[outcome.task_id : outcome.task_id + len(scored)] = scored
     return found
 
 

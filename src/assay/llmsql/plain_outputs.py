@@ -1,12 +1,13 @@
-"""The worker's side of `assay.llmsql.evaluate`: judge outputs whose queries are short and harmless, as nearly all are.
+"""The worker's side of `assay.llmsql.evaluate`: score outputs whose queries are short and harmless, as nearly all are.
 
 ::
 
     evaluate ── PlainOutputs in workers ──┬─ MATCH, or a PlainJudgement
-                                          └─ None: `assay.llmsql.assessment.assess` judges the output as a case of a run
+                                          └─ None: `assay.llmsql.assessment.assess` evaluates the output as a case of a
+                                          run
 
-A run finds out more about each case than the benchmark counts, and takes several times as long. What it alone can tell
-is left to it: a query that is refused, slow or large, one that ended its process, and a gold query that fails.
+A run finds out more about each case than the benchmark counts, and takes several times as long. It evaluates only what
+needs it: a query that is refused, slow or large, one that ended its process, and a gold query that fails.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ from assay.sql.extraction.completions import queries_in, with_table
 
 SETUP: Final = "assay.llmsql.plain_outputs:set_up"
 MATCH: Final = "match"
-"""One query, which gives gold's rows, and these are not a single NULL: most outputs are such."""
+"""One query that returns the gold result, other than a single NULL: the most frequent score."""
 MOST_S: Final = 1.0
-"""The time for all queries of one output, the gold query among them."""
+"""The time for all queries of one output, including the gold query."""
 _OPENING_S: Final = 30.0
 _HANGS_S: Final = 5 * MOST_S
 """The time after which an output's worker is ended: SQLite itself ends nearly all queries after `MOST_S`."""
 _LIMITS: Final = Limits(
     timeout_s=MOST_S,
     max_rows=10_000,
-    max_result_bytes=100_000,  # no cell is then so large that a report shows its beginning only
+    max_result_bytes=100_000,  # no cell is then so large that a report truncates it
     max_memory_bytes=512 * 1024 * 1024,
 )
 MEMORY_BYTES: Final = 1024 * 1024 * 1024
@@ -45,7 +46,7 @@ MEMORY_BYTES: Final = 1024 * 1024 * 1024
 
 
 class PlainOutput(Struct, frozen=True, array_like=True):
-    """An output with what its question asks for."""
+    """An output with the queries and options of its question."""
 
     gold: str
     table: str
@@ -53,7 +54,7 @@ class PlainOutput(Struct, frozen=True, array_like=True):
 
 
 class PlainTask(Struct, frozen=True, array_like=True):
-    """Outputs that a worker judges together."""
+    """Outputs that a worker evaluates together."""
 
     name: str
     items: list[PlainOutput]
@@ -79,7 +80,7 @@ def set_up(url: DatabaseUrl) -> PlainOutputs:
 
 
 class PlainOutputs:
-    """Judges outputs on one database."""
+    """Scores outputs on one database."""
 
     def __init__(self, url: DatabaseUrl) -> None:
         self._url = url
@@ -97,7 +98,7 @@ class PlainOutputs:
             with self._engine.snapshot():
                 for output in outputs.items:
                     heartbeat.begin(label, _HANGS_S)
-                    found.append(_judged(self._engine, output))
+                    found.append(_scored(self._engine, output))
             return found
         except DatabaseError:
             return [None] * len(outputs.items)
@@ -110,7 +111,7 @@ class PlainOutputs:
             self._engine.close()
 
 
-def _judged(engine: SqliteEngine, output: PlainOutput) -> Judged:
+def _scored(engine: SqliteEngine, output: PlainOutput) -> Judged:
     ends = time.perf_counter() + MOST_S
     gold = engine.execute(output.gold)
     if gold.result is None or not _is_plain(gold):
@@ -128,7 +129,7 @@ def _judged(engine: SqliteEngine, output: PlainOutput) -> Judged:
             matched = same_rows(execution.result.rows, rows)
     if matched and len(results) == 1 and rows != ((None,),):
         return MATCH
-    # The report shows the rows of mismatches alone; of the others it counts who gives a single NULL.
+    # The report shows rows for mismatches only; for the others it counts single NULLs.
     shown = 1 if matched else SHOWN_ROWS
     found = [QueryResult.of(execution, _rows(execution, shown)) for execution in (gold, *results)]
     return PlainJudgement(matched, found[0], tuple(found[1:]))

@@ -1,4 +1,4 @@
-"""What one query gave, as the report shows and counts it."""
+"""The result of one query, as the report shows and counts it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from msgspec import Struct
 from assay.model import Execution, Row
 
 SHOWN_ROWS = 1_000
-"""How many rows of a result a mismatch in the package's report shows."""
+"""Number of rows of a result in a mismatch of the package's report."""
 
 
 class QueryResult(Struct, frozen=True, kw_only=True):
-    """What one query gave."""
+    """The result of one query."""
 
     row_count: int | None = None
-    """None if there is no whole result."""
+    """None if the result is not complete."""
     head: tuple[Row, ...] = ()
-    """The first rows, as they came; none of a query of an output that matches, unless the result is a single NULL."""
+    """The first rows, in their order; none for an output that matches, unless the result is a single NULL."""
     error: str | None = None
-    """Why there is no whole result; None if there is one."""
+    """Why the result is not complete; None if it is."""
 
     @classmethod
     def of(cls, execution: Execution, head: tuple[Row, ...]) -> QueryResult:

@@ -42,7 +42,7 @@ def report_of(assessment: Assessment) -> dict[str, Any]:
 
 
 def mismatch_of(finding: Finding) -> dict[str, Any]:
-    """One mismatch under the benchmark's own keys, then why queries failed and how many rows there are."""
+    """One mismatch under the benchmark's own keys, then the errors of its queries and the row counts."""
     gold, predicted = finding.gold, next(reversed(finding.results), None)
     return {
         "question_id": finding.question_id,
@@ -59,9 +59,9 @@ def mismatch_of(finding: Finding) -> dict[str, Any]:
 
 
 def _rows_of(result: QueryResult | None) -> list[Row] | None:
-    """The kept rows of a result; None where there is no result.
+    """The stored rows of a result; None if there is no result.
 
-    Sorted, as in the package, where all rows are kept and can be sorted; else in the order they came in.
+    Sorted, as in the package, if all rows are stored and can be sorted; otherwise in their original order.
     """
     if result is None or result.error is not None:
         return None
@@ -105,23 +105,27 @@ def _plain_cell(cell: object) -> object:
 
 
 def report_path(given: str | Path | None) -> Path:
-    """Where the report goes: as given, else a new name in the current folder.
+    """The path of the report: as given, otherwise a new name in the current folder.
 
-    Raises InputError, before anything is judged, where the report cannot be written there.
+    Raises InputError, before anything is evaluated, if the report cannot be written there.
     """
     path = Path(given) if given is not None else Path(f"evaluation_results_{uuid4()}.json")
     if path.is_dir() or not path.parent.is_dir():
-        problem = "is a folder: name a file" if path.is_dir() else f"there is no folder {path.parent}: make it first"
-        raise InputError(f"{path}: the report cannot be written there, {problem}")
+        problem = (
+            "it is a folder: use the path of a file"
+            if path.is_dir()
+            else f"the folder {path.parent} does not exist: create it first"
+        )
+        raise InputError(f"{path}: cannot write the report: {problem}")
     return path
 
 
 def write_report(report: Mapping[str, Any], path: Path) -> None:
-    """Write the report as JSON. Raises InputError where that fails."""
+    """Write the report as JSON. Raises InputError if that fails."""
     try:
         path.write_text(json_of(report), encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{path}: the report cannot be written there ({error.strerror or error})") from error
+        raise InputError(f"{path}: cannot write the report ({error.strerror or error})") from error
 
 
 def mismatch_text(finding: Finding) -> str:
@@ -129,7 +133,7 @@ def mismatch_text(finding: Finding) -> str:
     if finding.results:
         predicted = _shown_text(finding.results[-1])
     else:
-        predicted = next(iter(finding.errors), "there is no SELECT in it")
+        predicted = next(iter(finding.errors), "the output has no SELECT")
     parts = [
         ("question", one_line(finding.question, limit=_PRINTED_QUERY)),
         ("output", clipped((finding.completion or "").strip(), limit=_PRINTED_QUERY)),
@@ -160,9 +164,9 @@ def summary_text(assessment: Assessment, *, saved: Path | None) -> str:
     failing = list(assessment.gold_errors())
     rows = [
         ("matches", assessment.matches, f"of {plural(total, 'output')}"),
-        ("prediction none", assessment.pred_none, "queries of outputs that give one NULL"),
-        ("gold none", assessment.gold_none, "gold queries that give one NULL"),
-        ("SQL errors", assessment.sql_errors, "queries of outputs that give no result"),
+        ("prediction none", assessment.pred_none, "queries of outputs that return one NULL"),
+        ("gold none", assessment.gold_none, "gold queries that return one NULL"),
+        ("SQL errors", assessment.sql_errors, "queries of outputs without a result"),
         (
             "no query",
             assessment.without_query,
@@ -175,7 +179,7 @@ def summary_text(assessment: Assessment, *, saved: Path | None) -> str:
     ]
     if assessment.unanswered:
         what = plural(assessment.unanswered, "question")
-        lines.append(f"note: {what} of {assessment.questions:,} got no output and count nowhere")
+        lines.append(f"note: {what} of {assessment.questions:,} have no output and are not counted")
     if failing:
         what = plural(len(failing), "gold query", "gold queries")
         lines.append(f"note: {what} failed, so nothing can match: {visible(failing[0])}")
@@ -189,7 +193,7 @@ def summary_text(assessment: Assessment, *, saved: Path | None) -> str:
 
 
 def _reasons(assessment: Assessment) -> list[tuple[str, int]]:
-    """The most frequent reasons, without the names that differ from query to query."""
+    """The most frequent errors, without the names that differ between queries."""
     from collections import Counter
 
     counted = Counter(
@@ -200,7 +204,7 @@ def _reasons(assessment: Assessment) -> list[tuple[str, int]]:
 
 
 def say(text: str) -> None:
-    """Print, with question marks rather than a traceback where standard output is not UTF-8."""
+    """Print, with question marks instead of a traceback if standard output is not UTF-8."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
     sys.stdout.flush()

@@ -1,1 +1,1 @@
-"""What the operating system and its tools lend: safeguards, temporary files, decompression, quoting for a shell."""
+"""Operating system services: safeguards, temporary files, decompression, shell quoting."""

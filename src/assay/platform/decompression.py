@@ -1,6 +1,6 @@
-"""The body of an answer, unpacked a little at a time: the reader can stop long before it fills the memory.
+"""Decompress a response body incrementally, so that the reader can stop long before it fills the memory.
 
-A kilobyte of gzip may hold a megabyte, and one packed twice a gigabyte. HTTP clients unpack each portion whole.
+A kilobyte of gzip may hold a megabyte, and one compressed twice a gigabyte. HTTP clients decompress each chunk whole.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ import zlib
 from collections.abc import Iterable, Iterator
 
 ACCEPTED = "gzip, deflate"
-"""For the header ``Accept-Encoding``: the encodings that can be unpacked."""
+"""For the header ``Accept-Encoding``: the supported encodings."""
 
 _PORTION_BYTES = 1 << 16
 
 
 class Unreadable(Exception):
-    """The body has an encoding that was not asked for, or not the one in its header. The message says which."""
+    """The body has an encoding that was not requested, or not the one in its header. The message says which."""
 
 
 def iter_decompressed(portions: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    """The portions of a body as they are under its ``Content-Encoding``, none larger than 64 KiB where it is packed.
+    """The chunks of a body, decoded by its ``Content-Encoding``; none is larger than 64 KiB if the body is compressed.
 
-    Some are empty, so that a reader may look at the clock. Raises Unreadable.
+    Some are empty, so that a reader may check the time. Raises Unreadable.
     """
     packings = [name for part in encoding.split(",") if (name := part.strip().lower()) not in ("", "identity")]
     if not packings:
         yield from portions
     elif len(packings) > 1 or packings[0] not in ("gzip", "x-gzip", "deflate"):
-        raise Unreadable(f"its answer is packed as {encoding[:60]!r}, where {ACCEPTED} was asked for")
+        raise Unreadable(f"its response has the encoding {encoding[:60]!r} instead of {ACCEPTED}")
     else:
         is_gzip = packings[0] != "deflate"
         inflater = None
@@ -38,21 +38,21 @@ def iter_decompressed(portions: Iterable[bytes], encoding: str) -> Iterator[byte
             while rest or has_more:
                 if inflater is None:
                     if len(rest) < 2:
-                        break  # the first two bytes say how it is packed
+                        break  # the first two bytes tell the format
                     inflater = zlib.decompressobj(_window(rest, is_gzip=is_gzip))
                 try:
                     piece = inflater.decompress(rest, _PORTION_BYTES)
                 except zlib.error as error:
-                    raise Unreadable(f"its answer cannot be decompressed ({error})") from error
+                    raise Unreadable(f"its response cannot be decompressed ({error})") from error
                 rest, is_whole = inflater.unconsumed_tail, inflater.eof
-                # The decoder may have taken all input while some output is still to come.
+                # The decoder may have consumed all input while some output is still pending.
                 has_more = len(piece) == _PORTION_BYTES and not is_whole
                 if is_whole:  # another member may follow
                     rest, inflater = (inflater.unused_data if is_gzip else b""), None
                 yield piece
             yield b""
         if rest or not is_whole:
-            raise Unreadable("its answer cannot be decompressed (it was cut off)")
+            raise Unreadable("its response cannot be decompressed (it is truncated)")
 
 
 def _window(beginning: bytes, *, is_gzip: bool) -> int:

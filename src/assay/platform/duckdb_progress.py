@@ -1,4 +1,4 @@
-"""DuckDB without its progress bars, which it draws where it takes a program for an interactive one."""
+"""DuckDB without progress bars, which it draws if it takes a program for an interactive one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 
 def without_progress_bar(connection: Any) -> None:
-    """Turn off the progress bar of a connection, whatever stands on the terminal.
+    """Turn off the progress bar of a connection, whether or not there is a terminal.
 
-    It is asked first: in a notebook without ipywidgets there is no bar, and to say so is an error there.
+    The setting is read first: in a notebook without ipywidgets there is no bar, and turning it off is an error there.
     """
     found = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
     if found is None or found[0]:

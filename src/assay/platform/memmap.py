@@ -1,7 +1,7 @@
-"""Arrays beyond a size lie in files, so that memory stays bounded where results do not.
+"""Arrays above a certain size are stored in files, so that memory stays bounded even if results are not.
 
-A file is nameless from the moment it is opened: nobody else can open it, and the system removes it with the process,
-however that ends. What is read of it is memory that the system takes back when it needs some.
+Each file is unlinked as soon as it is opened: no other process can open it, and the system removes it when the process
+ends in any way. Data read from it is memory that the system reclaims when it needs some.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from numpy.typing import NDArray
 from assay.errors import DatabaseError
 
 MANY_BYTES = 512 * 1024 * 1024
-"""Arrays of one result that take more than this together lie in files."""
+"""Arrays of one result that together take more than this are stored in files."""
 
 
 class MemmapWriter:
-    """An array that is written part by part, and then read as a whole."""
+    """An array that is written in pieces, and then read as a whole."""
 
     __slots__ = ("_dtype", "_file", "count")
 
     def __init__(self, dtype: Any) -> None:
         self._dtype = np.dtype(dtype)
         self.count = 0
-        """How many values were written."""
+        """The number of values written."""
         try:
             self._file = tempfile.TemporaryFile(prefix="assay-", buffering=0)  # noqa: SIM115 - it lives with its array
         except OSError as error:
             raise _no_room(error) from None
 
     def append(self, values: NDArray[Any]) -> None:
-        """Write more values. Raises DatabaseError where there is no room for them."""
+        """Write more values. Raises DatabaseError if there is no room for them."""
         left = np.ascontiguousarray(values, dtype=self._dtype).view(np.uint8).data
         self.count += len(values)
         try:
@@ -43,7 +43,7 @@ class MemmapWriter:
             raise _no_room(error) from None
 
     def array(self, count: int | None = None) -> NDArray[Any]:
-        """The first ``count`` values, or all of them; not to be changed. Nothing is written after that."""
+        """The first ``count`` values, or all of them; read-only. Nothing may be written after that."""
         count = self.count if count is None else count
         with self._file:
             if not count:
@@ -51,12 +51,13 @@ class MemmapWriter:
             return np.memmap(self._file, dtype=self._dtype, mode="r", shape=(count,))
 
     def __del__(self) -> None:
-        if hasattr(self, "_file"):  # of a result that came to nothing
+        if hasattr(self, "_file"):  # the result was not completed
             self._file.close()
 
 
 def _no_room(error: OSError) -> DatabaseError:
     return DatabaseError(
-        f"a result of more than {MANY_BYTES // 2**20:,} MiB has no room in the temporary folder"
-        f" {tempfile.gettempdir()!r} ({error.strerror or error}): free some, or name another folder by TMPDIR"
+        f"no room for a result of more than {MANY_BYTES // 2**20:,} MiB in the temporary folder "
+        f"{tempfile.gettempdir()!r} ({error.strerror or error}): free some space, or set TMPDIR to "
+        "another folder"
     )

@@ -1,7 +1,7 @@
-"""What the operating system lends to protect a run from what it judges, and what it does not lend here.
+"""What the operating system provides to protect a run from the queries it executes, and what is missing here.
 
-One place asks the system; whatever uses such a protection asks this module, so that what a run says of them is what it
-has. On Linux all hold.
+All checks of the system are in this module, and all users of such a protection ask it, so that a run reports the
+protections it really has. On Linux all are available.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from types import ModuleType
 from msgspec import Struct
 
 STATISTICS = "/proc/self/statm"
-"""Where Linux tells what a process holds."""
+"""Where Linux reports the memory of a process."""
 
 
 class Protection(Struct, frozen=True, kw_only=True):
-    """One thing that the operating system may or may not lend."""
+    """A protection that the operating system may provide."""
 
     name: str
-    """Such as ``limit of a query's memory``."""
+    """For example ``limit of a query's memory``."""
     holds: bool
-    """Whether it holds on this system."""
+    """Whether this system provides it."""
     does: str
-    """What it does where it holds: a sentence."""
+    """What it does if available: a sentence."""
     without: str
-    """What may happen where it does not: a sentence."""
+    """What may happen without it: a sentence."""
 
 
 def module(name: str) -> ModuleType | None:
-    """A module of the standard library that only some systems have; None where this one has not."""
+    """A module of the standard library that only some systems have; None if this one does not."""
     try:
         return import_module(name)
     except ImportError:
@@ -40,12 +40,12 @@ def module(name: str) -> ModuleType | None:
 
 
 def caps_memory() -> bool:
-    """Whether a process can be told how much memory it may take, and told apart what it holds: Linux alone."""
+    """Whether the memory of a process can be limited and measured separately: Linux only."""
     return sys.platform.startswith("linux") and module("resource") is not None and os.path.exists(STATISTICS)
 
 
 def caps_address_space() -> bool:
-    """Whether a process's address space can be limited. macOS has the call and refuses it."""
+    """Whether a process's address space can be limited. macOS has the call but refuses it."""
     return sys.platform != "darwin" and module("resource") is not None
 
 
@@ -60,7 +60,7 @@ def has_locks() -> bool:
 
 
 def has_process_groups() -> bool:
-    """Whether a process can be ended with all that it started."""
+    """Whether a process can be ended together with all that it started."""
     return os.name == "posix" and hasattr(os, "killpg")
 
 
@@ -70,36 +70,36 @@ def protections() -> tuple[Protection, ...]:
         Protection(
             name="limit of a query's memory",
             holds=caps_memory(),
-            does="A query that takes more memory than it may fails, and its worker goes on.",
-            without="One query can take all memory where the engine's own limit does not count what it takes.",
+            does="A query that exceeds its memory limit fails, and its worker continues.",
+            without="One query can take all memory if the engine's own limit does not count what it takes.",
         ),
         Protection(
             name="limit of a workbook's memory",
             holds=caps_address_space(),
             does="A hostile workbook fails at a limit of memory and processor time.",
-            without="Reading a hostile workbook ends with its time limit alone, and can take all memory until then.",
+            without="Reading a hostile workbook ends only at its time limit, and can take all memory until then.",
         ),
         Protection(
             name="interruption of a comparison",
             holds=has_timer(),
             does="A comparison or a metric that takes too long is interrupted.",
-            without="A comparison or a metric that takes too long costs its worker process, which is replaced.",
+            without="A comparison or a metric that takes too long ends its worker process, which is replaced.",
         ),
         Protection(
             name="lock of a run's folder",
             holds=has_locks(),
-            does="A second process that would write the same run stops at once.",
-            without="Two processes that write one run are not noticed: see that only one does.",
+            does="A second process that would write the same run stops immediately.",
+            without="Two processes that write one run are not detected: make sure that only one does.",
         ),
         Protection(
             name="end of a command's children",
             holds=has_process_groups(),
-            does="A command that is asked and takes too long is ended with all processes that it started.",
-            without="Processes that such a command started go on after it is ended.",
+            does="A command that takes too long is ended with all processes that it started.",
+            without="Processes started by a command continue after it is ended.",
         ),
     )
 
 
 def unsupported_safeguards() -> tuple[str, ...]:
-    """The names of what this system does not lend; none on Linux."""
+    """The names of the protections that this system does not provide; none on Linux."""
     return tuple(one.name for one in protections() if not one.holds)

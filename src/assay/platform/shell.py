@@ -8,11 +8,11 @@ import shlex
 from collections.abc import Iterable
 
 _PLAIN = re.compile(r"[\w.:\\/=@+-]+")
-"""What neither cmd nor PowerShell reads as anything else."""
+"""Characters that neither cmd nor PowerShell interprets."""
 
 
 def quoted(word: str, *, windows: bool = os.name == "nt") -> str:
-    """A word, with quotes where a shell needs them: single ones, on Windows double ones, which cmd knows alone."""
+    """A word, quoted if a shell needs it: with single quotes, on Windows with double ones, the only ones cmd knows."""
     if not windows:
         return shlex.quote(word)
     return word if _PLAIN.fullmatch(word) else f'"{word}"'

@@ -1,6 +1,6 @@
-"""The cases of a large run lie in temporary files, so that a run takes the same memory whatever their number.
+"""The cases of a large run are spooled to temporary files, so that memory use does not depend on their number.
 
-A file is nameless from the moment it is opened: nobody else can open it, and the system removes it with the process.
+Each file is unlinked as soon as it is opened: no other process can open it, and the system removes it with the process.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from msgspec import defstruct, msgpack
 T = TypeVar("T")
 
 LARGE = 5_000
-"""More values than these are written to a file."""
+"""More values than this are written to a file."""
 BINARY: int = getattr(os, "O_BINARY", 0)
-"""Opens a file without conversion: Windows would change the ends of lines, and stop at a Ctrl-Z."""
+"""Opens a file without conversion: Windows would change line ends, and stop at a Ctrl-Z."""
 
 _BUFFER_BYTES = 1024 * 1024
 """Values that take less together stay in memory; more go to a temporary file."""
 _AT_ONCE = 256
-"""How many values are read from the file at once."""
+"""The number of values read from the file at once."""
 _LARGEST_GAP = 4
-"""Values are read at once if what lies between them is at most this many times as large as they are."""
+"""Values are read together if the gaps between them are at most this many times as large as they are."""
 _SMALL_GAP_BYTES = 1024
-"""Otherwise those are read at once that follow one another, with at most so much between them."""
+"""Otherwise consecutive values are read together, with gaps of at most this many bytes."""
 
 
 class Spool(Sequence[T], Generic[T]):
     """Values of one type in a file, in the order in which they were appended. Each access decodes a value again.
 
-    ``append`` encodes a value as MessagePack. A value that has no such form (text that is not valid Unicode, integers
-    beyond 64 bits) stays an object. The values are in a temporary file once they exceed ``buffer_bytes``, or those of
-    ``path`` are in that file, at the positions that `note` gives: they can be read after it has lost its name. Used by
-    one thread at a time.
+    ``append`` encodes a value as MessagePack. A value that cannot be encoded (text that is not valid Unicode, integers
+    beyond 64 bits) stays an object. The values are in a temporary file once they exceed ``buffer_bytes``. With ``path``
+    they are in that file, at the positions that `note` gives, and can be read even after the file is unlinked. For one
+    thread at a time.
     """
 
     _descriptor = -1
@@ -50,7 +50,7 @@ class Spool(Sequence[T], Generic[T]):
         self._decode = msgpack.Decoder(kind).decode
         self._starts, self._lengths = array("q"), array("q")
         self._objects: dict[int, T] = {}
-        """Values without a form in MessagePack, by index."""
+        """Values that MessagePack cannot encode, by index."""
         self._buffer = bytearray()
         self._buffer_bytes = _BUFFER_BYTES if buffer_bytes is None else buffer_bytes
         self._written = 0
@@ -112,7 +112,7 @@ class Spool(Sequence[T], Generic[T]):
         return self._decoded(msgpack.Decoder(part).decode)
 
     def lines(self, indices: Sequence[int]) -> Iterator[bytes]:
-        """The encoded forms of these values. Those that are close together are read at once."""
+        """The encoded forms of these values. Close ones are read together."""
         if self._written:
             self._spill()
         data = bytes(self._buffer)
@@ -126,7 +126,7 @@ class Spool(Sequence[T], Generic[T]):
             ends = list(map(add, starts, lengths))
             if max(ends) - min(starts) <= _LARGEST_GAP * sum(lengths):
                 breaks = [len(some)]
-            else:  # what follows one another is read at once
+            else:  # consecutive values are read together
                 gaps = map(sub, starts[1:], ends)
                 breaks = [place for place, gap in enumerate(gaps, start=1) if not 0 <= gap <= _SMALL_GAP_BYTES]
                 breaks.append(len(some))
@@ -144,7 +144,7 @@ class Spool(Sequence[T], Generic[T]):
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless."""
-        if self._descriptor >= 0:  # no name of the module: at the interpreter's end it may be gone
+        if self._descriptor >= 0:  # no name of the module: it may be gone when the interpreter ends
             os.close(self._descriptor)
             self._descriptor = -1
 
@@ -164,7 +164,7 @@ class Spool(Sequence[T], Generic[T]):
 
 
 def read_at(descriptor: int, start: int, length: int) -> bytes:
-    """Bytes of a file. Raises EOFError where the file has been cut."""
+    """Bytes of a file. Raises EOFError if the file is too short."""
     found = b""
     while len(found) < length:
         if hasattr(os, "pread"):
@@ -173,13 +173,13 @@ def read_at(descriptor: int, start: int, length: int) -> bytes:
             os.lseek(descriptor, start + len(found), os.SEEK_SET)
             part = os.read(descriptor, length - len(found))
         if not part:
-            raise EOFError("the file of the run was cut while it was read")
+            raise EOFError("the file of the run was truncated while it was read")
         found += part
     return found
 
 
 def spooled(values: Iterable[T], kind: Any) -> Sequence[T]:
-    """The values as a tuple, or more than `LARGE` of them in a file."""
+    """The values as a tuple, or in a file if there are more than `LARGE`."""
     few: list[T] = []
     spool: Spool[T] | None = None
     for value in values:

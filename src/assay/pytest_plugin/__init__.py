@@ -22,12 +22,12 @@ _CASE_FILES = pytest.StashKey[frozenset[Path]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The ini options; docs/guides/pytest.md describes them."""
     parser.addini("assay_cases", "question sets to collect: paths or globs, relative to this file", type="paths")
-    parser.addini("assay_db", "the database's URL, or a template with {db_id}, where a case file names none")
-    parser.addini("assay_predictions", "the file of answers, where a case file names none")
-    parser.addini("assay_timeout", "seconds for each query, where a case file names none")
-    parser.addini(MIN, "the least share of right answers over all cases, as 0.8 or 80%")
-    parser.addini(BASELINE, "the folder of a finished run: what is right there must be right")
-    parser.addini(KNOWN, "a file of case ids, one a line: only these answers may be wrong")
+    parser.addini("assay_db", "URL of the database, or a template with {db_id}, if a case file does not name one")
+    parser.addini("assay_predictions", "file of answers, if a case file does not name one")
+    parser.addini("assay_timeout", "time limit per query in seconds, if a case file does not set one")
+    parser.addini(MIN, "minimum share of correct answers over all cases, for example 0.8 or 80%")
+    parser.addini(BASELINE, "folder of a finished run: what is correct there must be correct")
+    parser.addini(KNOWN, "file of case ids, one per line: only these answers may be wrong")
     parser.getgroup("assay").addoption(
         UPDATE, action="store_true", help="write the cases that are wrong now into the file of assay_known_failures"
     )
@@ -36,13 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and find the files that ``assay_cases`` names. Raises pytest.UsageError."""
     config.pluginmanager.register(Tally(config), "assay-tally")
-    expected_of(config)  # what cannot be used is said before anything is judged
+    expected_of(config)  # unusable settings are reported before anything is evaluated
     _import_as_it_is(config)
-    config.addinivalue_line("markers", "assay: a case of a question set, judged by Assay")
+    config.addinivalue_line("markers", "assay: a case of a question set, evaluated by Assay")
     files = tuple(_named_files(config))
     config.stash[_CASE_FILES] = frozenset(files)
     if files and config.args_source is not pytest.Config.ArgsSource.ARGS:
-        # Named on purpose, so collected besides the files that pytest finds by itself, wherever they are.
+        # Named explicitly, so collected in addition to the files that pytest finds by itself, wherever they are.
         roots = [(config.invocation_params.dir / argument).resolve() for argument in config.args]
         config.args.extend(str(file) for file in files if not any(file.is_relative_to(root) for root in roots))
 
@@ -63,7 +63,7 @@ def _named_files(config: pytest.Config) -> Iterator[Path]:
         found = sorted(glob.glob(str(named), recursive=True)) if glob.has_magic(str(named)) else [str(named)]
         files = [Path(one).resolve() for one in found if Path(one).is_file()]
         if not files:
-            what = "is a folder: name the file in it" if named.is_dir() else "there is no such file"
+            what = "it is a folder: name a file in it" if named.is_dir() else "the file does not exist"
             raise pytest.UsageError(f"assay_cases names {named}: {what}")
         yield from (file for file in files if file not in seen)
         seen.update(files)
@@ -72,8 +72,8 @@ def _named_files(config: pytest.Config) -> Iterator[Path]:
 def _import_as_it_is(config: pytest.Config) -> None:
     """Exclude this package's modules from pytest's rewriting of assertions.
 
-    Pytest rewrites every package that brings a plugin. There is no assertion to rewrite here, and where
-    no bytecode is kept, as in many containers, the rewriting costs each session a second.
+    Pytest rewrites every package that has a plugin. There is no assertion to rewrite here, and if bytecode is not
+    cached, as in many containers, the rewriting costs each session a second.
     """
     marked = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", None)
     if isinstance(marked, set):

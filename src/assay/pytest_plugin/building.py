@@ -17,9 +17,9 @@ from assay.systems.concurrency import Sayings
 
 
 def items_of(file: pytest.Module, *, holds_settings: bool) -> list[AssayItem]:
-    """An item for each case, in the file's order; ``holds_settings``: whether it is a file of settings.
+    """An item per case, in the file's order; ``holds_settings``: whether it is a file of settings.
 
-    Raises AssayError where the file cannot be used.
+    Raises AssayError if the file cannot be used.
     """
     config = file.config
     read = read_case_file(file.path, holds_settings=holds_settings, defaults=_defaults(config))
@@ -37,7 +37,7 @@ def items_of(file: pytest.Module, *, holds_settings: bool) -> list[AssayItem]:
         for tag in dict.fromkeys(filter(None, map(marker_name, work.case.tags))):
             if tag not in registered:
                 # --strict-markers accepts only registered markers.
-                config.addinivalue_line("markers", f"{tag}: a tag of cases that Assay judges")
+                config.addinivalue_line("markers", f"{tag}: a tag of cases that Assay evaluates")
                 registered.add(tag)
             item.add_marker(tag)
         items.append(item)
@@ -45,19 +45,22 @@ def items_of(file: pytest.Module, *, holds_settings: bool) -> list[AssayItem]:
 
 
 def _fixture(file: pytest.Module, read: CaseFile) -> str:
-    """The name of the fixture that gives the answers. Raises InputError where there is none to use."""
+    """The name of the fixture that gives the answers. Raises InputError if there is none to use."""
     for name in (CALLABLE, MAPPING):
         found = file.session._fixturemanager.getfixturedefs(name, file)
         if not found:
             continue
         if found[-1].params is not None:
-            raise InputError(f"{file.path}: the fixture {name} has params: each case is judged once, so take one")
+            raise InputError(
+                f"{file.path}: the fixture {name} has params, but each case is evaluated once: remove them"
+            )
         return name
-    system = f" ({read.system} in it is for  assay run)" if read.system else ""
+    system = f" (its {read.system} is for  assay run)" if read.system else ""
     raise InputError(
-        f"{file.path}: nothing says where the answers come from{system}. Write  predictions: FILE  in it, or "
-        f"assay_predictions in pytest's ini file, or define in conftest.py a fixture {CALLABLE} that gives a "
-        f"callable (case -> query) or a fixture {MAPPING} that gives a mapping (id -> query) or a file"
+        f"{file.path}: there is no source of answers{system}. Write  predictions: FILE  in it, or set "
+        f"assay_predictions in pytest's ini file, or define in conftest.py a fixture {CALLABLE} that "
+        f"returns a callable (case -> query) or a fixture {MAPPING} that returns a mapping (id -> "
+        "query) or a file"
     )
 
 
@@ -93,5 +96,5 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0.0 < seconds < float("inf"):
-        raise InputError(f"assay_timeout is {text!r}: write a number of seconds above 0, such as 10")
+        raise InputError(f"assay_timeout is {text!r}: use a number of seconds above 0, for example 10")
     return seconds

@@ -12,7 +12,7 @@ _SUFFIXES = (".assay.yaml", ".assay.yml")
 
 
 def is_settings(name: str) -> bool:
-    """Whether a file of this name holds settings, with its cases or the place of these."""
+    """Whether a file of this name holds settings, with its cases or their path."""
     return name.lower().endswith(_SUFFIXES)
 
 
@@ -22,7 +22,7 @@ class AssayFile(pytest.Module):
     obj = None
 
     def collect(self) -> Iterable[pytest.Item]:
-        """An item for each case, in the file's order."""
+        """An item per case, in the file's order."""
         from assay.pytest_plugin.building import items_of
 
         try:

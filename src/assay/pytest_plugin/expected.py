@@ -1,4 +1,4 @@
-"""What is demanded of the whole set: a threshold, and which wrong answers are known already."""
+"""The requirements on the whole set: a threshold, and the wrong answers that are known already."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from assay.model import Case
 
 MIN, BASELINE, KNOWN = "assay_min", "assay_baseline", "assay_known_failures"
 UPDATE = "--assay-update-known-failures"
-_NOTE = "# Cases whose answers are wrong, one id a line: a wrong answer to any other case fails its test."
+_NOTE = "# Cases whose answers are wrong, one id per line: a wrong answer to any other case fails its test."
 WRONG, ABSENT = "wrong", "absent"
-"""States of a case: a wrong answer to it is known; the baseline does not have it, or has it otherwise."""
+"""States of a case: a wrong answer to it is known; the baseline does not have it, or has it with other content."""
 _JUDGED = ("correct", "incorrect")
 _EXPECTED = pytest.StashKey["Expected"]()
 
 
 class Baseline(Struct, frozen=True, kw_only=True):
-    """What was right and wrong in a run, case by case."""
+    """What was correct and wrong in a run, by case."""
 
     folder: str
     wrong: Mapping[tuple[str, Hashable], bool]
     """By id and content."""
     renamed: Mapping[Hashable, bool]
-    """By content, where one case alone has it."""
+    """By content, if only one case has it."""
 
     def was_wrong(self, case: Case) -> bool | None:
-        """Whether the case was answered wrongly; None where the run does not have it as it is."""
+        """Whether the case was answered wrongly; None if the run does not have it with the same content."""
         from assay.runs.store.compared_cases import content_of
 
         content = content_of(case)
@@ -40,20 +40,20 @@ class Baseline(Struct, frozen=True, kw_only=True):
 
 
 class Expected(Struct, frozen=True, kw_only=True):
-    """The demands of pytest's ini file."""
+    """The requirements in pytest's ini file."""
 
     least: float | None = None
-    """The least share of right answers."""
+    """The minimum share of correct answers."""
     known: frozenset[str] | None = None
-    """Ids of cases, and node ids, whose answers may be wrong; None: no list is given."""
+    """Ids of cases, and node ids, whose answers may be wrong; None if there is no list."""
     baseline: Baseline | None = None
     list: Path | None = None
-    """The file that ``known`` comes from."""
+    """The file of ``known``."""
     file: Path | None = None
-    """The list, to be written anew; None: it stays."""
+    """The list to update; None if it stays."""
 
     def state(self, case: Case, node_id: str) -> str | None:
-        """``WRONG`` where a wrong answer to the case is known, ``ABSENT`` where the baseline does not have it."""
+        """``WRONG`` if a wrong answer to the case is known, ``ABSENT`` if the baseline does not have it."""
         listed = self.known is not None and (case.id in self.known or node_id in self.known)
         was = None if self.baseline is None else self.baseline.was_wrong(case)
         if listed or was:
@@ -61,14 +61,14 @@ class Expected(Struct, frozen=True, kw_only=True):
         return ABSENT if self.baseline is not None and was is None else None
 
     def allows(self, state: str | None) -> bool:
-        """Whether a wrong answer to a case of that state does not fail its test."""
+        """Whether a wrong answer to a case in that state does not fail its test."""
         if self.known is not None or self.baseline is not None:
             return state == WRONG
         return self.least is not None
 
 
 def expected_of(config: pytest.Config) -> Expected:
-    """The demands, read once. Raises pytest.UsageError for what cannot be used."""
+    """The requirements, read once. Raises pytest.UsageError for what cannot be used."""
     found = config.stash.get(_EXPECTED, None)
     if found is None:
         found = config.stash[_EXPECTED] = _read(config)
@@ -76,14 +76,14 @@ def expected_of(config: pytest.Config) -> Expected:
 
 
 def write_known(path: Path, outcomes: Mapping[str, str | None], ids: Mapping[str, str]) -> int:
-    """Bring the list up to date, and say how many known failures it has.
+    """Update the list, and return its number of known failures.
 
-    ``outcomes`` and ``ids`` of cases are by node id. What is right now is taken out, what is wrong is put in; lines of
-    cases that were not judged stay, and so do comments. Raises pytest.UsageError where the list cannot be written.
+    ``outcomes`` and ``ids`` of cases are by node id. Correct cases are removed, wrong ones are added; lines of
+    cases that were not evaluated stay, and so do comments. Raises pytest.UsageError if the list cannot be written.
     """
     times = Counter(ids.values())
     right = {name for node, one in outcomes.items() if one == "correct" for name in (node, ids[node])}
-    over = right | {name for name, count in times.items() if count > 1}  # which of these is meant, a node id says
+    over = right | {name for name, count in times.items() if count > 1}  # a node id tells which of these is meant
     waiting = {name for node, one in outcomes.items() if one not in _JUDGED for name in (node, ids[node])}
     lines = _lines(path) if path.exists() else []
     kept = [line for line in lines or [_NOTE] if not (told := _entries(line)) or told & waiting or not told & over]
@@ -98,18 +98,18 @@ def write_known(path: Path, outcomes: Mapping[str, str | None], ids: Mapping[str
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     except OSError as error:
-        raise pytest.UsageError(f"{path}: the known failures cannot be written ({error.strerror})") from error
+        raise pytest.UsageError(f"{path}: cannot write the known failures ({error.strerror})") from error
     return sum(1 for line in content.splitlines() if _entries(line))
 
 
 def unknown_entries(path: Path, ids: Mapping[str, str]) -> list[str]:
-    """The lines of the list that name no case; ``ids`` are by node id."""
+    """The lines of the list that match no case; ``ids`` are by node id."""
     names = {*ids, *ids.values()}
     return [line.strip() for line in _lines(path) if (told := _entries(line)) and not told & names]
 
 
 def _entries(line: str) -> set[str]:
-    """What a line of the list may name: all of it, or what stands before a comment. Nothing of a comment alone."""
+    """The possible entries in a line of the list: all of it, or the text before a comment. None in a comment line."""
     text = line.strip()
     if not text or text.startswith("#"):
         return set()
@@ -121,7 +121,7 @@ def _read(config: pytest.Config) -> Expected:
     least, baseline, listed = (str(config.getini(name) or "").strip() for name in (MIN, BASELINE, KNOWN))
     update = bool(config.getoption(UPDATE))
     if update and not listed:
-        raise pytest.UsageError(f"{UPDATE} writes the file that {KNOWN} names: name one in pytest's ini file")
+        raise pytest.UsageError(f"{UPDATE} needs a file to write: set {KNOWN} in pytest's ini file")
     known = None
     if listed and not (update and not (folder / listed).exists()):
         known = frozenset(entry for line in _lines(folder / listed) for entry in _entries(line))
@@ -141,7 +141,7 @@ def _share(text: str) -> float:
     except (InvalidOperation, OverflowError):
         value = -1.0
     if not 0.0 <= value <= 1.0:
-        raise pytest.UsageError(f"{MIN} is {text!r}: write a share of right answers, 0.8 or 80%")
+        raise pytest.UsageError(f"{MIN} is {text!r}: use a share of correct answers, for example 0.8 or 80%")
     return value
 
 
@@ -149,7 +149,7 @@ def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
-        raise pytest.UsageError(f"{KNOWN} names {path}: there is no such file; {UPDATE} writes it") from None
+        raise pytest.UsageError(f"{KNOWN} names {path}, which does not exist; {UPDATE} writes it") from None
     except (OSError, UnicodeDecodeError) as error:
         raise pytest.UsageError(
             f"{KNOWN} names {path}, which cannot be read ({getattr(error, 'strerror', None) or error})"
@@ -157,7 +157,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _baseline(folder: Path) -> Baseline:
-    """A run, as far as tests are held against it."""
+    """A run as a baseline for the tests."""
     from assay.errors import AssayError
     from assay.runs.store.compared_cases import content_of
     from assay.runs.store.folder import load_run

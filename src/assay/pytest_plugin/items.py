@@ -45,9 +45,9 @@ _FUNCTIONS: dict[str | None, Callable[..., None]] = {None: _by_file, CALLABLE: _
 
 
 class AssayItem(pytest.Function):
-    """One case. It is set up where gold gives an answer; the prediction is asked for and judged in its call.
+    """One case. Its setup executes the gold query; its call asks for the prediction and evaluates it.
 
-    So a broken gold is an error, like a fixture that fails, and no question is asked; a wrong answer is
+    So a failing gold query is an error, like a fixture that fails, and the system is not asked; a wrong answer is
     a failure.
     """
 
@@ -69,12 +69,12 @@ class AssayItem(pytest.Function):
         self._source = source
         self._answers = answers
         self._talks = talks
-        """What was answered in the file's conversations so far, by their names."""
+        """The earlier answers in the file's conversations, by their names."""
         self._checker = checker
         self.extra_keyword_matches.update(keywords_of(work.case))
         self.add_marker("assay")
         if not work.case.gold_count and work.case.expects == "answer":
-            self.add_marker(pytest.mark.skip(reason="the case has no gold"))
+            self.add_marker(pytest.mark.skip(reason="the case has no gold query"))
         state = expected_of(self.config).state(work.case, self.nodeid)
         known = (
             (CASE, work.case.id),
@@ -85,11 +85,11 @@ class AssayItem(pytest.Function):
         self.user_properties.extend((name, value) for name, value in known if value is not None)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """The item's place, for pytest: only the file, since not every format gives a case's line."""
+        """The item's location, for pytest: only the file, since not every format gives a case's line."""
         return self.path, 0, self.name
 
     def setup(self) -> None:
-        """Set up fixtures, then check that gold gives an answer."""
+        """Set up fixtures, then check that the gold query has a result."""
         super().setup()
         evidence, executions = self._scored(Prediction(case_id=self.case.id))
         if evidence.outcome == "unscored":
@@ -97,7 +97,7 @@ class AssayItem(pytest.Function):
             self._fail_unscored(evidence, executions)
 
     def runtest(self) -> None:
-        """Ask for the answer and judge it."""
+        """Ask for the answer and evaluate it."""
         __tracebackhide__ = _is_not_told
         evidence, executions = self._scored(self._prediction())
         self._record(evidence)
@@ -108,7 +108,7 @@ class AssayItem(pytest.Function):
             self._fail_unscored(evidence, executions)
 
     def _allow_wrong(self, reason: str) -> None:
-        """End the test as an expected failure where its answer may be wrong."""
+        """End the test as an expected failure if its answer may be wrong."""
         expected = expected_of(self.config)
         state = expected.state(self.case, self.nodeid)
         if expected.allows(state):
@@ -153,21 +153,21 @@ class AssayItem(pytest.Function):
     def _ask(self, predict: Any) -> object:
         __tracebackhide__ = _is_not_told
         if not callable(predict):
-            _fail(f"the fixture {CALLABLE} gives {type(predict).__name__}: give a callable (case -> query)")
+            _fail(f"the fixture {CALLABLE} returns {type(predict).__name__}: return a callable (case -> query)")
         said = self._talks.get(self.case.conversation or "")
-        # An earlier turn that could not be asked is a test of its own, and no reason not to ask this one.
+        # If an earlier turn could not be asked, its own test fails; this one is still asked.
         asked = self.case if said is None else said.told(self.case)
         try:
             answer = predict(asked)
         except Exception:
             # The per-case boundary: a system that raises has not answered. pytest shows its traceback.
             self._set(OUTCOME, "incorrect")
-            self._allow_wrong("the system raised")
+            self._allow_wrong("the system raised an exception")
             raise
         if inspect.isawaitable(answer):
             if inspect.iscoroutine(answer):
                 answer.close()
-            _fail(f"what the fixture {CALLABLE} gives is async: give a plain callable, such as one with asyncio.run")
+            _fail(f"the callable from the fixture {CALLABLE} is async: use a plain one, for example with asyncio.run")
         return answer
 
     def _fail_unscored(self, evidence: Evidence, executions: Executions) -> NoReturn:
@@ -188,7 +188,7 @@ class AssayItem(pytest.Function):
 def _is_not_told(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
     """Whether to hide a frame of this module: only from the traceback of the user's own exception.
 
-    Where only the message is shown, hiding every frame would make pytest add a remark.
+    If only the message is shown, hiding every frame would make pytest add a remark.
     """
     return bool(getattr(excinfo.value, "pytrace", True))
 

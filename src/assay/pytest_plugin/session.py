@@ -1,4 +1,4 @@
-"""The objects that live as long as the session: the workers that judge, and the count of outcomes."""
+"""The objects that live as long as the session: the workers, and the count of outcomes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHECKER = pytest.StashKey["CaseChecker"]()
 
 
 def checker_of(config: pytest.Config) -> CaseChecker:
-    """The session's workers. None starts before the first case is judged."""
+    """The session's workers. None starts before the first case is evaluated."""
     known = config.stash.get(_CHECKER, None)
     if known is None:
         from assay.api.single import CaseChecker
@@ -34,7 +34,7 @@ def checker_of(config: pytest.Config) -> CaseChecker:
 
 
 class Tally:
-    """Counts cases by outcome, and holds the whole set to what is demanded of it.
+    """Counts cases by outcome, and checks the requirements on the whole set.
 
     Registered with each session as a plugin of its own.
     """
@@ -45,10 +45,10 @@ class Tally:
         self._ids: dict[str, str] = {}
         """Ids of cases by node id."""
         self._states: dict[str, str] = {}
-        """What is known of cases (`assay.pytest_plugin.expected`), by node id, where something is."""
+        """The known states of cases (`assay.pytest_plugin.expected`), by node id."""
         self._skipped: set[str] = set()
         self._selected = any("::" in str(argument) for argument in config.args)
-        """Whether only some cases were asked for: nothing can then be said of the whole set."""
+        """Whether only some cases were selected: the whole set can then not be checked."""
         self._said: list[str] = []
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
@@ -70,7 +70,7 @@ class Tally:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail the session where the share of right answers is too low, and write the known failures anew."""
+        """Fail the session if the share of correct answers is too low, and update the known failures."""
         if not self._outcomes or hasattr(self._config, "workerinput"):
             return
         from assay.pytest_plugin.expected import ABSENT, MIN, WRONG, expected_of, unknown_entries, write_known
@@ -78,23 +78,23 @@ class Tally:
         expected = expected_of(self._config)
         complete = self._complete(session)
         if expected.least is not None and not complete:
-            self._said.append(f"assay: not all cases were judged, so that {MIN} says nothing")
+            self._said.append(f"assay: {MIN} not checked, since not all cases were evaluated")
         elif expected.least is not None and not self._reaches(expected.least):
             self._fail(session, f"assay: below {MIN} = {100 * expected.least:.10g} %")
         absent = self._named(lambda node, _: self._states.get(node) == ABSENT)
         if expected.baseline is not None and complete and len(absent) == len(self._outcomes):
-            self._fail(session, f"assay: no case is in the baseline {expected.baseline.folder} as it is here")
+            self._fail(session, f"assay: no case has the same content in the baseline {expected.baseline.folder}")
         elif absent:
-            self._said.append(f"assay: not in the baseline, or otherwise there: {_listed(absent)}")
+            self._said.append(f"assay: missing in the baseline, or different there: {_listed(absent)}")
         if expected.file is not None and complete:
             known = write_known(expected.file, {**dict.fromkeys(self._skipped), **self._outcomes}, self._ids)
             self._said.append(f"assay: {known:,} known failures written to {expected.file}")
         elif expected.file is not None:
-            self._said.append(f"assay: not all cases were judged, so that {expected.file} stays as it is")
+            self._said.append(f"assay: {expected.file} not updated, since not all cases were evaluated")
         elif mended := self._named(lambda node, one: one == "correct" and self._states.get(node) == WRONG):
-            self._said.append(f"assay: known to be wrong, and right now: {_listed(mended)}")
+            self._said.append(f"assay: listed as known failures, but correct now: {_listed(mended)}")
         if expected.list is not None and complete and (unknown := unknown_entries(expected.list, self._ids)):
-            self._said.append(f"assay: {expected.list.name} names what is no case here: {_listed(unknown)}")
+            self._said.append(f"assay: {expected.list.name} has entries that match no case: {_listed(unknown)}")
 
     def _complete(self, session: pytest.Session) -> bool:
         """Whether every case of the set was run: none left out, and no -x or Ctrl-C that ended the session early."""
@@ -114,11 +114,11 @@ class Tally:
         return sorted(self._ids[node] for node, one in self._outcomes.items() if wanted(node, one))
 
     def _reaches(self, least: float) -> bool:
-        judged = [one == "correct" for one in self._outcomes.values() if one in ("correct", "incorrect")]
-        return bool(judged) and sum(judged) / len(judged) >= least
+        scored = [one == "correct" for one in self._outcomes.values() if one in ("correct", "incorrect")]
+        return bool(scored) and sum(scored) / len(scored) >= least
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write one line if any case was judged, and one for each demand that has something to say."""
+        """Write one line if any case was evaluated, and one for each requirement with a remark."""
         if self._outcomes:
             from assay.reports.text.plain import visible
 
@@ -126,17 +126,17 @@ class Tally:
                 terminalreporter.write_line(visible(line))
 
     def line(self) -> str:
-        """Such as ``assay: 33 of 36 correct, 91.7 % [78.2, 97.1] · 1 unscored``."""
+        """For example ``assay: 33 of 36 correct, 91.7 % [78.2, 97.1] · 1 unscored``."""
         from assay.reports.text.plain import interval, percent
         from assay.runs.aggregate.rates import rate_of
 
         outcomes = list(self._outcomes.values())
-        judged = [float(one == "correct") for one in outcomes if one in ("correct", "incorrect")]
-        rate = rate_of(judged, binary=True)
-        line = f"assay: {sum(map(int, judged)):,} of {len(judged):,} correct"
-        if judged:
+        scored = [float(one == "correct") for one in outcomes if one in ("correct", "incorrect")]
+        rate = rate_of(scored, binary=True)
+        line = f"assay: {sum(map(int, scored)):,} of {len(scored):,} correct"
+        if scored:
             line += f", {percent(rate.value)} {interval(rate)}"
-        for name, count in (("unscored", outcomes.count("unscored")), ("not judged", outcomes.count(None))):
+        for name, count in (("unscored", outcomes.count("unscored")), ("not evaluated", outcomes.count(None))):
             line += f" · {count:,} {name}" if count else ""
         return line
 

@@ -1,4 +1,4 @@
-"""The content of a case file: its cases, their databases, and their answers where a file holds them."""
+"""The content of a case file: its cases, their databases, and their answers if a file holds them."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ class CaseFile(Struct, frozen=True, kw_only=True):
     """One case file, read and checked."""
 
     works: tuple[Work, ...]
-    """The cases, each with its databases; with the answer too where ``has_answers``."""
+    """The cases, each with its databases; with the answer, too, if ``has_answers``."""
     has_answers: bool
     options: ComparisonOptions
     """What counts as a difference."""
     limits: Limits
     texts: TextReading
-    """How texts with words besides the query are read."""
+    """How texts with words in addition to the query are read."""
     system: str | None
-    """A live system that the file names; the plugin does not ask it."""
+    """A live system named by the file; the plugin does not ask it."""
 
 
 def read_case_file(path: Path, *, holds_settings: bool, defaults: Settings) -> CaseFile:
     """Read a case file, or a file of settings that names or holds the cases; ``defaults`` fill its gaps.
 
-    Raises InputError, as CaseFileError with file, row and column where it is one file's.
+    Raises InputError, as CaseFileError with file, row and column if the error is in one file.
     """
     own = read_run_file(path) if holds_settings else Settings(cases=str(path))
     if own.cases is None:
-        raise CaseFileError("names no cases: write  cases: FILE  or a list of cases under it", path=str(path))
+        raise CaseFileError("has no cases: write  cases: FILE  or a list of cases under it", path=str(path))
     settings = replace(defaults, cases=own.cases).overlaid(own)
     columns: ColumnRule = "strict" if settings.columns == "strict" else "any"
     tolerances = settings.given(("relative_tolerance", "absolute_tolerance"))
@@ -73,10 +73,10 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: Settings) -> C
         allow_unmatched=shared or bool(settings.allow_unmatched),
     )
     if any(case.turns for case in inputs.cases):
-        raise CaseFileError("holds targets of SDMX selections, which are no queries: use  assay sdmx", path=own.cases)
+        raise CaseFileError("holds targets of SDMX selections, which are not queries: use  assay sdmx", path=own.cases)
     if settings.db is None:
         raise CaseFileError(
-            "names no database: write  db: URL  in it, or assay_db in pytest's ini file", path=str(path)
+            "has no database: write  db: URL  in it, or set assay_db in pytest's ini file", path=str(path)
         )
     golds = None if settings.gold_db is None else locator(settings.gold_db)[0]
     texts: TextReading = "off" if settings.extract is False else "file"
@@ -126,7 +126,7 @@ def item_names(ids: Sequence[str]) -> list[str]:
 
 
 def marker_name(tag: str) -> str | None:
-    """A tag as an identifier; None where no part of it can be one. A marker with an effect gets the prefix ``tag_``."""
+    """A tag as an identifier; None if no part of it can be one. A marker with an effect gets the prefix ``tag_``."""
     name = re.sub(r"\W+", "_", tag).strip("_")
     if not name:
         return None
@@ -142,4 +142,4 @@ def keywords_of(case: Case) -> set[str]:
 
 
 def _unasked(_: Case) -> None:
-    """Stands for the answer of a case that is not asked yet."""
+    """The placeholder for the answer of a case that is not asked yet."""

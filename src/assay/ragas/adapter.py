@@ -2,7 +2,7 @@
 
     from assay.ragas.adapter import DataCompyScore, LLMSQLEquivalence
 
-in place of ``from ragas.metrics import …``. Only this module of `assay.ragas` needs ragas to be installed.
+instead of ``from ragas.metrics import …``. Only this module of `assay.ragas` needs ragas to be installed.
 ``evaluate`` keeps numbers only, so the reason for a NaN is logged as a warning; `detail` of a sample also
 returns it.
 """
@@ -27,8 +27,8 @@ except ImportError as error:
     if "ragas" not in packages_distributions():
         raise MissingDependency("ragas", None) from error
     raise InputError(
-        f"ragas is installed and cannot be imported: {error}. Release 0.4.3 imports with "
-        "langchain<1 langchain-core<1 langchain-community<0.4 langchain-openai<1"
+        f"ragas is installed but cannot be imported: {error}. Release 0.4.3 imports with langchain<1 "
+        "langchain-core<1 langchain-community<0.4 langchain-openai<1"
     ) from error
 
 __all__ = ["DataCompyScore", "LLMSQLEquivalence"]
@@ -67,7 +67,7 @@ class DataCompyScore(SingleTurnMetric):  # type: ignore[misc]
 
 
 class LLMSQLEquivalence(MetricWithLLM, SingleTurnMetric):  # type: ignore[misc]
-    """`assay.ragas.LLMSQLEquivalence` for `ragas.evaluate`, which passes on its ``llm`` where none is set."""
+    """`assay.ragas.LLMSQLEquivalence` for `ragas.evaluate`, which passes on its ``llm`` if none is set."""
 
     def __init__(
         self,

@@ -1,15 +1,15 @@
 """Compare two tables with named columns, row by row: what agrees, what differs, and by how much.
 
-This is the comparison of ragas' DataCompyScore. It differs from `match` (`assay.comparison.compare`), where
-column names and row order do not count. Here columns are paired by name in lower case, rows by position or by
+This is the comparison of ragas' DataCompyScore. It differs from `match` (`assay.comparison.compare`), which
+ignores column names and row order. Here columns are paired by name in lower case, rows by position or by
 key columns, and cells are compared as in datacompy 0.18, the release that ragas works with:
 
-- numbers as 64-bit floats, where ``|reference - response| <= abs_tol + rel_tol * |response|``;
-- a boolean against a number as 0 or 1;
-- texts exactly, or without surrounding whitespace or case if that is asked for;
+- numbers as 64-bit floats, equal if ``|reference - response| <= abs_tol + rel_tol * |response|``;
+- a boolean and a number as 0 or 1;
+- texts exactly, or without surrounding whitespace or case if the options say so;
 - absent cells equal absent cells;
-- texts against numbers, booleans or absent cells as numbers if all of the paired cells read as
-  numbers, and else as each is written: 2.5 and ``2.5`` agree whatever the other rows hold.
+- texts and numbers, booleans or absent cells as numbers if all of the paired cells read as
+  numbers, otherwise as each is written: 2.5 and ``2.5`` agree whatever the other rows hold.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _WRITTEN = _NUMERIC | {"text", "empty"}
 def compare(reference: Table, response: Table, options: TableOptions) -> TableComparison:
     """Pair the rows and columns of two tables and compare every shared column.
 
-    Raises InputError where the tables cannot be compared: two names that are one in lower case, a
+    Raises InputError if the tables cannot be compared: two names that are equal in lower case, a
     missing key column, keys of different types. Raises UsageError for a negative tolerance, and for a
     tolerance of a column that neither table has.
     """
@@ -65,7 +65,7 @@ def compare(reference: Table, response: Table, options: TableOptions) -> TableCo
 
     columns, different = [], np.zeros(len(rows), dtype=bool)
     for name in (name for name in wanted if name in given):
-        # As in pandas, an integer is written 3.0 beside a text if the other table has rows of its own.
+        # As in pandas, an integer paired with a text is written 3.0 if the other table has rows of its own.
         left = _in_rows(wanted[name], selected[0], as_floats=given[name].kind == "text" and len(response_only) > 0)
         right = _in_rows(given[name], selected[1], as_floats=wanted[name].kind == "text" and len(reference_only) > 0)
         tolerance = [by_column.get(name, by_column.get("default", 0.0)) for by_column in (abs_tol, rel_tol)]
@@ -74,7 +74,7 @@ def compare(reference: Table, response: Table, options: TableOptions) -> TableCo
         sampled = unequal[: options.sample_rows]
         columns.append(_compared(left, right, unequal, [rows[sampled].tolist(), response_rows[sampled].tolist()]))
     if join_columns and set(join_columns) == set(wanted) == set(given):
-        # Keys agree in every pair. Only where there is nothing but keys do unpaired rows count against them.
+        # Keys agree in every pair. Unpaired rows count against them only if there are no other columns.
         columns = [replace(column, unequal=len(reference_only) + len(response_only)) for column in columns]
     return TableComparison(
         options=options,
@@ -96,8 +96,8 @@ def _by_name(table: Table, whose: str) -> _Columns:
         other = named.setdefault(column.name.lower(), column)
         if other is not column:
             raise InputError(
-                f"{whose} has the columns {other.name!r} and {column.name!r}, and columns are paired by their "
-                "name in lower case: rename one of them"
+                f"{whose} has the columns {other.name!r} and {column.name!r}, but columns are paired "
+                "by their name in lower case: rename one of them"
             )
     return named
 
@@ -107,9 +107,9 @@ def _by_column(title: str, tolerance: Tolerance, names: set[str]) -> dict[str, f
     by_column = tolerance if isinstance(tolerance, Mapping) else {"default": tolerance}
     for name, value in by_column.items():
         if isinstance(value, bool) or not isinstance(value, Real) or not value >= 0:
-            raise UsageError(f"{title} is {value!r} for {name!r}: a tolerance is a number of at least 0")
+            raise UsageError(f"{title} is {value!r} for {name!r}: use a number of at least 0")
         if name != "default" and name.lower() not in names:
-            raise UsageError(f"{title} names the column {name!r}, and neither table has it: {sorted(names)}")
+            raise UsageError(f"{title} names the column {name!r}, which neither table has: {sorted(names)}")
     return {name.lower(): value for name, value in by_column.items()}
 
 
@@ -121,8 +121,8 @@ def _check_join_columns(names: Iterable[str], wanted: _Columns, given: _Columns)
         left, right = wanted[name].kind, given[name].kind
         if left != right and not {left, right} <= _NUMERIC and not {left, right} & {"empty", "other"}:
             raise InputError(
-                f"the key column {name!r} holds a {left} in the reference and a {right} in the response: "
-                "no row can be paired"
+                f"the key column {name!r} has values of type {left} in the reference and {right} in "
+                "the response: no row can be paired"
             )
 
 
@@ -146,7 +146,7 @@ def _paired(reference: Sequence[Any], response: Sequence[Any]) -> tuple[Cells, C
 
 
 def _numbered(keys: Iterable[Any]) -> list[Any]:
-    """Each key with how often it occurred before."""
+    """Each key with the number of its earlier occurrences."""
     seen = defaultdict[Any, Iterator[int]](count)
     return [(key, next(seen[key])) for key in keys]
 
@@ -199,7 +199,7 @@ def _different(left: Cells, right: Cells) -> Cells:
 
 
 def _instant(text: str) -> Any:
-    """The time that an ISO date or time says. Any other text stays a text, which equals no time."""
+    """The time in an ISO date or time. Any other text stays a text, which equals no time."""
     with suppress(ValueError):
         return datetime.fromisoformat(text.strip())
     return text

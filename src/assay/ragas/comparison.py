@@ -23,13 +23,13 @@ class TableOptions(Struct, frozen=True, kw_only=True):
     abs_tol: Tolerance = 0.0
     """For all columns, or by column name, with ``default`` for all other columns."""
     rel_tol: Tolerance = 0.0
-    """As ``abs_tol``; it is multiplied by the response's number."""
+    """As ``abs_tol``, but multiplied by the response's number."""
     ignore_case: bool = False
     """Does not apply to keys."""
     ignore_spaces: bool = False
-    """Ignores blanks around a text, also in keys."""
+    """Ignores whitespace around a text, also in keys."""
     sample_rows: int = 10
-    """How many differences to keep per column, and how many unpaired rows per side."""
+    """The number of differences stored per column, and of unpaired rows per side."""
 
 
 class CellDifference(Struct, frozen=True):
@@ -48,10 +48,10 @@ class ColumnComparison(Struct, frozen=True, kw_only=True):
     reference_kind: ColumnKind
     response_kind: ColumnKind
     unequal: int
-    """How many paired rows have different cells."""
+    """The number of paired rows with different cells."""
     absent_on_one_side: int = 0
     largest_difference: float | None = None
-    """The largest difference of two numbers that differ; None if there are none."""
+    """The largest difference of two numbers; None if no numbers differ."""
     samples: tuple[CellDifference, ...] = ()
 
 
@@ -72,7 +72,7 @@ class TableComparison(Struct, frozen=True, kw_only=True):
     response_columns: tuple[str, ...]
     paired_rows: int
     matching_rows: int
-    """How many paired rows agree in every shared column: all of them where no column is shared."""
+    """The number of paired rows that agree in every shared column: all of them if no column is shared."""
     columns: tuple[ColumnComparison, ...]
     """The shared columns, in the reference's order."""
     reference_only_rows: tuple[UnpairedRow, ...] = ()
@@ -90,14 +90,14 @@ class TableComparison(Struct, frozen=True, kw_only=True):
 
     @property
     def matches(self) -> bool:
-        """Whether columns and rows are the same without a difference, also for two tables without rows."""
+        """Whether columns and rows are equal without a difference, also for two tables without rows."""
         return (
             set(self.reference_columns) == set(self.response_columns)
             and self.paired_rows == self.reference_row_count == self.response_row_count == self.matching_rows
         )
 
     def score(self, mode: Mode, measure: Measure) -> float:
-        """Precision, recall or F1 of the matching rows or columns, from 0 to 1; 0.0 where the denominator is 0."""
+        """Precision, recall or F1 of the matching rows or columns, from 0 to 1; 0.0 if the denominator is 0."""
         matching, totals = self.matching_rows, (self.response_row_count, self.reference_row_count)
         if mode == "columns":
             matching = sum(column.unequal == 0 for column in self.columns)
@@ -108,7 +108,7 @@ class TableComparison(Struct, frozen=True, kw_only=True):
         return precision if measure == "precision" else recall
 
     def cautions(self) -> list[str]:
-        """Reasons why the scores say less than they seem to."""
+        """Reasons why the scores are weaker evidence than they seem."""
         found = []
         if not self.columns and self.paired_rows:
             names = [_cut(", ".join(map(repr, side))) for side in (self.reference_columns, self.response_columns)]
@@ -119,7 +119,7 @@ class TableComparison(Struct, frozen=True, kw_only=True):
         return found
 
     def report(self) -> str:
-        """The differences as plain text, for a person to read."""
+        """The differences as plain text for a reader."""
         return _report(self)
 
 
@@ -134,10 +134,10 @@ def _report(comparison: TableComparison) -> str:
     facts = {side: f"{_count(rows, 'row')}, {_count(len(names), 'column')}" for side, names, rows, _ in sides}
     facts |= {
         "rows paired by": _pairing(comparison.options),
-        "shared columns": ", ".join(shared) or "none: paired rows count as equal, which says nothing",
+        "shared columns": ", ".join(shared) or "none: paired rows count as equal, which is no evidence",
         "only in the reference": ", ".join(comparison.reference_only_columns) or "none",
         "only in the response": ", ".join(comparison.response_only_columns) or "none",
-        "paired rows": f"{comparison.paired_rows:,}, of which {comparison.matching_rows:,} agree",
+        "paired rows": f"{comparison.paired_rows:,} ({comparison.matching_rows:,} agree)",
         "columns that agree": f"{len(shared) - len(different):,} of {len(shared):,} shared",
     }
     title = "The tables are equal" if comparison.matches else "The tables differ"
@@ -188,7 +188,7 @@ def _cell(cell: Any) -> str:
 
 
 def _block(title: str, rows: list[Sequence[str]], count: int = 0) -> str:
-    """A title over aligned columns; the first row is their header. ``count``: how many rows there are in all."""
+    """A title over aligned columns; the first row is their header. ``count``: the total number of rows."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [rows[0], ["-" * width for width in widths], *rows[1:]]
     texts = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]

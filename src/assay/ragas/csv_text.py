@@ -1,4 +1,4 @@
-"""Read CSV text by the rules of pandas' ``read_csv``, also out of a Markdown code fence."""
+"""Read CSV text by the rules of pandas' ``read_csv``, also from a Markdown code fence."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _FIELD_LIMIT = Lock()
 def read_csv(text: str) -> tuple[list[str], list[Sequence[str]]]:
     """The names and the columns of a CSV text without a fence: its first line names the columns.
 
-    A row that is shorter than the header lacks its last cells, and lines of blanks are no rows. Raises InputError if
+    A row shorter than the header lacks its last cells, and blank lines are skipped. Raises InputError if
     the text is not CSV: it is empty, has a quote that is never closed, or a row with more cells than the header has
-    names, the first of which pandas takes for an index.
+    names, so that pandas takes its first cells for an index.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     lines = [line for line in lines if line.strip(" \t")]
     if '"' not in text and len({line.count(",") for line in lines}) == 1:
-        # Splitting an even text without quotes at once takes half the time of reading it row by row.
+        # For an even text without quotes, splitting all at once takes half the time of reading it row by row.
         names = lines[0].split(",")
         cells = ",".join(lines[1:]).split(",") if len(lines) > 1 else []
         return _unique(names), [cells[index :: len(names)] for index in range(len(names))]
@@ -44,8 +44,8 @@ def read_csv(text: str) -> tuple[list[str], list[Sequence[str]]]:
     for number, row in enumerate(body, start=1):
         if len(row) > len(header):
             raise InputError(
-                f"the text is no CSV: row {number} has {len(row)} cells and the header {len(header)} names; "
-                'a cell that holds a comma stands in quotes (")'
+                f"the text is not CSV: row {number} has {len(row)} cells but the header {len(header)} names; "
+                'quote a cell that contains a comma (")'
             )
         if len(row) < len(header):
             row.extend([""] * (len(header) - len(row)))
@@ -71,11 +71,11 @@ def _rows(text: str) -> list[list[str]]:
             # A last line is added: if it is not read as a line of its own, a quote was left open.
             rows = list(csv.reader(StringIO(f"{text}\n{_END}", newline="")))
         except csv.Error as error:
-            raise InputError(f"the text is no CSV: {error}") from error
+            raise InputError(f"the text is not CSV: {error}") from error
         finally:
             csv.field_size_limit(previous)
     if rows.pop() != [_END]:
-        raise InputError('the text is no CSV: a quote (") is opened and never closed')
+        raise InputError('the text is not CSV: a quote (") is opened and never closed')
     return rows
 
 
@@ -96,18 +96,17 @@ def unfenced(text: str) -> str:
     block = re.compile(end, re.DOTALL).match(text, fence.end())
     if block is None:
         raise InputError(
-            f"the text is no CSV: a code fence ({marks}) without its other end stands in it, so that a part "
-            "of the table may be missing"
+            f"the text is not CSV: its code fence ({marks}) is not complete, so part of the table may be missing"
         )
     for where, beside in (("before", fence["before"]), ("after", block["after"] or "")):
         if words := " ".join(beside.split()):
             shown = words if len(words) <= _SHOWN else words[: _SHOWN - 1] + "…"
             raise InputError(
-                f"the text is no CSV: words stand {where} the fenced block, {shown!r}; give the table alone"
+                f"the text is not CSV: there is text {where} the fenced block, {shown!r}; give only the table"
             )
     language = fence["info"].strip().lower()
     if language not in _TABLE_WORDS:
-        raise InputError(f"the text is no CSV: the fenced block says that it holds {language!r}")
+        raise InputError(f"the text is not CSV: its code fence names the language {language!r}")
     table: str = block["table"]
     if not fence["indent"]:
         return table

@@ -17,7 +17,7 @@ from assay.ragas.surface import MetricResult, WrongArgument
 
 _MODES: dict[str, Mode] = {"rows": "rows", "row": "rows", "columns": "columns", "column": "columns"}
 _CHOICES = {"mode": ("rows", "columns", "row", "column"), "metric": ("precision", "recall", "f1")}
-# What is wrong if a side of a sample is absent, or is not a table.
+# The failure if a side of a sample is absent, or is not a table.
 _SIDES = {
     "reference": (
         Failure(stage="load", kind="no_gold", blame="gold", message="the sample has no reference"),
@@ -41,7 +41,7 @@ class TableScore(Struct, frozen=True, kw_only=True):
 
     @property
     def reason(self) -> str:
-        """One sentence: the precision and recall, or what went wrong."""
+        """One sentence: the precision and recall, or the failure."""
         if self.failure is not None:
             return self.failure.message
         assert self.comparison is not None
@@ -50,7 +50,7 @@ class TableScore(Struct, frozen=True, kw_only=True):
         return "; ".join([scores, *self.comparison.cautions()])
 
     def report(self) -> str:
-        """The differences as plain text, or what went wrong."""
+        """The differences as plain text, or the failure."""
         return self.comparison.report() if self.comparison is not None else self.reason + "\n"
 
 
@@ -67,12 +67,12 @@ def compare_tables(
 ) -> TableComparison:
     """Compare two tables: CSV texts, data frames, lists of dicts. `report()` of the result is text for people.
 
-    Columns are paired by name in lower case, rows by position or, where given, by `join_columns`.
+    Columns are paired by name in lower case, rows by position or, if given, by `join_columns`.
     Numbers agree within ``abs_tol + rel_tol * |response|``; both tolerances may be given by column, as
     ``{"price": 0.01, "default": 0.0}``. Raises InputError for a text that is not CSV and for tables
     that cannot be compared, UsageError for a value that is not a table.
     """
-    from assay.ragas.compare import compare  # NumPy takes its time to import
+    from assay.ragas.compare import compare  # importing NumPy takes time
     from assay.ragas.tables import as_table
 
     options = TableOptions(
@@ -91,7 +91,7 @@ def _names(join_columns: str | Iterable[str] | None) -> tuple[str, ...]:
         return ()
     names = (join_columns,) if isinstance(join_columns, str) else tuple(join_columns)
     if not names:
-        raise UsageError("join_columns is empty: name the columns that pair the rows, or leave it out")
+        raise UsageError("join_columns is empty: name the columns that pair the rows, or omit it")
     return names
 
 
@@ -118,7 +118,7 @@ class DataCompyScore:
         ignore_spaces: bool = False,
         sample_rows: int = 10,
     ) -> None:
-        """``sample_rows``: how many differences `detail` keeps per column, and how many unpaired rows per side."""
+        """``sample_rows``: the number of differences that `detail` stores per column, and of unpaired rows per side."""
         self.mode = mode
         self.metric = metric
         self.name = name
@@ -131,15 +131,15 @@ class DataCompyScore:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _CHOICES and value not in _CHOICES[name]:
-            raise WrongArgument(f"{name} is {value!r}: one of {', '.join(map(repr, _CHOICES[name]))}")
+            raise WrongArgument(f"{name} is {value!r}: use one of {', '.join(map(repr, _CHOICES[name]))}")
         super().__setattr__(name, (_names(value) or None) if name == "join_columns" else value)
 
     async def single_turn_ascore(self, sample: Any, callbacks: Any = None, timeout: float | None = None) -> float:  # noqa: ARG002 (ragas' signature)
-        """The score of one sample; NaN where there is none (`detail` says why). Does not block the event loop."""
+        """The score of one sample; NaN if there is none (`detail` says why). Does not block the event loop."""
         return await asyncio.wait_for(asyncio.to_thread(self.single_turn_score, sample), timeout)
 
     def single_turn_score(self, sample: Any, callbacks: Any = None) -> float:  # noqa: ARG002 (ragas' signature)
-        """The score of one sample; NaN where there is none: `detail` says why."""
+        """The score of one sample; NaN if there is none: `detail` says why."""
         return self.batch_score([sample])[0].value
 
     async def ascore(self, reference: Any, response: Any) -> MetricResult:
@@ -147,7 +147,7 @@ class DataCompyScore:
         return await asyncio.to_thread(self.score, reference, response)
 
     def score(self, reference: Any, response: Any) -> MetricResult:
-        """As `ascore`, without awaiting; from within a running event loop too."""
+        """As `ascore`, without awaiting; also from within a running event loop."""
         return self.batch_score([{"reference": reference, "response": response}])[0]
 
     async def abatch_score(self, inputs: Iterable[Any]) -> list[MetricResult]:
@@ -159,12 +159,12 @@ class DataCompyScore:
         return await self.abatch_score(samples)
 
     def batch_score(self, inputs: Iterable[Any]) -> list[MetricResult]:
-        """As `abatch_score`, for callers that do not await. Each is a number; NaN where there is none."""
+        """As `abatch_score`, for callers that do not await. Each is a number; NaN if there is none."""
         scores = map(self.detail, inputs)
         return [MetricResult(nan if score.value is None else score.value, score.reason) for score in scores]
 
     def detail(self, sample: Any) -> TableScore:
-        """The score of one sample with the comparison behind it, or with the failure that left it without one.
+        """The score of one sample with the comparison behind it, or with the failure that prevented it.
 
         A sample is anything with the attributes ``response`` and ``reference``, or a mapping with these keys.
         """
@@ -197,5 +197,5 @@ def _attribute(sample: Any, name: str) -> Any:
         return getattr(sample, name)
     except AttributeError as error:
         raise UsageError(
-            f"a sample has the attributes response and reference, and this {type(sample).__name__} has no {name}"
+            f"a sample needs the attributes response and reference, but this {type(sample).__name__} has no {name}"
         ) from error

@@ -1,4 +1,4 @@
-"""ragas' `LLMSQLEquivalence`, on Assay's judge: both orders, retries, and no score where there is none.
+"""ragas' `LLMSQLEquivalence`, on Assay's judge: both orders, retries, and no score without a verdict.
 
 scorer = LLMSQLEquivalence()
 scorer.llm = "gpt-4.1"                           # or a client, a chat model, a function
@@ -70,13 +70,13 @@ class LLMSQLEquivalence:
         """Score one sample: 1.0, 0.0, or NaN whose ``reason`` says why. ``timeout`` in seconds.
 
         A sample is anything with ``response``, ``reference`` and ``reference_contexts``, or a mapping with
-        these keys. Raises UsageError where no ``llm`` is set or the sample lacks a query, TimeoutError
+        these keys. Raises UsageError if no ``llm`` is set or the sample lacks a query, TimeoutError
         after ``timeout``.
         """
         return (await asyncio.wait_for(self._ascores([_pair(sample)]), timeout))[0]
 
     def single_turn_score(self, sample: Any, callbacks: Any = None) -> EquivalenceScore:  # noqa: ARG002
-        """As `single_turn_ascore`, also from within a running event loop such as a notebook's."""
+        """As `single_turn_ascore`, also from within a running event loop, for example a notebook's."""
         return self._scores([_pair(sample)])[0]
 
     async def ascore(
@@ -107,7 +107,7 @@ class LLMSQLEquivalence:
         return self._scores([_pair_or_reason(sample) for sample in inputs])
 
     def _scores(self, pairs: Sequence[QueryPair | Opinion]) -> list[EquivalenceScore]:
-        # In a thread of its own, because the caller may be a notebook, whose event loop runs in this one.
+        # In a separate thread, because the caller may be a notebook, whose event loop runs in this one.
         with ThreadPoolExecutor(max_workers=1) as executor:
             return executor.submit(lambda: asyncio.run(self._ascores(pairs))).result()
 
@@ -122,7 +122,7 @@ class LLMSQLEquivalence:
             finally:
                 (judge.close if ours else judge.close_cache)()
 
-        # In a thread of its own, because its model may run on this loop.
+        # In a separate thread, because its model may run on this loop.
         opinions = iter(await asyncio.to_thread(work))
         return [EquivalenceScore.of(pair if isinstance(pair, Opinion) else next(opinions)) for pair in pairs]
 
@@ -158,6 +158,6 @@ def _pair(sample: Any) -> QueryPair:
             raise WrongArgument(f"the sample's {name} is {text!r}: give the text of a query")
     found = read_text(response)
     if found.place is not None and found.query is not None:
-        response = found.query  # the one statement in a text that is not one, as everywhere else
+        response = found.query  # the one statement in a longer text, as everywhere else
     schema = contexts if isinstance(contexts, str) else "\n".join(map(str, contexts or ()))
     return QueryPair(first=response, second=reference, schema=schema)

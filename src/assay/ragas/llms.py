@@ -25,7 +25,7 @@ _Asks = Callable[[Any, Sequence[ChatMessage], Mapping[str, Any]], Any]
 def model_of(llm: Any, name: str | None, loop: asyncio.AbstractEventLoop) -> tuple[ChatModel, bool]:
     """The model for ``llm``, and whether it was opened here."""
     if llm is None:
-        raise UsageError("no llm is set: scorer.llm = 'gpt-4.1', a client, a chat model or a function")
+        raise UsageError("no llm is set: use scorer.llm = 'gpt-4.1', a client, a chat model or a function")
     if isinstance(llm, str):
         from assay.api.llm_judging import open_model
 
@@ -36,11 +36,12 @@ def model_of(llm: Any, name: str | None, loop: asyncio.AbstractEventLoop) -> tup
     asks = next((asks for methods, asks in _KINDS.items() if _offers(llm, *methods)), None)
     if asks is None:
         raise UsageError(
-            f"{type(llm).__name__} is no model: give a name, a client with chat.completions, what ragas' llm_factory "
-            "returns, a LangChain model, an assay ChatModel, or a function from prompt to text"
+            f"{type(llm).__name__} is not a model: use a name, a client with chat.completions, what "
+            "ragas' llm_factory returns, a LangChain model, an assay ChatModel, or a function from "
+            "prompt to text"
         )
     if asks is _ask_openai and name is None:
-        raise UsageError("the client of an API does not say which model: LLMSQLEquivalence(llm, model='gpt-4.1')")
+        raise UsageError("the client does not name a model: use LLMSQLEquivalence(llm, model='gpt-4.1')")
     names = (getattr(llm, attribute, None) for attribute in ("model_name", "model", "__qualname__"))
     given = next((value for value in names if isinstance(value, str)), type(llm).__qualname__)
     return _ForeignModel(llm, asks, name or given, loop), False
@@ -88,7 +89,7 @@ class _ForeignModel:
             return _completion(answer, perf_counter() - started)
         except AssayError:
             raise
-        # The per-case boundary: an exception of a foreign client is the trouble of one question.
+        # The per-case boundary: an exception of a foreign client is the failure of one question.
         except (Exception, CancelledError) as error:  # noqa: BLE001
             message = f"{self.name} raised {type(error).__name__}: {error}"
             return Failure(stage="ask", kind="ask_failed", blame="judge", message=message)
@@ -120,7 +121,7 @@ def _ask_older_ragas(llm: Any, messages: Sequence[ChatMessage], wanted: Mapping[
 
 
 def _ask_newer_ragas(llm: Any, messages: Sequence[ChatMessage], _: Mapping[str, Any]) -> Any:
-    """What ragas' ``llm_factory`` returns: asked with a pydantic class, it answers with an object of it."""
+    """What ragas' ``llm_factory`` returns: called with a pydantic class, it returns an object of it."""
     generate = llm.agenerate if getattr(llm, "is_async", True) else llm.generate
     return generate(_joined(messages), _verdict_class())
 
@@ -137,7 +138,7 @@ _KINDS: dict[tuple[str, ...], _Asks] = {
     ("generate", "agenerate"): _ask_newer_ragas,
     ("__call__",): _ask_function,
 }
-"""How to ask a model that has these methods; the first that fits."""
+"""How to ask a model with these methods; the first that fits."""
 
 
 @cache
@@ -173,9 +174,9 @@ def _completion(answer: Any, latency_s: float) -> Completion:
     if isinstance(content, list):  # in parts
         content = "".join(part if isinstance(part, str) else str(part.get("text", "")) for part in content)
     if not isinstance(content, str | None):
-        raise UsageError(f"the llm answered with {type(content).__name__}: a text was expected")
+        raise UsageError(f"the llm answered with {type(content).__name__}: expected a text")
     if answer is None or (content is None and refusal is None and finish_reason is None):
-        raise UsageError(f"the llm answered with {type(answer).__name__}: a text was expected")
+        raise UsageError(f"the llm answered with {type(answer).__name__}: expected a text")
     return Completion(
         message=ChatMessage(role="assistant", content=content or ""),
         finish_reason=finish_reason,

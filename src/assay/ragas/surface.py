@@ -1,4 +1,4 @@
-"""What ragas' metrics take and give: a sample, a result, and many of them at once."""
+"""Input and output of ragas' metrics: a sample, a result, and batches."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class SingleTurnSample(Struct, frozen=True, kw_only=True):
     response: Any = None
     """The answer of the system under test: CSV text or a data frame, or a query for a judge."""
     reference: Any = None
-    """The right answer, in the same form."""
+    """The correct answer, in the same form."""
     reference_contexts: Sequence[str] | None = None
     """The database's schema, one text per table."""
     retrieved_contexts: Sequence[str] | None = None
     retrieved_context_ids: Sequence[str | int] | None = None
-    """This and the following attributes are accepted as in ragas, and no metric here reads them."""
+    """This and the following attributes are accepted as in ragas, but no metric here reads them."""
     reference_context_ids: Sequence[str | int] | None = None
     multi_responses: Sequence[str] | None = None
     rubrics: Mapping[str, str] | None = None
@@ -37,7 +37,7 @@ class SingleTurnSample(Struct, frozen=True, kw_only=True):
 
 
 class MetricResult(float):
-    """A score as a number with ``value`` and ``reason``; NaN where there is no score."""
+    """A score as a number with ``value`` and ``reason``; NaN if there is no score."""
 
     reason: str | None
     traces: dict[str, Any] | None
@@ -51,7 +51,7 @@ class MetricResult(float):
 
     @property
     def value(self) -> float:
-        """The number alone."""
+        """The plain number."""
         return float(self)
 
     def to_dict(self) -> dict[str, Any]:

@@ -24,16 +24,16 @@ Cells: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 """An array of objects, of one type of numbers, or of pandas' texts."""
 _KINDS: dict[str, ColumnKind] = {"bool": "boolean", "str": "text"}
 _LARGE = 1_000_000
-"""Characters of a CSV text from which importing pandas pays off."""
+"""Size of a CSV text, in characters, from which importing pandas pays off."""
 _SIGNS = bytes.maketrans(b'123456789E\n\r\t\v\f "', b"000000000e,,,,,,,")
 _HUGE_NUMBERS = b"," + b"0" * 19, b"0e000", b".e000"
-"""With each digit as 0: integers that may be beyond 64 bits, and floats that may be too large or too small."""
+"""With each digit as 0: integers that may exceed 64 bits, and floats that may be too large or too small."""
 _NONE = type(None)
 _PLAIN = frozenset({str, int, bool, float, _NONE})
 
 
 class TableColumn(Struct, frozen=True, kw_only=True):
-    """One column. Absent cells are None, or NaN in an array of a type; a column of nothing else is ``empty``.
+    """One column. Absent cells are None, or NaN in a typed array; a column with only such cells is ``empty``.
 
     ``number``: integers, or floats if a cell is absent. ``instant``: datetimes, with or without a time zone.
     """
@@ -71,7 +71,7 @@ def as_table(source: Any) -> Table:
     if isinstance(source, Result):
         if not source.columns and source.rows:
             raise UsageError(
-                "this Result has no column names, and columns are paired by name: Result.of(rows, columns=…)"
+                "this Result has no column names, but columns are paired by name: use Result.of(rows, columns=…)"
             )
         return _table(source.columns, list(zip(*source.rows, strict=True)) or [()] * len(source.columns))
     if isinstance(source, Mapping):
@@ -79,14 +79,14 @@ def as_table(source: Any) -> Table:
     if isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
         return _records(list(source))
     raise UsageError(
-        f"a table is CSV text, a pandas, polars or Arrow frame, or a list of dicts, and this is {type(source).__name__}"
+        f"{type(source).__name__} is not a table: use CSV text, a pandas, polars or Arrow frame, or a list of dicts"
     )
 
 
 def _read_by_pandas(text: str) -> Any:
     """The frame that pandas reads from a large CSV text, in less time and by the same rules.
 
-    None if pandas is not installed, or the text is not CSV, or may hold a number that releases of pandas read
+    None if pandas is not installed, or the text is not CSV, or may hold a number that pandas releases read
     differently.
     """
     encoded = text.encode("utf-8", "surrogatepass")
@@ -105,9 +105,7 @@ def _read_by_pandas(text: str) -> Any:
 def _records(rows: list[Any]) -> Table:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
-            raise UsageError(
-                f"row {number} is a {type(row).__name__}: rows of a table are dicts, because columns are paired by name"
-            )
+            raise UsageError(f"row {number} is a {type(row).__name__}: use dicts, because columns are paired by name")
     names = list(dict.fromkeys(name for row in rows for name in row))
     return _table(list(map(str, names)), [[row.get(name) for row in rows] for name in names])
 
@@ -115,7 +113,7 @@ def _records(rows: list[Any]) -> Table:
 def _table(names: Sequence[str], columns: Sequence[Sequence[Any]]) -> Table:
     lengths = {len(cells) for cells in columns}
     if len(lengths) > 1:
-        raise InputError(f"the columns of one table have {sorted(lengths)} cells: they must be of one length")
+        raise InputError(f"the columns of the table have different lengths: {sorted(lengths)}")
     read = tuple(_column(name, cells) for name, cells in zip(names, columns, strict=True))
     return Table(columns=read, row_count=max(lengths, default=0))
 
@@ -153,7 +151,7 @@ def as_objects(cells: Sequence[Any]) -> Cells:
 
 
 def as_values(cells: Cells) -> list[Any]:
-    """Python's own values of an array, None where absent."""
+    """Python's own values of an array, None if absent."""
     values: list[Any] = cells.tolist()
     absent = is_absent(cells)
     return [None if gap else value for value, gap in zip(values, absent, strict=True)] if absent.any() else values
@@ -170,7 +168,7 @@ def _all(types: Iterable[type], base: type) -> bool:
 
 
 def _plain(cell: Any) -> Any:
-    """A cell as Python's own value: numpy's scalars and arrays, dates and decimals; None for what is absent."""
+    """A cell as Python's own value: numpy's scalars and arrays, dates and decimals; None if absent."""
     if hasattr(cell, "tolist"):
         cell = cell.tolist()
     if type(cell).__name__ in {"NAType", "NaTType"} or (isinstance(cell, float) and isnan(cell)):

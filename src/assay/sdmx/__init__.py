@@ -1,1 +1,1 @@
-"""Selections of SDMX data: read them from any form, know the structures behind them, judge them term by term."""
+"""Selections of SDMX data: read them from any form, resolve their structures, score them term by term."""

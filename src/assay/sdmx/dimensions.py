@@ -1,4 +1,4 @@
-"""One dimension of one dataset: which terms are right, which are wrong, and which are missing."""
+"""One dimension of one dataset: the correct, wrong and missing terms."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Sorted(Struct, kw_only=True):
     right_names: Names = field(default_factory=dict)
     extra_names: Names = field(default_factory=dict)
     missing_names: Names = field(default_factory=dict)
-    """The names of each code that counts once for each of them, among the true positives and so on."""
+    """The names of each code that counts once per name, among the true positives and so on."""
     rest: int = 1
-    """How many codes the wildcard among the terms stands for."""
+    """The number of codes that the wildcard among the terms stands for."""
     names_compared: bool = True
     equivalences: list[HierarchyEquivalence] = field(default_factory=list)
 
@@ -41,10 +41,10 @@ class Sorted(Struct, kw_only=True):
 def sort_terms(
     pair: DatasetPair, dimension: str, known: DimensionStructure | None, *, compare_names: bool
 ) -> Sorted | None:
-    """Classify the terms of one dimension of a dataset; None where neither side selects anything in it.
+    """Classify the terms of one dimension of a dataset; None if neither side selects anything in it.
 
-    A wildcard, or all codes of the list, counts as every code where the target lists codes. Where the target has none,
-    it is no restriction, so nothing is selected. With ``compare_names`` a code under two names is two terms.
+    A wildcard, or all codes of the list, counts as every code if the target lists codes. If the target has none,
+    it is not a restriction, so nothing is selected. With ``compare_names`` a code under two names is two terms.
     """
     target = pair.target.dimensions.get(dimension) if pair.target is not None else None
     selected = pair.selected.dimensions.get(dimension) if pair.selected is not None else None
@@ -58,7 +58,7 @@ def sort_terms(
 
 
 def _name_each(codes: Mapping[str, str | None], names: Names, chosen: Chosen) -> None:
-    """Note all names of codes that only one side has. A name that is not given is none."""
+    """Note all names of codes that only one side has. An absent name is not a name."""
     for code in codes:
         if code in chosen.names and code not in names:
             names[code] = tuple(name for name in chosen.names[code] if name is not None)
@@ -82,7 +82,7 @@ def _sorted_by_code(
     if target.everything:
         return _against_everything(selected, known, free=free and pair.selected is not None)
     if pair.selected is not None and _covers(target, known) and (selected is None or not selected.codes):
-        # No restriction of a dimension selects all of it: no less than the listed codes.
+        # An unrestricted dimension selects all of it: no less than the listed codes.
         return _everything_against(target, known)
     if selected is None:
         return Sorted(false_negatives=dict(target.codes))
@@ -102,7 +102,7 @@ def _sorted_by_code(
 
 
 def _beyond(chosen: Chosen, known: DimensionStructure | None) -> dict[str, str | None]:
-    """Of codes that include the whole list, those that are not in the list."""
+    """The codes that are not in the list, if they include the whole list."""
     if chosen.everything or known is None or not chosen.codes:
         return {}
     listed = known.codes.names if known.codes is not None else known.every_code
@@ -156,7 +156,7 @@ def known_codes(known: DimensionStructure | None) -> frozenset[str]:
 
 
 def _by_code(wanted: Chosen, chosen: Chosen, *, compare_names: bool) -> Sorted:
-    """Where a code was selected without a name, the list's name is not the answer's own: it is not compared."""
+    """If a code was selected without a name, the list's name is not the answer's own: it is not compared."""
     target, selected = wanted.codes, chosen.codes
     right = {code: name for code, name in target.items() if code in selected}
     missing = {code: name for code, name in target.items() if code not in right} if len(right) < len(target) else {}
@@ -196,7 +196,7 @@ def _split_names(terms: Sorted, wanted: Chosen, chosen: Chosen, codes: Iterable[
         right: list[str | None] = [name for name in named if any(same_name(name, other) for other in said)]
         missing: list[str | None] = []
         extra: list[str | None] = []
-        if len(said) == len(theirs):  # else the answer also has the code without a name, which is any name
+        if len(said) == len(theirs):  # otherwise the answer also has the code without a name, which is any name
             missing = [name for name in named if name not in right]
         if len(named) == len(ours):
             extra = [name for name in said if not any(same_name(name, other) for other in named)]
@@ -226,10 +226,10 @@ def _split_names(terms: Sorted, wanted: Chosen, chosen: Chosen, codes: Iterable[
 def weigh_hierarchy(
     terms: Sorted, pair: DatasetPair, dimension: str, known: DimensionStructure, *, count: bool
 ) -> None:
-    """Find codes that stand for their children on the other side; with ``count`` they count as right.
+    """Find codes that stand for their children on the other side; with ``count`` they count as correct.
 
-    A selected code stands for the target's codes where a hierarchy expands it to codes that are
-    all in the target; likewise the other way round. Children without data need not be named.
+    A selected code stands for the target's codes if a hierarchy expands it to codes that are
+    all in the target; likewise in reverse. Children without data need not be named.
     """
     codes = known.codes
     if codes is None or not codes.children:
@@ -336,7 +336,7 @@ def _noted(code: str, name: str | None, label: str, note: TermNote | None) -> Sc
 
 @lru_cache(maxsize=1024)
 def _made(label: str, note: TermNote | None) -> dict[str, ScoredTerm]:  # noqa: ARG001 - what it is kept by
-    """The judged terms of a dataset by code: one shared value for a term of many cases.
+    """The scored terms of a dataset by code: one shared value for a term of many cases.
 
     Creating one costs more than the rest of scoring it.
     """

@@ -1,6 +1,6 @@
-"""The errors of SDMX: selections that cannot be read, with the place in the answer, and documents without structures.
+"""The errors of SDMX: unreadable selections, with the location in the answer, and documents without structures.
 
-A document that is no structure message is told by what it is, and by what to fetch in its place.
+For a document that is not a structure message, the error names what it is, and what to fetch instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CREDENTIALS = re.compile(r"//[^/@\s]*@")
 
 
 class SelectionError(InputError):
-    """A value is no selection. ``path`` leads to the error, so that a reader of files can name its line."""
+    """A value is not a selection. ``path`` leads to the error, so that a reader of files can name its line."""
 
     def __init__(
         self, message: str, *, path: Path = (), kind: FailureKind = "unreadable_answer", blame: Blame = "system"
@@ -56,7 +56,7 @@ def located(*path: str | int) -> Iterator[None]:
 
 
 def unknown_structure(message: str) -> SelectionError:
-    """The error where reading needs a missing data structure definition: a matter of the setup."""
+    """The error if reading needs a missing data structure definition: a matter of the setup."""
     return SelectionError(message, kind="unknown_structure", blame="setup")
 
 
@@ -89,7 +89,7 @@ def described(value: object) -> str:
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """``; did you mean "…"?`` with the closest of ``names``, or nothing where none is near."""
+    """``; did you mean "…"?`` with the closest of ``names``, or nothing if none is near."""
     from difflib import get_close_matches
 
     known = {one.casefold(): one for one in names}
@@ -106,13 +106,13 @@ _NOTHING_FOUND = "100"
 
 
 class NoStructures(InputError):
-    """A document holds no structures, or cannot be read at all."""
+    """A document has no structures, or cannot be read at all."""
 
     def __init__(self, message: str, advice: str = "", *, nothing_found: bool = False) -> None:
         self.message = message
         """The error, without advice on what to give instead: enough for one file among others."""
         self.nothing_found = nothing_found
-        """Whether it is a service's answer that it found nothing."""
+        """Whether a service reports that it found nothing."""
         super().__init__(f"{message}. {advice}" if advice else message, advice)
 
     def __str__(self) -> str:
@@ -138,10 +138,10 @@ def refused_root(root: Any, where: str) -> NoStructures:
         return _error(where, " ".join(" ".join(fault.itertext()).split()), set())
     if is_too_old(root):
         edition = "1.0" if "/v1_0/" in space else "2.0"
-        return NoStructures(f"{where} is SDMX-ML {edition}, which is not read: fetch it as 2.1 or later")
+        return NoStructures(f"{where} is SDMX-ML {edition}, which is not supported: fetch it as 2.1 or later")
     if name.lower() == "html":
-        return NoStructures(f"{where} is an HTML page, no SDMX structure message", _GIVE)
-    return NoStructures(f"{where} is no SDMX structure message: its root element is <{name[:100]}>", _GIVE)
+        return NoStructures(f"{where} is an HTML page, not an SDMX structure message", _GIVE)
+    return NoStructures(f"{where} is not an SDMX structure message: its root element is <{name[:100]}>", _GIVE)
 
 
 def refused_json(value: object, where: str) -> NoStructures:
@@ -153,20 +153,20 @@ def refused_json(value: object, where: str) -> NoStructures:
         return _error(where, "; ".join(told), {str(one.get("code")) for one in held})
     data = value.get("data") if isinstance(value, Mapping) else None
     inner = data if isinstance(data, Mapping) else value
-    what = "no SDMX structure message"
+    what = "not an SDMX structure message"
     if isinstance(inner, Mapping):
         if "dataSets" in inner:
-            what = "an SDMX-JSON data message, no structure message"
+            what = "an SDMX-JSON data message, not a structure message"
         elif "metadataSets" in inner:
-            what = "an SDMX-JSON metadata message, no structure message"
+            what = "an SDMX-JSON metadata message, not a structure message"
         elif "Codelist" in inner or "DataStructure" in inner or "Dataflow" in inner:
-            what = "Fusion-JSON, which is not read: fetch it as SDMX-JSON or SDMX-ML"
+            what = "Fusion-JSON, which is not supported: fetch it as SDMX-JSON or SDMX-ML"
     return NoStructures(f"{where} is {what}", _GIVE)
 
 
 def _error(where: str, told: str, codes: set[str]) -> NoStructures:
-    said = told[:300] or "it says nothing"
+    said = told[:300] or "it has no message"
     return NoStructures(
-        f"{where} is an error that a service answered with, and no structure message: {said}",
+        f"{where} is a service's error, not a structure message: {said}",
         nothing_found=_NOTHING_FOUND in codes or "404" in codes,
     )

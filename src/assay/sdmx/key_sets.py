@@ -1,4 +1,4 @@
-"""Sets of keys as unions of cubes: how many keys two of them have, how many in common, and whether they are the same.
+"""Sets of keys as unions of cubes: how many keys two of them have and share, and whether they are the same.
 
 A cube takes some codes of each dimension, and has every key that these make. A union of cubes is not merged by
 dimension, which would add keys that were not selected. Nor is it enumerated: cubes of 200 codes in six dimensions have
@@ -20,24 +20,24 @@ ALL = frozenset({REST})
 Cube = Mapping[str, frozenset[str]]
 """Codes by dimension; an absent dimension has all its codes. `REST` among codes: all codes, and the others listed."""
 Universe = Mapping[str, frozenset[str]]
-"""All codes per dimension, where known. Otherwise all codes are the named ones, and one for all others."""
+"""All codes per dimension, if known. Otherwise all codes are the named ones, and one for all others."""
 Key = Mapping[str, str]
 """A code by dimension."""
 
 MOST_STEPS = 2_000_000
-"""How many steps counting may take (some seconds): for the worst unions they double with each cube."""
+"""The maximum number of counting steps (some seconds): for the worst unions they double with each cube."""
 _SAMPLES = 2_000
 _WIDEST = 8
 
 
 class KeyCounts(Struct, frozen=True, kw_only=True):
-    """How many keys each of two unions has, and how many both share."""
+    """The number of keys of two unions, and of their common keys."""
 
     target: int
     selected: int
     both: int
     missing: Key | None = None
-    """A key that only the target has; None where there is none, or none was searched for."""
+    """A key that only the target has; None if there is none, or none was searched for."""
     extra: Key | None = None
     """A key that only the selection has."""
 
@@ -83,8 +83,7 @@ class _Counting:
         self._twins = _twins(self._tables, len(target), len(cubes))
         self._sizes = _sizes(self._tables, len(cubes))
         self._found: dict[tuple[bool, bool], tuple[int, Left]] = {}
-        """The first path that ended in the target alone, the selection alone, or both: its place and remaining
-        cubes."""
+        """The first path that ended in the target alone, the selection alone, or both: index and remaining cubes."""
         self._came_from: list[dict[Left, tuple[Left, int]]] = []
         self._steps = 0
 
@@ -149,7 +148,7 @@ class _Counting:
         return further
 
     def _example(self, sides: tuple[bool, bool]) -> Key | None:
-        """A key on the path that ended with these sides: where a single cube was left, any rest of its keys will do."""
+        """A key on the path that ended with these sides: if a single cube was left, any rest of its keys will do."""
         if sides not in self._found:
             return None
         place, left = self._found[sides]
@@ -234,7 +233,7 @@ def _lies_within(cube: Cube, other: Cube, names: Iterable[str], universe: Univer
 
 
 def _sizes(tables: Sequence[_Table], cubes: int) -> list[list[int]]:
-    """For each place among the dimensions and each cube, the number of its partial keys from there on."""
+    """For each index of a dimension and each cube, the number of its partial keys from there on."""
     sizes = [[1] * cubes]
     for table in reversed(tables):
         own = map(table.size, range(cubes))
@@ -243,7 +242,7 @@ def _sizes(tables: Sequence[_Table], cubes: int) -> list[list[int]]:
 
 
 def _twins(tables: Sequence[_Table], first_selected: int, cubes: int) -> list[list[int]]:
-    """For each place among the dimensions and each cube, the first cube of its side that is the same from there on."""
+    """For each index of a dimension and each cube, the first cube of its side that is the same from there on."""
     twins: list[list[int]] = [[0] * first_selected + [first_selected] * (cubes - first_selected)]
     for table in reversed(tables):
         first: dict[tuple[int, Left], int] = {}
@@ -272,7 +271,7 @@ def differ(target: Sequence[Cube], selected: Sequence[Cube], universe: Universe)
 
 
 def _named(name: str, cubes: Sequence[Cube], every: frozenset[str] | None) -> frozenset[str]:
-    """The codes of a dimension that cubes name, and `REST` where there are others."""
+    """The codes of a dimension that cubes name, and `REST` if there are others."""
     named = frozenset().union(*(cube.get(name, ALL) for cube in cubes)) - ALL
     if every is None:
         return named | ALL

@@ -21,7 +21,7 @@ TIME_DIMENSION = "TIME_PERIOD"
 class Chosen(Struct, kw_only=True):
     """One side's selection in one dimension of one dataset.
 
-    ``codes`` is name by code, in order, the names taken from the code list where the side has
+    ``codes`` is name by code, in order, the names taken from the code list if the side has
     none. ``everything``: a wildcard. Without codes and ``everything`` it is explicitly empty.
     """
 
@@ -49,7 +49,7 @@ class Chosen(Struct, kw_only=True):
 
 
 def _names(given: Iterable[str | None]) -> tuple[str | None, ...]:
-    """Different names, those that the side says itself first. Of one that also is the list's, only that is taken."""
+    """Different names, those of the side itself first. If one of them is also the list's, only that one is taken."""
     by_text: dict[str | None, str | None] = {}
     for name in sorted(given, key=_rank, reverse=True):
         by_text[None if name is None else plain_name(name)] = name
@@ -141,7 +141,7 @@ _ID, _NAME = attrgetter("id"), attrgetter("name")
 
 
 def _with_names(terms: Sequence[Term], known: DimensionStructure | None) -> list[tuple[str, str | None]]:
-    """The codes of terms with their names: the list's where a term has none."""
+    """The codes of terms with their names: the list's if a term has none."""
     names = known.codes.names if known is not None and known.codes is not None else {}
     if ":" not in "".join(map(_ID, terms)):
         # No URN among them: the hundreds of terms of a case are taken at once.
@@ -157,7 +157,7 @@ def _with_names(terms: Sequence[Term], known: DimensionStructure | None) -> list
 
 
 class DatasetPair(Struct, frozen=True, kw_only=True):
-    """One dataset as both selections have it. ``target`` or ``selected`` is None where absent."""
+    """One dataset as both selections have it. ``target`` or ``selected`` is None if absent."""
 
     label: str
     """The target's name for the dataset, if the target has it."""
@@ -176,7 +176,8 @@ def pair_datasets(
     """The datasets of both sides, the target's first, each side's own in its order.
 
     A dataset that occurs several times is a union of queries. A selected dataset is paired with the target's of the
-    same version, else with the first one that its id can mean: an agency or version that only one side gives is free.
+    same version, otherwise with the first one that its id can mean: an agency or version that only one side gives is
+    free.
     The ``ignored`` dimensions are left out of both sides.
     """
     wanted = _by_label(target, [])
@@ -197,7 +198,7 @@ def pair_datasets(
 
 
 def _by_label(selection: Selection, labels: Sequence[str]) -> dict[str, list[DatasetSelection]]:
-    """The queries of a selection by dataset, under one of ``labels`` if it is the same dataset, else its own."""
+    """The queries of a selection by dataset, under one of ``labels`` if it is the same dataset, otherwise its own."""
     label_of = labels_of((one.dataset for one in selection.datasets), labels)
     found: dict[str, list[DatasetSelection]] = {}
     for dataset in selection.datasets:
@@ -206,7 +207,7 @@ def _by_label(selection: Selection, labels: Sequence[str]) -> dict[str, list[Dat
 
 
 def labels_of(names: Iterable[str], labels: Sequence[str] = ()) -> dict[str, str]:
-    """One label for all names that can mean the same dataset: one of ``labels``, else the one that says most.
+    """One label for all names that can mean the same dataset: one of ``labels``, otherwise the most specific one.
 
     Neither the order of ``names`` nor that of ``labels`` makes a difference.
     """
@@ -229,7 +230,7 @@ def _says_less(dataset: str) -> tuple[bool, bool, str]:
 def _structure(
     structures: Structures | None, label: str, selected: Sequence[DatasetSelection]
 ) -> DatasetStructure | None:
-    """The structure for judging both sides: a version that only the selection gives holds for the target, too."""
+    """The structure for scoring both sides: a version that only the selection gives applies to the target, too."""
     if structures is None:
         return None
     parsed = _parsed(label)
@@ -246,14 +247,14 @@ def _parsed(dataset: str) -> ArtefactId | None:
 
 
 def _counterpart(dataset: str, labels: Sequence[str]) -> str:
-    """The label among those that this id means, else the id's own."""
+    """The label among those that this id means, otherwise the id's own."""
     parsed = _parsed(dataset)
     if parsed is None:
         return dataset.strip()
     own = str(parsed)
     if own in labels:
         return own
-    # Two versions can be told apart only here: the same one first, then any that fits.
+    # Two versions can be distinguished only here: the same one first, then any that fits.
     fitting = [label for label in labels if (other := _parsed(label)) is not None and parsed.matches(other)]
     same = [label for label in fitting if (known := _parsed(label)) is not None and known.version is not None]
     return next(iter(same if parsed.version is not None and same else fitting), own)

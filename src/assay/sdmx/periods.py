@@ -3,7 +3,7 @@
 Gregorian periods are ``2015``, ``2015-03``, ``2015-03-01`` and a dateTime (only its day counts); reporting periods
 ``2015-A1``, ``-S1``, ``-T1``, ``-Q1``, ``-M03``, ``-W05`` and ``-D032``, their reporting year taken to start on 1
 January (weeks are those of ISO 8601). A range is a day (or dateTime) and a duration, ``2015-01-01/P1Y``. A time zone is
-read and has no effect. Source: SDMX 2.1 and 3.0, section 6, "Time and Time Format".
+read but has no effect. Source: SDMX 2.1 and 3.0, section 6, "Time and Time Format".
 
 Other forms that publishers and systems use are read, too: reporting periods without the hyphen and with fewer digits
 (``2015Q1``, ``2015M01``, ``2015M1``), ``H`` for half-years, a range from one period to another (``2015-01/2015-06``,
@@ -34,7 +34,7 @@ _MONTHS = {"A": 12, "S": 6, "T": 4, "Q": 3, "M": 1}
 _DIGITS = {"A": 1, "S": 1, "T": 1, "Q": 1, "M": 2, "W": 2, "D": 3}
 _LAST_YEAR = date.max.year
 _LONGEST = 64
-"""Characters of the longest text that is parsed, so that little of a hostile answer is cached."""
+"""The maximum length of a text that is parsed, so that little of a hostile answer is cached."""
 
 Days = tuple[int | None, int | None]
 """The first day and the day after the last one, as `datetime.date.toordinal` counts days. None: open."""
@@ -46,13 +46,13 @@ class Period(Struct, frozen=True, kw_only=True):
     """A period as days: from ``first`` up to but excluding ``after`` (both as `datetime.date.toordinal`)."""
 
     frequency: str
-    """``year``, ``month`` or ``day`` where it is Gregorian, ``range``, else the letter of the reporting period."""
+    """``year``, ``month`` or ``day`` if it is Gregorian, ``range``, otherwise the letter of the reporting period."""
     first: int
     after: int
 
 
 def parse_period(text: str) -> Period | None:
-    """The days of a period; None where the text is no SDMX period."""
+    """The days of a period; None if the text is not an SDMX period."""
     return _parsed(text) if len(text) <= _LONGEST else None
 
 
@@ -97,7 +97,7 @@ def _reporting(text: str) -> Period | None:
 
 
 def _range(text: str) -> Period | None:
-    """A start and a duration, or a start and an end. None where it is neither, or has no day."""
+    """A start and a duration, or a start and an end. None if it is neither, or has no day."""
     begin, slash, rest = text.partition("/")
     start = (_gregorian(begin) or _reporting(begin)) if slash else None
     if start is None:
@@ -139,13 +139,13 @@ def _months(frequency: str, year: int, month: int, length: int) -> Period:
 
 
 def next_period(text: str) -> str:
-    """The period after this one, of the same frequency. Raises SelectionError where there is none."""
+    """The period after this one, of the same frequency. Raises SelectionError if there is none."""
     period = _known(text)
     return _period_at(period.frequency, period.after, text)
 
 
 def previous_period(text: str) -> str:
-    """The period before this one, of the same frequency. Raises SelectionError where there is none."""
+    """The period before this one, of the same frequency. Raises SelectionError if there is none."""
     period = _known(text)
     return _period_at(period.frequency, period.first - 1, text)
 
@@ -154,7 +154,8 @@ def _known(text: str) -> Period:
     period = parse_period(text)
     if period is None:
         raise SelectionError(
-            f"{text[:40]!r} is no period of time: write it as 2015, 2015-Q1, 2015-03 or 2015-03-01, as SDMX does"
+            f"{text[:40]!r} is not a period of time: use an SDMX period, for example 2015, 2015-Q1, "
+            "2015-03 or 2015-03-01"
         )
     return period
 
@@ -164,7 +165,7 @@ def _period_at(frequency: str, ordinal: int, beside: str) -> str:
     try:
         day = date.fromordinal(ordinal)
     except (ValueError, OverflowError) as error:
-        raise SelectionError(f"no period lies beside {beside!r}: years go from 1 to {_LAST_YEAR}") from error
+        raise SelectionError(f"there is no period next to {beside!r}: years go from 1 to {_LAST_YEAR}") from error
     year = f"{day.year:04}"
     if frequency == "year":
         return year
@@ -184,7 +185,7 @@ def _period_at(frequency: str, ordinal: int, beside: str) -> str:
 def ranges_of(periods: Iterable[str]) -> tuple[TimeRange, ...]:
     """One range per period, in order of time; adjacent periods of one frequency form one range.
 
-    Texts that are no periods come last, separate and as written.
+    Texts that are not periods come last, separate and as written.
     """
     unknown: dict[TimeRange, None] = {}
     known: list[tuple[Period, str]] = []
@@ -196,7 +197,7 @@ def ranges_of(periods: Iterable[str]) -> tuple[TimeRange, ...]:
             known.append((period, text))
     known.sort(key=lambda one: (one[0].first, one[0].after, one[0].frequency))
     joined: list[tuple[str, str]] = []
-    last_of: dict[str, int] = {}  # place in ``joined`` of the latest range of a frequency
+    last_of: dict[str, int] = {}  # index in ``joined`` of the latest range of a frequency
     after_of: dict[str, int] = {}
     for period, text in known:
         frequency = period.frequency
@@ -213,18 +214,21 @@ def ranges_of(periods: Iterable[str]) -> tuple[TimeRange, ...]:
 
 
 def ends_before_start(span: TimeRange) -> bool:
-    """Whether a range has no day, because its end lies before its start. False where that is unknown."""
+    """Whether a range has no day, because its end is before its start. False if that is unknown."""
     start = None if span.start is None else parse_period(span.start)
     end = None if span.end is None else parse_period(span.end)
     return start is not None and end is not None and end.after <= start.first
 
 
 def odd_time(ranges: Iterable[TimeRange]) -> str | None:
-    """The error in the ranges themselves: a bound that is no period, or an end before the start. None: no error."""
+    """The error in the ranges themselves: an invalid bound, or an end before the start. None: no error."""
     for span in ranges:
         for bound in (span.start, span.end):
             if bound is not None and parse_period(bound) is None:
-                return f"{excerpt(bound, most=40)} is no period of time (2015, 2015-Q1, 2015-03 and 2015-03-01 are)"
+                return (
+                    f"{excerpt(bound, most=40)} is not a period of time (valid are, for example, 2015, "
+                    "2015-Q1, 2015-03 and 2015-03-01)"
+                )
         if ends_before_start(span):
             return f"the time range from {span.start} to {span.end} ends before it starts"
     return None
@@ -233,8 +237,8 @@ def odd_time(ranges: Iterable[TimeRange]) -> str | None:
 def intersection(one: tuple[TimeRange, ...], other: tuple[TimeRange, ...]) -> tuple[TimeRange, ...]:
     """The time that lies in a range of each side, with bounds as written.
 
-    Where the ranges do not overlap, the result is a range whose end is before its start: it has no day.
-    Raises SelectionError where two bounds must be compared and one of them is no period.
+    If the ranges do not overlap, the result is a range whose end is before its start: it has no day.
+    Raises SelectionError if two bounds must be compared and one of them is not a period.
     """
     both = [_narrowed(mine, theirs) for mine in one for theirs in other]
     return tuple(dict.fromkeys(span for span in both if not ends_before_start(span))) or tuple(both[:1])
@@ -260,7 +264,7 @@ _ANY = Period(frequency="", first=_OPEN_END, after=_OPEN_START)
 def merged_days(ranges: Iterable[TimeRange]) -> tuple[Days, ...] | None:
     """The days of all ranges as intervals in order, with at least one day between two of them.
 
-    A range whose end lies before its start has no day. None: some period cannot be read.
+    A range whose end is before its start has no day. None: some period cannot be read.
     """
     spans = _spans(ranges)
     if spans is None:
@@ -295,8 +299,8 @@ def compare_time(
     """Compare the selected periods with the target's, by days: their relation, and the share of common days.
 
     None: time is not mentioned; ``()`` or a range open at both ends: all of time. The states are those of
-    `TimeState`. The share is days of both / days of either: 1.0 where they are the same, None where an end
-    is open otherwise, or nothing is judged. Periods that cannot be read compare as text: ranges that are
+    `TimeState`. The share is days of both / days of either: 1.0 if they are the same, None if an end
+    is open otherwise, or nothing is scored. Periods that cannot be read compare as text: ranges that are
     written the same are exact, any others disjoint with share None.
     """
     if target is None:

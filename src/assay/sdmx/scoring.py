@@ -32,7 +32,8 @@ def score_selection(
 ) -> SelectionScore:
     """Score a selection against the closest of the acceptable targets, or the first of equally close ones.
 
-    The closest target is an exact match, else the one with the highest macro F1, then micro F1, then share of the time
+    The closest target is an exact match, otherwise the one with the highest macro F1, then micro F1, then share of the
+    time
     range, then the other numbers. Raises ValueError without a target.
     """
     scores = [
@@ -44,7 +45,7 @@ def score_selection(
 
 def _closeness(score: SelectionScore) -> tuple[float, ...]:
     first = (score.macro_f1, score.micro_f1, score.time_range)
-    # Targets that are equally close by these may differ in the others: which one counts must not be chance.
+    # Targets that are equally close by these may differ in the others: the choice must not be random.
     others = (
         *(score.macro_recall, score.macro_precision, score.micro_recall, score.micro_precision),
         *(score.dataset_recall, score.dataset_precision, score.series_recall, score.series_precision),
@@ -81,7 +82,7 @@ def _score_one(
     return SelectionScore(
         exact=same_parts and all(sames),
         dimensions=dimensions,
-        # Where neither side mentions any dimension, only the datasets were selected.
+        # If neither side mentions any dimension, only the datasets were selected.
         macro_precision=_mean([one.precision for one in dimensions]) if dimensions else datasets.precision,
         macro_recall=_mean(recalls) if dimensions else datasets.recall,
         macro_f1=_mean([one.f1 for one in dimensions]) if dimensions else datasets.f1,
@@ -107,7 +108,7 @@ def _score_one(
 
 
 def _series_counts(pairs: Sequence[DatasetPair], unions: Sequence[Union]) -> TermCounts | None:
-    """The series of all datasets; None where they cannot be counted."""
+    """The series of all datasets; None if they cannot be counted."""
     totals = [0, 0, 0]
     for pair, union in zip(pairs, unions, strict=True):
         if union.counts is None:
@@ -214,7 +215,7 @@ class _Scoring:
         )
 
     def unions(self) -> list[Union]:
-        """What both sides of each dataset have in common as a whole. Call it after `dimensions`."""
+        """The comparison of both sides of each dataset as a whole. Call it after `dimensions`."""
         return [
             compare_unions(pair, swaps_of(one for one in self.equivalences if one.dataset == pair.label))
             for pair in self.pairs
@@ -257,7 +258,7 @@ class _Scoring:
 
 
 def _through_hierarchy(terms: Sorted) -> NoteOf | None:
-    """The notes on true positives: only those that a hierarchy made right have one."""
+    """The notes on true positives: only those that are correct through a hierarchy have one."""
     counted = [one for one in terms.equivalences if one.counted]
     if not counted:
         return None

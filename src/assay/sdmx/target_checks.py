@@ -19,7 +19,7 @@ def gold_failure(target: Selection, structures: Structures | None) -> Failure | 
     """The error in a target itself: it names a dimension or a code that its dataset does not have.
 
     Only certain errors count: nothing is reported for a dataset without an available data structure, or for a dimension
-    whose code list is missing or incomplete. Where the target leaves the version open, one version with the code is
+    whose code list is missing or incomplete. If the target leaves the version open, one version with the code is
     enough.
     """
     if structures is None:
@@ -44,16 +44,16 @@ def time_failure(target: Selection) -> Failure | None:
 
 
 def odd_periods(selected: Selection) -> tuple[str, ...]:
-    """The unreadable periods of an answer, a sentence for each: they are compared as written."""
+    """The unreadable periods of an answer, one sentence each: they are compared as written."""
     told = (odd_time(dataset.time or ()) for dataset in selected.datasets)
     return tuple(dict.fromkeys(one for one in told if one is not None))
 
 
 def stale_names(target: Selection, selected: Selection, structures: Structures | None) -> tuple[str, ...]:
-    """Names in the target that are not those of the code lists, of codes that the answer selects.
+    """Names in the target that differ from the code lists, for codes that the answer selects.
 
-    Where the answer gives no name, such a term is right, as its code is; where it gives the list's name, that differs
-    from the target's. One sentence for each says how to mend the target.
+    If the answer gives no name, such a term is correct, as its code is; if it gives the list's name, that differs
+    from the target's. One sentence for each says how to correct the target.
     """
     if structures is None:
         return ()
@@ -80,8 +80,8 @@ def _stale(target: Selection, said: Mapping[tuple[str, str], set[str | None]], s
                     continue
                 if any(named is None or same_name(listed, named) for named in said[key]):
                     yield (
-                        f"the target calls {term.id} of {dimension.dimension} {excerpt(term.name)}, its code list "
-                        f"{excerpt(listed)}"
+                        f"the target calls {term.id} of {dimension.dimension} {excerpt(term.name)}, "
+                        f"but its code list {excerpt(listed)}"
                     )
 
 
@@ -119,11 +119,12 @@ def _said(codes: Sequence[str]) -> str:
 
 
 def _nearest(code: str, dimension: DimensionSelection, codes: CodeList) -> str:
-    """``; did you mean …?`` with the code that has the target's name, else the code with the most similar spelling."""
+    """``; did you mean …?`` with the code that has the target's name, otherwise the code with the most similar
+    spelling."""
     name = next((term.name for term in dimension.terms if term.id == code), None)
     if name is not None:
         wanted = plain_name(name).casefold()
         for other, listed in codes.names.items():
             if listed is not None and plain_name(listed).casefold() == wanted:
-                return f'; did you mean "{other}", which is named so?'
+                return f'; did you mean "{other}", which has that name?'
     return suggestion(code, codes.names) if len(codes.names) <= _MOST_COMPARED else ""

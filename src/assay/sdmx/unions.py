@@ -1,6 +1,6 @@
 """One dataset's queries as sets of series: how many series both sides select, and whether they select the same.
 
-A series is a key, one code of each dimension. Two sides are the same where the keys are, each over the same periods.
+A series is a key, one code of each dimension. Two sides are the same if the keys are, each over the same periods.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Union(Struct, frozen=True, kw_only=True):
     counts: KeyCounts | None
     """Their series, regardless of periods; None: they are too intricate to count."""
     same: bool | None
-    """Whether both select the same series over the same periods; None: the target is too intricate to tell.
+    """Whether both select the same series over the same periods; None: the target is too intricate to decide.
 
     If only the answer is too intricate, the two are not the same.
     """
     missing: str | None = None
-    """A series of the target alone, in words, where both sides agree in each dimension."""
+    """A series of the target alone, in words, if both sides agree in each dimension."""
     extra: str | None = None
 
 
@@ -41,7 +41,7 @@ Swaps = Mapping[tuple[str, bool], Mapping[str, tuple[str, ...]]]
 
 
 def swaps_of(equivalences: Iterable[HierarchyEquivalence]) -> Swaps:
-    """The expansions of the codes that counted as right."""
+    """The expansions of the codes that counted as correct."""
     swaps: dict[tuple[str, bool], dict[str, tuple[str, ...]]] = {}
     for one in equivalences:
         if one.counted:
@@ -139,7 +139,7 @@ def _cube(query: Query, structure: DatasetStructure | None, swaps: Swaps, *, is_
 
 
 def _codes(chosen: Chosen | None, known: DimensionStructure | None) -> frozenset[str]:
-    """The codes taken from a dimension; `ALL` where it is unrestricted, or has all codes of its list."""
+    """The codes taken from a dimension; `ALL` if it is unrestricted, or has all codes of its list."""
     if chosen is None or chosen.everything or not chosen.codes:
         return ALL
     every = known_codes(known)
@@ -216,7 +216,7 @@ def unrestricted(pair: DatasetPair) -> int:
 def _stretches(times: Sequence[tuple[TimeRange, ...]]) -> tuple[list[frozenset[str]], frozenset[str]]:
     """Several unions of ranges as sets of stretches of time that no range divides; and all these stretches.
 
-    ``()`` is all of time. A range with a bound that is no period is a stretch of its own, by its text. Raises
+    ``()`` is all of time. A range with an invalid bound is a stretch of its own, by its text. Raises
     TooIntricate.
     """
     days = (one for ranges in times for span in ranges for one in merged_days([span]) or ())

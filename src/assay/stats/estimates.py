@@ -245,7 +245,11 @@ def _within(value: float) -> float:
 
 
 def _predicted(y: Array, labelled: Array, frame: Array, seed: int) -> tuple[Array, float]:
-    """The chance of each labelled answer to be right by models that have not seen it, and the frame's mean chance."""
+    """The chance of each labelled answer to be right by models that have not seen it, and the frame's mean chance.
+
+    In that mean, too, a labelled answer has the chance by the models that have not seen it: a frame that is labelled
+    whole then has the labels' own mean.
+    """
     n = len(y)
     mean, deviation = frame.mean(axis=0), frame.std(axis=0)
     keep = deviation > 1e-12
@@ -254,7 +258,9 @@ def _predicted(y: Array, labelled: Array, frame: Array, seed: int) -> tuple[Arra
     models = _fitted(y, scaled[0], numpy.array([folds != fold for fold in range(int(folds.max()) + 1)]))
     own = _chance(numpy.einsum("ij,ij->i", scaled[0], models[folds]))
     rows, counts = numpy.unique(scaled[1], axis=0, return_counts=True)
-    return own, float((_chance(rows @ models.T).mean(axis=1) * counts).sum() / counts.sum())
+    of_all = float((_chance(rows @ models.T).mean(axis=1) * counts).sum())
+    of_labelled = float(_chance(scaled[0] @ models.T).mean(axis=1).sum())
+    return own, (of_all - of_labelled + float(own.sum())) / len(frame)
 
 
 def _with_one(rows: Array) -> Array:

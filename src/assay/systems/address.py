@@ -12,18 +12,18 @@ from assay.errors import InputError
 from assay.model import Secret
 from assay.model.databases.secret import masked_address
 
-# Not "tokens": max_tokens is a number, and no secret.
+# Not "tokens": max_tokens is a number, not a secret.
 _SECRET_NAME = re.compile(r"key|token(?!s(?![a-z]))|secret|passw|pwd|auth|signature|credential", re.IGNORECASE)
 MASK = "***"
 
 
 class Address(Struct, frozen=True, kw_only=True):
-    """An HTTP address without the user and password that its URL may have held."""
+    """An HTTP address without the user and password that its URL may contain."""
 
     url: Secret
     """The whole URL, with its query string."""
     shown: str
-    """The form for messages: in the query string, values whose names look like secrets are masked."""
+    """The form for messages: secrets in the query string, recognized by their names, are masked."""
     path: str
     is_loopback: bool
     user: str | None = None
@@ -32,21 +32,21 @@ class Address(Struct, frozen=True, kw_only=True):
 
 
 def http_address(url: str, scheme: str) -> Address:
-    """Read ``scheme:http://…``, or ``http://…`` itself. Raises InputError without showing a password."""
+    """Read ``scheme:http://…`` or a plain ``http://…``. Raises InputError without showing a password."""
     text = without_scheme(url, scheme)
     shape = f"write {scheme}:http://host:port/path"
     try:
         parts = urlsplit(text)
     except ValueError:
-        raise InputError(f"{masked_address(url)!r} names a host that cannot be read: {shape}") from None
+        raise InputError(f"{masked_address(url)!r} has an invalid host: {shape}") from None
     if parts.scheme not in ("http", "https"):
-        raise InputError(f"{masked_address(url)!r} names no HTTP address behind {scheme + ':'!r}: {shape}")
+        raise InputError(f"{masked_address(url)!r} has no HTTP address after {scheme + ':'!r}: {shape}")
     try:
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise InputError(f"{masked_address(url)!r} names a port that is no number up to 65535: {shape}") from None
+        raise InputError(f"{masked_address(url)!r} has an invalid port (at most 65535): {shape}") from None
     if not host or any(character.isspace() for character in text):
-        raise InputError(f"{masked_address(url)!r} names no host, or holds a space: {shape}")
+        raise InputError(f"{masked_address(url)!r} has no host, or contains a space: {shape}")
     bracketed = f"[{host}]" if ":" in host else host
     place = bracketed if port is None else f"{bracketed}:{port}"
     query = parse_qsl(parts.query, keep_blank_values=True)

@@ -19,18 +19,18 @@ from assay.ports import System
 from assay.systems.predictions import failed, spoken
 
 _LAST_ANSWERS_S = 10.0
-"""How long answers that are on their way are waited for when the system proves unusable."""
+"""How long to wait for pending answers when the system proves unusable."""
 _POLL_S = 0.5  # on Windows an endless wait would not notice Ctrl-C
 
 
 class _Answer(Struct, frozen=True, kw_only=True):
-    """An answer that arrived. Its thread asks on once it is handed over: a killed process then loses few answers."""
+    """An answer that arrived. Its thread continues once it is handed over: a killed process then loses few answers."""
 
     prediction: Prediction
     case: Case
     """The question as it was asked."""
     begun: int
-    """How many predictions `Rejections` had seen when the question was sent."""
+    """The number of predictions that `Rejections` had seen when the question was sent."""
     handed_over: Event
 
 
@@ -42,11 +42,11 @@ class _Control(Struct, frozen=True, kw_only=True):
 
 
 class Talk(Struct, frozen=True, kw_only=True):
-    """A conversation to be held: its turns in their order, each with the answer that there is already."""
+    """A conversation to hold: its turns in their order, each with its existing answer, if any."""
 
     turns: tuple[tuple[Case, Prediction | None], ...]
     repeat: int = 0
-    """Which of several times it is held, for its answers."""
+    """The index of the repeat, for its answers."""
 
 
 class Sayings:
@@ -57,15 +57,15 @@ class Sayings:
         self._failed: tuple[int, Failure] | None = None
 
     def before(self, case: Case) -> Case | Prediction:
-        """The case with the answers before it; where one of these turns could not be asked, the failure of this one."""
+        """The case with the answers before it; if one of these turns could not be asked, the failure of this one."""
         if self._failed is not None:
             turn, failure = self._failed
-            message = f"not asked, since turn {turn} before it failed: {failure.message}"
+            message = f"not asked, since the earlier turn {turn} failed: {failure.message}"
             return Prediction(case_id=case.id, failure=replace(failure, message=message))
         return self.told(case)
 
     def told(self, case: Case) -> Case:
-        """The case with the answers before it, as far as there are any."""
+        """The case with the available answers before it."""
         history = tuple(
             replace(one, answer=self._answers.get(turn, one.answer)) for turn, one in enumerate(case.history, start=1)
         )
@@ -95,10 +95,10 @@ _NOTHING = _Nothing()
 class Asker:
     """Asks every case once, ``concurrency`` at a time, in threads. While ``room`` is not set, no question is begun.
 
-    The turns of a `Talk` are asked one after the other, each with what the system answered before.
+    The turns of a `Talk` are asked one after the other, each with the system's earlier answers.
 
-    Rejections (the failure `rejected`) are held back until `Rejections` knows what they are about, and end the asking
-    if they are about every question. ``answered`` is a question that the system has answered in an earlier run. Raises
+    Rejections (the failure `rejected`) are held back until `Rejections` knows their cause, and end the run
+    if they apply to every question. ``answered`` is a question that the system has answered in an earlier run. Raises
     UsageError for a concurrency below 1.
     """
 
@@ -112,7 +112,7 @@ class Asker:
         answered: Case | None = None,
     ) -> None:
         if concurrency < 1:
-            raise UsageError(f"concurrency={concurrency} asks nothing: give 1 or more")
+            raise UsageError(f"concurrency={concurrency} asks nothing: use 1 or more")
         self._system = system
         self._waiting = iter(cases)
         self._running = min(concurrency, len(cases))
@@ -124,21 +124,21 @@ class Asker:
         self._rejections = Rejections[Case, Prediction](answered=answered)
         self._is_controlling = False
         self._without_result = 0
-        """How many questions were sent and are not sifted yet."""
+        """The number of questions that were sent and are not sifted yet."""
         self._handed_over: list[Event] = []
 
     @property
     def in_flight(self) -> int:
-        """How many questions are being asked now."""
+        """The number of pending questions."""
         return self._asking
 
     def run(self, on_answer: Callable[[Prediction], None], *, on_stop: Callable[[], None] | None = None) -> None:
-        """Ask, and hand each answer to ``on_answer`` as it arrives, in the caller's thread alone.
+        """Ask, and hand each answer to ``on_answer`` as it arrives, in the caller's thread only.
 
-        Trouble of one question arrives as a Prediction with a Failure. Raises SystemUnusable as soon as the system
+        A question that fails arrives as a Prediction with a Failure. Raises SystemUnusable as soon as the system
         proves unusable, also if it has rejected every question, and passes on KeyboardInterrupt and the exceptions of
         ``on_answer``. In each case, and after `end`, no further question is asked; answers that have arrived are handed
-        over first, unless ``on_answer`` raised. Questions in flight are waited for only where the system proves
+        over first, unless ``on_answer`` raised. Questions in flight are waited for only if the system proves
         unusable, and only for some seconds. After `stop`, ``on_stop`` is called once, and the questions in flight are
         waited for.
         """
@@ -179,11 +179,11 @@ class Asker:
             self._stopped = True
 
     def stop(self) -> None:
-        """Ask nothing more; what is in flight still arrives. Safe to call anywhere, also in a signal handler."""
+        """Ask nothing more; pending answers still arrive. Safe to call anywhere, also in a signal handler."""
         self._stopped = True
 
     def end(self) -> None:
-        """Ask nothing more, and have `run` return without waiting for what is in flight. As safe as `stop`."""
+        """Ask nothing more, and have `run` return without waiting for pending answers. As safe as `stop`."""
         self._stopped = True
         self._arrived.put(_END)
 
@@ -203,14 +203,14 @@ class Asker:
                 raise self._rejections.unusable
 
     def _go_on(self) -> None:
-        """Let the threads whose answers were handed over ask on, unless it is open whether the system can answer."""
+        """Let the threads whose answers were handed over continue, unless it is open whether the system can answer."""
         if not self._is_controlling and self._rejections.unusable is None:
             for event in self._handed_over:
                 event.set()
             self._handed_over.clear()
 
     def _ask_control(self, *, at_end: bool) -> None:
-        """Ask the control question in a thread of its own, if it decides on rejections that are held back."""
+        """Ask the control question in a separate thread, if it decides on rejections that are held back."""
         case = self._rejections.control
         if case is None or self._is_controlling or self._stopped or not self._rejections.needs_control(at_end=at_end):
             return
@@ -239,7 +239,7 @@ class Asker:
                 else:
                     begun = self._begin()
                     self._hand_over(self._ask(case), case, begun)
-        # Raised in the caller's thread: a thread that ended by a defect must not look like one that has asked all.
+        # Raised in the caller's thread: a thread that ended by a defect must not look like a finished one.
         except BaseException as error:  # noqa: BLE001
             self._stopped = True
             self._arrived.put(error)
@@ -247,7 +247,7 @@ class Asker:
             self._arrived.put(None)
 
     def _begin(self) -> int:
-        """Count a question that is sent now. How many results there were before it."""
+        """Count a question that is sent now. Returns the number of results before it."""
         with self._lock:
             self._without_result += 1
             return self._rejections.seen
@@ -296,12 +296,12 @@ class Asker:
             prediction = self._system.answer(case)
         except SystemUnusable:
             raise
-        # The per-case boundary: any exception of a system's own code is the trouble of one question. What is not an
-        # Exception belongs here, too: it would end the thread. Ctrl-C raises in the main thread alone.
+        # The per-case boundary: any exception in a system's own code is the failure of one question. Other
+        # BaseExceptions are caught, too: they would end the thread. Ctrl-C raises in the main thread only.
         except BaseException as error:  # noqa: BLE001
             return failed(case, f"asking raised {type(error).__name__}: {error}", code=type(error).__name__)
         if not isinstance(prediction, Prediction):
-            return failed(case, f"the system answered {type(prediction).__name__} in place of a Prediction")
+            return failed(case, f"the system returned {type(prediction).__name__} instead of a Prediction")
         prediction = with_read_measures(prediction)
         return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
 

@@ -1,4 +1,4 @@
-"""The Denodo AI SDK: it takes a question, and answers with VQL and its timings."""
+"""The Denodo AI SDK: it takes a question, and returns VQL and its timings."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from assay.systems.predictions import UnknownForm, answered
 TIMINGS = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
 """The API's own names for its times, in seconds."""
 ANSWER = "answer"
-"""The field for the text that a person reads, and the `Prediction.query_source` of a query that was in it."""
+"""The field for the text that a person reads, and the `Prediction.query_source` of a query found in it."""
 
 _FOUND_VIEWS = "tables_used"
-"""Whatever its name: the AI SDK puts there the views that its search found, from which the model writes the query."""
+"""Despite its name, it has the views that the AI SDK's search found, from which the model writes the query."""
 
 _NO_TABLE = 404
 _NOT_UNDERSTOOD = 422
@@ -40,17 +40,17 @@ _ADDRESS = "the URL must end in /answerDataQuestion or /answerQuestion (--api-ur
 _LOWER_CASE = re.compile(r"[(\s]*select\b.*\bfrom\b", re.DOTALL)
 """How a query may begin that only Denodo can parse; a sentence begins with a capital letter."""
 _SENTENCE = re.compile(r"Select\b(?!.*\b(?i:from)\b)|.*[.?:!]\Z", re.DOTALL)
-"""How a person writes: "Select the clients", or with a mark at the end."""
+"""How a person writes: "Select the clients", or with a punctuation mark at the end."""
 
 
 class DenodoSystem:
     """``denodo:http://host:8008/answerDataQuestion``, or ``/answerQuestion`` (asked with ``mode=data``).
 
     The case's context is sent as ``custom_instructions``; ``options.parameters`` add or replace body fields, which are
-    sent in the form that the server's own errors ask for: newer releases want lists where older ones want text. Of the
-    answer it keeps the query, its explanation, the views that it was written from, tokens and times. A newer server may
-    ask back instead of giving a query, or say that no table fits (404 in its own form): both count as its answer. It
-    empties ``sql_query`` for a query without an upper-case FROM: a query that is all of ``answer`` is then taken from
+    sent in the form that the server's own errors ask for: newer releases want lists, older ones text. From the
+    answer it takes the query, its explanation, the views that it was written from, tokens and times. A newer server may
+    ask back instead of returning a query, or report that no table fits (404 in its own form): both count as its answer.
+    It empties ``sql_query`` for a query without an upper-case FROM: if ``answer`` is one query, it is then taken from
     there.
     """
 
@@ -70,7 +70,7 @@ class DenodoSystem:
         fields.update((name, parameter_value(value)) for name, value in options.parameters)
         conventions = Conventions(
             of_question=_is_of_question,
-            not_found=f"nothing takes questions there; {_ADDRESS}",
+            not_found=f"this path does not take questions; {_ADDRESS}",
             address_option="--api-url, with assay run --system",
             fields="check the fields of the request (--param)",
             fields_missing=f"{_ADDRESS}; --param NAME=VALUE adds a field",
@@ -105,9 +105,9 @@ class DenodoSystem:
         self._exchange.close()
 
     def _adapted(self, body: dict[str, Any], refusal: RequestRefused) -> dict[str, Any] | None:
-        """The body in the form that a 422 asks for; None where only the question is at fault.
+        """The body in the form that a 422 asks for; None if the cause is the question alone.
 
-        Raises SystemUnusable where every question would be refused so, and only the user can change it.
+        Raises SystemUnusable if every question would be refused so, and only the user can change it.
         """
         faults = field_faults(refusal.content) if refusal.status == _NOT_UNDERSTOOD else ()
         other = self._fields.adapted(body, faults)
@@ -129,7 +129,7 @@ class DenodoSystem:
             self._raise_for_other_answer(said)
         given = said["sql_query"]
         if given is not None and not isinstance(given, str):
-            what = f"the response has {json_kind(given)} in place of the text of 'sql_query': {shown_json(given)}"
+            what = f"'sql_query' in the response is {json_kind(given)}, not a text: {shown_json(given)}"
             raise UnknownForm(what, code="sql_query without a query")
         query = text_of(given)
         words = text_of(said.get(ANSWER)) or ""
@@ -146,10 +146,10 @@ class DenodoSystem:
         )
 
     def _raise_for_other_answer(self, said: Mapping[str, Any]) -> None:
-        """Raise for a response that is not one to a question: SystemUnusable where none came that is."""
+        """Raise for a response that does not answer a question: SystemUnusable if no question was answered yet."""
         names = ", ".join(repr(str(name)[:40]) for name in list(said)[:10]) or "none"
         reason = complaint_of(json.dumps(said).encode())
-        quoted = f", and says: {reason}" if reason else ""
+        quoted = f", and the message {reason}" if reason else ""
         what = f"the response has no 'sql_query': its fields are {names}{quoted}"
         if self._exchange.has_answered:
             raise UnknownForm(what, code="no sql_query")
@@ -157,7 +157,7 @@ class DenodoSystem:
 
 
 def _found_views(said: Any) -> tuple[str, ...] | None:
-    """The views that the search found for a question; None: the server says nothing of them."""
+    """The views that the search found for a question; None if the server does not report them."""
     try:
         return read_context(said).tables
     except InvalidContext:
@@ -165,11 +165,11 @@ def _found_views(said: Any) -> tuple[str, ...] | None:
 
 
 class _Fields:
-    """The fields of every request, in the forms that the server was found to want. Used by several threads."""
+    """The fields of every request, in the forms that the server is known to accept. Used by several threads."""
 
     def __init__(self, given: Mapping[str, Any], texts: Mapping[str, str]) -> None:
         self.given = dict(given)
-        """As they were given: how the system is described does not depend on the server."""
+        """As they were given: the system's description does not depend on the server."""
         self._texts = texts
         """The values of parameters as they were written."""
         self._sent = dict(given)
@@ -185,7 +185,7 @@ class _Fields:
             return dict(self._sent)
 
     def adapted(self, body: Mapping[str, Any], faults: tuple[FieldFault, ...]) -> dict[str, Any] | None:
-        """The refused body in the form that the server asks for; None where it cannot be brought into one."""
+        """The refused body in the form that the server asks for; None if it has no such form."""
         changed = dict(body)
         for fault in faults:
             if fault.name not in self.given or fault.name not in body:
@@ -210,13 +210,13 @@ class _Fields:
         return [part for item in text.split(",") if (part := item.strip())]
 
     def advice(self, fault: FieldFault) -> str:
-        """What to do about a fault that only the user can remove."""
+        """What to do about a fault that only the user can fix."""
         if fault.wants == "field":
             return f"{_ADDRESS}, or give the field with --param {fault.name}=VALUE"
         if fault.wants == "no field":
-            return f"leave out --param {fault.name}"
+            return f"omit --param {fault.name}"
         value = MASK if is_secret_name(fault.name) else self._texts.get(fault.name, json.dumps(self.given[fault.name]))
-        return f"give another value than --param {fault.name}={value}"
+        return f"change the value of --param {fault.name}={value}"
 
 
 def is_one_query(text: str) -> bool:
@@ -250,7 +250,7 @@ def _error_of(content: bytes) -> str | None:
 def _is_of_question(status: int, content: bytes) -> bool | None:
     """A 404 of the AI SDK's own form says that no table fits; a 401 or 403 may be passed through from Denodo.
 
-    Whatever their text, these are about the question. For any other form the general rule decides.
+    These are about the question, whatever their text. For any other form the general rule decides.
     """
     return True if status in _OF_A_QUESTION and _error_of(content) is not None else None
 
@@ -269,18 +269,18 @@ _BODY = "body"
 
 
 class FieldFault(Struct, frozen=True, kw_only=True):
-    """What is wrong with one field."""
+    """The fault of one field."""
 
     name: str
     within: bool
-    """Whether it is an item of the field's list that is wrong."""
+    """Whether an item of the field's list is wrong."""
     wants: Literal["list", "text", "field", "no field", "other"]
-    """``field``: it is required and absent; ``no field``: the server does not take it; ``other``: see the message."""
+    """``field``: it is required and absent; ``no field``: the server does not accept it; ``other``: see the message."""
     message: str
 
 
 def field_faults(content: bytes) -> tuple[FieldFault, ...]:
-    """The faults that a response's body names; none where it is in another form."""
+    """The faults in a response's body; none if it has another form."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):

@@ -12,7 +12,7 @@ _MOST_PRICE = 1_000_000
 
 
 class SystemOptions(Struct, frozen=True, kw_only=True):
-    """Options of all kinds of systems besides their URL. Each kind reads those that concern it.
+    """Options of all kinds of systems besides their URL. Each kind reads those that apply to it.
 
     Safe to print: the secrets mask themselves. Raises InputError for impossible values.
     """
@@ -25,14 +25,14 @@ class SystemOptions(Struct, frozen=True, kw_only=True):
     headers: tuple[tuple[str, Secret], ...] = ()
     """HTTP headers of each request, for example for a gateway before the system. Their values are secrets."""
     timeout_s: float = 120.0
-    """For one try of one question, from sending it to the last byte of the answer. Also limits how long, including
-    retries, to wait for a server that accepts no connection."""
+    """Time limit per attempt at a question, from sending it to the last byte of the answer. Also limits how long,
+    including retries, to wait for a server that accepts no connection."""
     retries: int = 3
-    """How often a question is asked again after trouble that may pass. Wrong answers are not asked again."""
+    """Retries after a transient error. Wrong answers are not retried."""
     retry_wait_s: float = 0.5
     """The wait before the first retry; it doubles from one retry to the next, with jitter."""
     max_wait_s: float = 30.0
-    """The longest wait before one retry, even where a server's Retry-After asks for more."""
+    """The longest wait before one retry, even if a server's Retry-After asks for more."""
     parameters: tuple[tuple[str, str], ...] = ()
     """Extra fields of the request body, in order. A value that is JSON (``5``, ``false``, ``["a"]``)
     is sent as such, any other as text."""
@@ -42,48 +42,50 @@ class SystemOptions(Struct, frozen=True, kw_only=True):
     ``{database}``, ``{id}`` and, of a conversation, ``{history}``, ``{conversation}`` and ``{turn}``. None:
     ``{"question": "{question}"}``, in a conversation with ``history``."""
     query_path: str | None = None
-    """``http``: the path of the query in the answer, such as ``data.choices.0.sql``. None: the first of the usual names
-    at the top level."""
+    """``http``: the path of the query in the answer, for example ``data.choices.0.sql``. None: the first of the usual
+    names at the top level."""
     tokens_path: str | None = None
     """``http``: the path of the token counts: an object of counts, or their total."""
     times_path: str | None = None
     """``http``: the path of the times, in seconds: an object of numbers by name, or one number."""
     decision_path: str | None = None
-    """``http``: the path of what the system decided: ``answer``, ``decline`` or ``clarify``, or true: it declines."""
+    """``http``: the path of the system's decision: ``answer``, ``decline`` or ``clarify``, or true: it declines."""
     confidence_path: str | None = None
-    """``http``: the path of how sure it is, from 0 to 1."""
+    """``http``: the path of its confidence, from 0 to 1."""
     context_path: str | None = None
-    """``http``: the path of the tables, perhaps with their columns, that it was given before it wrote the query."""
+    """``http``: the path of the tables, optionally with columns, that the system got before it wrote the query."""
     prompt: str | None = None
     """``chat``: the template for asking for SQL: a built-in one's name, or a file's path. None: ``ddl``."""
     query_tool: str | None = None
-    """``chat``: the name of the tool whose SQL argument is the query, if the model calls a tool. None: any tool that is
-    named like one that executes queries, such as ``run_sql`` or ``query``."""
+    """``chat``: the name of the tool whose SQL argument is the query, if the model calls a tool. None: any tool named
+    like one that executes queries, for example ``run_sql`` or ``query``."""
     price_in: float | None = None
-    """US dollars for a million tokens of input; with ``price_out`` it gives the cost of each answer with its tokens."""
+    """US dollars per million input tokens; with ``price_out`` it gives the cost of each answer with token counts."""
     price_out: float | None = None
-    """US dollars for a million tokens of output."""
+    """US dollars per million output tokens."""
 
     def __post_init__(self) -> None:
         if self.user is not None and self.token is not None:
-            raise InputError("give a user with a password or a token, not both: a request carries one Authorization")
+            raise InputError(
+                "give a user with a password, or a token, not both: a request has one Authorization header"
+            )
         if self.password is not None and self.user is None:
-            raise InputError("a password was given without a user: give the user, too")
+            raise InputError("a password is given without a user: add the user")
         if self.token is not None and not (self.token.reveal().isascii() and self.token.reveal().isprintable()):
-            raise InputError("the token holds characters that no HTTP header can carry: was it copied whole?")
+            raise InputError("the token has characters that are invalid in an HTTP header: was it copied correctly?")
         check_headers(self.headers, authenticates=self.user is not None or self.token is not None)
         if not self.timeout_s > 0:
-            raise InputError(f"a timeout of {self.timeout_s:g} s leaves no time to answer: give a positive number")
+            raise InputError(f"invalid timeout of {self.timeout_s:g} s: use a positive number")
         if (self.price_in is None) is not (self.price_out is None):
             missing = "price_in" if self.price_in is None else "price_out"
             raise InputError(f"{missing} is missing: give the prices of input and of output (--price-in, --price-out)")
         for price in (self.price_in, self.price_out):
             if price is not None and not 0 <= price <= _MOST_PRICE:
-                raise InputError(f"the price is {price:g} USD for a million tokens: give 0 to {_MOST_PRICE:,}")
+                raise InputError(f"invalid price of {price:g} USD per million tokens: use 0 to {_MOST_PRICE:,}")
         if self.retries < 0:
-            raise InputError(f"{self.retries} retries cannot be made: give 0 or more")
+            raise InputError(f"invalid number of retries {self.retries}: use 0 or more")
         if self.retry_wait_s < 0 or self.max_wait_s < 0:
-            raise InputError("a wait before a retry cannot be negative: give 0 s or more")
+            raise InputError("the wait before a retry is negative: use 0 s or more")
 
     @property
     def has_prices(self) -> bool:

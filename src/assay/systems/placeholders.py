@@ -21,7 +21,9 @@ def check_placeholders(texts: Iterable[str], *, what: str, known: Sequence[str] 
         close = get_close_matches(name, known, n=1)
         hint = f" (did you mean {{{close[0]}}}?)" if close else ""
         listed = ", ".join(f"{{{one}}}" for one in known)
-        raise InputError(f"{what} holds {{{name}}}{hint}: there is {listed}; for braces as such write {{{{{name}}}}}")
+        raise InputError(
+            f"{what} has the unknown placeholder {{{name}}}{hint}: use {listed}; write literal braces as {{{{{name}}}}}"
+        )
     return names
 
 
@@ -45,7 +47,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def history_text(case: Case) -> str:
-    """The conversation before a case as lines: ``Question: …`` and ``Answer: …``; empty where there is none."""
+    """The conversation before a case as lines: ``Question: …`` and ``Answer: …``; empty if there is none."""
     lines = []
     for one in case.history:
         lines.append(f"Question: {one.question}")

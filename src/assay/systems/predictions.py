@@ -13,9 +13,9 @@ from assay.sql.extraction import Reading, clean_query, extracted, read_text
 
 _MOST_CHARACTERS = 300
 _MOST_SPOKEN, _MOST_SPOKEN_ROWS = 20_000, 100
-"""Characters and rows of a result that go along as an earlier answer."""
+"""Maximum characters and rows of a result in an earlier answer."""
 NO_TIME = "no answer in time"
-"""The code of a failure for want of time."""
+"""The code of a failure by timeout."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x80-\x9f]+")
 
 
@@ -24,7 +24,7 @@ class QuestionFailed(AssayError):
 
     def __init__(self, message: str, *, reached: bool = True, code: str | None = None, rejected: bool = False) -> None:
         self.reached = reached
-        """False where the system itself did not answer, for a reason unrelated to the question."""
+        """False if the system itself did not answer, for a reason unrelated to the question."""
         self.code = code
         """As `Failure.code`."""
         self.rejected = rejected
@@ -33,9 +33,9 @@ class QuestionFailed(AssayError):
 
 
 class UnknownForm(QuestionFailed):
-    """A response in which nothing was found that could be an answer. Not raised outside this package.
+    """A response in which no answer was found. Not raised outside this package.
 
-    From a server that has not answered any question yet, the cause is its address or the paths of the settings.
+    If the server has not answered any question yet, the cause is its address or the paths in the settings.
     """
 
     def __init__(self, message: str, *, code: str) -> None:
@@ -52,13 +52,13 @@ def ask_failure(message: str, *, reached: bool = True, code: str | None = None, 
 def failed(
     case: Case, message: str, *, reached: bool = True, code: str | None = None, rejected: bool = False
 ) -> Prediction:
-    """The system was asked and something broke."""
+    """The system was asked, but the request failed."""
     failure = ask_failure(message, reached=reached, code=code, rejected=rejected)
     return Prediction(case_id=case.id, failure=failure)
 
 
 def without_query(message: str, *, words: str) -> Failure:
-    """The failure of an answer without a query. With ``words`` that say anything it is a question back or a refusal."""
+    """The failure of an answer without a query. If ``words`` say anything, it is a question back or a refusal."""
     kind: FailureKind = "unanswered" if holds_nothing(words) else "clarification"
     return Failure(stage="ask", kind=kind, blame="system", message=message)
 
@@ -77,7 +77,7 @@ def answered(
 ) -> Prediction:
     """The system answered ``text``: a query, perhaps in a code fence, in JSON or among words; or nothing.
 
-    ``said`` is its text in place of a query, quoted where there is no query. ``in_answer`` False: that text is not part
+    ``said`` is its text instead of a query, quoted if there is no query. ``in_answer`` False: that text is not part
     of its answer, but came on standard error, for example. ``query_source`` is as `Prediction.query_source`.
     """
     reading = read_text(text or "")
@@ -88,7 +88,7 @@ def answered(
     failure = None
     if query is None:
         instead = first_line(next((words for words in (said, text or "") if not holds_nothing(words)), ""))
-        message = f'the system gave no query; it said: "{instead}"' if instead else "the system gave no query"
+        message = f'the system returned no query: "{instead}"' if instead else "the system returned no query"
         words = said if in_answer else ""
         failure = without_query(message, words=text or "" if holds_nothing(words) else words)
     return Prediction(
@@ -106,7 +106,7 @@ def answered(
 
 
 def extraction_of(reading: Reading) -> Extraction | None:
-    """How the query was taken from a live system's text; None if the text has no words besides the query."""
+    """How the query was extracted from a live system's text; None if the text is only the query."""
     if reading.query is None and len(reading.others) > 1:
         return Extraction(place=None, others=reading.others, live=True)
     if reading.place is None or reading.bare:
@@ -115,7 +115,7 @@ def extraction_of(reading: Reading) -> Extraction | None:
 
 
 def without_fence(prediction: Prediction) -> Prediction:
-    """The answer that a caller made itself: its text is read as that of a live system."""
+    """An answer from Python code: its text is read as that of a live system."""
     return extracted(prediction, live=True)
 
 
@@ -126,14 +126,14 @@ def answered_with_rows(
     timings_s: tuple[tuple[str, float], ...] = (),
     tokens: TokenUsage | None = None,
 ) -> Prediction | None:
-    """The system answered with rows in place of a query; None where the value is none.
+    """The system answered with rows instead of a query; None if the value has no rows.
 
-    Rows of several shapes, or too many of them, are an answer that cannot be read.
+    Rows of different lengths, or too many of them, are an unreadable answer.
     """
     try:
         result = answered_rows(value)
     except InvalidRows as error:
-        message = f"the result that the system answered {error}"
+        message = f"the result from the system {error}"
         failure = Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
         return Prediction(case_id=case.id, timings_s=timings_s, tokens=tokens, failure=failure)
     if result is None:
@@ -142,9 +142,9 @@ def answered_with_rows(
 
 
 def spoken(prediction: Prediction) -> str | None:
-    """The answer as a turn of a conversation has it: as it came, its rows as JSON, or ``null`` where it declines.
+    """The answer as a turn of a conversation: unchanged, its rows as JSON, or ``null`` if it declines.
 
-    None where nothing came.
+    None if there was no answer.
     """
     if prediction.raw or prediction.query:
         return prediction.raw or prediction.query
@@ -168,7 +168,7 @@ def _rows_as_json(result: GivenResult) -> str:
 
 
 def first_line(text: str) -> str:
-    """The first line that is not blank, without control characters, cut where it is too long to read."""
+    """The first line that is not blank, without control characters, truncated if it is too long to read."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     line = _CONTROL.sub(" ", line).strip()
     return line if len(line) <= _MOST_CHARACTERS else line[: _MOST_CHARACTERS - 1] + "…"

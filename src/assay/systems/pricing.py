@@ -10,7 +10,7 @@ from assay.systems.options import SystemOptions
 
 
 class Pricing:
-    """Gives each answer its cost, and warns at the end if prices were given and not one cost followed from them."""
+    """Gives each answer its cost, and warns at the end if prices were given but no cost could be computed."""
 
     def __init__(self, options: SystemOptions) -> None:
         self._options = options
@@ -27,7 +27,7 @@ class Pricing:
         return cost
 
     def close(self) -> None:
-        """Warn once about prices that were of no use."""
+        """Warn once about unused prices."""
         with self._lock:
             answers, with_tokens, with_cost = self._answers, self._with_tokens, self._with_cost
             self._answers = 0
@@ -38,7 +38,7 @@ class Pricing:
         place = "" if path is None else f" at {path!r} (--tokens-path, in Python tokens_path)"
         what = "counts of both input and output tokens" if with_tokens else "token counts"
         warnings.warn(
-            f"prices were given, but there is no cost: {lacking} {what}{place}",
+            f"prices are given, but there is no cost: {lacking} {what}{place}",
             UserWarning,
             stacklevel=2,
         )

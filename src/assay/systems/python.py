@@ -39,22 +39,22 @@ _EXTRAS: dict[str, Callable[[Case], object]] = {
 
 
 _OF_THE_CODE = (ImportError, NameError, NotImplementedError)
-"""Exceptions of code that would fail at any question."""
+"""Exceptions in code that would fail at any question."""
 
 
 class PythonSystem:
-    """``python:package.module:function``: a callable that takes a question and gives a query.
+    """``python:package.module:function``: a callable that takes a question and returns a query.
 
-    The first parameter gets the Case where it is annotated as `assay.Case` or called ``case``, else
+    The first parameter gets the Case if it is annotated as `assay.Case` or called ``case``, otherwise
     the question's text. Further parameters are filled by name, with the case's values: ``question``,
     ``case``, ``context``, ``database``, ``case_id``, ``difficulty``, ``history``, ``conversation``, ``turn``; any other
     needs a default.
-    It returns the query as text (a code fence is removed), rows in its place (lists of cells, or objects by column),
+    It returns the query as text (a code fence is removed), rows instead (lists of cells, or objects by column),
     None for no answer, or a Prediction.
 
     Each call of a sync callable gets its own thread, several at once; async calls share one event loop. A call that
-    takes longer than the timeout is a failure: an async one is cancelled; a sync one cannot be, and goes on in its
-    thread. After a ConnectionError the call is tried again; any other exception is the failure of that question.
+    exceeds the timeout is a failure: an async one is cancelled; a sync one cannot be, and continues in its
+    thread. After a ConnectionError the call is retried; any other exception is the failure of that question.
     ``wall_time`` is measured here.
     """
 
@@ -71,15 +71,15 @@ class PythonSystem:
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> PythonSystem:
-        """Import the callable, also from the current folder. Raises InputError where that fails."""
+        """Import the callable, also from the current folder. Raises InputError if that fails."""
         reference = without_scheme(url, cls.name)
         module, colon, path = reference.partition(":")
         if not (module and colon and path):
-            raise InputError(f"{url!r} names no callable: write {cls.name}:package.module:function")
+            raise InputError(f"{url!r} does not name a callable: use {cls.name}:package.module:function")
         if options.headers:
-            raise InputError("a Python callable gets no HTTP headers: leave them out")
+            raise InputError("a Python callable does not take HTTP headers: omit them")
         if options.parameters:
-            raise InputError("a Python callable takes no parameters: give its arguments defaults, or wrap it")
+            raise InputError("a Python callable does not take parameters: give its arguments defaults, or wrap it")
         if os.getcwd() not in sys.path and "" not in sys.path:
             sys.path.insert(0, os.getcwd())  # `python -m` looks there, too; a console script does not
         try:
@@ -127,7 +127,7 @@ class PythonSystem:
         except ConnectionError as error:
             name = type(error).__name__
             raise TryAgain(f"{self._label} raised {name}: {error}", reached=False, code=name) from None
-        # The per-case boundary: an exception of the user's function is the trouble of this one question.
+        # The per-case boundary: an exception in the user's function is the failure of this one question.
         except (Exception, SystemExit) as error:  # noqa: BLE001
             name = type(error).__name__
             of_code = isinstance(error, _OF_THE_CODE)
@@ -207,7 +207,7 @@ async def _as_coroutine(awaitable: Any, label: str) -> object:
 
 
 def _no_exception(error: BaseException, label: str) -> QuestionFailed:
-    """The failure of a question whose call raised what is not an Exception."""
+    """The failure of a question whose call raised a BaseException that is not an Exception."""
     name = type(error).__name__
     return QuestionFailed(f"{label} raised {name}: {error}", code=name)
 
@@ -219,7 +219,7 @@ def _waited_for(future: Future[object], wait_s: float, label: str, *, limit_s: f
         if future.done():  # a TimeoutError of the function's own
             raise
         future.cancel()
-        raise QuestionFailed(f"{label} gave no answer within {limit_s or wait_s:g} s", code=NO_TIME) from None
+        raise QuestionFailed(f"{label} did not return within {limit_s or wait_s:g} s", code=NO_TIME) from None
 
 
 def _label_of(function: Callable[..., object]) -> str:
@@ -234,7 +234,9 @@ def _parameters(function: Callable[..., object], label: str) -> tuple[str, ...]:
     except (TypeError, ValueError):  # some built-in callables have no signature
         return ("question",)
     if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
-        raise InputError(f"{label} takes no argument by position: its first parameter gets the question, or the case")
+        raise InputError(
+            f"{label} does not take a positional argument: its first parameter gets the question, or the case"
+        )
     first, *others = parameters
     names = ["case" if first.name == "case" or _is_case(first.annotation) else "question"]
     for other in others:
@@ -244,8 +246,8 @@ def _parameters(function: Callable[..., object], label: str) -> tuple[str, ...]:
             names.append(other.name)
         elif other.default is inspect.Parameter.empty:
             raise InputError(
-                f"{label} needs a parameter {other.name!r} that no case fills: name it one of "
-                f"{', '.join(_EXTRAS)}, or give it a default"
+                f"{label} needs a parameter {other.name!r}, which cases do not have: rename it to one "
+                f"of {', '.join(_EXTRAS)}, or give it a default"
             )
     return tuple(names)
 

@@ -1,4 +1,4 @@
-"""Try again after trouble that may pass."""
+"""Retry after transient errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Answer = TypeVar("_Answer")
 
 
 class TryAgain(AssayError):
-    """Trouble that may pass. Not raised outside this package."""
+    """A transient error. Not raised outside this package."""
 
     def __init__(
         self,
@@ -33,20 +33,20 @@ class TryAgain(AssayError):
         self.give_up_at = give_up_at
         """The reading of the monotonic clock after which no retry begins."""
         self.reached = reached
-        """False where something other than the system answered or failed: a gateway, or a limit on requests."""
+        """False if something other than the system answered or failed: a gateway, or a limit on requests."""
         self.code = code
         """As `assay.model.Failure.code`."""
         super().__init__(message)
 
 
 def with_retries(attempt: Callable[[], _Answer], options: SystemOptions) -> _Answer:
-    """Call ``attempt`` until it raises no TryAgain, ``1 + options.retries`` times at most.
+    """Call ``attempt`` until it does not raise TryAgain, at most ``1 + options.retries`` times.
 
-    The last TryAgain is raised; any other exception at once.
+    The last TryAgain is raised; any other exception immediately.
     """
     import stamina
 
-    # stamina logs each retry as a warning, which goes to standard error where logging is not set up. A library adds a
+    # stamina logs each retry as a warning, which goes to standard error if logging is not set up. A library adds a
     # handler that does nothing, as is usual; the user's own handlers still receive the warning.
     logger = logging.getLogger("stamina")
     if not logger.handlers:

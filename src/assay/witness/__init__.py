@@ -1,4 +1,4 @@
-"""Evidence beyond one database: a small database on which two queries differ, or a proof that there is none."""
+"""Evidence beyond one database: a counterexample (in the literature a *witness*), or a proof that there is none."""
 
 from assay.witness.observed import RealTable
 from assay.witness.pair import Budget, RealData

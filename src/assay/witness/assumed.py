@@ -1,4 +1,4 @@
-"""What is assumed of every database, made here alone, so that the search and the proof assume the same."""
+"""The assumptions about every database. Made only here, so that the search and the proof share them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from assay.witness.observed import RealTable, places_of
 from assay.witness.plan import loosely
 
 _HELD: Mapping[str, type] = {"integer": int, "real": float, "text": str}
-"""What SQLite stores in a column of each kind, as long as whoever writes there keeps to its type."""
+"""The values that SQLite stores in a column of each kind, if every writer respects its type."""
 
 
 class Assumed(Struct, frozen=True, kw_only=True):
-    """The constraints that every database keeps on which two queries are compared."""
+    """The constraints that hold in every database on which two queries are compared."""
 
     schema: DatabaseSchema
-    """The columns of a primary key are not NULL, in SQLite too; foreign keys that the real data violates are gone."""
+    """The columns of a primary key are not NULL, in SQLite too; foreign keys that real data violates are removed."""
     notes: tuple[str, ...] = ()
-    """What was left out, a sentence each."""
+    """The constraints that were left out, one sentence each."""
     untyped: str = ""
-    """The column whose real values are not of its declared type, in words: nothing can be proved of it then."""
+    """A column whose real values are not of its declared type, in words: nothing about it can then be proved."""
 
 
 def assume(schema: DatabaseSchema, real: Mapping[str, RealTable]) -> Assumed:
-    """What is assumed, given what was read of the real data: tables by their names in lower case."""
+    """The assumptions, given a sample of the real data: tables by their names in lower case."""
     keys = {table.name.lower(): table.primary_key for table in schema.tables}
     untrue = {table.name: found for table in schema.tables if (found := _violated(table, real, keys))}
     tables = tuple(_stated(table, untrue.get(table.name, frozenset())) for table in schema.tables)
@@ -41,7 +41,7 @@ def assume(schema: DatabaseSchema, real: Mapping[str, RealTable]) -> Assumed:
 
 
 def without_references(schema: DatabaseSchema) -> DatabaseSchema:
-    """The schema for data that nobody has looked at: its foreign keys may not hold, where the engine checks none."""
+    """The schema for unread data: its foreign keys may not hold if the engine does not enforce them."""
     return replace(schema, tables=tuple(_stated(table, frozenset(table.foreign_keys)) for table in schema.tables))
 
 
@@ -57,7 +57,7 @@ def _stated(table: TableSchema, untrue: Collection[ForeignKey]) -> TableSchema:
 def _violated(
     table: TableSchema, real: Mapping[str, RealTable], keys: Mapping[str, tuple[str, ...]]
 ) -> frozenset[ForeignKey]:
-    """The declared foreign keys that the real data does not keep. A parent that was not read whole counts as kept."""
+    """The declared foreign keys that the real data violates. A parent that was not fully read counts as kept."""
     ours = real.get(table.name.lower())
     found = set()
     for key in table.foreign_keys:
@@ -78,7 +78,7 @@ def _refers(ours: RealTable, mine: Sequence[int], theirs: RealTable, there: Sequ
 
 
 def _untyped(schema: DatabaseSchema, real: Mapping[str, RealTable]) -> str:
-    """SQLite stores anything anywhere: a column whose values are of another type than it declares, if there is one."""
+    """A column with values of another type than it declares, if there is one: SQLite stores any value in any column."""
     if schema.dialect != "sqlite":
         return ""
     for table in schema.tables:
@@ -92,5 +92,5 @@ def _untyped(schema: DatabaseSchema, real: Mapping[str, RealTable]) -> str:
             if held is not None:
                 odd = next((row[index] for row in rows.rows if not isinstance(row[index], held | None)), None)
             if odd is not None:
-                return f"{table.name}.{name} holds {odd!r:.40}, which is not of its declared type"
+                return f"{table.name}.{name} has the value {odd!r:.40}, which is not of its declared type"
     return ""

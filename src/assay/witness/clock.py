@@ -1,4 +1,4 @@
-"""How long one pair of queries may still take."""
+"""The remaining time for one pair of queries."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ _WAITED = 10
 
 
 class Clock:
-    """Whether this thread has computed for long enough. Waiting does not count: a busy machine finds no less.
+    """Whether this thread has reached its limit of computing time. Waiting does not count: a busy machine finds no
+    less.
 
-    Only waiting for ten times as long ends it, too: some engines compute in threads of their own.
+    Waiting for ten times the limit also ends it: some engines compute in threads of their own.
     """
 
     __slots__ = ("_ends", "_ends_at_last", "_look_at")
@@ -24,7 +25,7 @@ class Clock:
     def is_over(self) -> bool:
         """Whether the time is up."""
         now = time.monotonic()
-        if now < self._look_at:  # no thread computes for longer than time passes, and asking takes milliseconds
+        if now < self._look_at:  # computing time is at most the elapsed time, and reading it takes milliseconds
             return False
         if now >= self._ends_at_last:
             return True

@@ -29,9 +29,9 @@ Use = Literal[
     "other",
 ]
 """How a constant is used: compared for equality; a column above it or below it passes; a pattern of LIKE or GLOB;
-compared with a part of a text; with a part of a date; with a text's length; with an aggregate over the column.
-``negative``, ``padded`` and ``numeral`` say what else a function tells apart, whatever the value: numbers below zero,
-blanks round a text, numbers written as texts. ``rows``: a number of rows, of LIMIT or compared with a COUNT."""
+compared with part of a text; with part of a date; with a text's length; with an aggregate over the column.
+``negative``, ``padded`` and ``numeral`` name what else a function distinguishes, for any value: numbers below zero,
+blanks around a text, numbers written as texts. ``rows``: a number of rows, of LIMIT or compared with a COUNT."""
 
 _MOST_COUNTED = 200
 _DATE_FORMATS = {"%Y": "year", "%m": "month", "%d": "day"}
@@ -47,7 +47,7 @@ class Constant(Struct, frozen=True):
 
 
 def constants_of(query: Query) -> Iterator[tuple[Constant, exp.Expr | None]]:
-    """Each constant, and the condition that it stands in; None where it stands in none."""
+    """Each constant, and the condition that contains it; None if there is none."""
     from sqlglot import exp
 
     compare_count: dict[int, bool] = {}
@@ -71,7 +71,7 @@ def constants_of(query: Query) -> Iterator[tuple[Constant, exp.Expr | None]]:
 
 
 def told_apart(query: Query) -> Iterator[tuple[Constant, exp.Expr]]:
-    """What functions tell apart that no constant of the query says, and the functions."""
+    """The distinctions that functions make without a constant in the query, and the functions."""
     from sqlglot import exp
 
     for node in query.all_of(exp.Abs, exp.Sign, exp.Neg, exp.Trim, exp.Cast):
@@ -84,7 +84,7 @@ def told_apart(query: Query) -> Iterator[tuple[Constant, exp.Expr]]:
 
 
 def columns_beside(condition: exp.Expr) -> Iterator[exp.Column]:
-    """The columns of a condition; of a subquery in it, those that it selects."""
+    """The columns of a condition; for a subquery in it, those that it selects."""
     from sqlglot import exp
 
     waiting = deque([condition])
@@ -99,7 +99,7 @@ def columns_beside(condition: exp.Expr) -> Iterator[exp.Column]:
 
 
 def _value(query: Query, node: exp.Expr) -> str | int | float | None:
-    """The value of a constant; None of what is none, and of a number that is too large."""
+    """The value of a constant; None for any other node, and for a number that is too large."""
     from sqlglot import exp
 
     if isinstance(node, exp.Column):
@@ -154,7 +154,7 @@ def _used(value: str | int | float, node: exp.Expr, condition: exp.Expr) -> Cons
         passes_on = isinstance(side, exp.Cast | exp.Lower | exp.Upper | exp.Coalesce)
         is_argument = is_argument or (isinstance(side, exp.Func) and not passes_on)
     if is_argument and not isinstance(condition, exp.In | exp.Between):
-        return Constant(value, "other")  # such as a position or a format
+        return Constant(value, "other")  # for example a position or a format
     is_left = isinstance(condition, exp.Binary) and side.arg_key == "this"
     other = condition.args.get("expression" if is_left else "this")
     use, detail = _wrapped(other) if isinstance(other, exp.Expr) else (None, "")

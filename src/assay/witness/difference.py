@@ -1,4 +1,4 @@
-"""Whether two queries differ on one small database: quickly for thousands of them, surely for the one that is shown."""
+"""Whether two queries differ on a small database: a fast check for thousands of them, a reliable one for the result."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from assay.witness.query_facts import PairFacts
 Finding = Literal["genuine", "tie", "same", "fails"]
 
 _UNSURE = frozenset({"inner_limit", "window", "distinct_on", "limit"})
-"""Choices that trying orders of rows may not show: an index, or a ranking within, may decide them."""
+"""Choices that trying orders of rows may not show: an index, or a ranking in a subquery, may decide them."""
 _ANY_ROW = frozenset({"bare_column", "scalar_subquery"})
-"""Choices of which orders of rows, and the other choices that are tried, may not show all results."""
+"""Choices for which row orders, and the other choices that are tried, may not show all results."""
 _MOST_ORDERS = 60
 _FEW_ORDERS = 4
 _MOST_CHOSEN = 400
-"""At most this many pairs of choices within the queries are looked at."""
+"""The maximum number of pairs of choices within the queries that are compared."""
 
 
 class Judged(Struct, frozen=True, kw_only=True):
-    """What came of looking closely at one database."""
+    """The result of a close comparison on one database."""
 
     finding: Finding
     first: Result | None = None
     second: Result | None = None
     comparison: Comparison | None = None
     failed: tuple[str | None, str | None] = (None, None)
-    """Why each query failed, where it did."""
+    """The error of each query, if it failed."""
 
 
 class _Bag(Struct, frozen=True):
-    """An answer that a query leaves no choice in."""
+    """A result that does not depend on any choice."""
 
     answer: Answer
     open: bool = False
@@ -55,7 +55,8 @@ class _Bag(Struct, frozen=True):
 
 
 class Difference:
-    """Compares the two queries by the verdict's own rules. The first is gold: its ORDER BY decides if order counts."""
+    """Compares the two queries by the verdict's own rules. The first is the gold query: its ORDER BY decides if order
+    counts."""
 
     def __init__(
         self,
@@ -82,16 +83,16 @@ class Difference:
         self._tried_all = False
         """Whether every order of the stored rows was tried last time."""
         self._last: tuple[Sequence[Sequence[Row]], Judged] | None = None
-        """The database that was looked at last, the object itself, and what came of it."""
+        """The last compared database, the object itself, and its result."""
         self._mapping: tuple[int, ...] | None = None
-        """The second query's columns in the first's order, where that made them agree last time."""
+        """The second query's columns in the first's order, if that made them agree last time."""
         self._ordered = facts.first.ordered
         self.doubtful = bool(facts.first.doubts or facts.second.doubts)
 
     def seen(self, first: Sequence[Row], second: Sequence[Row]) -> Literal["none", "order", "rows"]:
-        """How two results differ at first sight: not at all, in row order where it counts, or in their rows.
+        """The obvious difference of two results: none, in row order if it counts, or in their rows.
 
-        Ties are not looked at.
+        Ties are not considered.
         """
         if len(first) != len(second):
             return "rows"
@@ -101,10 +102,10 @@ class Difference:
                 return "none"
         same: Literal["none", "order"] = "order" if self._ordered and len(first) > 1 else "none"
         try:
-            # Python's equality takes True and 1 for equal, which the verdict tells apart.
+            # Python's equality takes True and 1 for equal, which the verdict distinguishes.
             if Counter(first) == Counter(second) and not any(isinstance(cell, bool) for row in first for cell in row):
                 return same
-        except TypeError:  # a list or a map of DuckDB's
+        except TypeError:  # a list or a map from DuckDB
             pass
         comparison = compare(_result(second), Answer.bag(_result(first)), self._quick)
         if not comparison.equal:
@@ -119,7 +120,7 @@ class Difference:
         return "none"
 
     def judge(self, database: Sequence[Sequence[Row]]) -> Judged:
-        """Look closely: ties, rows in other orders, the scan turned round. The database is not changed afterwards."""
+        """Compare closely: ties, rows in other orders, the scan reversed. The database is unchanged afterwards."""
         if self._last is None or self._last[0] is not database:
             self._last = database, self._judged(database)
         return self._last[1]
@@ -143,7 +144,7 @@ class Difference:
         pairs = self._rearranged(scratch.content(), one.result, two.result)
         scratch.fill(database)
         if pairs is None and self._clock.is_over:
-            return judged  # there is no time left to find out
+            return judged  # no time is left to find out
         if pairs is not None:
             pairs += _chosen(first, second, one.result, two.result)
         if pairs is None or self._is_tie(pairs, first, is_open=first.open or second.open):
@@ -159,13 +160,13 @@ class Difference:
     def _rearranged(
         self, contents: Sequence[Sequence[Row]], first: Result, second: Result
     ) -> list[tuple[Result, Result]] | None:
-        """The results with the rows stored in other orders, each once, these first; None where too few could be had."""
+        """The distinct results with the rows stored in other orders, these first; None if there are too few."""
         pairs = [(first, second)]
         seen = {repr((first.rows, second.rows))}
         tried = 0
         most = _MOST_ORDERS if self.doubtful else _FEW_ORDERS
         self._tried_all = _orders(contents) <= most
-        for turned in (False, True):  # the engine prepares every statement anew when it turns: once is enough
+        for turned in (False, True):  # the engine prepares every statement again when it reverses: once is enough
             if turned and not self._without_keys.reverse_scan(on=True):
                 continue
             try:
@@ -175,10 +176,10 @@ class Difference:
                     self._without_keys.fill(arranged)
                     one, two = (self._without_keys.rows(query) for query in self._queries_without_keys)
                     if one is None or two is None:
-                        return None  # what fails on the same rows in another order is no evidence
+                        return None  # a failure on the same rows in another order is no evidence
                     tried += 1
                     found = tuple(one), tuple(two)
-                    if (written := repr(found)) not in seen:  # as a text, which tells 1 from 1.0
+                    if (written := repr(found)) not in seen:  # as a text, which distinguishes 1 from 1.0
                         seen.add(written)
                         pairs.append((replace(first, rows=found[0]), replace(second, rows=found[1])))
             finally:
@@ -189,7 +190,7 @@ class Difference:
     def _is_tie(self, pairs: Sequence[tuple[Result, Result]], first: PossibleAnswers, *, is_open: bool) -> bool:
         """Whether another order of stored rows may make the results agree, or changes either of them."""
         if compare(pairs[0][1], Answer.bag(pairs[0][0]), self._quick).equal:
-            # Only the order differs. What the first query asks for is known if it keeps to that itself.
+            # Only the order differs. The order that the first query requires is known if it keeps it itself.
             return is_open or not all(first.compare(one, self._quick).equal for one, _ in pairs)
         if any(self._agree(one, two) for one, two in pairs[1:]):
             return True
@@ -197,11 +198,11 @@ class Difference:
         return not steady and not self._apart(pairs)
 
     def _agree(self, one: Result, two: Result) -> bool:
-        """Whether two results are one bag of rows."""
+        """Whether two results are the same bag of rows."""
         return len(one.rows) == len(two.rows) and compare(two, Answer.bag(one), self._quick).equal
 
     def _apart(self, pairs: Sequence[tuple[Result, Result]]) -> bool:
-        """Whether no choice can make the results agree: their row counts or their columns never do."""
+        """Whether no choice can make the results agree: their row counts or their columns always differ."""
         loose = [bool(_ANY_ROW & facts.doubts) for facts in (self._facts.first, self._facts.second)]
         counts = {len(one.rows) for one, _ in pairs}, {len(two.rows) for _, two in pairs}
         varies = any(len(own) > 1 and is_loose for own, is_loose in zip(counts, loose, strict=True))
@@ -221,7 +222,7 @@ class Difference:
 def _chosen(
     first: PossibleAnswers, second: PossibleAnswers, one: Result, two: Result
 ) -> Iterator[tuple[Result, Result]]:
-    """The results where a query chooses otherwise within: not every choice follows from an order of stored rows."""
+    """The results with other choices within a query: not every choice follows from an order of stored rows."""
     ours, theirs = (one, *first.others), (two, *second.others)
     return islice(((own, other) for own in ours for other in theirs), 1, _MOST_CHOSEN)
 
@@ -229,7 +230,8 @@ def _chosen(
 def _steady_column_is_missing(pairs: Sequence[tuple[Result, Result]], is_loose: bool) -> bool:  # noqa: FBT001 - one caller
     """Whether a column that is the same in every order has no counterpart in any of the other results.
 
-    ``is_loose``: the other query may choose values that no tried order shows. What varies may then be any of its type.
+    ``is_loose``: the other query may choose values that no tried order shows. A varying column may then be any of its
+    type.
     """
     first, second = pairs[0]
     others = [_column(two, index) for _, two in pairs for index in range(two.column_count)]
@@ -256,14 +258,14 @@ def _column(result: Result, place: int) -> Counter[str]:
 
 
 def value_key(value: Cell) -> str:
-    """A value as text, numbers of one value alike."""
+    """A value as text; equal numbers have equal texts."""
     if isinstance(value, bool | int | float):
         return str(int(value)) if 2**53 <= abs(value) < inf else f"{float(value):.9g}"
     return repr(value)
 
 
 def _alike(one: Result, two: Result) -> bool:
-    """Whether two results of one query have the same rows, but for what floating-point sums lose."""
+    """Whether two results of one query have the same rows, except for errors of floating-point sums."""
     if len(one.rows) != len(two.rows):
         return False
     return Counter(tuple(map(value_key, row)) for row in one.rows) == Counter(
@@ -272,7 +274,7 @@ def _alike(one: Result, two: Result) -> bool:
 
 
 def _arrangements(contents: Sequence[Sequence[Row]], seed: int, most: int) -> Iterator[list[list[Row]]]:
-    """The same rows in other orders: all orders where these are few, else some."""
+    """The same rows in other orders: all orders if there are few, otherwise a sample."""
     yield [list(reversed(rows)) for rows in contents]
     if _orders(contents) <= most:
         yield from _all_orders(contents)
@@ -288,7 +290,7 @@ def _arrangements(contents: Sequence[Sequence[Row]], seed: int, most: int) -> It
 
 
 def _orders(contents: Sequence[Sequence[Row]]) -> int:
-    """In how many orders the rows can be stored, as far as that is few."""
+    """The number of orders in which the rows can be stored, as far as it is small."""
     return prod(factorial(min(len(rows), 12)) for rows in contents)
 
 

@@ -1,4 +1,4 @@
-"""Make small databases at random that honour keys and links: the same seed makes the same databases."""
+"""Generate small random databases that respect keys and links: the same seed gives the same databases."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _T = TypeVar("_T")
 
 
 class _Style(Struct):
-    """What the databases of one trial look like."""
+    """The properties of the databases in one trial."""
 
     null: float
     empty: int
-    """The place of a column that is NULL in most rows, over all tables; -1: none."""
+    """The index of a column that is NULL in most rows, over all tables; -1: none."""
     near: float
-    """How likely a row is a copy of another, but for a cell or two."""
+    """The probability that a row is a copy of another, except for a cell or two."""
     hit: float
-    """How likely a value is one that a condition lets pass."""
+    """The probability of a value that a condition accepts."""
     skew: float
-    """How likely a row refers to the first parent."""
+    """The probability that a row refers to the first parent."""
     narrow: int
-    """At most this many different values per column; 0: any number."""
+    """The maximum number of different values per column; 0: unlimited."""
 
 
 class DatabaseGenerator:
-    """Makes databases for one plan. Each is a list of rows per table of the plan, with the plan's columns."""
+    """Generates databases for one plan. Each is a list of rows per table of the plan, with the plan's columns."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class DatabaseGenerator:
         self._pools = pools
         self._counts = [count for count in counts if count + 2 <= _MOST_ROWS]
         self._real = real
-        """Rows of the real data by table, for databases that are parts of it; empty where there are none."""
+        """Rows of the real data by table, for databases that are parts of it; empty if there are none."""
         self._rng = rng
         self._narrowed: dict[tuple[Cell, ...], Sequence[Cell]] = {}
         self._style = _Style(null=0, empty=-1, near=0, hit=0, skew=0, narrow=0)
@@ -58,7 +58,7 @@ class DatabaseGenerator:
         }
         """The columns of each table that are unique by themselves."""
         self._first: dict[str, int] = {}
-        """The place of each table's first column among all columns."""
+        """The index of each table's first column among all columns."""
         self._nullable: list[int] = []
         count = 0
         for table in plan.tables:
@@ -72,7 +72,7 @@ class DatabaseGenerator:
         ]
 
     def make(self) -> list[list[Row]] | None:
-        """One database; None where the links could not be honoured this time."""
+        """One database; None if the links could not be satisfied this time."""
         rng = self._rng
         self._narrowed.clear()
         kind = rng.random()
@@ -150,7 +150,7 @@ class DatabaseGenerator:
         real: Sequence[Row],
         attempt: int,
     ) -> list[Cell] | None:
-        """``parents`` are for each link the rows that may be referred to; None where these come later."""
+        """``parents`` are for each link the rows that may be referred to; None if these come later."""
         rng, style = self._rng, self._style
         near = rows and rng.random() < style.near
         if near:
@@ -163,7 +163,7 @@ class DatabaseGenerator:
             row = [None] * len(table.columns)
             changed = set(range(len(row)))
         if near:
-            for places in table.unique:  # a copy would repeat the key: some column of it changes
+            for places in table.unique:  # a copy would repeat the key: change one of its columns
                 if changed.isdisjoint(places):
                     changed.add(_pick(rng, places))
         for index in changed:
@@ -199,7 +199,8 @@ class DatabaseGenerator:
         return _pick(rng, values)
 
     def _refer(self, row: list[Cell], link: Link, fitting: Sequence[Row], table: PlanTable, changed: set[int]) -> bool:
-        """Make the row refer to one of the parents, or to none where it may. False where it must and cannot."""
+        """Make the row refer to one of the parents, or to none if that is allowed. False if it is required but
+        impossible."""
         rng = self._rng
         own = [row[index] for index in link.columns]
         if None in own:
@@ -221,7 +222,7 @@ class DatabaseGenerator:
         return True
 
     def _settle(self, database: list[list[Row]]) -> bool:
-        """Honour the links to the table itself and to tables that come later. False where that fails."""
+        """Satisfy the links to the table itself and to later tables. False if that fails."""
         for _ in range(_ROUNDS):
             broken = False
             for number, link in self._late:
@@ -233,7 +234,7 @@ class DatabaseGenerator:
         return all(not table.filled or rows for table, rows in zip(self._plan.tables, database, strict=True))
 
     def _mend(self, database: list[list[Row]], number: int, link: Link) -> bool:
-        """Change rows that refer to nothing. Whether any did."""
+        """Change rows with dangling references. Returns whether there were any."""
         there = {key for row in database[link.table] if (key := _key(row, link.others)) is not None}
         table = self._plan.tables[number]
         broken = False
@@ -262,7 +263,7 @@ class DatabaseGenerator:
         return broken
 
     def _add_child(self, database: list[list[Row]], link: Link, parent: Row, columns: Sequence[int]) -> bool:
-        """Add a row to the other table that bears the values looked for there."""
+        """Add a row to the other table that has the referenced values."""
         table, rows = self._plan.tables[link.table], database[link.table]
         if len(rows) >= _MOST_ROWS or not rows:
             return False
@@ -277,7 +278,7 @@ class DatabaseGenerator:
 
     @staticmethod
     def _sound(table: PlanTable, rows: Sequence[Row]) -> list[Row]:
-        """The rows without those that repeat a key."""
+        """The rows without duplicate keys."""
         taken: list[set[object]] = [set() for _ in table.unique]
         kept = []
         for row in rows:
@@ -292,7 +293,7 @@ class DatabaseGenerator:
 
 
 def _key(row: Sequence[Cell], places: Sequence[int]) -> object:
-    """The values at these places; None where one is NULL."""
+    """The values at these indexes; None if one is NULL."""
     if len(places) == 1:
         return row[places[0]]
     key = tuple([row[index] for index in places])
@@ -300,7 +301,7 @@ def _key(row: Sequence[Cell], places: Sequence[int]) -> object:
 
 
 def _loosely(key: Any) -> object:
-    """A key as foreign keys compare it: a number is its text."""
+    """A key as foreign keys compare it: a number equals its text."""
     return tuple(map(loosely, key)) if isinstance(key, tuple) else loosely(key)
 
 

@@ -1,4 +1,4 @@
-"""Regularities of the real data that nothing declares, each with a check of whether a small database keeps it."""
+"""Undeclared regularities of the real data, each with a check of whether a small database keeps it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Database = Sequence[Sequence[Row]]
 
 
 class RealTable(Struct, frozen=True, kw_only=True):
-    """What was read of a table of the real database."""
+    """The rows read from a table of the real database."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -40,11 +40,11 @@ class ObservedConstraint(Struct, frozen=True, kw_only=True):
     """The columns' names."""
 
     def broken_by(self, database: Database) -> Assumption | None:
-        """What a database has in its place; None where it keeps it."""
+        """What a database has instead; None if it keeps the regularity."""
         raise NotImplementedError
 
     def added_to(self, plan: Plan) -> Plan:
-        """The plan with it as a constraint; the plan as it is where the pools of values keep it."""
+        """The plan with it as a constraint; unchanged if the pools of values already keep it."""
         table = self.constrained(plan.tables[self.table])
         return replace(plan, tables=(*plan.tables[: self.table], table, *plan.tables[self.table + 1 :]))
 
@@ -57,12 +57,12 @@ class ObservedConstraint(Struct, frozen=True, kw_only=True):
 
 
 class FilledHeld(ObservedConstraint, frozen=True):
-    """The table has rows."""
+    """The table is not empty."""
 
     kind: ClassVar[AssumptionKind] = "not_empty"
 
     def broken_by(self, database: Database) -> Assumption | None:
-        return None if database[self.table] else self._broken(f"{self.title} holds rows", f"{self.title} is empty")
+        return None if database[self.table] else self._broken(f"{self.title} has rows", f"{self.title} is empty")
 
     def constrained(self, table: PlanTable) -> PlanTable:
         return replace(table, filled=True)
@@ -87,7 +87,7 @@ class NeverNullHeld(ObservedConstraint, frozen=True):
 
 
 class UniqueHeld(ObservedConstraint, frozen=True):
-    """Columns that no two rows share."""
+    """Columns whose values are unique across rows."""
 
     kind: ClassVar[AssumptionKind] = "unique"
 
@@ -117,7 +117,7 @@ class DependencyHeld(ObservedConstraint, frozen=True):
             if first is not None and seen.setdefault(first, second) != second:
                 return self._broken(
                     f"rows of {self.title} that share {first_name} share {second_name}",
-                    f"two rows of {self.title} share {first_name} and not {second_name}",
+                    f"two rows of {self.title} share {first_name} but not {second_name}",
                 )
         return None
 
@@ -140,7 +140,9 @@ class InclusionHeld(ObservedConstraint, frozen=True, kw_only=True):
         if all(row[index] is None or loosely(row[index]) in there for row in database[self.table]):
             return None
         ours = f"{self.title}.{self.names[0]}"
-        return self._broken(f"every {ours} is some {self.other_name}", f"a {ours} is no {self.other_name}")
+        return self._broken(
+            f"every {ours} occurs in {self.other_name}", f"a {ours} does not occur in {self.other_name}"
+        )
 
     def constrained(self, table: PlanTable) -> PlanTable:
         link = Link(columns=self.columns, table=self.other, others=(self.other_column,), declared=False)
@@ -155,7 +157,7 @@ class RangeHeld(ObservedConstraint, frozen=True, kw_only=True):
     high: float | str | None = None
     closed: frozenset[Cell] | None = None
     spellings: Mapping[str, frozenset[str]] | None = None
-    """The observed texts, by their text in lower case: another spelling of the same is not plausible."""
+    """The observed texts, by their text in lower case: another spelling of the same text is not plausible."""
     shape: str = "text"
 
     def allows(self, value: Cell) -> bool:
@@ -206,7 +208,7 @@ def shape_of(text: str) -> str:
 
 
 def places_of(table: RealTable, names: Sequence[str]) -> tuple[int, ...] | None:
-    """The places of columns, by their names in any case; None where one was not read."""
+    """The indexes of columns, by their names in any case; None if one was not read."""
     there = {name.lower(): index for index, name in enumerate(table.columns)}
     found = [there.get(name.lower()) for name in names]
     return None if None in found else tuple(place for place in found if place is not None)

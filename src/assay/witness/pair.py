@@ -1,4 +1,4 @@
-"""The search for one pair of queries: a database on which they differ, as high on the ladder as it stands."""
+"""The search for one pair of queries: a database on which they differ, as high on the ladder as possible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from assay.witness.showing import (
 
 _MOST_EXPLAINED = 6
 _OTHERS = 1 << 32
-"""What the seed grows by after a glance, so that the search tries other databases."""
+"""Added to the seed after the quick search, so that the full search tries other databases."""
 _LEVELS: tuple[tuple[AssumptionLevel, frozenset[AssumptionKind]], ...] = (
     ("observed", frozenset()),
     ("without_ranges", frozenset({"range"})),
@@ -48,17 +48,17 @@ _STEPS: tuple[frozenset[AssumptionKind], ...] = (
     frozenset({"unique", "dependency", "never_null"}),
     frozenset({"unique", "dependency", "inclusion", "not_empty", "selects"}),
 )
-"""What is given up, one kind after the other: a witness that breaks one kind alone says most."""
+"""The regularities that are given up, one kind at a time: a witness that breaks one kind is the most informative."""
 _ALTERNATIVES = _STEPS[:7]
 _MOST_ALTERNATIVES = 3
 _LONGEST_ALTERNATIVE = 2
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """How long to look for one pair."""
+    """The limits of the search for one pair."""
 
     seconds: float = 1.0
-    """Of this process's computing, so that a busy machine finds no less."""
+    """Computing time of this process, so that a busy machine finds no less."""
     trials: int = 4_000
     """Databases at each step of the ladder. This ends most searches, so that equal inputs give equal outcomes."""
 
@@ -69,7 +69,7 @@ class RealData(Struct, frozen=True, kw_only=True):
     tables: Mapping[str, RealTable] = field(default_factory=dict)
     """By name, in lower case."""
     selects: tuple[bool, bool] = (False, False)
-    """Whether each query finds something there."""
+    """Whether each query returns rows there."""
 
 
 ReadReal = Callable[[Mapping[str, Sequence[str]]], RealData]
@@ -77,7 +77,7 @@ ReadReal = Callable[[Mapping[str, Sequence[str]]], RealData]
 
 
 class PairSearch:
-    """Looks for a witness for one pair of queries: `prepare` once, then `look` as often as wanted."""
+    """Looks for a witness for one pair of queries: `prepare` once, then `look` any number of times."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class PairSearch:
         self._facts = facts
         self._schema = schema
         self.assumed = assume(schema, {})
-        """What both the search and the proof take for granted; complete after `prepare`."""
+        """The assumptions of both the search and the proof; complete after `prepare`."""
         self._unmade = ""
         self._trials = 1
         self._scratch = scratch
@@ -108,11 +108,12 @@ class PairSearch:
         self._rows: list[list[Row]] = []
 
     def prepare(self, reads_answers: ReadsAnswers, options: ComparisonOptions, read_real: ReadReal | None) -> None:
-        """Read the real data, and settle what is assumed. Without ``read_real`` nothing but what is declared is."""
+        """Read the real data, and derive the assumptions. Without ``read_real`` only the declared constraints are
+        assumed."""
         absent = [name for name in self._facts.tables if not fillable_columns(self._schema, self._scratch, name)]
         if absent:
-            self._unmade = "; ".join(self._scratch.refused) or f"no rows can be given to {absent[0]}"
-            if read_real is not None:  # nothing is read, so nobody knows whether they hold
+            self._unmade = "; ".join(self._scratch.refused) or f"rows cannot be inserted into {absent[0]}"
+            if read_real is not None:  # without data it is unknown whether they hold
                 self.assumed = replace(self.assumed, schema=without_references(self._schema))
             return
         self._plan = self._planned(read_real)
@@ -134,14 +135,14 @@ class PairSearch:
 
     @property
     def may_leave_choice(self) -> bool:
-        """Whether something in the queries, or a view that they may read, can leave an answer to the engine."""
+        """Whether something in the queries, or a view that they may read, can make the result depend on the engine."""
         doubts = self._facts.first.doubts | self._facts.second.doubts
         return bool(doubts) or any(table.kind == "view" for table in self._schema.tables)
 
     def quick_search(self, *, trials: int, of: int) -> Refutation:
-        """Try a few databases, a third of them like the real data; what differs is placed on the ladder as in `look`.
+        """Try a few databases, a third of them like the real data; a difference is placed on the ladder as in `look`.
 
-        ``of`` is how many `look` would try.
+        ``of`` is the number that `look` would try.
         """
         alike = 0 if self._unmade or not self._real.tables else trials // 3
         if alike:
@@ -154,7 +155,7 @@ class PairSearch:
         return found
 
     def look(self, *, trials: int, of: int | None = None) -> Refutation:
-        """Try so many databases, and ``of`` (as many) at the steps of the ladder."""
+        """Try ``trials`` databases, and ``of`` (default: as many) at the steps of the ladder."""
         if self._unmade:
             return unknown("constraints", self._unmade)
         self._trials = of or trials
@@ -163,7 +164,7 @@ class PairSearch:
         return self._told(self._nothing(self._plan) if found is None else self._climb(self._plan, declared, found))
 
     def look_at(self, tables: Mapping[str, Sequence[Row]]) -> Refutation | None:
-        """Execute the queries on a database that somebody suggests; None where they do not genuinely differ there.
+        """Execute the queries on a suggested database; None if they do not genuinely differ there.
 
         ``tables`` has the rows of tables by their names in lower case, each with all of the schema's columns.
         """
@@ -186,7 +187,7 @@ class PairSearch:
     def _told(self, outcome: Refutation) -> Refutation:
         notes = (*self._scratch.refused, *self.assumed.notes, *self._plan.notes)
         if self._clock.is_over and outcome.differs:
-            notes = (*notes, "the time was up: a smaller witness, or one that assumes less, may exist")
+            notes = (*notes, "the time limit was reached: a smaller witness, or one with fewer assumptions, may exist")
         return replace(outcome, notes=notes, trials=self._search.tally.trials)
 
     def _planned(self, read_real: ReadReal | None) -> Plan:
@@ -214,7 +215,7 @@ class PairSearch:
         return self._search.find(rules, self._rows, trials=trials, seed=self._seed + self._glanced)
 
     def _climb(self, plan: Plan, declared: Rules, found: Database) -> Refutation:
-        """The highest step of the ladder on which a witness stands."""
+        """The highest step of the ladder with a witness."""
         if not self._real.tables:
             telling = replace(declared, selects=(True, True))
             if (other := self._find(telling, self._trials // 4)) is not None:
@@ -231,7 +232,7 @@ class PairSearch:
         if (higher := self._find(observed, trials)) is not None:
             return self._outcome(observed, self._search.shrink(observed, higher))
         for without in _STEPS:
-            # All that was observed but the regularities of these kinds.
+            # All observed regularities except these kinds.
             kept = [one for one in self._held if one.kind not in without]
             rules = self._rules(plan, kept, selects=(False, False) if "selects" in without else self._real.selects)
             if (higher := self._find(rules, trials // 3)) is not None:
@@ -242,7 +243,7 @@ class PairSearch:
                     return outcome
                 reason = conditional_sentence(outcome.broken, outcome.witness, others)
                 return replace(outcome, alternatives=others, reason=reason)
-        # Values that the data could hold are plainer than others, as far as the difference lets them be.
+        # Values that the data could contain are plainer than others, as far as the difference allows.
         plain = replace(declared, pools=observed.pools)
         return self._outcome(declared, self._search.shrink(plain, found))
 
@@ -267,7 +268,7 @@ class PairSearch:
         )
 
     def _explained(self, plan: Plan, rules: Rules, found: Database) -> tuple[Rules, Database]:
-        """A witness that breaks a single regularity, where there is one: the sentence for the reader is then exact."""
+        """A witness that breaks a single regularity, if there is one: the sentence for the reader is then exact."""
         broken = [one for one in self._held if one.broken_by(found) is not None]
         if len(broken) + bool(self._unselected(self._search.judge(found))) <= 1:
             return rules, found
@@ -281,9 +282,10 @@ class PairSearch:
     def _alternatives(
         self, plan: Plan, found: Database, broken: Sequence[Assumption]
     ) -> tuple[tuple[Assumption, ...], ...]:
-        """Other regularities that are enough to be broken, where all that was broken before is kept.
+        """Other regularities whose violation is enough, if all that were broken before are kept.
 
-        Each kind is given up for a few databases: what takes more of them is rarely what a reader would think of.
+        Each kind is given up for a few databases only: a difference that takes more is rarely what a reader would think
+        of.
         """
         kept = [one for one in self._held if one.broken_by(found) is not None]
         selects = any(one.kind == "selects" for one in broken)
@@ -308,7 +310,7 @@ class PairSearch:
         return tuple(others)
 
     def _unselected(self, judged: Judged) -> list[int]:
-        """The queries that find nothing here and something in the real data."""
+        """The queries that return nothing here but something on the real data."""
         results = (judged.first, judged.second)
         return [
             number
@@ -321,25 +323,25 @@ class PairSearch:
         unselected = self._unselected(judged)
         if unselected:
             which = "a query" if len(unselected) == 2 else f"the {('first', 'second')[unselected[0]]} query"
-            text, broken = f"{which} finds something", f"{which} finds nothing"
+            text, broken = f"{which} returns rows", f"{which} returns no rows"
             found.append(Assumption(kind="selects", table="", text=text, broken=broken))
-        # Of a table that is empty in the real data nothing is observed that rows could keep.
+        # For a table that is empty in the real data, no observed regularity involves rows.
         empty = {name for name, table in self._real.tables.items() if not table.rows}
         for table, rows in zip(self._plan.tables, database, strict=True):
             if rows and table.read and table.schema.name.lower() in empty:
-                text, broken = f"{table.title} is empty", f"{table.title} holds rows"
+                text, broken = f"{table.title} is empty", f"{table.title} has rows"
                 found.append(Assumption(kind="empty", table=table.title, text=text, broken=broken))
         return found
 
     def _rejected_rows(self, database: Database) -> list[Assumption]:
-        """The tables into which the real database's triggers would not let these rows, for all that is known."""
+        """The tables whose triggers in the real database might reject these rows."""
         names = set(self._scratch.rejected_rows(database))
         return [
             Assumption(
                 kind="trigger",
                 table=table.title,
-                text=f"the triggers of {table.title} see every row that is inserted",
-                broken=f"{table.title} holds rows that its triggers may refuse or change",
+                text=f"the triggers of {table.title} run for every inserted row",
+                broken=f"{table.title} has rows that its triggers may reject or change",
             )
             for table in self._plan.tables
             if table.name in names
@@ -351,14 +353,14 @@ class PairSearch:
         return make_witness(rules.plan, self._scratch, judged, self._queries), judged
 
     def _nothing(self, plan: Plan) -> Refutation:
-        """What no difference means."""
+        """The meaning of a search without a difference."""
         tally = self._search.tally
         if tally.tie is not None:
             judged = self._search.judge(tally.tie)
             self._scratch.fill(tally.tie)
             return Refutation(
                 kind="tie",
-                reason=f"they differ only by a choice that a query leaves to the engine: {told_difference(judged)}",
+                reason=f"they differ only by a choice of the engine: {told_difference(judged)}",
                 witness=None if judged.first is None else make_witness(plan, self._scratch, judged, self._queries),
             )
         if tally.trials and max(tally.failed) == tally.trials:
@@ -371,20 +373,20 @@ class PairSearch:
             return unknown("one_fails", unknown_sentence("one_fails", [one.message if one else None for one in both]))
         never = [table.title for number, table in enumerate(plan.tables) if table.read and number not in tally.stored]
         if never and tally.trials:
-            return unknown("constraints", f"no row was found that the constraints of {', '.join(never)} let pass")
+            return unknown("constraints", f"no row was found that satisfies the constraints of {', '.join(never)}")
         if not tally.trials and not tally.out_of_time:
-            return unknown("constraints", "no database was found that keeps every constraint")
+            return unknown("constraints", "no database was found that satisfies every constraint")
         why: WhyUnknown = "out_of_time" if tally.out_of_time else "no_difference"
         return unknown(why, not_found_sentence(tally.trials, out_of_time=tally.out_of_time))
 
 
 def unknown(why: WhyUnknown, reason: str | None = None) -> Refutation:
-    """An outcome that says nothing, and why."""
+    """An undecided outcome, and why."""
     return Refutation(kind="unknown", why=why, reason=reason or unknown_sentence(why, ()))
 
 
 def _literal(text: str) -> Cell:
-    """The value of a SQL literal of a schema's samples."""
+    """The value of a SQL literal in a schema's samples."""
     if text.startswith("'"):
         return text[1:-1].replace("''", "'")
     try:

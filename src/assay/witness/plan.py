@@ -1,4 +1,4 @@
-"""The tables that a witness may fill, in an order in which parents come before children."""
+"""The tables that a witness may fill, parents before children."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PlanColumn(Struct, frozen=True, kw_only=True):
 
     @property
     def truth(self) -> bool:
-        """Whether it is declared to hold true and false alone."""
+        """Whether it is declared to hold only true and false."""
         return "bool" in self.type.lower()
 
 
@@ -41,7 +41,7 @@ class Link(Struct, frozen=True, kw_only=True):
     others: tuple[int, ...]
     declared: bool = True
     to_another: bool = False
-    """No row refers to itself. SQLite refuses one that does if of the two columns only one holds texts."""
+    """No row refers to itself. SQLite refuses one that does if only one of the two columns holds texts."""
 
 
 class PlanTable(Struct, frozen=True, kw_only=True):
@@ -54,9 +54,9 @@ class PlanTable(Struct, frozen=True, kw_only=True):
     unique: tuple[tuple[int, ...], ...] = ()
     links: tuple[Link, ...] = ()
     dependencies: tuple[tuple[int, int], ...] = ()
-    """Pairs of columns of which the first determines the second."""
+    """Pairs of columns: the first determines the second."""
     read: bool = True
-    """A query reads it; otherwise rows are there only for the tables that refer to them."""
+    """A query reads it; otherwise it has rows only for the tables that refer to them."""
     filled: bool = False
     """It may not be empty."""
 
@@ -79,14 +79,14 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def loosely(value: Cell) -> Cell:
-    """A value as keys compare it: numbers and their texts are one, since SQLite stores them as a column's type says."""
+    """A value as keys compare it: a number equals its text, since SQLite stores both as the column's type says."""
     if isinstance(value, int | float) and value == value // 1:
         return str(int(value))
     return str(value) if isinstance(value, float) else value
 
 
 def fillable_columns(schema: DatabaseSchema, scratch: ScratchDatabase, name: str) -> tuple[str, ...]:
-    """The columns of a table, by its name in lower case, that rows may be given for."""
+    """The columns of a table, by its name in lower case, that can get values."""
     names = [table.quoted_name for table in schema.tables if table.name.lower() == name]
     return scratch.columns(names[0]) if names else ()
 
@@ -104,7 +104,7 @@ def make_plan(schema: DatabaseSchema, facts: PairFacts, scratch: ScratchDatabase
         for key in table.schema.foreign_keys:
             link = _link(table, key, tables, places, names)
             if link is None:
-                notes.append(f"a foreign key of {table.title} to {key.table} is left out: its columns are not known")
+                notes.append(f"a foreign key of {table.title} to {key.table} is ignored: its columns are not known")
             elif link.columns:
                 links.append(link)
         linked.append(replace(table, links=tuple(links)))
@@ -112,7 +112,7 @@ def make_plan(schema: DatabaseSchema, facts: PairFacts, scratch: ScratchDatabase
 
 
 def _parents_first(tables: Sequence[TableSchema]) -> list[TableSchema]:
-    """Parents before children, as far as keys do not run in a circle; else in the schema's order."""
+    """Parents before children, unless keys form a cycle; then in the schema's order."""
     waiting = list(tables)
     there = {table.name.lower() for table in tables}
     done: dict[str, TableSchema] = {}
@@ -147,7 +147,7 @@ def _table(table: TableSchema, facts: PairFacts, scratch: ScratchDatabase, schem
     }
     fillable = {column.lower() for column in scratch.columns(table.quoted_name)}
     own_key = {column.lower() for column in table.primary_key}
-    indexed = set(_WORD.findall(" ".join(table.indexes).lower()))  # which rows a partial index means
+    indexed = set(_WORD.findall(" ".join(table.indexes).lower()))  # the rows that a partial index covers
     columns = tuple(
         PlanColumn(
             name=column.name,
@@ -191,7 +191,7 @@ def _filler(table: TableSchema, name: str, chosen: str) -> PlanColumn:
 
 
 def _parents_only(facts: PairFacts, schema: DatabaseSchema) -> set[str]:
-    """Tables of which no query reads a column: they may still be counted, so only parents of others are left out."""
+    """Tables whose columns no query reads. They may still be counted, so only parents of other tables are left out."""
     parents = {
         key.table.lower() for table in schema.tables if table.name.lower() in facts.tables for key in table.foreign_keys
     }
@@ -205,7 +205,7 @@ def _link(
     places: Mapping[str, int],
     names: SchemaNames,
 ) -> Link | None:
-    """The key as a link; one of no columns where these are NULL in every row; None where it is not understood."""
+    """The key as a link; without columns if these are NULL in every row; None if it is not understood."""
     other = names.table(key.table)
     if other is None:
         return None

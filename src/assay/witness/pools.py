@@ -36,7 +36,7 @@ class Pool(Struct, frozen=True):
 
     values: tuple[Cell, ...]
     hits: tuple[Cell, ...] = ()
-    """Those among them that some condition of a query lets pass."""
+    """Those among them that some condition of a query accepts."""
     fresh: Callable[[int], Cell] = field(default=lambda number: number)
     """Any number of further values, for columns without duplicates."""
 
@@ -48,7 +48,7 @@ class _Gathered(Struct):
     near: dict[Cell, None] = field(default_factory=dict)
 
     def bend(self, uses: Collection[str], family: TypeFamily) -> None:
-        """Add what functions tell apart: numbers below zero, blanks round a text, numbers as texts."""
+        """Add values that functions distinguish: numbers below zero, blanks around a text, numbers as texts."""
         own = [*self.hits, *self.near]
         if "negative" in uses and family in _NUMBERS:
             below = [-value for value in own if isinstance(value, int | float) and value > 0]
@@ -79,7 +79,7 @@ def make_pools(
         for column in table.columns:
             mates = sorted(group_of.get(column.key, {column.key}))
             constants = [one for key in mates for one in facts.constants.get(key, ())]
-            # A comparison with a computed value: the constants beside it may be any column's.
+            # A comparison with a computed value: its constants may belong to any column.
             constants += [one for one in facts.loose if isinstance(one.value, str) == (column.family == "text")][:6]
             if column.family == "text" and any(families[key].family in _NUMBERS for key in mates if key in families):
                 constants.append(Constant("10", "numeral"))  # it is compared with a number
@@ -107,13 +107,13 @@ def _pool(
     plain = given or _PLAIN[family]
     fitted = [value for one in real if (value := _fitting(one, family)) is not None]
     values = dict.fromkeys([*gathered.hits, *gathered.near, *fitted, *plain])
-    if column.truth:  # SQLite would store a 2 there, and nobody else
+    if column.truth:  # only SQLite would store a 2 there
         values = {value: None for value in values if value in (0, 1) or value in fitted}
         gathered.hits = {value: None for value in gathered.hits if value in values}
     if allowed is not None:
         values = {value: None for value in values if allowed(column.key, value)}
         gathered.hits = {value: None for value in gathered.hits if value in values}
-    # 1 and 1.0 are one key: where values of both kinds are wanted, the first stands.
+    # 1 and 1.0 are one key: if values of both kinds are needed, the first is used.
     fresh = _fresh(family, real, given)
     if allowed is not None and not allowed(column.key, fresh(0)):
         fresh = _fresh_within(tuple(values), real, fresh)
@@ -121,9 +121,9 @@ def _pool(
 
 
 def _family(column: PlanColumn, real: Sequence[Cell]) -> TypeFamily:
-    """The kind of values: as declared, or as the real data has them where nothing usual is declared."""
+    """The kind of values: as declared, or as in the real data if the declaration is unusual."""
     if column.family == "date" and real and all(isinstance(value, int) for value in real):
-        return "integer"  # YEAR, and dates kept as numbers
+        return "integer"  # YEAR, and dates stored as numbers
     if column.family == "date" and column.type.lower().startswith("year"):
         return "integer"
     if column.family != "other":
@@ -161,7 +161,7 @@ def _fresh(family: TypeFamily, real: Sequence[Cell], given: Sequence[Cell]) -> C
 
 
 def _fresh_within(values: Sequence[Cell], real: Sequence[Cell], usual: Callable[[int], Cell]) -> Callable[[int], Cell]:
-    """Further values where the usual ones are not allowed: numbers from the least on, else the same ones again."""
+    """Further values if the usual ones are not allowed: numbers from the least on, otherwise the same ones again."""
     numbers = [value for value in (*values, *real) if isinstance(value, int | float) and not isinstance(value, bool)]
     if numbers and all(isinstance(value, int | float) for value in values):
         least = min(numbers)
@@ -170,9 +170,9 @@ def _fresh_within(values: Sequence[Cell], real: Sequence[Cell], usual: Callable[
 
 
 def _fitting(value: Cell, family: TypeFamily) -> Cell:
-    """The value as a column of this family holds it; None where it holds no such value."""
+    """The value as a column of this family stores it; None if it cannot."""
     if not isinstance(value, int | float | str):
-        return value  # what an engine gave for the column itself: a date, bytes, a list
+        return value  # an engine's own value for the column: a date, bytes, a list
     match family:
         case "text" | "date":
             if isinstance(value, int | float):
@@ -203,13 +203,13 @@ def _number(value: Cell) -> int | float | None:
         number = float(value)
     except ValueError:
         return None
-    if not abs(number) <= 1e15:  # NaN is not either
+    if not abs(number) <= 1e15:  # excludes NaN, too
         return None
     return int(number) if number == int(number) else number
 
 
 def _around(constant: Constant, family: TypeFamily) -> Iterator[tuple[Cell, bool]]:
-    """Values that a condition with this constant tells apart, and whether it lets each pass."""
+    """Values that a condition with this constant distinguishes, and whether it accepts each."""
     value = constant.value
     match constant.use:
         case "negative" | "padded" | "numeral":
@@ -235,14 +235,14 @@ def _around(constant: Constant, family: TypeFamily) -> Iterator[tuple[Cell, bool
             if number is not None:
                 yield from _near_number(number, use)
                 if family == "real" and number == int(number):
-                    yield number + 0.5, use == "above"  # what > 20 lets pass and >= 21 does not
+                    yield number + 0.5, use == "above"  # a value that > 20 accepts but >= 21 does not
             else:
                 yield from _near_text(str(value), use)
 
 
 def _near_number(number: int | float, use: str) -> Iterator[tuple[Cell, bool]]:
     step = 1 if number == int(number) else 0.5
-    yield number, True  # the boundary itself is what strict comparisons and others part at
+    yield number, True  # the boundary itself distinguishes strict comparisons from others
     yield number + step, use == "above"
     yield number - step, use == "below"
     if use in ("above", "below"):
@@ -301,7 +301,7 @@ def _of_date_part(value: str | int | float, part: str) -> Iterator[tuple[Cell, b
 
 
 def distinct_values(rows: Iterable[Sequence[Cell]], place: int, most: int) -> list[Cell]:
-    """The first distinct values of a column, without NULL and without what is too long for a small database."""
+    """The first distinct values of a column, without NULL and without values too long for a small database."""
     found: dict[Cell, None] = {}
     for row in rows:
         value = row[place]
@@ -313,5 +313,5 @@ def distinct_values(rows: Iterable[Sequence[Cell]], place: int, most: int) -> li
 
 
 def is_short(value: Cell) -> bool:
-    """Whether a value of the real data may stand in a database of a few rows, which a reader is shown."""
+    """Whether a value of the real data is short enough for a database of a few rows that a reader is shown."""
     return not isinstance(value, str | bytes | tuple | dict) or len(value) <= _LONGEST_REAL

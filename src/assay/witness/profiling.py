@@ -1,4 +1,4 @@
-"""Find the regularities of real data that nothing declares."""
+"""Find undeclared regularities in the real data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assay.witness.pools import distinct_values, is_short
 from assay.witness.query_facts import ColumnKey, PairFacts
 
 LEAST_ROWS = 5
-"""In a table of fewer rows everything looks unique."""
+"""In a table with fewer rows everything looks unique."""
 _CLOSED_VALUES = 20
 _SHAPES = ("text", "number", "date")
 _REAL_VALUES = 8
@@ -50,7 +50,7 @@ def sample(plan: Plan, real: Mapping[str, RealTable]) -> tuple[dict[ColumnKey, l
 
 
 def mine(plan: Plan, facts: PairFacts, real: Mapping[str, RealTable]) -> list[ObservedConstraint]:
-    """What holds in the real data, as far as the plan's columns are concerned. Tables are named in lower case."""
+    """The regularities of the real data in the plan's columns. Tables are named in lower case."""
     columns: dict[ColumnKey, tuple[int, int, list[Cell]]] = {}
     held: list[ObservedConstraint] = []
     for number, table in enumerate(plan.tables):
@@ -62,7 +62,7 @@ def mine(plan: Plan, facts: PairFacts, real: Mapping[str, RealTable]) -> list[Ob
             held.append(FilledHeld(table=number, title=table.title))
         cells: list[list[Cell] | None] = []
         for column in table.columns:
-            # What holds of a column that no query reads says nothing about their results.
+            # Regularities of a column that no query reads do not affect their results.
             found = places_of(rows, (column.name,)) if column.used else None
             cells.append(None if found is None else [row[found[0]] for row in rows.rows])
         for index, values in enumerate(cells):
@@ -106,7 +106,7 @@ def _range(table: PlanTable, number: int, place: int, values: Sequence[Cell]) ->
     texts = [value for value in distinct if isinstance(value, str)]
     if len(texts) <= _CLOSED_VALUES and len(values) >= 3 * len(texts):
         return made(closed=frozenset(texts))
-    # A few that are unlike the rest, such as 'null' among numbers, may occur again; others like them may not.
+    # A few values unlike the rest, for example 'null' among numbers, may occur again; others like them may not.
     by_shape = ((kind, [text for text in texts if shape_of(text) == kind]) for kind in _SHAPES)
     shape, same = max(by_shape, key=lambda found: len(found[1]))
     if len(same) < 0.8 * len(texts):
@@ -127,7 +127,7 @@ def _range(table: PlanTable, number: int, place: int, values: Sequence[Cell]) ->
 def _of_pairs(
     table: PlanTable, number: int, cells: Sequence[list[Cell] | None], linked: Collection[ColumnKey]
 ) -> list[ObservedConstraint]:
-    """What pairs of columns keep: dependencies, and uniqueness of columns that refer to other tables."""
+    """The regularities of pairs of columns: dependencies, and uniqueness of columns that refer to other tables."""
     held: list[ObservedConstraint] = []
     alone = [
         values is None or len(set(values)) == len(values) or any(places == (index,) for places in table.unique)
@@ -153,7 +153,7 @@ def _of_pairs(
                 held.append(of_columns(UniqueHeld, first, second))
     rows = list(zip(*[values for values in cells if values is not None], strict=True))
     places = tuple(index for index, values in enumerate(cells) if values is not None)
-    # These must be all the columns that the table gets values for: rows with further ones are never equal.
+    # These must be all the columns that get values: rows with further ones are never equal.
     is_all = len(places) == len(table.columns)
     if rows and not any(alone[index] for index in places) and len(set(rows)) == len(rows) and is_all:
         held.append(of_columns(UniqueHeld, *places))

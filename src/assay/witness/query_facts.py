@@ -1,11 +1,11 @@
-"""What two queries read, compare and count: all that making small databases for them needs to know.
+"""The columns that two queries read, compare and count: all facts needed to generate small databases for them.
 
 Read from `assay.sql.query.Query`, also through views, and with the computed columns and CHECK constraints behind it::
 
     SELECT label FROM b JOIN a ON a.id = b.aid WHERE a.size > 3
 
 reads ``b.label``, ``b.aid``, ``a.id`` and ``a.size``; ``a.id`` and ``b.aid`` share a class, from whose values both are
-filled; and the constant 3 goes to ``a.size``, beside which values on both sides of it are tried.
+filled; and the constant 3 goes to ``a.size``, for which values on both sides of it are tried.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ ColumnKey: TypeAlias = tuple[str, str]
 
 
 class PairFacts(Struct, frozen=True, kw_only=True):
-    """What two queries and the schema say together."""
+    """The combined facts of two queries and the schema."""
 
     first: QueryReading
     second: QueryReading
     tables: tuple[str, ...]
     """The stored tables that the queries read, also through views, in lower case, in the schema's order."""
     read: frozenset[str]
-    """Those of ``tables`` that the queries name, or views that they name; the others are referred to by keys."""
+    """Those of ``tables`` that the queries name, or views that they name; keys refer to the others."""
     columns: frozenset[ColumnKey]
     """The columns that they read."""
     classes: tuple[frozenset[ColumnKey], ...]
-    """Columns that the queries or foreign keys compare with one another; those compared with none are left out."""
+    """Columns that the queries or foreign keys compare with one another; columns without comparisons are left out."""
     constants: Mapping[ColumnKey, tuple[Constant, ...]]
     loose: tuple[Constant, ...] = ()
-    """Constants that no column is compared with."""
+    """Constants that are not compared with a column."""
     counts: tuple[int, ...] = ()
-    """Numbers of rows on which something turns: of LIMIT, and those that COUNT is compared with."""
+    """Row counts that matter: those of LIMIT, and those that COUNT is compared with."""
     unknown: tuple[str, ...] = ()
-    """Tables that the queries read and the schema lacks."""
+    """Tables that the queries read but the schema lacks."""
 
 
 def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> PairFacts | Unreadable:
@@ -90,7 +90,7 @@ def read_pair(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
 
 
 def united_classes(groups: Iterable[frozenset[ColumnKey]]) -> tuple[frozenset[ColumnKey], ...]:
-    """The groups, with those that share a column made one."""
+    """The groups; those that share a column are merged."""
     classes: list[frozenset[ColumnKey]] = []
     for group in groups:
         touching = [other for other in classes if not other.isdisjoint(group)]
@@ -100,7 +100,7 @@ def united_classes(groups: Iterable[frozenset[ColumnKey]]) -> tuple[frozenset[Co
 
 
 class _Reader:
-    """Reads queries, and adds up what they say: of both queries, of the views they use, and of constraints."""
+    """Reads queries, and collects the facts: of both queries, of the views they use, and of constraints."""
 
     def __init__(self, names: SchemaNames, dialect: str) -> None:
         self.names = names
@@ -108,7 +108,7 @@ class _Reader:
         self.tables: set[str] = set()
         self.columns: set[ColumnKey] = set()
         self.compared: dict[frozenset[ColumnKey], None] = {}
-        """Columns that are compared with one another, as each condition says it."""
+        """Columns that are compared with one another, per condition."""
         self.constants: dict[ColumnKey, dict[Constant, None]] = {}
         self.loose: dict[Constant, None] = {}
         self.counts: set[int] = set()
@@ -116,7 +116,7 @@ class _Reader:
         self._views: dict[str, Query | None] = {}
 
     def read(self, query: Query) -> None:
-        """One query, a view's, or one that was made of a constraint."""
+        """One query, a view's, or one made from a constraint."""
         for select in query.selects:
             for source in select.sources.values():
                 if source.table is None:
@@ -133,7 +133,7 @@ class _Reader:
         self._read_constants(query)
 
     def read_keys(self, schema: DatabaseSchema) -> None:
-        """Columns that foreign keys tie, of the tables that are read and of those that these refer to."""
+        """Columns related by foreign keys, of the tables that are read and of those that these refer to."""
         waiting = [table for table in schema.tables if table.name.lower() in self.tables]
         while waiting:
             table = waiting.pop()
@@ -148,7 +148,7 @@ class _Reader:
                     self._compare([(table.name.lower(), ours.lower()), (other.name.lower(), theirs.lower())])
 
     def read_checks(self, table: TableSchema) -> None:
-        """The constants of CHECK constraints: values near them meet these."""
+        """The constants of CHECK constraints: values near them satisfy these."""
         for check in table.checks:
             query = read_query(f"SELECT 1 FROM {table.quoted_name} WHERE {check}", self.dialect, self.names)
             if isinstance(query, Query):
@@ -156,7 +156,7 @@ class _Reader:
                 self._read_constants(query, counts=False)
 
     def read_formulas(self, table: TableSchema) -> None:
-        """Of computed columns that are read, the columns that they are computed from: these get the values."""
+        """For computed columns that are read, the columns that they are computed from: these get the values."""
         name = table.name.lower()
         clauses = table_clauses(table.ddl, self.dialect).columns
         computed = {column: found.formula for column, found in clauses.items() if found.formula}
@@ -168,7 +168,7 @@ class _Reader:
                     continue
                 before, self.columns = self.columns, set()
                 self.read(query)
-                for key in sorted(self.columns):  # what the computed column is compared with says where its parts turn
+                for key in sorted(self.columns):  # its comparisons show which operands matter
                     self.constants.setdefault(key, {}).update(self.constants.get((name, column), {}))
                 self.columns |= before
 
@@ -193,7 +193,7 @@ class _Reader:
             self.columns.update(self._keys_of(query, node))
 
     def _stored_keys(self, table: TableSchema | None, column: str) -> list[ColumnKey]:
-        """The column of a table; of a view, the stored columns behind it."""
+        """The column of a table; for a view, the stored columns behind it."""
         if table is None:
             return []
         if table.kind != "view":
@@ -207,7 +207,7 @@ class _Reader:
         return list(self._carried(query, outputs[names.index(column.lower())]))
 
     def _view(self, table: TableSchema) -> Query | None:
-        """A view's query, which is read when it is first met."""
+        """A view's query, parsed on first use."""
         name = table.name.lower()
         if name not in self._views:
             self._views[name] = None  # a view that names itself ends here
@@ -218,13 +218,13 @@ class _Reader:
         return self._views[name]
 
     def _keys_of(self, query: Query, node: exp.Column) -> list[ColumnKey]:
-        """The stored columns that a column's name stands for; none where it is a text, or computed."""
+        """The stored columns that a column's name stands for; none if it is a text, or computed."""
         if query.meaning(node).is_text:
             return []
         stored = query.stored(node)
         if stored is not None:
             return self._stored_keys(self.names.table(stored.table), stored.column)
-        # Not traced: any column of that name that is read, or a structure of DuckDB's that has a part of that name.
+        # Not traced: any column of that name that is read, or a DuckDB structure with a field of that name.
         wanted = {part.name.lower() for part in node.parts}
         return [
             (name, column)
@@ -279,7 +279,7 @@ class _Reader:
                     self._compare_values(query, node.this, node.expression)
 
     def _compare_values(self, query: Query, *nodes: exp.Expr) -> None:
-        """Values, rows of values, or the outputs of queries, each with the others in its place."""
+        """Values, rows of values, or the outputs of queries, each with the others at its position."""
         for values in zip(*map(_values, nodes), strict=False):
             self._compare([key for value in values for key in self._carried(query, value)])
 
@@ -302,7 +302,7 @@ class _Reader:
                 self._compare(keys)
 
     def _read_constants(self, query: Query, *, counts: bool = True) -> None:
-        """``counts``: numbers of rows, too."""
+        """``counts``: row counts, too."""
         from sqlglot import exp
 
         beside: dict[int, list[ColumnKey]] = {}  # by condition: an IN of a thousand values is read once
@@ -328,14 +328,14 @@ class _Reader:
 
 
 def _values(node: exp.Expr) -> list[exp.Expr]:
-    """What is compared: the parts of a row, the outputs of a query, or the expression itself."""
+    """The compared expressions: the parts of a row, the outputs of a query, or the expression itself."""
     from sqlglot import exp
 
     return node.selects if isinstance(node, exp.Query) else node.expressions if isinstance(node, exp.Tuple) else [node]
 
 
 def _around(node: exp.Expr) -> exp.Expr | None:
-    """What a node is a part of, parentheses left out."""
+    """The parent of a node, ignoring parentheses."""
     from sqlglot import exp
 
     above = node.parent

@@ -1,4 +1,4 @@
-"""What one query does with the rows that it reads: where it may leave its answer to the engine, or to chance."""
+"""How one query uses the rows that it reads: and whether its result may depend on the engine, or on chance."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 Doubt = Literal[
     "limit", "inner_limit", "window", "tied_window", "collected", "bare_column", "scalar_subquery", "distinct_on"
 ]
-"""A construct by which a query may leave its answer to the order in which rows are stored. A ``tied_window`` only shows
+"""A construct that may make a query's result depend on the order in which rows are stored. A ``tied_window`` only shows
 tied rows of one table: trying all orders of these shows all its choices."""
 
 _ANY = frozenset({"any_value", "arbitrary"})
 
 
 class QueryReading(Struct, frozen=True, kw_only=True):
-    """What one query does with the rows that it reads."""
+    """How one query uses the rows that it reads."""
 
     doubts: frozenset[Doubt] = frozenset()
     by_luck: bool = False
@@ -36,7 +36,7 @@ class QueryReading(Struct, frozen=True, kw_only=True):
     ordered: bool = False
     """Its outermost level orders the rows."""
     by_key: str | None = None
-    """Its text with numbers of rows read by the keys that they are; None if it reads none."""
+    """Its text with row numbers replaced by the keys that they are; None if it reads none."""
 
 
 def reading_of(query: Query, views: Collection[str]) -> QueryReading:
@@ -77,9 +77,9 @@ def doubts_of(query: Query, views: Collection[str] = ()) -> frozenset[Doubt]:
 
 
 def _shows_ties(window: exp.Window, tree: exp.Query, views: Collection[str]) -> bool:
-    """Whether all values that a window may give to tied rows are seen by storing the rows in every order.
+    """Whether storing the rows in every order shows all values that a window may give to tied rows.
 
-    The outermost query only selects them, and reads one stored table: what ties comes in the order in which it is
+    The outermost query only selects them, and reads one stored table: tied rows come in the order in which they are
     stored.
     """
     from sqlglot import exp
@@ -100,8 +100,8 @@ def _shows_ties(window: exp.Window, tree: exp.Query, views: Collection[str]) -> 
 def _with_keys_for_row_numbers(query: Query) -> str | None:
     """The query with each ``rowid`` that is a table's integer primary key under the key's own name.
 
-    On a copy of the table without its key, where rows are stored in another order, ``rowid`` would be another number.
-    None if the query reads no such number.
+    On a copy of the table without its key, with rows stored in another order, ``rowid`` would be another number.
+    None if the query does not read such a number.
     """
     from sqlglot import exp
 

@@ -1,4 +1,4 @@
-"""The entry: do two queries differ on some database, or is it proved that they do not?"""
+"""The entry point: whether two queries differ on some database, or are proved equivalent."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class MakeScratch(Protocol):
 
 
 _ATTACKED = 20
-"""With this part of the budget a difference is looked for at first, and every proof is attacked: rules may err, and the
-engine may refuse what the proof read."""
+"""The share of the budget for the first search, which also attacks every proof: rules may be wrong, and the engine may
+refuse what the proof accepted."""
 
 
 class Refuter:
-    """Decides pairs of queries. It keeps the empty databases of the last few schemas. Used by one thread."""
+    """Decides pairs of queries. It caches the empty databases of the last few schemas. Used by one thread."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Refuter:
         options: ComparisonOptions | None = None,
         kept: int = 4,
     ) -> None:
-        """``kept`` is of how many schemas the databases are kept."""
+        """``kept`` is the number of schemas whose databases are cached."""
         self._kept = kept
         self._make_scratch = make_scratch
         self._reads_answers = reads_answers
@@ -65,9 +65,9 @@ class Refuter:
     ) -> Refutation:
         """Look for a database on which the queries differ, and for a proof that there is none.
 
-        Never raises for what a query says or does. ``first`` is the reference: its ORDER BY decides whether row order
-        counts. Without ``read_real`` nothing is assumed but the declared constraints. ``proves`` is off where the
-        search alone is asked. What no rule decides is checked on all tables of ``max_rows`` rows.
+        Never raises because of a query. ``first`` is the reference: its ORDER BY decides whether row order
+        counts. Without ``read_real`` only the declared constraints are assumed. ``proves`` is off if only
+        the search is wanted. Pairs that no rule decides are checked on all tables of ``max_rows`` rows.
         """
         began = time.monotonic()
         budget = budget or Budget()
@@ -93,7 +93,7 @@ class Refuter:
         return replace(found, engine=scratch.engine, seconds=time.monotonic() - began, seed=seed)
 
     def made_again(self, schema: DatabaseSchema, witness: Witness) -> ScratchDatabase | None:
-        """The database of a witness, until the next pair is looked at; None where it cannot be made."""
+        """The database of a witness, valid until the next pair; None if it cannot be made."""
         scratch, _ = self._databases(schema)
         scratch.prepare({table.name: table.columns for table in witness.tables})
         return scratch if scratch.fill([table.rows for table in witness.tables]) else None
@@ -123,9 +123,9 @@ class Refuter:
 def prove_alone(
     first: str, second: str, schema: DatabaseSchema, *, dialect: str, trusted: bool, why: str
 ) -> Refutation:
-    """What can be said without executing anything, for engines without databases in memory; ``why`` there are none.
+    """The result without executing anything, for engines without in-memory databases; ``why`` there are none.
 
-    ``trusted``: the foreign keys are known to hold, or nothing but the schema is there.
+    ``trusted``: the foreign keys are known to hold, or there is only the schema.
     """
     facts = _readable(first, second, schema, dialect)
     if isinstance(facts, Refutation):
@@ -134,14 +134,14 @@ def prove_alone(
     found = prove(first, second, known, dialect=dialect, ordered=facts.first.ordered)
     if isinstance(found, Unproved):
         return replace(unknown("no_engine", why), not_proved=not_proved_sentence(found))
-    notes = () if trusted else ("foreign keys are not assumed: nobody has looked whether the data keeps them",)
+    notes = () if trusted else ("foreign keys are not assumed: it was not checked whether the data satisfies them",)
     return replace(_proved(found), notes=notes)
 
 
 def _readable(first: str, second: str, schema: DatabaseSchema, dialect: str) -> PairFacts | Refutation:
-    """What the queries do; an outcome where that says all, or nothing can be said."""
+    """The facts of the queries; an outcome if it is already decided, or cannot be."""
     if not schema.tables and "from" in f"{first}{second}".lower():
-        return unknown("no_schema", "the schema has no table")
+        return unknown("no_schema", "the schema has no tables")
     facts = read_pair(first, second, schema, dialect)
     if isinstance(facts, Unreadable):
         told: dict[str, list[str]] = {}
@@ -162,7 +162,7 @@ def _readable(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
 
 
 class _Prover:
-    """Proves one pair under what its search assumes."""
+    """Proves one pair under the assumptions of its search."""
 
     def __init__(  # noqa: PLR0917 - one caller
         self, first: str, second: str, pair: PairSearch, facts: PairFacts, dialect: str, max_rows: int
@@ -174,7 +174,7 @@ class _Prover:
         self._max_rows = max_rows
 
     def prove(self, *, small: bool = False) -> Proof | Unproved:
-        """By rules; ``small``: on small tables too."""
+        """By rules; ``small``: also on small tables."""
         assumed = self._pair.assumed
         if assumed.untyped:
             return Unproved(reason=assumed.untyped)
@@ -188,14 +188,15 @@ class _Prover:
 
 
 def _decided(pair: PairSearch, budget: Budget, prover: _Prover) -> Refutation:
-    """A glance, which finds most differences and attacks every proof; the proof; the search; all tables of a few rows.
+    """A quick search, which finds most differences and attacks every proof; the proof; the search; all tables of a few
+    rows.
 
-    A proof that left a choice open explains a difference, so it is looked for where a query may leave one.
+    A proof that left a choice open explains a difference, so it is looked for if a query may leave one.
     """
     few = max(1, budget.trials // _ATTACKED)
     quick_search = pair.quick_search(trials=few, of=budget.trials)
     if quick_search.why == "fails" or (quick_search.differs and not pair.may_leave_choice):
-        return quick_search  # what was executed is believed, and not what was reasoned
+        return quick_search  # execution is trusted over reasoning
     proof = prover.prove()
     if quick_search.differs and not (isinstance(proof, Proof) and proof.up_to_choice):
         return quick_search

@@ -26,13 +26,13 @@ _FAILING = 128
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """What the databases of a search must keep."""
+    """The rules for the databases of a search."""
 
     plan: Plan
     pools: Sequence[Sequence[Pool]]
     held: Sequence[ObservedConstraint] = ()
     selects: tuple[bool, bool] = (False, False)
-    """Whether each query must find something."""
+    """Whether each query must return something."""
 
     def kept_by(self, database: Sequence[Sequence[Row]]) -> bool:
         """Whether a database keeps links, keys and every regularity."""
@@ -43,7 +43,7 @@ class Rules(Struct, frozen=True, kw_only=True):
         )
 
     def kept_by_results(self, first: Sequence[Row], second: Sequence[Row]) -> bool:
-        """Whether the queries find what they must."""
+        """Whether the queries return what they must."""
         return not (self.selects[0] and finds_nothing(first)) and not (self.selects[1] and finds_nothing(second))
 
 
@@ -55,7 +55,7 @@ def make_rules(
     *,
     selects: tuple[bool, bool] = (False, False),
 ) -> Rules:
-    """The rules of databases that keep the plan's constraints and what was observed, with values near these."""
+    """The rules of databases that keep the plan's constraints and the observed regularities, with values near these."""
     ranges = {plan.tables[one.table].columns[one.columns[0]].key: one for one in held if isinstance(one, RangeHeld)}
 
     def allowed(key: ColumnKey, value: Cell) -> bool:
@@ -70,17 +70,17 @@ def make_rules(
 
 
 class Tally(Struct):
-    """What all searches of a pair came across."""
+    """Statistics over all searches of a pair."""
 
     trials: int = 0
     failed: list[int] = field(default_factory=lambda: [0, 0])
-    """On how many databases each query failed."""
+    """The number of databases on which each query failed."""
     tie: Database | None = None
     """A database on which only a choice of the engine makes a difference."""
     failing: Database | None = None
     """A database on which exactly one query fails."""
     stored: set[int] = field(default_factory=set)
-    """The tables that some database had rows in."""
+    """The tables that had rows in some database."""
     out_of_time: bool = False
 
 
@@ -104,7 +104,7 @@ class Search:
         self.tally = Tally()
 
     def find(self, rules: Rules, real: Sequence[Sequence[Row]], *, trials: int, seed: int) -> Database | None:
-        """A database on which the queries genuinely differ; None where none was found."""
+        """A database on which the queries genuinely differ; None if none was found."""
         rng = Random(seed)
         maker = DatabaseGenerator(rules.plan, rules.pools, self._facts.counts, real, rng)
         judged = by_order = 0
@@ -113,7 +113,7 @@ class Search:
                 self.tally.out_of_time = True
                 return None
             if number == _FAILING and max(self.tally.failed) == self.tally.trials > 0:
-                return None  # it fails on whatever it is given
+                return None  # it fails on any database
             made = maker.make()
             if made is None or not self._fits(rules, made):
                 continue
@@ -143,8 +143,8 @@ class Search:
     def shrink(self, rules: Rules, database: Database) -> Database:
         """The database, smaller, with the same difference under the same rules.
 
-        Looking closely takes longer than all else: at first only the smallest is looked at so, and only if it does not
-        stand is each step on the way.
+        Close comparisons take the longest: at first only the smallest database gets one; only if it fails does each
+        step on the way get one.
         """
         smaller = self._shrunk(rules, database, closely=False)
         if smaller == database or self.judge(smaller).finding == "genuine":
@@ -169,7 +169,7 @@ class Search:
         return Shrinker(rules.plan, rules.pools, keeps).shrink(database)
 
     def judge(self, database: Database) -> Judged:
-        """Look closely at one database."""
+        """Compare closely on one database."""
         return self._difference.judge(database)
 
     def stands(self, rules: Rules, database: Database) -> bool:
@@ -200,5 +200,5 @@ class Search:
 
 
 def finds_nothing(rows: Sequence[Row]) -> bool:
-    """Whether a result says that nothing was found: no row, or one row of NULLs and zeros alone."""
+    """Whether a result is empty: no row, or one row of only NULLs and zeros."""
     return not rows or (len(rows) == 1 and all(cell is None or cell == 0 for cell in rows[0]))

@@ -1,4 +1,4 @@
-"""A database on which two queries differ, as a reader sees it."""
+"""A database on which two queries differ, for a reader."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.witness.plan import Plan
 
 
 def make_witness(plan: Plan, scratch: ScratchDatabase, judged: Judged, queries: Sequence[str]) -> Witness:
-    """The witness that the scratch database holds now."""
+    """The witness in the current scratch database."""
     assert judged.first is not None
     assert judged.second is not None
     tables = []
@@ -36,7 +36,7 @@ def make_witness(plan: Plan, scratch: ScratchDatabase, judged: Judged, queries: 
 
 
 def told_difference(judged: Judged) -> str:
-    """How the results differ, in a clause, the first query's before the second's."""
+    """The difference of the results in a clause, the first query's before the second's."""
     if judged.first is None or judged.second is None:
         return "a query fails"
     first, second = judged.first, judged.second
@@ -51,7 +51,7 @@ def told_difference(judged: Judged) -> str:
 
 
 def tags_of(witness: Witness, judged: Judged) -> tuple[WitnessTag, ...]:
-    """What kind of difference it is."""
+    """The kind of the difference."""
     first, second = witness.first, witness.second
     tags: list[WitnessTag] = []
     ours, theirs = Counter(map(_row_key, first.rows)), Counter(map(_row_key, second.rows))
@@ -77,7 +77,7 @@ def _row_key(row: Row) -> tuple[str, ...]:
 
 
 def _unshared(first: Result, second: Result, comparison: Comparison | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The places of rows that the other result lacks, with columns paired as the comparison paired them."""
+    """The indexes of rows that the other result lacks, with columns paired as the comparison paired them."""
     mapping = list(comparison.column_mapping) if comparison is not None else []
     if first.column_count != second.column_count or None in mapping or len(mapping) != first.column_count:
         mapping = list(range(second.column_count))
@@ -102,9 +102,8 @@ def _unshared(first: Result, second: Result, comparison: Comparison | None) -> t
 def _statements(
     plan: Plan, scratch: ScratchDatabase, tables: Sequence[WitnessTable], queries: Sequence[str]
 ) -> tuple[str, ...]:
-    """What makes the witness. A table that no query reads is there for one that refers to it: with foreign keys
-    enforced, SQLite refuses rows of a table whose parent does not exist.
-    """
+    """The statements that create the witness. A table that no query reads is included if another one refers to it: with
+    foreign keys enforced, SQLite refuses rows of a table whose parent does not exist."""
     made = scratch.statements_for({table.name for table in plan.tables}, queries)
     inserts = []
     for table in tables:
@@ -118,7 +117,7 @@ def _statements(
 
 
 def _refer_ahead(plan: Plan, filled: set[str]) -> bool:
-    """Whether rows refer to rows of a table that is filled after theirs: tables refer to each other."""
+    """Whether rows refer to rows of a table that is filled later: tables refer to each other."""
     waiting = {table.schema.name.lower() for table in plan.tables if table.name in filled}
     for table in plan.tables:
         if table.name not in filled:
@@ -130,7 +129,7 @@ def _refer_ahead(plan: Plan, filled: set[str]) -> bool:
 
 
 def sql_literal(value: Cell) -> str:
-    """A value as SQLite and DuckDB read it."""
+    """A value as a literal for SQLite and DuckDB."""
     match value:
         case None:
             return "NULL"
@@ -159,11 +158,11 @@ def _rows(result: Result) -> str:
 
 
 _UNKNOWN: dict[WhyUnknown, str] = {
-    "unreadable": "a query cannot be read as one query of this dialect",
-    "no_schema": "there is no schema to make databases from",
+    "unreadable": "a query is not one valid query of this dialect",
+    "no_schema": "there is no schema to generate databases from",
     "nondeterministic": "a query uses chance, the clock, or an aggregate of any value: it may differ from itself",
-    "no_engine": "there is no database in memory of this kind to try the queries on",
-    "lost": "the queries ended the process in which they were tried",
+    "no_engine": "the queries cannot be tried: this engine has no in-memory databases",
+    "lost": "the queries ended the process that executed them",
 }
 
 _MOST_TOLD = 2
@@ -171,17 +170,17 @@ _MOST_TOLD = 2
 
 
 def refuted_sentence(witness: Witness, *, real: bool) -> str:
-    """That they differ, and on what."""
-    where = "on data like the database's own" if real else "on data that keeps every declared constraint"
+    """A sentence: they differ, and on which database."""
+    where = "on data like the database's own" if real else "on data that satisfies every declared constraint"
     return f"they differ {where} ({_size(witness)}): {witness.difference}"
 
 
 def conditional_sentence(
     broken: Sequence[Assumption], witness: Witness, alternatives: Sequence[Sequence[Assumption]] = ()
 ) -> str:
-    """Under which conditions they differ, of which each is enough."""
-    what = ", or where ".join(map(_together, (broken, *alternatives[:_MOST_TOLD])))
-    return f"they differ where {what}, which the data never shows ({_size(witness)}): {witness.difference}"
+    """Under which conditions they differ; each one is enough."""
+    what = ", or if ".join(map(_together, (broken, *alternatives[:_MOST_TOLD])))
+    return f"they differ if {what}, which never occurs in the data ({_size(witness)}): {witness.difference}"
 
 
 def _together(broken: Sequence[Assumption]) -> str:
@@ -191,26 +190,26 @@ def _together(broken: Sequence[Assumption]) -> str:
 
 
 def proved_sentence(proof: Proof) -> str:
-    """That they are equivalent, and how far."""
+    """A sentence: they are equivalent, and how far."""
     if proof.rules == ("same text",):
-        return "the queries have the same text: what one gives, the other may give on every database"
+        return "the queries have the same text, so every result of one is a possible result of the other"
     return f"the queries give {proof.text}"
 
 
 def not_proved_sentence(found: Unproved) -> str:
-    """What stopped the proof."""
+    """What prevented the proof."""
     query = "" if found.where == "both" else f"in the {found.where} query: "
     return f"{query}{found.reason}"
 
 
 def not_found_sentence(trials: int, *, out_of_time: bool) -> str:
-    """That nothing was found."""
-    until = ", until the time was up" if out_of_time else ""
+    """A sentence: no difference was found."""
+    until = ", until the time limit" if out_of_time else ""
     return f"no difference on any of {trials:,} small databases{until}"
 
 
 def unknown_sentence(why: WhyUnknown, failures: Sequence[str | None]) -> str:
-    """Why no answer was found."""
+    """Why the outcome is undecided."""
     said = [
         f"the {which} query fails: {message}"
         for which, message in zip(("first", "second"), failures, strict=False)
@@ -219,7 +218,11 @@ def unknown_sentence(why: WhyUnknown, failures: Sequence[str | None]) -> str:
     if why == "fails":
         return "; ".join(said) or "a query fails, or takes too long, on every small database that was tried"
     if why == "one_fails":
-        where = "where the results could differ, " if said else "where the results could differ, one query fails"
+        where = (
+            "on every database that could show a difference, "
+            if said
+            else "on every database that could show a difference, one query fails"
+        )
         return where + "; ".join(said)
     return _UNKNOWN.get(why, why.replace("_", " "))
 

@@ -1,4 +1,4 @@
-"""Make a database smaller for as long as it keeps what it shows: fewest tables, rows and unusual cells."""
+"""Make a database smaller as long as it shows the same: fewest tables, rows and unusual cells."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Shrinker:
         self._steps = 0
 
     def shrink(self, database: list[list[Row]]) -> list[list[Row]]:
-        """The smallest database that was found; the given one where nothing can go."""
+        """The smallest database that was found; the given one if nothing can be removed."""
         smaller = database
         while self._steps < _MOST_STEPS:
             before = smaller
@@ -61,7 +61,7 @@ class Shrinker:
         return database
 
     def _cascaded(self, database: list[list[Row]]) -> list[list[Row]]:
-        """Without the rows that refer to rows that are gone."""
+        """Without the rows that refer to removed rows."""
         smaller = [list(rows) for rows in database]
         changed = True
         while changed:
@@ -76,7 +76,7 @@ class Shrinker:
         return smaller
 
     def _plainer(self, database: list[list[Row]]) -> list[list[Row]]:
-        """Each cell as plain as it can be: the first value of the column that keeps the difference."""
+        """Each cell as plain as possible: the first value of the column that keeps the difference."""
         for number, table in enumerate(self._plan.tables):
             for row in range(len(database[number])):
                 for index in range(len(table.columns)):
@@ -104,7 +104,7 @@ class Shrinker:
         return usual[:3] if value not in pool.hits else plain[:2]
 
     def _renamed(self, database: list[list[Row]], number: int, place: int, old: Cell, new: Cell) -> list[list[Row]]:
-        """With the value replaced wherever it links rows of this column's with others."""
+        """With the value replaced wherever it links rows of this column with others."""
         places = {(number, place)}
         for of, table in enumerate(self._plan.tables):
             for link in table.links:
@@ -121,7 +121,7 @@ class Shrinker:
 
 
 def links_hold(plan: Plan, database: Sequence[Sequence[Row]]) -> bool:
-    """Whether every row refers to a row that is there, and to another one where it must."""
+    """Whether every row refers to an existing row, and to another one if it must."""
     for number, table in enumerate(plan.tables):
         if table.filled and not database[number]:
             return False
@@ -141,7 +141,7 @@ def _key(row: Row, places: Sequence[int]) -> tuple[Cell, ...]:
 
 
 def keys_hold(plan: Plan, database: Sequence[Sequence[Row]]) -> bool:
-    """Whether no two rows share a key, and no column that may not be NULL is."""
+    """Whether keys are unique, and every NOT NULL column is filled."""
     for table, rows in zip(plan.tables, database, strict=True):
         for places in table.unique:
             keys = [key for row in rows if None not in (key := tuple([row[index] for index in places]))]

@@ -278,3 +278,21 @@ def test_question_that_must_not_be_answered_needs_nothing_executed(decision: str
         result = reviewed(replace(evidence_of(CASE, None), prediction=prediction), found)
         assert result is not None
         assert (result.outcome, result.pending) == ("correct" if did == right else "incorrect", False)
+
+
+def test_answer_that_was_seen_beside_the_corrected_gold_is_not_pending() -> None:
+    answer = evidence_of(CASE, "SELECT 2", result="h1")
+    found = decided(CASE, [review_of(CASE, "gold_wrong", answer, gold="SELECT 5", outcome="incorrect")])
+    seen, equal, other = (
+        reviewed(one, found)
+        for one in (answer, evidence_of(CASE, "SELECT 1 + 1", result="h1"), evidence_of(CASE, "SELECT 3"))
+    )
+    assert seen is not None
+    assert equal is not None
+    assert other is not None
+    assert [(one.outcome, one.pending) for one in (seen, equal, other)] == [
+        ("incorrect", False),
+        ("incorrect", False),
+        ("unscored", True),
+    ]
+    assert seen.judged is None  # the next run scores it all the same

@@ -258,3 +258,50 @@ def test_slices_of_spider_give_the_reviewed_accuracy(seed: int, layout: str, fol
     assert exported.note is None
     unwritten = {one.case_id for one in exported.unwritten}
     assert_exported_run_is_reviewed_run(reviewed, run(exported.path, False), unwritten)
+
+
+@pytest.mark.parametrize("decision", ["accept", "gold_wrong", "corrected", "ambiguous", "lenient", "unanswerable"])
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_other_fields_of_a_question_do_not_contradict_its_correction(suffix: str, decision: str, folder: Path) -> None:
+    """Results in place of gold queries, columns that count, options, and whether there is an answer."""
+    counting = {"condition_columns": [1]}
+    records: list[dict[str, Any]] = [
+        {"id": "a", "question": "a?", "gold": ["SELECT a, b FROM t", "SELECT b FROM t"], "answerable": True},
+        {"id": "b", "question": "b?", "gold": None, "gold_result": [[1], [2], [3], [3]], "answerable": True},
+        {"id": "c", "question": "c?", "gold": "SELECT a, b FROM t", "options": counting, "answerable": True},
+        {
+            "id": "d",
+            "question": "d?",
+            "gold": "SELECT a FROM t",
+            "options": {"duplicates": "ignored"},
+            "answerable": False,
+        },
+    ]
+    if suffix == "csv":
+        names = ("id", "question", "gold", "gold_result", "options", "answerable")
+        cells = [
+            [
+                "\n---\n".join(one["gold"]) if isinstance(one["gold"], list) else one["gold"],
+                json.dumps(one["gold_result"]) if "gold_result" in one else "",
+                "; ".join(f"{name}: {value}" for name, value in one.get("options", {}).items()),
+            ]
+            for one in records
+        ]
+        with Path("dev.csv").open("w", newline="") as file:
+            rows = (
+                [one["id"], one["question"], *cell, one["answerable"]] for one, cell in zip(records, cells, strict=True)
+            )
+            csv.writer(file).writerows([names, *rows])
+    else:
+        _written(folder / "dev.jsonl", "".join(json.dumps(one) + "\n" for one in records))
+    cases, answers = folder / f"dev.{suffix}", dict.fromkeys("abcd", "SELECT max(a) FROM t")
+    run = evaluated(cases, answers)
+    fields: dict[str, Any] = {"gold": "SELECT max(a) FROM t"} if decision == "corrected" else {}
+    fields |= {"leniency": Leniency(extra_columns="allowed")} if decision == "lenient" else {}
+    kind = {"corrected": "gold_wrong", "lenient": "ambiguous"}.get(decision, decision)
+    reviews = [review_of(item.case, kind, item, **fields) for item in run.evidence]
+    reviewed = evaluated(cases, answers, reviews=reviews)
+    exported = export_reviewed(reviewed, f"gold.{suffix}", cases=cases, reviews=reviews)
+    assert (exported.note is None) == (suffix == "jsonl" or decision != "accept"), exported.note
+    assert not exported.unwritten
+    assert_exported_run_is_reviewed_run(reviewed, evaluated(exported.path, answers), set())

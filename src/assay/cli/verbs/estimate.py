@@ -63,7 +63,7 @@ def estimate(  # one parameter an option
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of --next.")] = 0,
     confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of the intervals.")] = 0.95,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Keep the answers as a run, for reviews.")
+        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Keep the answers as a run, for assay review.")
     ] = None,
     token: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The judge's API key. Better in OPENAI_API_KEY.")
@@ -86,7 +86,9 @@ def estimate(  # one parameter an option
 
     Example:  assay estimate answers.jsonl --db sqlite:///shop.sqlite -o runs/july --next 50
 
-    Once people have labelled the queue:  assay estimate runs/july --reviews reviews.jsonl
+    People label them:  assay review runs/july --queue runs/july/queue.jsonl
+
+    The estimate:  assay estimate runs/july --reviews reviews.jsonl
 
     Which of two systems is better:  assay estimate runs/july --compare runs/august --next 30
     """
@@ -199,10 +201,15 @@ def _model(model: str, token: str | None, settings: Settings) -> ChatModel:
 
 
 def _reviews(given: Path | None, answers: Path) -> Path | None:
-    """The file of reviews; None if none is named and none lies beside the answers."""
-    from assay.runs.reviews.file import NAME, reviews_beside
+    """The file of reviews; None if none is named, and none lies beside the answers or where the run's reviews are."""
+    from assay.runs.reviews.file import reviews_beside
+    from assay.runs.reviews.finding import reviews_file
+    from assay.runs.store.folder import read_finished
 
     if given is not None:
         return given
-    found = answers / NAME if answers.is_dir() else reviews_beside(answers)
-    return found if found.exists() else None
+    places = [reviews_beside(answers)]
+    if answers.is_dir():
+        run = read_finished(answers)
+        places.append(reviews_file(answers, run.settings, run.provenance) or places[0])
+    return next((one for one in places if one.exists()), None)

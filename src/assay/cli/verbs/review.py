@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from assay.cli.view.review import OtherRun
     from assay.model import Case, Evidence, Run, Verdict
     from assay.runs.reviews.desk import ReviewDesk
+    from assay.runs.reviews.queue import QueuedCase
 
 _MOST_BESIDE = 8
 """How many runs of the same folder are shown beside, the latest first."""
-_ONE = "One decision, without a browser"
-_FILE = "The file of reviews"
+_BROWSER, _ONE, _FILE = "In the browser", "One decision, without a browser", "The file of reviews"
 
 
 class DecisionFlags(Struct, frozen=True, kw_only=True):
@@ -98,20 +98,34 @@ def review(
     ] = None,
     *,
     reviews: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The reviews. [default: reviews.jsonl beside the question set]")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The reviews. [default: reviews.jsonl beside the question set]", rich_help_panel=_FILE
+        ),
     ] = None,
     reviewer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who you are. [default: git config user.name]")
+        str | None,
+        typer.Option(metavar="NAME", help="Who you are. [default: git config user.name]", rich_help_panel=_FILE),
     ] = None,
     settings: Annotated[
         Settings, Only(("db",), helps={"db": "Of the database, if it is not where the run says: for corrected golds."})
     ],
     beside: Annotated[
         list[Path] | None,
-        typer.Option(metavar="RUN", help="Show what this run answered, too; repeatable. [default: runs of the folder]"),
+        typer.Option(
+            "--beside",
+            metavar="RUN",
+            help="Show what this run answered, too; repeatable. [default: runs of the folder]",
+            rich_help_panel=_BROWSER,
+        ),
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(metavar="M", help="Queue only as many cases as fit into your time.")
+        float | None,
+        typer.Option(metavar="M", help="Queue only as many cases as fit into your time.", rich_help_panel=_BROWSER),
+    ] = None,
+    queue: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Queue the cases that assay estimate --next drew; it counts these alone."),
     ] = None,
     decided: DecisionFlags,
     every: Annotated[
@@ -132,12 +146,20 @@ def review(
     port: Annotated[
         int,
         typer.Option(
-            metavar="PORT", min=0, max=65535, help="Listen on this port. [default: a free one]", show_default=False
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="Listen on this port. [default: a free one]",
+            show_default=False,
+            rich_help_panel=_BROWSER,
         ),
     ] = 0,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open it in a browser.", rich_help_panel=_BROWSER)
+    ] = True,
     idle: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="End after this long without a request.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="End after this long without a request.", rich_help_panel=_BROWSER),
     ] = None,
 ) -> None:
     """Review a run's cases in the browser, a key for each decision, or one case by a command.
@@ -161,7 +183,9 @@ def review(
             else "say what you decide: --confirm, --accept, --reject, --gold-wrong, --ambiguous, --unanswerable, "
             "--unsure, --undo or --note; or leave CASE out, and decide in the browser"
         )
-    work = _Work(run=run, reviews=reviews, settings=settings, settle=settle)
+    if minutes is not None and queue is not None:
+        raise UsageError("--minutes cuts a queue of doubtful cases, and --queue names one that was drawn: give one")
+    work = _Work(run=run, reviews=reviews, settings=settings, settle=settle, queue=queue)
     if case is not None and decision is not None:
         _decide(work, case, decision, decided, _reviewer(reviewer))
     elif export is not None:
@@ -185,6 +209,13 @@ class _Work(Struct, frozen=True, kw_only=True):
     reviews: Path | None
     settings: Settings
     settle: str
+    queue: Path | None = None
+
+    def drawn(self, record: Run, *_: object, **__: object) -> tuple[QueuedCase, ...]:
+        """The cases that were drawn to estimate accuracy, in the order of their queue."""
+        from assay.runs.estimates.drawing import queued_cases, read_queue
+
+        return () if self.queue is None else queued_cases(record.evidence, read_queue(self.queue))
 
     def file(self, record: Run) -> Path:
         from assay.runs.reviews.finding import reviews_file
@@ -203,7 +234,9 @@ class _Work(Struct, frozen=True, kw_only=True):
 
         record = load_run(self.run, reviews=False).record
         name = record.settings.name or self.run.resolve().name
-        return ReviewDesk(record, self.file(record), name=name, settle=self.settle)
+        desk = ReviewDesk(record, self.file(record), name=name, settle=self.settle)
+        desk.draws = {one.index: one.draw for one in self.drawn(record) if one.draw is not None}
+        return desk
 
 
 def _reviewer(given: str | None) -> str:
@@ -336,6 +369,7 @@ def _serve(
     from assay.cli.view.review import ReviewSite
     from assay.cli.view.server import ReportServer
     from assay.cli.view.serving import serve
+    from assay.runs.reviews.queue import review_queue
 
     record = load_run(work.run, reviews=False).record
     file = work.file(record)
@@ -347,6 +381,7 @@ def _serve(
         others=_others(work, record, beside),
         settle=work.settle,
         minutes=minutes,
+        queue=review_queue if work.queue is None else work.drawn,
     )
     # Drawn before the address is printed: a run or a file of reviews that cannot be read ends here.
     site.find("/", "")

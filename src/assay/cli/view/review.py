@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from secrets import token_urlsafe
 from threading import Lock
@@ -23,7 +23,7 @@ from assay.reports.text.plain import clipped, one_line
 from assay.runs.reviews.deciding import decision_said
 from assay.runs.reviews.desk import ReviewDesk, ReviewStatus
 from assay.runs.reviews.keys import question_hash
-from assay.runs.reviews.queue import pace, review_queue
+from assay.runs.reviews.queue import QueuedCase, pace, review_queue
 
 if TYPE_CHECKING:
     from assay.api.workers import DatabasesInput
@@ -71,10 +71,11 @@ class ReviewSite:
         others: Sequence[OtherRun] = (),
         settle: str = "latest",
         minutes: float | None = None,
+        queue: Callable[..., Sequence[QueuedCase]] = review_queue,
     ) -> None:
         self.token = token_urlsafe(24)
         self._folder, self._file, self._reviewer, self._others = folder, file, reviewer, others
-        self._databases, self._settle, self._minutes = databases, settle, minutes
+        self._databases, self._settle, self._minutes, self._order = databases, settle, minutes, queue
         self._boot = token_urlsafe(6)
         self._page = LivePage([folder], self._draw)
         self._trials: GoldTrials | None = None
@@ -112,7 +113,7 @@ class ReviewSite:
             self._report.collected.link_of(summary.case_id, summary.repeat).anchor for summary in run.summaries
         ]
         self._places = {link: place for place, link in enumerate(self._links)}
-        queue = review_queue(
+        queue = self._order(
             run, self._desk.reviews, others=[other.run for other in self._others], minutes=self._minutes
         )
         self._desk.draws = {one.index: one.draw for one in queue if one.draw is not None}

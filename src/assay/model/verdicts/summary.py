@@ -17,8 +17,8 @@ from assay.model.results.result import Cost, Execution, ExecutionStatus
 from assay.model.verdicts.comparison import NearMissKind
 from assay.model.verdicts.diagnosis import SchemaUse
 from assay.model.verdicts.evidence import Evidence
-from assay.model.verdicts.review import ReviewDecision
 from assay.model.verdicts.retrieval import CONTEXT_COMPLETE, Retrieval, retrieval_of
+from assay.model.verdicts.review import ReviewDecision
 from assay.model.verdicts.verdict import Flag, Outcome, Score, Strength
 from assay.model.witness import RefutationKind, WhyUnknown
 

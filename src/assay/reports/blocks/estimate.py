@@ -120,7 +120,8 @@ def _facts(made: Estimate) -> Iterable[tuple[str, str]]:
     if made.judge is not None and made.judge.bias is not None:
         bias = made.judge.bias
         side = "too low" if bias < 0 else "too high"
-        yield "judge alone", f"{percent(made.judge.says)}, {points(abs(bias), signed=False)} points {side}"
+        of = f" of {made.judge.opinions:,} answers" if made.judge.opinions < made.size else ""
+        yield "judge alone", f"{percent(made.judge.says)}{of}, {points(abs(bias), signed=False)} points {side}"
     if made.bounds is not None:
         yield "if not sure is wrong, or right", _shares(made.bounds)
 

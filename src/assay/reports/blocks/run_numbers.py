@@ -151,7 +151,8 @@ class RunNumbers:
         if totals is None or not totals.reviewed:
             return ""
         shown = self.verdict_figure(totals.after)
-        return " ".join(part for part in (shown.text, shown.interval, f"({shown.tally})") if part)
+        unscored = f", {totals.after.unscored:,} unscored" if totals.after.unscored else ""
+        return " ".join(part for part in (shown.text, shown.interval, f"({shown.tally})") if part) + unscored
 
     @property
     def tally(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from assay.model import Fingerprint, Matching, RunDiff, RunSettings
 from assay.runs.compare.metric_differences import Pairs
-from assay.runs.reviews.keys import database_hash
+from assay.runs.reviews.keys import database_digest
 from assay.runs.store.compared_cases import RunRecords
 from assay.stats import is_significant
 
@@ -91,7 +91,7 @@ def differing_databases(
 
 def _digest(run: RunRecords, name: str | None) -> str:
     """The fingerprint of the database that has this name in the cases; empty where the run has none."""
-    return database_hash(run.settings, run.provenance, name)
+    return database_digest(run.settings, run.provenance, name)
 
 
 def _structures(run: RunRecords) -> str | None:

@@ -316,7 +316,9 @@ def _warnings(
     judge = frame.signals.get(JUDGE)
     if judge is not None:
         fits = _fit(judge, known)
-        if len({value for value in judge if value is not None}) < 2:
+        if not any(value is not None for value in judge):
+            notes.append("the judge gave no opinion")
+        elif len({value for value in judge if value is not None}) < 2:
             notes.append("the judge says the same of every answer: it has no information")
         elif fits is not None and fits < _NOTHING:
             notes.append("the judge has no information on these labels (R² below 0.05): its number means nothing")

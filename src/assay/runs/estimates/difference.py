@@ -11,7 +11,7 @@ from assay.model.runs.estimate import Bounds, EstimatedDifference, Target
 from assay.model.verdicts.review import Review
 from assay.runs.estimates.accuracy import FEW
 from assay.runs.estimates.frame import Answer, Frame, fingerprint_of
-from assay.runs.estimates.labels import Design, is_about, settled
+from assay.runs.estimates.labels import Design, is_about, refuse_drawn, settled
 from assay.runs.reviews.file import in_force
 from assay.stats.estimates import Estimated, paired_difference
 
@@ -108,6 +108,8 @@ def paired_labels(
     places = {answer.case_id: place for place, answer in enumerate(frame.answers)}
     about = [one for one in reviews if one.case_id in places and different[places[one.case_id]]]
     pair = pair_frame(frame, other)
+    if design == "random":
+        refuse_drawn(about, {frame.fingerprint, other.fingerprint})
     drawn = {one.case_id for one in about if design == "random" or _is_drawn(one, pair, frame, other)}
     notes = ["the labels count as a random sample because you declare it"] if design == "random" and drawn else []
     if about and not drawn:

@@ -15,11 +15,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.errors import InputError
+from assay.model import Evidence
 from assay.model.runs.estimate import Bounds, Drawn, StratumFigure, Target
 from assay.model.verdicts.review import Draw
 from assay.runs.estimates.difference import DIFFERENT, pair_frame
-from assay.runs.estimates.frame import Answer, Frame, strata_of
+from assay.runs.estimates.frame import Frame, answers_of, strata_of
 from assay.runs.estimates.labels import Labels
+from assay.runs.reviews.queue import QueuedCase
 from assay.runs.store.writing import write_whole
 from assay.stats.estimates import LEAST_PER_STRATUM, Stratum, allocation, forecast
 
@@ -188,11 +190,25 @@ def read_queue(path: Path) -> list[QueuedAnswer]:
     return found
 
 
-def queued_places(answers: Sequence[Answer], queue: Iterable[QueuedAnswer]) -> list[tuple[int, Draw]]:
-    """The place of each queued answer among these, in the queue's order, and its draw; those of others are left out."""
-    places = {(one.case_id, one.question_hash, one.query): place for place, one in enumerate(answers)}
+def queued_cases(evidence: Iterable[Evidence], queue: Iterable[QueuedAnswer]) -> tuple[QueuedCase, ...]:
+    """A queue as `assay review` shows it: its answers among those of a run, in its order; those of others are left out.
+
+    Raises InputError where none is of this run.
+    """
+    places = {
+        (answer.case_id, answer.question_hash, answer.query): place
+        for place, one in enumerate(evidence)
+        for answer in answers_of([one])
+    }
     keys = ((line, (line.case_id, line.question_hash, line.query)) for line in queue)
-    return [(places[key], line.draw) for line, key in keys if key in places]
+    found = tuple(
+        QueuedCase(index=places[key], case_id=line.case_id, why=("drawn to estimate accuracy",), draw=line.draw)
+        for line, key in keys
+        if key in places
+    )
+    if not found:
+        raise InputError("the queue was drawn from other answers than those of this run")
+    return found
 
 
 def _strata(frame: Frame, labels: Labels, more: int) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -119,6 +119,7 @@ def settled(reviews: Sequence[Review], settle: str) -> bool | None:
 def _declared(frame: Frame, about: Sequence[Review], places: Mapping[str, int], settle: str) -> Labels:
     labels: list[Label] = []
     carried: list[str] = []
+    refuse_drawn(about, {frame.fingerprint})
     for case_id, given in _by_case(about).items():
         answer = frame.answers[places[case_id]]
         own = [one for one in given if is_about(one, answer, frame.dialect)]
@@ -138,6 +139,16 @@ def _declared(frame: Frame, about: Sequence[Review], places: Mapping[str, int], 
         why_none="" if labels else "no review is about one of these answers",
         notes=("the labels count as a random sample because you declare it; cases that somebody chose are none",),
     )
+
+
+def refuse_drawn(reviews: Iterable[Review], frames: Collection[str]) -> None:
+    """Raise where reviews are declared a random sample that were drawn otherwise, and whose draws say how."""
+    for one in reviews:
+        if one.draw is not None and one.draw.frame in frames and one.draw.method != "random":
+            raise InputError(
+                f"the case {one.case_id} was drawn from strata or with a probability of its own, and not at random: "
+                "leave --declare-random out (in Python design='random')"
+            )
 
 
 def _why_none(frame: Frame, about: Sequence[Review], places: Mapping[str, int]) -> str:

@@ -6,10 +6,13 @@ import os
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 
+import msgspec
+
 from assay.errors import UsageError
-from assay.model import Agreement, Case
+from assay.model import Agreement, Case, Fingerprint
 from assay.model.verdicts.review import Review
 from assay.runs.reviews.agreement import agreement
 from assay.runs.reviews.deciding import NOTHING, Decided, Settle, decided
@@ -52,6 +55,13 @@ class Reviews:
     def in_force(self) -> tuple[Review, ...]:
         """The reviews that were not taken back, in the file's order."""
         return tuple(in_force(self.every))
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        """A hash of the reviews and of the rule that settles them."""
+        content = msgspec.json.encode([self.every, self.settle])
+        name = "reviews in memory" if self.path is None else self.path.name
+        return Fingerprint(name=name, digest=blake2b(content, digest_size=16).hexdigest())
 
     @cached_property
     def by_case(self) -> Mapping[str, Sequence[Review]]:

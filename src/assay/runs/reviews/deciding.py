@@ -300,6 +300,14 @@ def _with_accepted(case: Case, queries: Sequence[str], dialect: str) -> Case:
     return replace(case, golds=tuple(golds), options=options)
 
 
+def _is_of(review: Review, key: tuple[str | None, str | None], dialect: str) -> bool:
+    """Whether a review was made of an answer with the same text or the same result."""
+    query, result = key
+    if review.query is not None and query is not None and same_text(review.query, query, dialect):
+        return True
+    return review.result is not None and review.result == result
+
+
 def about_answer(evidence: Evidence, decided: Decided) -> tuple[Review, ...]:
     """The decisions about this very answer: of the same text, or with the same result.
 
@@ -310,11 +318,8 @@ def about_answer(evidence: Evidence, decided: Decided) -> tuple[Review, ...]:
     is_match = _is_plain_match(evidence)
 
     def holds(review: Review) -> bool:
-        if review.query is not None and query is not None and same_text(review.query, query, decided.dialect):
-            return True
-        if _is_of_the_text(review):
-            return review.query is None and review.result is not None and review.result == result
-        if review.result is not None and review.result == result:
+        by_text_alone = review.query is not None and _is_of_the_text(review)
+        if _is_of(review, (query, None if by_text_alone else result), decided.dialect):
             return True
         return is_match and review.verdict == "correct" and outcome_of(review) == "correct"
 
@@ -373,6 +378,9 @@ def reviewed(evidence: Evidence, decided: Decided, *, judged: Verdict | None = N
         return Reviewed(outcome="unscored", reason=words, decision=source.decision, reviews=ids)
     if corrected is None:  # the question set says the same already
         return Reviewed(outcome=evidence.outcome, reason=words, decision=source.decision, reviews=ids)
+    seen = None if question is None or not _is_of(question, answer_key(evidence), decided.dialect) else question.outcome
+    if judged is None and seen is not None:  # who corrected the gold query saw what this answer is by it
+        return Reviewed(outcome=seen, reason=words, decision=source.decision, reviews=ids)
     if judged is None:
         reason = f"{words}; the answer is not scored by that yet"
         return Reviewed(outcome="unscored", reason=reason, decision=source.decision, reviews=ids, pending=True)

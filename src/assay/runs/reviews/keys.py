@@ -16,7 +16,7 @@ from assay.model.databases.database import DatabaseUrl
 if TYPE_CHECKING:
     from assay.model import Case, Evidence, Provenance, RunSettings
 
-__all__ = ["answer_key", "database_hash", "gold_hash", "question_hash", "result_hash"]
+__all__ = ["answer_key", "database_digest", "database_hash", "gold_hash", "question_hash", "result_hash"]
 
 _BYTES = 12
 
@@ -45,18 +45,37 @@ def gold_hash(case: Case) -> str:
     return _hash([case.database or "", sorted(case.golds), results, targets, case.expects, options])
 
 
+def database_digest(settings: RunSettings, provenance: Provenance, name: str | None) -> str:
+    """The fingerprint of the database that has this name in the cases of a run; empty where it has none."""
+    return _named_database(settings, provenance, name)[1]
+
+
 def database_hash(settings: RunSettings, provenance: Provenance, name: str | None) -> str:
-    """The hash of the content of the database that has this name in the cases of a run; empty where it has none."""
+    """As `database_digest`, but empty where the fingerprint is not of the database's content.
+
+    Of warehouses and of large databases on servers it is of the URL, or of counters that say nothing of another copy.
+    """
+    url, digest = _named_database(settings, provenance, name)
+    scheme = url.partition(":")[0]
+    if scheme.partition("+")[0] in ("sqlite", "duckdb"):
+        return digest
+    if scheme in ("mysql", "mariadb"):
+        return "" if digest.startswith("schema-") else digest
+    return digest if digest.startswith("content-") else ""
+
+
+def _named_database(settings: RunSettings, provenance: Provenance, name: str | None) -> tuple[str, str]:
+    """The URL and the fingerprint of the database that has this name; empty where there is none."""
     inputs = {one.name: one.digest for one in provenance.inputs}
     try:
         rendered = str(DatabaseUrl(text=settings.database).render(name))
     except InputError:
-        return ""
+        return "", ""
     if rendered in inputs:
-        return inputs[rendered]
+        return rendered, inputs[rendered]
     # The settings list databases that were given as a mapping as ``name: URL``, one after the other.
-    matches = (digest for known, digest in inputs.items() if f"{name}: {known}," in f"{settings.database},")
-    return next(matches, "")
+    matches = (pair for pair in inputs.items() if f"{name}: {pair[0]}," in f"{settings.database},")
+    return next(matches, ("", ""))
 
 
 def answer_key(evidence: Evidence) -> tuple[str | None, str | None]:

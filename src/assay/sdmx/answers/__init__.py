@@ -1,1 +1,1 @@
-"""Read what a system answered as a selection, in every form that systems use."""
+"""Read a system's answer as a selection, in every form that systems use."""

@@ -62,7 +62,7 @@ class DatasetDraft:
 
 
 def _without_unnamed(terms: Collection[Term]) -> Iterable[Term]:
-    """The terms without those that only repeat, without its name, a code that also has one."""
+    """The terms without those that repeat a named code without its name."""
     named = {term.id for term in terms if term.name is not None}
     return (term for term in terms if term.name is not None or term.id not in named) if named else terms
 

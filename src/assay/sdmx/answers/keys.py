@@ -29,23 +29,23 @@ def selects_everything(key: str) -> bool:
 
 
 def structure_for(dataset: str, structures: Structures | None, *, why: str) -> DatasetStructure:
-    """The structure of a dataset. Raises SelectionError with blame ``setup`` where it is not available."""
+    """The structure of a dataset. Raises SelectionError with blame ``setup`` if it is not available."""
     if structures is None:
         raise unknown_structure(
-            f"{why}: the data structure definition of {dataset!r} is needed: give --structures with a file, "
-            "a folder or the URL of a service that has it"
+            f"{why}: the data structure definition of {dataset!r} is needed: set --structures to a "
+            "file, a folder or the URL of a service that has it"
         )
     found = structures.dataset(dataset)
     if found is None:
         where = f" ({', '.join(structures.sources)})" if structures.sources else ""
         raise unknown_structure(
-            f"{why}: the data structure definition of {dataset!r} is needed, and the structures that were given{where} "
-            "have no such dataset: give --structures that do"
+            f"{why}: the data structure definition of {dataset!r} is needed, but the given "
+            f"structures{where} do not have that dataset: set --structures to a source that does"
         )
     if not found.has_dimensions:
         raise unknown_structure(
-            f"{why}: the structures that were given have {dataset!r}, but not its data structure definition, which "
-            "lists its dimensions: give --structures that do"
+            f"{why}: the given structures have {dataset!r}, but not its data structure definition, "
+            "which lists its dimensions: set --structures to a source that does"
         )
     return found
 
@@ -54,14 +54,14 @@ def read_key(key: str, structure: DatasetStructure, *, dataset: str, whole: bool
     """The codes of each dimension of one key, in the key's order.
 
     Positions missing at the end are wildcards, unless ``whole`` requires all positions.
-    Raises SelectionError where the key has more positions than the dataset has dimensions.
+    Raises SelectionError if the key has more positions than the dataset has dimensions.
     """
     names = [dimension.id for dimension in structure.dimensions]
     positions = [] if selects_everything(key) and key.count(".") < len(names) else key.split(".")
     if len(positions) > len(names) or (whole and positions and len(positions) < len(names)):
         raise SelectionError(
-            f"the key {excerpt(key)} has {len(positions)} positions, and the dataset {dataset!r} has {len(names)} "
-            f"dimensions, in this order: {'.'.join(names)}"
+            f"the key {excerpt(key)} has {len(positions)} positions, but the dataset {dataset!r} has "
+            f"{len(names)} dimensions, in this order: {'.'.join(names)}"
         )
     read = {name: position_codes(text) for name, text in zip(names, positions, strict=False)}
     return {name: read.get(name) for name in names}
@@ -129,11 +129,11 @@ def meet(one: Codes, other: Codes) -> Codes:
 
 
 def read_series(value: Mapping[Any, object], structures: Structures | None) -> Selection:
-    """The union of the series: one query where they are a cross product, else several. Raises SelectionError."""
+    """The union of the series: one query for a cross product, otherwise several. Raises SelectionError."""
     for key in value:
         if key not in SERIES_KEYS:
             raise SelectionError(
-                f'has no place for the key "{str(key)[:60]}"{suggestion(str(key), SERIES_KEYS)} '
+                f'has an unknown key "{str(key)[:60]}"{suggestion(str(key), SERIES_KEYS)} '
                 f"(known are: {', '.join(SERIES_KEYS)})"
             )
     if DATASET_KEYS[0] not in value:
@@ -142,7 +142,7 @@ def read_series(value: Mapping[Any, object], structures: Structures | None) -> S
     framed = selection_of({key: value[key] for key in DATASET_KEYS if key in value})
     keys = value["series_keys"]
     if not isinstance(keys, list):
-        raise SelectionError(f"holds {described(keys)}: a list of series keys is expected", path=("series_keys",))
+        raise SelectionError(f"contains {described(keys)} instead of a list of series keys", path=("series_keys",))
     (frame,) = framed.datasets
     cubes = cubes_of(_each(keys, frame.dataset, structures))
     draft = SelectionDraft()
@@ -170,10 +170,10 @@ def _each(keys: list[object], dataset: str, structures: Structures | None) -> It
 
 def _codes(key: object) -> dict[str, Codes]:
     if not isinstance(key, dict):
-        raise SelectionError(f'holds {described(key)}: a key such as "MEX.LP.A", or an object, is expected')
+        raise SelectionError(f'contains {described(key)} instead of a key, for example "MEX.LP.A", or an object')
     codes: dict[str, Codes] = {}
     for dimension, value in key.items():
         if not isinstance(value, str):
-            raise SelectionError(f"holds {described(value)}: a code is expected", path=(str(dimension),))
+            raise SelectionError(f"contains {described(value)} instead of a code", path=(str(dimension),))
         codes[str(dimension)] = position_codes(value)
     return codes

@@ -1,6 +1,6 @@
 """Find the data query in an assistant's output: a chat message with attachments, or a tool's result.
 
-Live and logged chats are read in the same way. A message of DIAL carries its query in an attachment; a tool's result
+Live and logged chats are read in the same way. A message of DIAL has its query in an attachment; a tool's result
 (Model Context Protocol) in ``structuredContent``, which is written for the model that calls, or under ``_meta``.
 """
 
@@ -17,18 +17,18 @@ from assay.sdmx.errors import SelectionError, described, excerpt
 from assay.sql.extraction.embedded_json import iter_json_objects
 
 Fetch = Callable[[str], bytes | None]
-"""The file that an attachment's URL names; None where it is not to be fetched."""
+"""The file at an attachment's URL; None if it must not be fetched."""
 
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _DATA_URL = re.compile(r"https?://[^\s<>\"'`)]+/data/[^\s<>\"'`)]+", re.IGNORECASE)
 _MEANT = re.compile(
     r"""[{,]\s*["'](?:urn|dataset_?urn|filters|queries|indicator_selection|series_keys)["']\s*:""", re.I
 )
-_MOST_STARTS = 200  # places in one text at which JSON is looked for
+_MOST_STARTS = 200  # positions in one text at which JSON is looked for
 _APP = "/mcp-app"
 _RESULT_KEYS = ("structuredContent", "structured_content", "queries")
 _ASKING_BACK = ("missingDimensions", "candidateDatasets")
-"""Keys of a result without queries, where the assistant asks which items are meant."""
+"""Keys of a result without queries, in which the assistant asks which items are meant."""
 _MESSAGE_KEYS = ("custom_content", "customContent", "choices")
 
 
@@ -38,9 +38,9 @@ def means_a_query(text: str) -> bool:
 
 
 def find_query(content: str, custom_content: Mapping[str, Any] | None, fetch: Fetch) -> str | Failure | None:
-    """The query as JSON text or an SDMX data URL, a JSON list where there are several; None where nothing was selected.
+    """The query as JSON text or an SDMX data URL, a JSON list if there are several; None if nothing was selected.
 
-    Looked for, in this order, in attachments of type ``application/json``, in code fences of markdown attachments, and
+    Searched, in this order, in attachments of type ``application/json``, in code fences of markdown attachments, and
     in the message's own words. A text that looks like a query but is not JSON is returned unchanged: reading it later
     reports the error. A Failure means that an attachment cannot be read, or is a file on another server. Exceptions of
     ``fetch`` are passed on.
@@ -60,8 +60,8 @@ def find_query(content: str, custom_content: Mapping[str, Any] | None, fetch: Fe
     if broken:
         return _unreadable(broken[0])
     if left:
-        elsewhere = f"its query may be in the attachment {left[0].partition('?')[0]!r}, which another server has"
-        return _unreadable(f"{elsewhere}: it was not fetched, as credentials are not to go there")
+        elsewhere = f"the query may be in the attachment {left[0].partition('?')[0]!r} on another server"
+        return _unreadable(f"{elsewhere}: it was not fetched, as credentials must not be sent there")
     return content if means_a_query(content) else None
 
 
@@ -86,7 +86,7 @@ def _json_queries(attachment: Mapping[str, Any], fetch: Fetch, left: list[str], 
             return []
         data = fetched.decode("utf-8-sig", "replace")
     if data is None:
-        broken.append(f"{_called(attachment)} is said to be JSON and has neither data nor a URL")
+        broken.append(f"{_called(attachment)} is declared as JSON but has neither data nor a URL")
         return []
     if not isinstance(data, str):
         return [json.dumps(item, ensure_ascii=False) for item in _looking_like_queries(data)]
@@ -96,7 +96,7 @@ def _json_queries(attachment: Mapping[str, Any], fetch: Fetch, left: list[str], 
             json.loads(data := value)
     except (ValueError, RecursionError) as error:
         if '"filters"' not in data:
-            broken.append(f"{_called(attachment)} is said to be JSON and is none ({error}): {excerpt(data)}")
+            broken.append(f"{_called(attachment)} is declared as JSON but is not ({error}): {excerpt(data)}")
             return []
     return _queries_in(data)
 
@@ -107,7 +107,7 @@ def _called(attachment: Mapping[str, Any]) -> str:
 
 
 def _queries_in(text: str) -> list[str]:
-    """The queries of a text that is JSON as a whole; the text itself where it is an invalid query."""
+    """The queries of a text that is JSON as a whole; the text itself if it is an invalid query."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -141,7 +141,7 @@ def _bare_queries(text: str) -> Iterator[str]:
 
 
 def _urls(text: str) -> list[str]:
-    """The SDMX data URLs in a text, each once, without the sentence's punctuation."""
+    """The distinct SDMX data URLs in a text, without the sentence's punctuation."""
     found: dict[str, None] = {}
     for line in text.splitlines():
         for match in _DATA_URL.finditer(line):
@@ -166,11 +166,11 @@ def is_message(value: Mapping[str, Any]) -> bool:
 
 
 def answers_among(messages: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The places of a conversation's answers, one for each question of the user that was answered.
+    """The indexes of a conversation's answers, one per question of the user that was answered.
 
     After a question an assistant may write several messages: it calls tools, or announces its next step. The last one
-    with attachments is the answer, else the last one. Without messages of a user, each message is an answer; with them,
-    a greeting is not an answer.
+    with attachments is the answer, otherwise the last one. Without messages of a user, each message is an answer; with
+    them, a greeting is not an answer.
     """
     found: dict[int, int] = {}
     asked = 0
@@ -188,7 +188,7 @@ def answers_among(messages: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def answer_by_question(messages: Sequence[Mapping[str, Any]]) -> list[int | None]:
-    """The place of each question's answer; None: it has none. Without messages of a user, the place of each answer."""
+    """The index of each question's answer; None: it has none. Without messages of a user, that of each answer."""
     answers = answers_among(messages)
     asked = [place for place, message in enumerate(messages) if message.get("role") == "user"]
     if not asked or not any(message.get("role") == "assistant" for message in messages):
@@ -211,14 +211,14 @@ def _has_attachments(message: Mapping[str, Any]) -> bool:
 
 
 def message_of(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
-    """The words of a message and DIAL's additions. Raises SelectionError where there is no message."""
+    """The words of a message and DIAL's additions. Raises SelectionError if there is no message."""
     choices = value.get("choices")
     if choices is not None:
         first = choices[0] if isinstance(choices, list) and choices else None
         message = first.get("message") if isinstance(first, dict) else None
         if not isinstance(message, dict):
             raise SelectionError(
-                f"holds {described(choices)}: a list of choices with a message is expected", path=("choices",)
+                f"contains {described(choices)} instead of a list of choices with a message", path=("choices",)
             )
         value = message
     content = value.get("content")
@@ -226,10 +226,10 @@ def message_of(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]
         content = "\n".join(_texts(content))
     custom = _either(value, "custom_content", "customContent")
     if not isinstance(content, str | None):
-        raise SelectionError(f"holds {described(content)}: text is expected", path=("content",))
+        raise SelectionError(f"contains {described(content)} instead of text", path=("content",))
     if not isinstance(custom, dict | None):
         raise SelectionError(
-            f"holds {described(custom)}: an object with attachments is expected", path=("custom_content",)
+            f"contains {described(custom)} instead of an object with attachments", path=("custom_content",)
         )
     return content or "", custom
 
@@ -248,21 +248,21 @@ def _holds_queries(value: Mapping[str, Any]) -> bool:
 
 
 def queries_of(value: Mapping[str, Any]) -> list[Any] | str:
-    """The queries of a tool's result, empty where it selected nothing; its words where it has nothing else.
+    """The queries of a tool's result, empty if it selected nothing; its words if it has nothing else.
 
-    Raises SelectionError where the call failed.
+    Raises SelectionError if the call failed.
     """
     if "jsonrpc" in value and "queries" not in value:
         inner = value.get("result")
         if not isinstance(inner, dict):
             error = value.get("error")
             told = error.get("message") if isinstance(error, dict) else None
-            reason = excerpt(told, most=200) if isinstance(told, str) else "it does not say which"
-            raise SelectionError(f"the tool's call ended in an error: {reason}")
+            reason = excerpt(told, most=200) if isinstance(told, str) else "it gives no reason"
+            raise SelectionError(f"the tool call failed: {reason}")
         return queries_of(inner)
     content = value.get("content")
     if _either(value, "isError", "is_error") is True:
-        raise SelectionError(f"the tool answered with an error: {excerpt(' '.join(_texts(content)), most=200)}")
+        raise SelectionError(f"the tool returned an error: {excerpt(' '.join(_texts(content)), most=200)}")
     structured = _either(value, "structuredContent", "structured_content")
     if isinstance(structured, dict) and isinstance(structured.get("queries"), list):
         return _listed(structured)
@@ -279,7 +279,7 @@ def queries_of(value: Mapping[str, Any]) -> list[Any] | str:
 def _listed(holder: Mapping[str, Any]) -> list[Any]:
     queries = holder.get("queries")
     if not isinstance(queries, list | None):
-        raise SelectionError(f"holds {described(queries)}: a list of queries is expected", path=("queries",))
+        raise SelectionError(f"contains {described(queries)} instead of a list of queries", path=("queries",))
     return queries or []
 
 

@@ -43,14 +43,15 @@ _KNOWN_KEYS = tuple(dict.fromkeys((*TOP_KEYS, *DATASET_KEYS, *SERIES_KEYS, *DATA
 _QUERY_START = re.compile(rf'[{{\[\s]+"(?:{"|".join(_KNOWN_KEYS)})"\s*:')
 _METHOD = re.compile(r"GET\s+", re.IGNORECASE)
 _MOST_STARTS = 64
-"""How many brackets of a text are tried as the start of JSON: each try may scan the whole rest."""
+"""The number of brackets of a text that are tried as the start of JSON: each try may scan the whole rest."""
 
 
 def read_answer(raw: str, structures: Structures | None) -> Selection | Failure:
-    """The selection in an answer, in any of the known forms; a Failure where it cannot be read.
+    """The selection in an answer, in any of the known forms; a Failure if it cannot be read.
 
     The forms (`_FORMS`): the targets' own JSON (`targets`), StatGPT's query (`statgpt`), lists of series keys (`keys`),
-    chat messages and results of tools that hold any of these (`messages`), and SDMX REST data URLs, one per line or a
+    chat messages and results of tools that contain any of these (`messages`), and SDMX REST data URLs, one per line or
+    a
     JSON list of them (`rest`). JSON can be in a code fence or within prose; several queries, even of different forms,
     are joined. ``structures`` give the order of dimensions for positional keys. Never raises.
     """
@@ -61,15 +62,15 @@ def read_answer(raw: str, structures: Structures | None) -> Selection | Failure:
     except SelectionError as error:
         failure = error.failure()
         message = failure.message.encode("utf-8", "backslashreplace").decode()
-        return replace(failure, message=f"the answer {message}" if message.startswith("holds ") else message)
+        return replace(failure, message=f"the answer {message}" if message.startswith("contains ") else message)
     except UnicodeEncodeError as error:
         found = error.object[error.start : error.start + 1]
-        return SelectionError(f"the answer has {found!a} in a name, half a character: {_EXPECTED}").failure()
+        return SelectionError(f"the answer has {found!a}, half a character, in a name: {_EXPECTED}").failure()
     return selection
 
 
 def datasets_named(raw: str, structures: Structures | None = None) -> tuple[str, ...]:
-    """The datasets that an answer names. Where reading it needs a missing structure, only that first dataset.
+    """The datasets that an answer names. If reading it needs a missing structure, only that first dataset.
 
     Datasets that ``structures`` already has are read with it.
     """
@@ -82,7 +83,7 @@ def datasets_named(raw: str, structures: Structures | None = None) -> tuple[str,
 def answer_notes(raw: str) -> tuple[str, ...]:
     """Parts of a readable answer that had no effect, though they may matter: words, unknown parameters of URLs."""
     if not any(mark in raw for mark in ("{", "[", "/data/")) and raw.strip():
-        return (f"the answer is in words alone, which select nothing: {excerpt(raw)}",)
+        return (f"the answer has only words, which select nothing: {excerpt(raw)}",)
     if "/data/" not in raw and not raw.startswith("data/"):
         return ()
     links = [*_urls(raw.strip()), *(match[0].rstrip(".,;:!)") for match in _URL_IN_TEXT.finditer(raw))]
@@ -90,9 +91,9 @@ def answer_notes(raw: str) -> tuple[str, ...]:
 
 
 def silent_notes(raw: str | None, text: str | None) -> tuple[str, ...]:
-    """The words of an answer that selects nothing, where it is a chat message."""
+    """The words of an answer that selects nothing, if it is a chat message."""
     if raw is None:
-        return (f"the answer is in words alone, which select nothing: {excerpt(text)}",) if text else ()
+        return (f"the answer has only words, which select nothing: {excerpt(text)}",) if text else ()
     try:
         value = _parse(raw)
         content = message_of(value)[0] if isinstance(value, dict) and is_message(value) else None
@@ -101,11 +102,11 @@ def silent_notes(raw: str | None, text: str | None) -> tuple[str, ...]:
     if content is None:
         return ()
     said = f": {excerpt(content)}" if content.strip() else ""
-    return (f"neither the message's attachments nor its words have a query{said}",)
+    return (f"neither the message's attachments nor its text have a query{said}",)
 
 
 class _Lookup(Structures):
-    """Structures that record which datasets were asked for and are missing."""
+    """Structures that record which requested datasets are missing."""
 
     def __init__(self, structures: Structures | None) -> None:
         super().__init__(())
@@ -142,7 +143,7 @@ def _read(raw: str, structures: Structures | None) -> Selection:
 
 
 def _urls(text: str) -> list[str]:
-    """The URLs of a text with one URL per line; empty where any line is something else."""
+    """The URLs of a text with one URL per line; empty if any line is something else."""
     lines = [_METHOD.sub("", line.strip().strip("`<>"), count=1) for line in text.splitlines()]
     lines = [line for line in lines if line]
     return lines if lines and all(is_data_url(line) for line in lines) else []
@@ -167,7 +168,7 @@ def _place(error: json.JSONDecodeError) -> str:
 
 
 def _broken(text: str, trouble: str) -> SelectionError:
-    return SelectionError(f"the answer {excerpt(text)} is no JSON: {trouble}; {_EXPECTED}")
+    return SelectionError(f"the answer {excerpt(text)} is not JSON: {trouble}; {_EXPECTED}")
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -185,7 +186,7 @@ def _read_value(value: object, structures: Structures | None) -> Selection:
     if isinstance(value, dict):
         return _read_object(value, structures)
     if not isinstance(value, list):
-        raise SelectionError(f"the answer holds {described(value)}: {_EXPECTED}")
+        raise SelectionError(f"the answer contains {described(value)}: {_EXPECTED}")
     said = [one for one in value if isinstance(one, dict) and "role" in one and is_message(one)]
     answers = answers_among(said)
     if answers:  # a whole conversation: its last answer is the answer to the question
@@ -198,7 +199,7 @@ def _read_value(value: object, structures: Structures | None) -> Selection:
             elif isinstance(one, str):
                 found.append(_read_text(one, structures))
             else:
-                raise SelectionError(f"holds {described(one)}: {_EXPECTED}")
+                raise SelectionError(f"contains {described(one)}: {_EXPECTED}")
     return _joined(found)
 
 
@@ -211,7 +212,7 @@ def _read_text(text: str, structures: Structures | None) -> Selection:
     except _NotJson:
         inner = None
     if not isinstance(inner, dict):
-        raise SelectionError(f"holds {described(text)}: {_EXPECTED}")
+        raise SelectionError(f"contains {described(text)}: {_EXPECTED}")
     return _read_object(inner, structures)
 
 
@@ -232,7 +233,7 @@ def _read_result(value: dict[str, object], structures: Structures | None) -> Sel
     for place, query in enumerate(queries):
         with located("queries", place):
             if not isinstance(query, dict):
-                raise SelectionError(f"holds {described(query)}: a query is expected")
+                raise SelectionError(f"contains {described(query)} instead of a query")
             found.append(read_query(query, structures))
     return _joined(found)
 
@@ -244,7 +245,7 @@ def _is_conversation(value: dict[str, object]) -> bool:
 def _read_conversation(value: dict[str, object], structures: Structures | None) -> Selection:
     logged = value["messages"]
     if not any(isinstance(one, dict) and one.get("role") == "assistant" for one in logged):  # type: ignore[attr-defined]
-        raise SelectionError("holds a conversation in which no assistant answers", path=("messages",))
+        raise SelectionError("contains a conversation without an assistant's answer", path=("messages",))
     return _read_value(logged, structures)
 
 
@@ -264,7 +265,7 @@ _FORMS = (
     (("series_keys",), read_series),
     ((*TOP_KEYS, *DATASET_KEYS), _read_plain),
 )
-"""How each form of an object is recognised, by a test or by having one of some keys, and read. The first one counts."""
+"""How each form of an object is recognised, by a test or by one of some keys, and read. The first match counts."""
 
 
 def _read_object(value: _Object, structures: Structures | None) -> Selection:
@@ -274,7 +275,7 @@ def _read_object(value: _Object, structures: Structures | None) -> Selection:
     hints = [(key, suggestion(key, _KNOWN_KEYS)) for key in value]
     key, hint = next(((key, hint) for key, hint in hints if hint), (next(iter(value), None), ""))
     named = "an empty object" if key is None else f'an object with the key "{key[:60]}"{hint}'
-    raise SelectionError(f"holds {named}: {_EXPECTED}")
+    raise SelectionError(f"contains {named}: {_EXPECTED}")
 
 
 def _joined(selections: list[Selection]) -> Selection:
@@ -323,14 +324,14 @@ def _within(text: str, structures: Structures | None) -> list[Selection]:
             value, position = _DECODER.raw_decode(text, start.start())
         except json.JSONDecodeError as error:
             if _QUERY_START.match(text, start.start()):
-                # Reading the complete parts of a truncated query would judge a part in place of the whole.
+                # Reading the complete parts of a truncated query would score a part instead of the whole.
                 raise _broken(text, _place(error)) from error
             position = start.end()
             continue
         except RecursionError:
             position = start.end()
             continue
-        # A footnote such as [1] is not meant as a query
+        # A footnote [1] is not meant as a query
         first = value[0] if isinstance(value, list) and value else value
         is_query = isinstance(first, dict) and not first.keys().isdisjoint(_KNOWN_KEYS)
         if is_query or (isinstance(first, str) and is_data_url(first)):

@@ -4,7 +4,7 @@
     3.0:  …/data/CONTEXT/AGENCY/ID/VERSION/KEY?c[DIM]=…
 
 Both are read by one grammar: a query string of either may follow a path of either. ``updatedAfter``,
-``lastNObservations`` and what else shapes the answer without naming a code or a period have no effect. Eurostat's
+``lastNObservations`` and other parameters that name neither a code nor a period have no effect. Eurostat's
 ``…/statistics/1.0/data/FLOW?geo=DE&geo=FR&time=2015`` names dimensions as parameters.
 """
 
@@ -67,7 +67,7 @@ _WITHOUT_EFFECT = frozenset(
         "labels",
     }
 )
-"""Parameters that shape a service's answer, and name neither a code nor a period."""
+"""Parameters that shape a service's answer, but name neither a code nor a period."""
 _STATISTICS = re.compile(r"(?:^|/)statistics/[^/]+/data/[^/?#]")
 """The path of Eurostat's other interface."""
 _WITHOUT_EFFECT_THERE = frozenset(
@@ -90,7 +90,7 @@ class DataUrl(Struct, frozen=True, kw_only=True):
     loose: bool = False
     """Whether names of datasets and dimensions may be in either case, as in Eurostat's other interface."""
     unread: tuple[str, ...] = ()
-    """Parameters that SDMX does not define, and that were not read."""
+    """Parameters that SDMX does not define, and that were ignored."""
 
 
 def is_data_url(text: str) -> bool:
@@ -105,8 +105,8 @@ def is_data_url(text: str) -> bool:
 def read_url(url: str, structures: Structures | None) -> Selection:
     """The selection of a data URL. Raises SelectionError.
 
-    Several keys are the union of their series: one query where they are a cross product, else several. Positions
-    missing at a key's end are wildcards. Where a dimension has both a condition and values in the key, only their
+    Several keys are the union of their series: one query for a cross product, otherwise several. Positions
+    missing at a key's end are wildcards. If a dimension has both a condition and values in the key, only their
     common codes count; a query without any common code is dropped.
     """
     parts = _with_known_names(split_url(url), structures)
@@ -149,12 +149,12 @@ def _key_cubes(parts: DataUrl, structures: Structures | None) -> list[dict[str, 
 
 
 def split_url(url: str) -> DataUrl:
-    """Take a data URL apart. Raises SelectionError where it names no dataset."""
+    """Split a data URL into its parts. Raises SelectionError if it names no dataset."""
     path, _, query = url.partition("#")[0].partition("?")
     segments = _below_data(path)
     if segments is None:
         raise SelectionError(
-            f"{excerpt(path)} is no data URL: …/data/FLOW/KEY or …/data/dataflow/AGENCY/ID/VERSION/KEY"
+            f"{excerpt(path)} is not a data URL: use …/data/FLOW/KEY or …/data/dataflow/AGENCY/ID/VERSION/KEY"
         )
     if segments[0].lower() in _CONTEXTS:
         dataset, key = _version_3(segments, path)
@@ -224,13 +224,13 @@ def _with_known_names(parts: DataUrl, structures: Structures | None) -> DataUrl:
 
 
 def url_notes(url: str) -> tuple[str, ...]:
-    """The parts of a data URL that were not read, a sentence for each. Empty where the whole is unreadable."""
+    """The ignored parts of a data URL, one sentence each. Empty if the URL is unreadable."""
     try:
         unread = split_url(url).unread
     except SelectionError:
         return ()
     return tuple(
-        f"the URL's parameter {excerpt(name, most=40)} was not read"
+        f"the URL's parameter {excerpt(name, most=40)} was ignored"
         + ("" if name in _UNDESCRIBED else suggestion(name, _PARAMETERS))
         for name in unread
     )
@@ -241,8 +241,8 @@ def _version_3(segments: list[str], path: str) -> tuple[str, str]:
     _, agency, id, version, key, *_ = (*segments, "", "", "", "", "")
     if id in ("", WILDCARD) or "," in id:
         raise SelectionError(
-            f"{excerpt(path)} names {'several datasets' if ',' in id else 'no dataset'}: "
-            "…/data/dataflow/AGENCY/ID/VERSION/KEY is expected, one URL a dataset"
+            f"{excerpt(path)} names {'several datasets' if ',' in id else 'no dataset'}: use "
+            "…/data/dataflow/AGENCY/ID/VERSION/KEY, one URL per dataset"
         )
     owner = "" if agency in ("", WILDCARD) else f"{agency}:"
     edition = "" if version in ("", WILDCARD, "+", "~", "latest") else f"({version})"
@@ -277,7 +277,7 @@ def _periods(condition: str) -> tuple[TimeRange, ...]:
             elif operator in _ORDERED:
                 one = bounded(operator, period)
             else:
-                raise SelectionError(f"c[{_TIME}]={excerpt(condition)}: {operator!r} cannot be understood of time")
+                raise SelectionError(f"c[{_TIME}]={excerpt(condition)}: {operator!r} is not supported for time")
             spans = intersection(spans, (one,))
         found += spans
     return tuple(dict.fromkeys((*found, *ranges_of(listed))))
@@ -317,7 +317,7 @@ class _Condition:
             return position_codes(value)
         where = f"c[{self._dimension}]={operator}:{excerpt(value, most=40)}"
         if operator in _ORDERED:
-            raise SelectionError(f"{where}: codes have no order, so that {operator!r} cannot be understood; list them")
+            raise SelectionError(f"{where}: {operator!r} is not supported, since codes have no order: list them")
         value = code_of(value)
         known = self._codes(where)
         if operator == "ne":
@@ -332,10 +332,12 @@ class _Condition:
         if dimension is None:
             names = [one.id for one in structure.dimensions]
             raise SelectionError(
-                f"{where}: the dataset {self._dataset!r} has no such dimension"
-                f"{suggestion(self._dimension, names)} (it has {', '.join(names)})"
+                f"{where}: the dataset {self._dataset!r} has no such "
+                f"dimension{suggestion(self._dimension, names)} (it has {', '.join(names)})"
             )
         codes = dimension.all_codes
         if codes is None:
-            raise unknown_structure(f"{where} stands for codes of a list, and that of the dimension is not at hand")
+            raise unknown_structure(
+                f"{where} stands for codes of a list, but the list of that dimension is not available"
+            )
         return codes

@@ -42,7 +42,7 @@ def read_query(value: Mapping[Any, object], structures: Structures | None) -> Se
     spans = _TimeFilters()
     filters = value.get("filters")
     if not isinstance(filters, list | None):
-        raise SelectionError(f"holds {described(filters)}: a list of filters is expected", path=("filters",))
+        raise SelectionError(f"contains {described(filters)} instead of a list of filters", path=("filters",))
     for place, given in enumerate(filters or ()):
         with located("filters", place):
             component, operator, terms = _filter(given)
@@ -52,8 +52,8 @@ def read_query(value: Mapping[Any, object], structures: Structures | None) -> Se
                 one.add(component, terms)
             else:
                 raise SelectionError(
-                    f"the operator {operator!r} needs values in an order, as those of {_TIME} are; "
-                    f"the codes of {component!r} have none: write them out with the operator 'in'"
+                    f"the operator {operator!r} needs ordered values, as those of {_TIME}; the codes "
+                    f"of {component!r} have no order: list them with the operator 'in'"
                 )
     spans.add_period(_period(value))
     one.add_time(spans.finish())
@@ -61,19 +61,19 @@ def read_query(value: Mapping[Any, object], structures: Structures | None) -> Se
 
 
 def _period(value: Mapping[Any, object]) -> TimeRange | None:
-    """The requested period, where it is separate from the filters; None: there is none, or it is all of time."""
+    """The requested period, if it is separate from the filters; None if there is none, or it is all of time."""
     for name in _PERIOD_NAMES:
         held = value.get(name)
         if held is None:
             continue
         if not isinstance(held, dict):
             raise SelectionError(
-                f"holds {described(held)}: an object with startPeriod and endPeriod is expected", path=(name,)
+                f"contains {described(held)} instead of an object with startPeriod and endPeriod", path=(name,)
             )
         start, end = (held.get(key, held.get(other)) for key, other in _BOUNDS)
         for key, bound in zip(("startPeriod", "endPeriod"), (start, end), strict=True):
             if not isinstance(bound, str | None):
-                raise SelectionError(f"holds {described(bound)}: a period is expected", path=(name, key))
+                raise SelectionError(f"contains {described(bound)} instead of a period", path=(name, key))
         if start or end:
             return TimeRange(start=(start or "").strip() or None, end=(end or "").strip() or None)
     return None
@@ -81,13 +81,13 @@ def _period(value: Mapping[Any, object]) -> TimeRange | None:
 
 def _filter(given: object) -> tuple[str, str, list[Term]]:
     if not isinstance(given, dict):
-        raise SelectionError(f'holds {described(given)}: an object with "component_code" and "values" is expected')
+        raise SelectionError(f'contains {described(given)} instead of an object with "component_code" and "values"')
     component = _first(given, _COMPONENT_NAMES, 'the name of its dimension, "component_code",')
     operator = given.get("operator") or "in"
     if not isinstance(operator, str) or operator.strip().lower() not in _OPERATORS:
         hint = suggestion(operator, _OPERATORS) if isinstance(operator, str) else ""
         raise SelectionError(
-            f"holds {described(operator)}{hint}: one of {', '.join(_OPERATORS)} is expected", path=("operator",)
+            f"contains {described(operator)}{hint}: expected one of {', '.join(_OPERATORS)}", path=("operator",)
         )
     return component, operator.strip().lower(), _terms(given.get("values"))
 
@@ -98,13 +98,13 @@ def _terms(values: object) -> list[Term]:
     if isinstance(values, str):  # the older form
         return [Term(id=part.strip()) for part in values.split(",") if part.strip()]
     if not isinstance(values, list):
-        raise SelectionError(f"holds {described(values)}: a list of codes is expected", path=("values",))
+        raise SelectionError(f"contains {described(values)} instead of a list of codes", path=("values",))
     terms = []
     for place, value in enumerate(values):
         code = value.get("id") if isinstance(value, dict) else value
         name = value.get("name") if isinstance(value, dict) else None
         if not isinstance(code, str) or not code.strip():
-            raise SelectionError(f"holds {described(code)}: a code is expected", path=("values", place))
+            raise SelectionError(f"contains {described(code)} instead of a code", path=("values", place))
         terms.append(Term(id=code.strip(), name=(name.strip() or None) if isinstance(name, str) else None))
     return terms
 
@@ -115,7 +115,7 @@ def _first(value: Mapping[Any, object], names: tuple[str, ...], what: str) -> st
             text = value[name]
             if isinstance(text, str) and text.strip():
                 return text.strip()
-            raise SelectionError(f"holds {described(text)}: text is expected", path=(name,))
+            raise SelectionError(f"contains {described(text)} instead of text", path=(name,))
     raise SelectionError(f"{what} is missing")
 
 
@@ -130,7 +130,7 @@ class _TimeFilters:
         self._said = False
 
     def add(self, operator: str, values: list[str]) -> None:
-        """Add a filter. Raises SelectionError where its values do not fit its operator."""
+        """Add a filter. Raises SelectionError if its values do not fit its operator."""
         self._said = True
         if operator in ("in", "eq"):
             self._everything = self._everything or not values or WILDCARD in values
@@ -139,20 +139,20 @@ class _TimeFilters:
         wanted = 2 if operator == "between" else 1
         if len(values) != wanted:
             count = "two periods" if wanted == 2 else "one period"
-            raise SelectionError(f"the operator {operator!r} takes {count}, and got {len(values)}", path=("values",))
+            raise SelectionError(f"the operator {operator!r} takes {count}, but got {len(values)}", path=("values",))
         if operator == "between":
             self._ranges.append(TimeRange(start=values[0], end=values[1]))
         else:
             self._bounds.append(bounded(operator, values[0]))
 
     def add_period(self, period: TimeRange | None) -> None:
-        """Add the period that was requested besides the filters."""
+        """Add the period that was requested in addition to the filters."""
         if period is not None:
             self._said = True
             self._bounds.append(period)
 
     def finish(self) -> tuple[TimeRange, ...] | None:
-        """The ranges; None where no filter was on time, ``()`` where the filters leave all of time."""
+        """The ranges; None if no filter was on time, ``()`` if the filters leave all of time."""
         if not self._said:
             return None
         listed = () if self._everything else (*self._ranges, *ranges_of(self._periods))
@@ -165,7 +165,7 @@ class _TimeFilters:
 def bounded(operator: str, period: str) -> TimeRange:
     """The range, open at one end, for ``ge``, ``le``, ``gt`` or ``lt``; the last two exclude their period.
 
-    Raises SelectionError where ``gt`` or ``lt`` has a value that is no period.
+    Raises SelectionError if ``gt`` or ``lt`` has a value that is not a period.
     """
     if operator == "ge":
         return TimeRange(start=period)

@@ -20,7 +20,7 @@ _RANGE_KEYS = ("start", "end")
 def selection_of(value: object) -> Selection:
     """A selection from decoded JSON or YAML: ``{"indicator_selection": [...]}``, the list alone, or one dataset.
 
-    ``values`` holds objects with ``id`` and ``name``, or bare codes; ``"*"`` is a wildcard, ``[]`` and null are
+    ``values`` has objects with ``id`` and ``name``, or bare codes; ``"*"`` is a wildcard, ``[]`` and null are
     explicitly empty. ``time_range`` is one range or a list of them; null, ``{}`` and ``[]`` are explicitly all time, an
     absent one says nothing. Repeated parts are joined. Outer spaces are ignored, and a blank name counts as absent.
     Raises SelectionError with the path of keys. Cases are read by `assay.cases.sdmx.case`, which is stricter: a
@@ -34,7 +34,7 @@ def selection_of(value: object) -> Selection:
     if isinstance(value, Mapping):
         _only(value, TOP_KEYS, ())
         if TOP_KEYS[0] not in value:
-            raise SelectionError('the key "indicator_selection" is missing: give a list of datasets there')
+            raise SelectionError('the key "indicator_selection" is missing: add it with a list of datasets')
         value, path = value[TOP_KEYS[0]], TOP_KEYS
     for place, dataset in enumerate(_list(value, path, "a list of datasets")):
         _dataset(draft, dataset, (*path, place))
@@ -55,7 +55,7 @@ def _dimension(dataset: DatasetDraft, value: object, path: Path) -> None:
     entry = _object(value, _DIMENSION_KEYS, path, 'an object with "dimension_name" and "values"')
     name = _needed(entry, "dimension_name", path)
     if "values" not in entry:
-        raise SelectionError('the key "values" is missing: give the codes, or [] where none is selected', path=path)
+        raise SelectionError('the key "values" is missing: give the codes, or [] for none', path=path)
     values = entry["values"]
     if values == WILDCARD:
         dataset.add(name, everything=True)
@@ -66,7 +66,7 @@ def _dimension(dataset: DatasetDraft, value: object, path: Path) -> None:
 
 
 def _term(value: object, path: Path) -> Term:
-    if type(value) is dict and len(value) == 2:  # as most are; the rest is read with care
+    if type(value) is dict and len(value) == 2:  # as most are; others are read in full
         id_, name = value.get("id"), value.get("name")
         if type(id_) is str and type(name) is str and (code := id_.strip()) and (text := name.strip()):
             return Term(id=code, name=text)
@@ -94,7 +94,7 @@ def _range(value: object, path: Path) -> TimeRange:
         if isinstance(bound, date):  # YAML reads 2015-03-01 as a date; a datetime is a date, too
             bounds[key] = bound.isoformat()
         elif bound is not None:
-            bounds[key] = _text(bound, (*path, key), "a period such as 2015, 2015-Q1 or 2015-03")
+            bounds[key] = _text(bound, (*path, key), "a period, for example 2015, 2015-Q1 or 2015-03,")
     return TimeRange(**bounds)
 
 
@@ -108,13 +108,13 @@ def _text(value: object, path: Path, expected: str, *, blank: bool = False) -> s
     if isinstance(value, str):
         text = value.strip()
         if not text and not blank:
-            raise SelectionError(f"is blank: {expected} is expected", path=path)
+            raise SelectionError(f"is blank instead of {expected}", path=path)
         return text
     if isinstance(value, bool | float):
-        raise SelectionError(f"holds {described(value)}: put it in quotes if it is {expected}", path=path)
+        raise SelectionError(f"contains {described(value)}: put it in quotes if it is {expected}", path=path)
     if isinstance(value, int):
         return str(int(value))
-    raise SelectionError(f"holds {described(value)}: {expected} is expected", path=path)
+    raise SelectionError(f"contains {described(value)} instead of {expected}", path=path)
 
 
 def _list(value: object, path: Path, expected: str) -> list[object]:
@@ -122,12 +122,12 @@ def _list(value: object, path: Path, expected: str) -> list[object]:
         return []
     if isinstance(value, list | tuple):
         return list(value)
-    raise SelectionError(f"holds {described(value)}: {expected} is expected", path=path)
+    raise SelectionError(f"contains {described(value)} instead of {expected}", path=path)
 
 
 def _object(value: object, keys: tuple[str, ...], path: Path, expected: str) -> Mapping[Any, object]:
     if not isinstance(value, Mapping):
-        raise SelectionError(f"holds {described(value)}: {expected} is expected", path=path)
+        raise SelectionError(f"contains {described(value)} instead of {expected}", path=path)
     _only(value, keys, path)
     return value
 
@@ -137,5 +137,5 @@ def _only(value: Mapping[Any, object], keys: tuple[str, ...], path: Path) -> Non
         if key not in keys:
             shown = str(key)[:60]
             raise SelectionError(
-                f'has no place for the key "{shown}"{suggestion(shown, keys)} (known are: {", ".join(keys)})', path=path
+                f'has an unknown key "{shown}"{suggestion(shown, keys)} (known are: {", ".join(keys)})', path=path
             )

@@ -34,13 +34,13 @@ def add_csv(tables: DataTables, lines: Iterator[str], *, where: str, structures:
     header, before = _header(lines)
     delimiter = _delimiter(header)
     if delimiter is None:
-        raise InputError(f"{where} is no SDMX-CSV: its first line has one column")
+        raise InputError(f"{where} is not SDMX-CSV: its first line has one column")
     names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
     has_labels = any(": " in name for name in names)
     columns = [name.partition(":")[0].partition("[")[0].strip() for name in names]
     twice = next((name for number, name in enumerate(names) if name and name in names[:number]), None)
     if twice is not None:
-        raise InputError(f"{where} has two columns {twice[:80]!r}: which one is meant cannot be told")
+        raise InputError(f"{where} has two columns {twice[:80]!r}: rename or remove one")
     reader = _Reader(tables, columns, where=where, structures=structures, decimal_comma=delimiter == ";")
     tables.without_values += _VALUE not in columns
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -48,7 +48,7 @@ def add_csv(tables: DataTables, lines: Iterator[str], *, where: str, structures:
         try:
             row = next(rows, None)
         except csv.Error as error:
-            raise InputError(f"{where}, line {rows.line_num + before}: is no CSV ({error})") from None
+            raise InputError(f"{where}, line {rows.line_num + before}: is not CSV ({error})") from None
         if row is None:
             return
         if row:
@@ -57,7 +57,7 @@ def add_csv(tables: DataTables, lines: Iterator[str], *, where: str, structures:
 
 
 def _header(lines: Iterator[str]) -> tuple[str, int]:
-    """The line with the columns' names, and its number: before it can be blank lines, and Excel's ``sep=;``."""
+    """The header line and its number: blank lines, and Excel's ``sep=;``, may come before it."""
     number = 0
     for number, line in enumerate(lines, start=1):
         text = line.lstrip("\ufeff").strip()
@@ -94,8 +94,8 @@ class _Reader:
         place = next((columns.index(name) for name in _IDS if name in columns), None)
         if place is None:
             raise InputError(
-                f"{where} is no SDMX-CSV: it has neither the column DATAFLOW (1.0) nor STRUCTURE_ID (2.0)"
-                f"{suggestion(columns[0], _IDS)}"
+                f"{where} is not SDMX-CSV: it has neither the column DATAFLOW (1.0) nor STRUCTURE_ID "
+                f"(2.0){suggestion(columns[0], _IDS)}"
             )
         self._id = place
         self._value = columns.index(_VALUE) if _VALUE in columns else None
@@ -107,13 +107,13 @@ class _Reader:
             return  # attributes alone, without observations
         if len(row) < len(self._columns):
             raise InputError(
-                f"{self._where}, line {line}: {len(row)} fields, where the header has {len(self._columns)}: "
-                "is it cut off?"
+                f"{self._where}, line {line}: {len(row)} fields, but the header has "
+                f"{len(self._columns)}. Is it truncated?"
             )
         if len(row) > len(self._columns) and any(cell.strip() for cell in row[len(self._columns) :]):
             raise InputError(
-                f"{self._where}, line {line}: {len(row)} fields, where the header has {len(self._columns)}: a field "
-                "with a comma in it, such as a number, is to be quoted"
+                f"{self._where}, line {line}: {len(row)} fields, but the header has "
+                f"{len(self._columns)}: quote fields that contain a comma, for example numbers"
             )
         if self._action is not None and row[self._action].upper() in _DELETED:
             return
@@ -127,7 +127,7 @@ class _Reader:
         )
 
     def _layout(self, named: str, line: int) -> tuple[ArtefactId, list[tuple[str, int]], int | None]:
-        """The dataset, the places of its dimensions, and that of its time."""
+        """The dataset, the indexes of its dimensions, and that of its time."""
         if named not in self._layouts:
             try:
                 dataset = parse_artefact(named.partition(": ")[0])

@@ -14,7 +14,7 @@ from assay.sdmx.matching import DatasetPair, Side, pair_datasets
 from assay.sdmx.structures.known import Structures
 
 MOST_SELECTED = 1_000_000
-"""How many observations one side may select."""
+"""The maximum number of observations per side."""
 _COLUMNS = ("dataset", "series", "period", "value")
 
 
@@ -29,7 +29,8 @@ def compare_on_data(
 ) -> DataScore:
     """Compare the observations that a selection gives on the data with those of the targets.
 
-    Returns the score of the first matching target, else of the target with index ``first``. Never raises for anything
+    Returns the score of the first matching target, otherwise of the target with index ``first``. Never raises for
+    anything
     missing in a source or a selection.
     """
     ignored = frozenset(settings.ignored_dimensions)
@@ -48,7 +49,7 @@ class _Extract(Struct, kw_only=True):
 
     observations: dict[tuple[object, ...], float | str | None] = field(default_factory=dict)
     troubles: list[tuple[str, DataTrouble]] = field(default_factory=list)
-    """The queries that gave nothing: their dataset, and why."""
+    """The queries without a result: their dataset, and why."""
     is_cut: bool = False
 
     def take(self, observations: Iterable[Observation]) -> None:
@@ -112,7 +113,7 @@ def _compare(target: _Extract, selected: _Extract, structures: Structures | None
     others = [trouble for label, trouble in selected.troubles if not _is_invented(label, trouble, structures)]
     lacks = any(key not in selected.observations for key in target.observations)
     # An answer with an invented part is wrong whatever its other parts give, and so is one that lacks observations of
-    # the target if only other datasets are not at hand. Any other trouble could be hiding what is missing.
+    # the target if only other datasets are not available. Any other failure could hide the missing observations.
     if not invented and not all(lacks and _is_unknown(one) for one in others):
         trouble = next(one for one in others if not (lacks and _is_unknown(one)))
         return _unscored(trouble.failure(), f"the answer cannot be executed: {trouble.message}")
@@ -139,12 +140,13 @@ def _compare(target: _Extract, selected: _Extract, structures: Structures | None
 
 
 def _is_unknown(trouble: DataTrouble) -> bool:
-    """Whether only the data lack a dataset, which is then none of the target's."""
+    """Whether only the data lack a dataset, which is then not one of the target's."""
     return isinstance(trouble, UnknownDataset)
 
 
 def _is_invented(label: str, trouble: DataTrouble, structures: Structures | None) -> bool:
-    """Whether the answer is to blame: for what a service refuses, or for a dataset that the structures do not have."""
+    """Whether the answer is wrong: for a request that a service refuses, or for a dataset that the structures do not
+    have."""
     if trouble.refused:
         return True
     return _is_unknown(trouble) and structures is not None and structures.dataset(label) is None
@@ -158,7 +160,7 @@ def _reason(target: _Extract, selected: _Extract, troubles: Sequence[DataTrouble
     lacking, extra = len(target.observations) - shared, len(selected.observations) - shared
     more = "more than " if selected.is_cut else ""
     parts = [f"{lacking:,} of the target's {len(target.observations):,} observations are missing"] if lacking else []
-    parts += [f"{more}{extra:,} are too many"] if extra else []
+    parts += [f"{more}{extra:,} are extra"] if extra else []
     return " and ".join(parts)
 
 

@@ -23,14 +23,14 @@ _ENDINGS = (*_PLAIN, ".gz", ".zip")
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 MOST_UNPACKED = 1 << 30
-"""The most bytes unpacked from one file: as much as the observations kept take as text."""
+"""The maximum of bytes unpacked from one file: as much as the stored observations take as text."""
 _EXPECTED = "expected SDMX-CSV (1.0 or 2.0) or an SDMX-ML data message (2.1 or 3.0)"
 
 
 def load_data(source: str, *, structures: Structures | None) -> DataTables:
     """The observations of a file, or of each CSV and XML file in a folder and below it.
 
-    The folder may also hold structure messages and other CSV files. Raises InputError for a source that is absent,
+    The folder may also contain structure messages and other CSV files. Raises InputError for a source that is absent,
     unreadable or without any observation, and MissingDependency for XML without lxml.
     """
     path = Path(source)
@@ -58,7 +58,9 @@ def _files(path: Path) -> Iterator[Path]:
         return
     found = sorted(one for one in path.rglob("*") if one.suffix.lower() in _ENDINGS and one.is_file())
     if not found:
-        raise InputError(f'the folder "{path}" has no data: not one file of {", ".join(_ENDINGS)} is in it or below it')
+        raise InputError(
+            f'the folder "{path}" has no data: there is no file of {", ".join(_ENDINGS)} in it or below it'
+        )
     yield from found
 
 
@@ -75,7 +77,7 @@ def _add_file(tables: DataTables, path: Path, structures: Structures | None, *, 
             else:
                 _add_stream(tables, file, where, structures, alone=alone)
     except (EOFError, zlib.error, zipfile.BadZipFile) as error:
-        raise InputError(f"{where} cannot be unpacked: {error}. Fetch or save it anew") from None
+        raise InputError(f"{where} cannot be unpacked: {error}. Fetch or save it again") from None
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror or error}") from error
 
@@ -114,7 +116,7 @@ class _Unpacked(io.RawIOBase):
         self._left -= len(part)
         if self._left < 0:
             raise InputError(
-                f"{self._where} unpacks to more than {MOST_UNPACKED >> 20:,} MiB: give the data of the cases alone"
+                f"{self._where} unpacks to more than {MOST_UNPACKED >> 20:,} MiB: give only the data of the cases"
             )
         view[: len(part)] = part
         return len(part)
@@ -133,7 +135,7 @@ def _add_stream(
     wide = beginning.startswith(_UTF16)
     text = beginning.decode("utf-16" if wide else "utf-8", "replace").lstrip("\ufeff \t\r\n")
     if text.startswith("<"):
-        file.read(len(beginning) - len(beginning.lstrip()))  # blanks before the declaration are harmless, but no XML
+        file.read(len(beginning) - len(beginning.lstrip()))  # blanks before the declaration are harmless
         try:
             is_data = add_xml(tables, file, where=where, structures=structures)
         except NoMessage:
@@ -141,14 +143,14 @@ def _add_stream(
                 raise
             is_data = False
         if alone and not is_data:
-            raise InputError(f"{where} is SDMX-ML, but no data: {_EXPECTED}")
+            raise InputError(f"{where} is SDMX-ML without data: {_EXPECTED}")
     elif is_sdmx_csv(text):
         try:
             with io.TextIOWrapper(file, encoding="utf-16" if wide else "utf-8-sig", newline="") as lines:
                 add_csv(tables, iter(lines), where=where, structures=structures)
         except UnicodeDecodeError as error:
             raise InputError(
-                f"{where} is no {error.encoding.upper()} text (byte {error.start + 1}): save it as UTF-8"
+                f"{where} is not valid {error.encoding.upper()} text (byte {error.start + 1}): save it as UTF-8"
             ) from None
     elif alone:
         what = "JSON" if text[:1] in ("{", "[") else _said_of(text)
@@ -160,5 +162,5 @@ def _said_of(text: str) -> str:
     if not header:
         return "empty"
     if any(mark in header for mark in ",;\t") and header.isprintable():
-        return f"no SDMX-CSV, as it begins with none of its columns DATAFLOW and STRUCTURE but with {header[:40]!r}"
-    return "no data that are known"
+        return f"not SDMX-CSV, as it begins with {header[:40]!r} instead of its columns DATAFLOW or STRUCTURE"
+    return "in an unknown format"

@@ -17,7 +17,7 @@ from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
 from assay.sdmx.structures.known import DatasetStructure, Structures, version_key
 
 MOST_OBSERVATIONS = 5_000_000
-"""The most observations kept from all files, or from one answer of a service: a few hundred bytes each."""
+"""The maximum number of observations from all files, or from one answer of a service: a few hundred bytes each."""
 
 SeriesKey = tuple[tuple[str, str], ...]
 """Dimension and code, sorted by dimension."""
@@ -42,7 +42,7 @@ class DataSource(Protocol):
 
     @property
     def doubt(self) -> str:
-        """Why the source may be the wrong one, for the end of a sentence that says it gave nothing; or empty."""
+        """Why the source may be the wrong one, for the end of a sentence about an empty result; or empty."""
         ...
 
     def select(self, query: DataQuery) -> Iterable[Observation]:
@@ -55,7 +55,7 @@ class DataSource(Protocol):
 
 
 class DataTrouble(Exception):
-    """A query cannot be executed: the dataset is missing, or a service fails or refuses. Stays in this package."""
+    """A query cannot be executed: the dataset is missing, or a service fails or refuses. Internal to this package."""
 
     def __init__(
         self,
@@ -70,9 +70,9 @@ class DataTrouble(Exception):
         self.blame: Blame = blame
         self.kind: FailureKind = kind
         self.refused = refused
-        """Whether the request is to blame, as the service says: for an unknown code, for example."""
+        """Whether the service rejects the request itself, for example for an unknown code."""
         self.is_away = is_away
-        """Whether the service did not answer at all, which may be otherwise a minute later."""
+        """Whether the service did not answer at all, which may be transient."""
         super().__init__(message)
 
     def failure(self) -> Failure:
@@ -85,7 +85,7 @@ class UnknownDataset(DataTrouble):
 
 
 class DataTable:
-    """The observations of one dataset. Of two with the same series and period, the first is kept."""
+    """The observations of one dataset. For two with the same series and period, the first is stored."""
 
     def __init__(self, dataset: ArtefactId) -> None:
         self.dataset = dataset
@@ -101,7 +101,7 @@ class DataTable:
         return len(self._series)
 
     def add(self, key: Mapping[str, str], period: str | None, value: float | str | None) -> bool:
-        """Add an observation. False: it is already there."""
+        """Add an observation. Returns False if it already exists."""
         sorted_key = tuple(sorted(key.items()))
         series = self._series.get(sorted_key)
         if series is None:
@@ -138,7 +138,7 @@ class DataTable:
 
 
 class _Within:
-    """Whether a period lies completely within ranges; a text that is no period only matches itself."""
+    """Whether a period lies completely within ranges; a text that is not a period only matches itself."""
 
     def __init__(self, ranges: Sequence[TimeRange]) -> None:
         self._ranges = ranges
@@ -165,33 +165,33 @@ class _Within:
 
 
 class DataTables:
-    """The tables of several datasets, by name. ``structures`` tells what data can mean that name no dataflow."""
+    """The tables of several datasets, by name. ``structures`` resolves data that name no dataflow."""
 
     def __init__(self, *, name: str, structures: Structures | None = None) -> None:
         self.name = name
         self._structures = structures
         self.tables: dict[ArtefactId, DataTable] = {}
         self.without_values = 0
-        """How many files have the form of data, and no column of values."""
+        """The number of files that have the form of data, but no column of values."""
         self._count = 0
 
     @property
     def doubt(self) -> str:
-        """None: these are data."""
+        """Empty: these are data."""
         return ""
 
     def close(self) -> None:
         """Nothing to close."""
 
     def add(self, dataset: ArtefactId, key: Mapping[str, str], period: str | None, value: float | str | None) -> None:
-        """Add an observation. Raises InputError where there are too many."""
+        """Add an observation. Raises InputError if there are too many."""
         table = self.tables.get(dataset)
         if table is None:
             table = self.tables[dataset] = DataTable(dataset)
         self._count += table.add(key, period, value)
         if self._count > MOST_OBSERVATIONS:
             raise InputError(
-                f"{self.name} holds more than {MOST_OBSERVATIONS:,} observations: give the data of the cases alone"
+                f"{self.name} has more than {MOST_OBSERVATIONS:,} observations: give only the data of the cases"
             )
 
     def select(self, query: DataQuery) -> Iterable[Observation]:
@@ -203,8 +203,8 @@ class DataTables:
                 continue
             if structure is not None and structure.dimension(name) is not None:
                 raise DataTrouble(
-                    f"{self.name}: the data of {query.dataset!r} have no code of its dimension {name!r}, so that what "
-                    "selects some of its codes cannot be executed"
+                    f"{self.name}: the data of {query.dataset!r} have no code of its dimension "
+                    f"{name!r}, so a selection of its codes cannot be executed"
                 )
             raise DataTrouble(
                 f"the dataset {query.dataset!r} has no dimension {name!r} in {self.name}"
@@ -214,7 +214,7 @@ class DataTables:
         return table.select(query)
 
     def table(self, dataset: str) -> DataTable:
-        """The table of a dataset: of exactly that version, else one that its name can mean. Raises UnknownDataset."""
+        """The table of a dataset: of exactly that version, or one that its name can mean. Raises UnknownDataset."""
         try:
             wanted = parse_artefact(dataset)
         except InputError:
@@ -223,7 +223,7 @@ class DataTables:
             return self.tables[wanted]
         fitting = [table for id_, table in self.tables.items() if wanted.matches(id_)]
         if not fitting and self._structures is not None:
-            # Data may name the data structure definition: which dataflow is meant is known if no other one has it
+            # Data may name the data structure definition: the dataflow is known if no other one has it
             structure = self._structures.dataset(dataset)
             definition = None if structure is None else structure.definition
             if definition is not None and len(self._structures.defined_by(definition)) < 2:
@@ -236,14 +236,14 @@ class DataTables:
 
 
 def described(dataset: ArtefactId, structures: Structures | None) -> DatasetStructure | None:
-    """The structure of the data that name a dataflow, or a data structure definition in its place."""
+    """The structure of data that name a dataflow, or a data structure definition instead."""
     if structures is None:
         return None
     return structures.dataset(str(dataset)) or next(iter(structures.defined_by(dataset)), None)
 
 
 def value_of(text: str | None) -> float | str | None:
-    """The value of an observation: a number, None where it is missing or NaN, else the text."""
+    """The value of an observation: a number, None if it is missing or NaN, otherwise the text."""
     if text is None or not text.strip():
         return None
     try:

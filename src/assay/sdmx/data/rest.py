@@ -1,8 +1,8 @@
 """Data from an SDMX REST service, 2.1 or 3.0: each query of a selection is a request.
 
-The first answers show which of the two a service supports. Where it offers a constraint of available data, codes
-without data are not requested beside others: many services refuse a whole request because of one unknown code. A
-constraint that the service's own data contradict is not used, and one that cannot be had is done without.
+The first answers show which of the two a service supports. If it offers a constraint of available data, codes
+without data are not requested with others: many services refuse a whole request because of one unknown code. A
+constraint that contradicts the service's own data is not used, and neither is one that cannot be fetched.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _STRUCTURE = (
     "application/xml;q=0.5"
 )
 _NOT_THERE = frozenset({400, 404, 405, 406, 501})
-"""Statuses for a request in an unsupported version; 404 also where there are no data."""
+"""Statuses for a request in an unsupported version; 404 also if there are no data."""
 _PERIOD = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?|-[ASTQ][0-9]|-[MW][0-9]{2}|-D[0-9]{3})?")
 """How SDMX itself writes periods, without those that have a time of day."""
 _LONGEST_URL = 3500
 """Services and their gateways refuse longer URLs: then codes are requested in portions."""
 _MOST_KEPT = 64
-"""How many answers are cached: many cases of a set need the same ones."""
+"""The number of cached answers: many cases of a set need the same ones."""
 
 StructureOf = Callable[[str], DatasetStructure | None]
 
@@ -61,11 +61,11 @@ class Fetch(Protocol):
     """Fetches URLs from a service."""
 
     def __call__(self, url: str, accept: str) -> bytes:
-        """The body of an answer. Raises ServiceRefused, and DataTrouble where the service cannot be reached."""
+        """The body of an answer. Raises ServiceRefused, and DataTrouble if the service cannot be reached."""
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 
@@ -86,17 +86,20 @@ class RestSource:
 
     @property
     def doubt(self) -> str:
-        """A service answers 404 where there are no data, and so does a server with nothing at that address."""
+        """A service answers 404 if there are no data, and so does a server without the service at that address."""
         if self._has_answered:
             return ""
-        return " (it has answered 404 to each request for data so far: is it the address up to where /data follows?)"
+        return (
+            " (it has answered 404 to each request for data so far. Check that the URL is the service "
+            "root, without /data)"
+        )
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         self._fetch.close()
 
     def _address(self, path: str) -> str:
-        """The address of a resource, with the parameters that the service's own address has, such as a key."""
+        """The address of a resource, with the parameters of the service's own address, for example a key."""
         if not self._parameters:
             return self._base + path
         return f"{self._base}{path}{'&' if '?' in path else '?'}{self._parameters}"
@@ -117,7 +120,7 @@ class RestSource:
         return kept
 
     def _found(self, query: DataQuery) -> list[Observation] | DataTrouble:
-        """The observations of a query, or why there are none: many cases ask the same, and need not wait for it."""
+        """The observations of a query, or why there are none. Cached, since many cases ask the same."""
         try:
             dataset = parse_artefact(query.dataset)
         except InputError as error:
@@ -149,7 +152,7 @@ class RestSource:
         return found
 
     def _contradicts(self, dataset: ArtefactId, found: Iterable[Observation]) -> bool:
-        """Whether there are data of codes that have none by the service's constraint."""
+        """Whether there are data for codes that have none by the service's constraint."""
         available = self._available.get(dataset)
         if available is None:
             return False
@@ -157,7 +160,7 @@ class RestSource:
         return any(name in available and code not in available[name] for key in keys for name, code in key)
 
     def _with_data(self, dataset: ArtefactId, query: DataQuery) -> tuple[Mapping[str, tuple[str, ...]], bool]:
-        """The codes to ask for: those that have data, as far as is known; and whether each dimension has one."""
+        """The codes to request: those that have data, as far as is known; and whether each dimension has one."""
         structure = self._structure_of(query.dataset)
         available = self._availability(dataset)
         has_data = True
@@ -171,7 +174,7 @@ class RestSource:
             have = None if available is None else available.get(name)
             with_data = wanted if have is None else tuple(code for code in wanted if code in have)
             has_data = has_data and bool(with_data)
-            # Where none has data by the constraint, the service itself has the last word.
+            # If none has data by the constraint, the service itself decides.
             codes[name] = with_data or wanted
         return codes, has_data
 
@@ -185,7 +188,7 @@ class RestSource:
                 except ServiceRefused:
                     continue
                 except DataTrouble:
-                    break  # a help that can be done without; the data themselves show whether the service is there
+                    break  # optional; the data themselves show whether the service is available
                 found = read_available(content)
                 if found is not None:
                     self._available[dataset] = found
@@ -239,12 +242,12 @@ class RestSource:
             return
         if refused is None:
             raise DataTrouble(
-                f"{self.name}: a key of the dataset {label!r} lists codes in the order of its dimensions, which is not "
-                "known: give --structures that have it",
+                f"{self.name}: a key of the dataset {label!r} needs the order of its dimensions, "
+                "which is unknown: set --structures to a source that has it",
                 kind="unknown_structure",
             )
         if refused.status != 404:
-            raise DataTrouble(f"{self.name} refuses what is asked for: {refused}", refused=True)
+            raise DataTrouble(f"{self.name} refuses the request: {refused}", refused=True)
 
     def _read(self, content: bytes, query: DataQuery, structure: DatasetStructure | None) -> Iterator[Observation]:
         tables = DataTables(name=self.name)
@@ -265,17 +268,17 @@ class RestSource:
             raise DataTrouble(str(error), blame="network") from None
         if not is_data:
             raise DataTrouble(
-                f"{where} is no data that are known: SDMX-CSV or SDMX-ML was asked for. Is it the address up to where "
-                "/data follows?",
+                f"{where} is not recognized (expected SDMX-CSV or SDMX-ML). Check that the URL is the "
+                "service root, without /data",
             )
         for table in tables.tables.values():
-            # Services differ in how they fill in versions, and name data structures in place of dataflows.
+            # Services differ in how they complete versions, and name data structures instead of dataflows.
             for _, key, period, value in table.select(query):
                 yield query.dataset, key, period, value
 
 
 def _bound(text: str | None, *, is_end: bool = False) -> str | None:
-    """A period as each service reads it: others are asked for by their first or last day."""
+    """A period in a form that every service reads: others are requested by their first or last day."""
     period = None if text is None or _PERIOD.fullmatch(text) else parse_period(text)
     if period is None:
         return text
@@ -283,7 +286,7 @@ def _bound(text: str | None, *, is_end: bool = False) -> str | None:
 
 
 def _named(dataset: ArtefactId, structure: DatasetStructure | None) -> ArtefactId:
-    """The dataset as a service names it: a version that stands for several, or is cut short, is the structure's."""
+    """The dataset as a service names it: a version that stands for several, or is shortened, is the structure's."""
     if dataset.version is None:
         return dataset
     if structure is not None and dataset.matches(structure.id):

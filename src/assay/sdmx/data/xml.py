@@ -1,8 +1,8 @@
 """Data from SDMX-ML: generic (2.1) and structure-specific (2.1, 3.0, 3.1) messages, by series or flat.
 
 Messages are read piece by piece: no entity is followed, no other resource is opened, and a document type is refused. A
-structure-specific message gives a series' dimensions and attributes in the same way; a structure tells them apart.
-Without a structure, all of them identify the series, except attributes of observations.
+structure-specific message gives a series' dimensions and attributes in the same way; only a structure distinguishes
+them. Without a structure, all of them identify the series, except attributes of observations.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _AGREEMENTS = ("ProvisionAgreement", "ProvisionAgrement")
 _OLDER = ("/SDMXML/schemas/v1_0/", "/SDMXML/schemas/v2_0/")
 _NO_RESULTS = "100"
 _CUT = frozenset({"130", "413", "510"})
-"""Codes of messages beside data that were cut, or left out altogether, since they are too many."""
+"""Codes of messages that accompany data that were truncated, or left out altogether, since they are too many."""
 _TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
 _NO_COMPONENTS = frozenset({"action", "type", "setID", "validFromDate", "validToDate"})
 
 
 class NoMessage(InputError):
-    """The XML is of another kind: a folder of data may hold such files."""
+    """The XML is of another kind: a folder of data may contain such files."""
 
 
 def add_xml(tables: DataTables, file: IO[bytes], *, where: str, structures: Structures | None) -> bool:
@@ -53,12 +53,12 @@ def add_xml(tables: DataTables, file: IO[bytes], *, where: str, structures: Stru
         return _read(events, message, where)
     except etree.XMLSyntaxError as error:
         raise InputError(
-            f"{where} is no well-formed XML: {error.msg or 'it is empty'}. Fetch or save it anew"
+            f"{where} is not well-formed XML: {error.msg or 'it is empty'}. Fetch or save it again"
         ) from None
 
 
 def read_available(content: bytes) -> Mapping[str, frozenset[str]] | None:
-    """The codes with data by dimension, from a constraint; None: the message is no constraint, or has no codes."""
+    """The codes with data by dimension, from a constraint; None if the message is not a constraint, or has no codes."""
     try:
         root = parse(content, "the constraint")
     except InputError:
@@ -78,13 +78,15 @@ def _read(events: Iterator[tuple[str, Any]], message: _Message, where: str) -> b
         name = _local(element)
         if is_data is None:
             if element.getroottree().docinfo.internalDTD is not None:
-                raise InputError(f"{where} declares a document type (DTD), which SDMX-ML never does: it is not read")
+                raise InputError(
+                    f"{where} declares a document type (DTD), which SDMX-ML does not allow: it is not read"
+                )
             if any(edition in str(element.tag) for edition in _OLDER):
                 raise InputError(
-                    f"{where} is SDMX-ML 2.0 or older: ask for 2.1 or SDMX-CSV, which services of it send, too"
+                    f"{where} is SDMX-ML 2.0 or older: request 2.1 or SDMX-CSV, which such services also offer"
                 )
             if "sdmx" not in str(element.tag):
-                raise NoMessage(f"{where} is no SDMX message: its root element is <{name[:60]}>")
+                raise NoMessage(f"{where} is not an SDMX message: its root element is <{name[:60]}>")
             is_data = name.endswith("Data")
             if not is_data and name != "Error":
                 return False
@@ -106,9 +108,9 @@ def _read(events: Iterator[tuple[str, Any]], message: _Message, where: str) -> b
 
 
 def _heed(message: Any, where: str) -> bool:
-    """Heed a service's own message: True where it says that there are no data. Raises InputError.
+    """Check for a service's own message: True if it says that there are no data. Raises InputError.
 
-    An error message has nothing else, and data that were cut have one after them, in a footer.
+    An error message has nothing else; truncated data have one after them, in a footer.
     """
     code = message.get("code", "")
     if code == _NO_RESULTS:
@@ -116,7 +118,7 @@ def _heed(message: Any, where: str) -> bool:
     is_error = _local(message) == "ErrorMessage"
     if is_error or code in _CUT or message.get("severity") == "Error":
         said = " ".join(" ".join(message.itertext()).split())[:300]
-        what = "is a service's error message" if is_error else "holds no whole data, as a message at its end says"
+        what = "is a service's error message" if is_error else "is incomplete, by a message at its end"
         raise InputError(f"{where} {what}: {code} {said}".rstrip())
     return False
 
@@ -144,7 +146,7 @@ class _Message:
         self._layouts: dict[ArtefactId, tuple[str, frozenset[str] | None]] = {}
 
     def read_header(self, header: Any) -> None:
-        """Read which structures the message names, and which dimension its observations have."""
+        """Read the message's structures, and the dimension of its observations."""
         for one in (child for child in header if _local(child) == "Structure"):
             found = {_local(child): named for child in one if (named := _reference(child)) is not None}
             dataset = next(
@@ -174,8 +176,8 @@ class _Message:
             without += beside.isdisjoint(said)
             if without > 1:
                 raise InputError(
-                    f"{self._where}: observations of one series have no {at_observation[:80]!r}, in which they "
-                    "differ by the header"
+                    f"{self._where}: observations of a series have no {at_observation[:80]!r}, the "
+                    "dimension in which they differ by the header"
                 )
             self._add(dataset, {**own, **{name: code for name, code in said.items() if name in beside}}, value)
 
@@ -228,14 +230,14 @@ class _Message:
             found = next(iter(self._datasets.values()))
         if found is None:
             raise InputError(
-                f"{self._where}: which dataset its data are of cannot be told: the header describes no structure "
-                f"{(reference or '')[:80]!r}"
+                f"{self._where}: the dataset of its data is unknown: the header does not describe the "
+                f"structure {(reference or '')[:80]!r}"
             )
         return found
 
 
 def _is_deleted(element: Any) -> bool:
-    """Whether a part of a message, or a series or an observation of it, is a deletion."""
+    """Whether part of a message, or a series or an observation of it, is a deletion."""
     return any(name.rpartition("}")[2] == "action" and said == "Delete" for name, said in element.attrib.items())
 
 

@@ -1,4 +1,4 @@
-"""Make the values of a catalogue of the artefacts of a message, whose form is in `assay.sdmx.structures.forms`.
+"""Build a catalogue's values from the artefacts of a message, whose form is in `assay.sdmx.structures.forms`.
 
 `_ARTEFACTS` is the table: for each collection of artefacts, the form that it is read in, and the function that adds it.
 """
@@ -70,7 +70,7 @@ _TYPES = {
 
 
 def _wrong_type(message: str) -> str:
-    """A decoder's error as a sentence: which value it is, what it is, and what it should be."""
+    """A decoder's error as a sentence: the value's location, its type, and the expected type."""
     error = _TYPE_ERROR.fullmatch(message)
     if error is None:  # a value of a list without its text
         return message
@@ -104,9 +104,9 @@ def _name(named: forms.Named, language: str) -> str | None:
 
 
 def name_in(names: Sequence[tuple[str, str]], language: str) -> str | None:
-    """The name in that language, else in a variant of it, else in English, else the first; None without any.
+    """The name in that language, otherwise in a variant of it, in English, or the first; None without any.
 
-    ``names`` are pairs of language and text. Outer spaces do not count, and a blank name is none.
+    ``names`` are pairs of language and text. Outer spaces do not count, and a blank name is ignored.
     """
     if len(names) == 1:
         return names[0][1].strip() or None
@@ -123,7 +123,7 @@ def name_in(names: Sequence[tuple[str, str]], language: str) -> str | None:
 
 
 def _referred(reference: forms.Reference) -> tuple[ArtefactId, str | None] | None:
-    """The artefact that is referred to, and its item, if any; None if it cannot be read."""
+    """The artefact in a reference, and its item, if any; None if it cannot be read."""
     if isinstance(reference, str):
         return referred(reference)
     if reference is None:
@@ -140,7 +140,7 @@ def _artefact(reference: forms.Reference) -> ArtefactId | None:
 
 
 def _list(reference: forms.Reference) -> ArtefactId | None:
-    """The list that is referred to; if its name cannot be read, a name that nothing has."""
+    """The list in a reference; if its name cannot be read, a name that no artefact has."""
     if reference is None:
         return None
     return _artefact(reference) or nameless(reference if isinstance(reference, str) else "")
@@ -225,7 +225,7 @@ def _add_structure(catalogue: Catalogue, artefact: forms.DataStructure, language
     coded = [*(listed.dimensions or ()), *(listed.measure_dimensions or ())]
     positions = [dimension.position for dimension in coded]
     if all(type(position) is int for position in positions) and len(set(positions)) == len(positions):
-        # Two lists form one key: only the positions give the place of a measure dimension
+        # Two lists form one key: only the positions tell where a measure dimension is
         coded.sort(key=lambda dimension: dimension.position)
     times = [*(listed.time_dimensions or ()), *([listed.time_dimension] if listed.time_dimension else ())]
     of_measures = {id(dimension) for dimension in listed.measure_dimensions or ()}
@@ -264,7 +264,7 @@ def _add_dataflow(catalogue: Catalogue, artefact: forms.Dataflow, language: str)
 def _add_constraint(catalogue: Catalogue, artefact: forms.Constraint, language: str) -> None:  # noqa: ARG001
     """Add the cube regions as one constraint, and the sets of whole keys as another: data must lie in both.
 
-    A constraint that is attached to no dataflow and no data structure is left out.
+    A constraint that is not attached to a dataflow or data structure is left out.
     """
     attached = artefact.constraint_attachment or forms.Attachment()
     dataflows, structures = (
@@ -277,7 +277,7 @@ def _add_constraint(catalogue: Catalogue, artefact: forms.Constraint, language: 
     )
     cubes = tuple(map(_cube_region, artefact.cube_regions or ()))
     keys = tuple(map(_key_region, artefact.data_key_sets or ()))
-    # A service's answer to which data are available may have no id
+    # A service's answer about available data may have no id
     id_ = _id_of(artefact) if _stripped(artefact.id) else ArtefactId(id="")
     if dataflows or structures:
         catalogue.constraints += [
@@ -309,7 +309,7 @@ def _cube_region(region: forms.Region) -> Region:
 def _key_region(key_set: forms.Region) -> Region:
     """The smallest region that contains a set of whole keys: the values of the dimensions that all keys name.
 
-    Excluded keys exclude a code only where they name nothing else.
+    Excluded keys exclude a code only if they name nothing else.
     """
     values: dict[str, set[str]] = {}
     shared: set[str] | None = None

@@ -14,7 +14,7 @@ ItemReference = tuple[ArtefactId, str]
 
 
 class Concept(Struct, frozen=True, kw_only=True):
-    """A concept's name, and the list that its core representation takes codes from (None: it has none)."""
+    """A concept's name, and the code list of its core representation (None: it has none)."""
 
     name: str | None
     code_list: ArtefactId | None
@@ -98,7 +98,7 @@ class Codes(Struct, kw_only=True):
     children: dict[str, list[str]] = field(default_factory=dict)
     extensions: list[Extension] = field(default_factory=list)
     whole: bool = False
-    """Whether a part says that it is the whole list."""
+    """Whether a part is declared as the whole list."""
 
     def add(self, names: Mapping[str, str | None], children: Mapping[str, Iterable[str]], *, whole: bool) -> None:
         """Merge one part: codes keep their first place and first name."""
@@ -128,7 +128,7 @@ class Catalogue(Struct, kw_only=True):
     stubs: dict[ArtefactId, None] = field(default_factory=dict)
     """Artefacts that a document only refers to (``isExternalReference``): these must not replace the artefacts."""
     notes: list[str] = field(default_factory=list)
-    """The unreadable parts, a sentence for each: where it is, and why it cannot be read."""
+    """The unreadable parts, one sentence each: where it is, and why it cannot be read."""
 
 
 class Index:
@@ -142,7 +142,7 @@ class Index:
             same.sort(key=lambda one: version_key(one.version), reverse=True)
 
     def find(self, wanted: ArtefactId | None) -> ArtefactId | None:
-        """The artefact with exactly that name, else the newest match; None: there is none."""
+        """The artefact with exactly that name, otherwise the newest match; None: there is none."""
         if wanted is None:
             return None
         same = self._by_id.get(wanted.id, ())

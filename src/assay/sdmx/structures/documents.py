@@ -29,7 +29,7 @@ _NAMES = (".xml", ".json")
 def add_document(catalogue: Catalogue, content: bytes, *, where: str, language: str) -> None:
     """Add the content of one document. Its unreadable parts are left out and noted in the catalogue.
 
-    Raises NoStructures, with ``where``, where the document has no structures or cannot be read at all.
+    Raises NoStructures, with ``where``, if the document has no structures or cannot be read at all.
     """
     if content.startswith(_ZIP):
         _add_archive(catalogue, content, where=where, language=language)
@@ -50,7 +50,7 @@ def _add_plain(catalogue: Catalogue, content: bytes, *, where: str, language: st
 
 
 def _json_text(content: bytes, where: str) -> bytes | None:
-    """A document's JSON in UTF-8; None where it does not look like JSON."""
+    """A document's JSON in UTF-8; None if it does not look like JSON."""
     wide = "utf-32" if content.startswith(_UTF32) else "utf-16" if content.startswith(_UTF16) else None
     if wide is None:
         return content if content.lstrip()[:1] in (b"{", b"[") else None
@@ -59,7 +59,7 @@ def _json_text(content: bytes, where: str) -> bytes | None:
             return None
         return content.decode(wide).encode()
     except UnicodeError as error:
-        raise NoStructures(f"{where} is no text in {wide.upper()}, which it begins as: {error}") from None
+        raise NoStructures(f"{where} is not valid {wide.upper()} text: {error}") from None
 
 
 def _unpacked(content: bytes, where: str) -> bytes:
@@ -69,11 +69,11 @@ def _unpacked(content: bytes, where: str) -> bytes:
     try:
         plain = unpacker.decompress(content, MOST_BYTES + 1)
     except zlib.error as error:
-        raise NoStructures(f"{where} is gzipped and cannot be unpacked: {error}. Fetch or save it anew") from None
+        raise NoStructures(f"{where} is gzipped and cannot be unpacked: {error}. Fetch or save it again") from None
     if len(plain) > MOST_BYTES:
         raise _too_large(where)
     if not unpacker.eof:
-        raise NoStructures(f"{where} is gzipped and ends too early. Fetch or save it anew")
+        raise NoStructures(f"{where} is gzipped and ends too early. Fetch or save it again")
     return plain
 
 
@@ -112,7 +112,7 @@ def _members(content: bytes, where: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _too_large(where: str) -> NoStructures:
-    return NoStructures(f"{where} holds more than {MOST_BYTES >> 20:,} MiB: give the structures in smaller files")
+    return NoStructures(f"{where} has more than {MOST_BYTES >> 20:,} MiB: split the structures into smaller files")
 
 
 _OTHERS = (
@@ -126,18 +126,18 @@ _OTHERS = (
     "Structures",
     "categorisations",
 )
-"""Ends of the names of collections that a structure message may hold alone, and that are not read."""
+"""Ends of the names of collections that a structure message may contain alone, but that are not read."""
 
 
 def add_json(catalogue: Catalogue, content: bytes, *, where: str, language: str) -> None:
     """Add the content of one SDMX-JSON structure message.
 
-    Its unreadable parts are noted. Raises NoStructures where it is no message with structures.
+    Its unreadable parts are noted. Raises NoStructures if it is not a message with structures.
     """
     try:
         value = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise NoStructures(f"{where} is no JSON: {error or 'it is nested too deep'}. Fetch or save it anew") from None
+        raise NoStructures(f"{where} is not JSON: {error or 'it is nested too deep'}. Fetch or save it again") from None
     data = value.get("data", {}) if isinstance(value, dict) else None
     if not isinstance(data, dict) or "dataSets" in data or "metadataSets" in data or not _is_structure(value, data):
         raise refused_json(value, where)
@@ -158,7 +158,7 @@ def add_json(catalogue: Catalogue, content: bytes, *, where: str, language: str)
 
 
 def _is_structure(message: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
-    """Whether a message is declared as one of structures, or holds a list of them."""
+    """Whether a message is declared as one of structures, or has a list of them."""
     meta = message.get("meta")
     schema = meta.get("schema") if isinstance(meta, dict) else None
     if isinstance(schema, str) and "structure" in schema and not message.get("errors"):

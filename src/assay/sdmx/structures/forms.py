@@ -2,7 +2,7 @@
 
 This is the form of SDMX-JSON, in which SDMX-ML is read, too (`assay.sdmx.structures.xml`). It covers all versions: they
 differ in the names of a few lists, in ``type`` or ``role``, ``isIncluded`` or ``include``, and in values that are texts
-or objects. What is not a field here is not read. `assay.sdmx.structures.artefacts` makes values of it.
+or objects. Other keys are not read. `assay.sdmx.structures.artefacts` converts it to values.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Reference = str | Ref | None
 
 
 class Named(Form, frozen=True):
-    """Names by language; ``name`` is a text, or in drafts of 1.0 names by language, too. Other values are no names."""
+    """Names by language; ``name`` is a text, or in drafts of 1.0 names by language, too. Other values are not names."""
 
     id: Text = None
     name: object = None
@@ -56,7 +56,7 @@ class Artefact(Named, frozen=True):
 
 
 class Item(Named, frozen=True):
-    """A code. Below it are codes of which it is the parent."""
+    """A code. Its children are the codes that name it as parent."""
 
     parent: Text = None
     codes: list[Item] | None = None
@@ -103,7 +103,7 @@ class CodeList(Artefact, frozen=True):
 
 
 class Representation(Form, frozen=True):
-    """Where values come from: a list, or anything of a format."""
+    """The source of values: a list, or anything of a format."""
 
     enumeration: Reference = None
     enumeration_format: object = None
@@ -126,7 +126,7 @@ class ConceptScheme(Artefact, frozen=True):
 
 
 class Dimension(Form, frozen=True):
-    """A dimension of any kind. ``position`` is used where it is a number."""
+    """A dimension of any kind. ``position`` is used if it is a number."""
 
     id: Text = None
     type: Text = None
@@ -166,7 +166,7 @@ class Dataflow(Artefact, frozen=True):
 
 
 class Attachment(Form, frozen=True):
-    """What a constraint is for. A single URN may stand in place of a list."""
+    """The artefacts of a constraint. A single URN may replace a list."""
 
     dataflows: list[str | Ref] | str | None = None
     data_structures: list[str | Ref] | str | None = None
@@ -206,7 +206,7 @@ class Constraint(Artefact, frozen=True):
 
 
 class Node(Form, frozen=True):
-    """A place in a hierarchy: a code by its URN, or by its id and the alias of its list."""
+    """A node in a hierarchy: a code by its URN, or by its id and the alias of its list."""
 
     code: Reference = None
     code_id: Text = field(name="codeID", default=None)

@@ -60,7 +60,7 @@ def parse_artefact(text: str) -> ArtefactId:
             break
     if found is None:
         raise InputError(
-            f"{text!r} is no id of an SDMX dataset: write AGENCY:ID, AGENCY:ID(VERSION), AGENCY,ID,VERSION or a URN"
+            f"{text!r} is not an id of an SDMX dataset: use AGENCY:ID, AGENCY:ID(VERSION), AGENCY,ID,VERSION or a URN"
         )
     agency, version = found["agency"], found["version"]
     return ArtefactId(
@@ -81,7 +81,7 @@ def artefact_of(id: object, agency: object = None, version: object = None) -> Ar
 
 
 def referred(urn: str) -> tuple[ArtefactId, str | None] | None:
-    """The artefact that a URN names, and its item, if any. None where the text is no such URN."""
+    """The artefact that a URN names, and its item, if any. None if the text is not such a URN."""
     found = _REFERENCE.fullmatch(urn.strip())
     if found is None:
         return None
@@ -93,7 +93,7 @@ def referred(urn: str) -> tuple[ArtefactId, str | None] | None:
 
 def nameless(text: str) -> ArtefactId:
     """A placeholder for an artefact with an unreadable name: no artefact has it, but messages can show it."""
-    return ArtefactId(id=" ".join(text.split())[:100] or "that is not named")
+    return ArtefactId(id=" ".join(text.split())[:100] or "without a name")
 
 
 def code_of(value: str) -> str:
@@ -117,7 +117,7 @@ def versions_match(one: str | None, other: str | None) -> bool:
 
 
 def _within(version: str, span: str) -> bool:
-    """Whether a version lies in a span such as ``2.1+.0``: at least that, and equal before the free part."""
+    """Whether a version lies in a span, for example ``2.1+.0``: at least that, and equal before the free part."""
     own, least = _numbers(version), _numbers(span.replace("+", ""))
     if own is None or least is None:
         return False
@@ -129,12 +129,12 @@ def _within(version: str, span: str) -> bool:
 
 
 def version_part(part: str) -> int | None:
-    """A part of a version as a number; None where it is not a number."""
+    """A part of a version as a number; None if it is not a number."""
     return int(part) if part.isascii() and part.isdigit() and len(part) <= _MOST_DIGITS else None
 
 
 def _numbers(version: str) -> tuple[int, ...] | None:
-    """The parts of a version without trailing zeros; None where a part is no number."""
+    """The parts of a version without trailing zeros; None if a part is not a number."""
     numbers = []
     for part in version.split("."):
         number = version_part(part)

@@ -1,7 +1,7 @@
-"""The structures of datasets: their dimensions in order, their code lists, and which codes have data.
+"""The structures of datasets: their dimensions in order, their code lists, and the codes that have data.
 
 A `Structures` is built once (`assay.sdmx.structures.load`), and every look-up in it takes constant time.
-`missing_parts` and `missing_datasets` say what is not known.
+`missing_parts` and `missing_datasets` report what is not known.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact, versio
 
 
 class CodeList(Struct, frozen=True, kw_only=True):
-    """Codes with their names and their places in hierarchies."""
+    """Codes with their names and their positions in hierarchies."""
 
     id: ArtefactId
     names: Mapping[str, str | None]
-    """Name by code, in the list's order; None where a code has none."""
+    """Name by code, in the list's order; None if a code has none."""
     children: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     """The children of each parent code, once for each hierarchy that has it: the list's own, and those over it."""
     whole: bool = True
-    """Whether the list is complete: False where only parts are available, so that other codes may exist."""
+    """Whether the list is complete: False if only parts are available, so that other codes may exist."""
 
 
 class DimensionStructure(Struct, frozen=True, kw_only=True):
-    """One dimension of a dataset. ``codes`` is None where its values are not coded, or the list is missing."""
+    """One dimension of a dataset. ``codes`` is None if its values are not coded, or the list is missing."""
 
     id: str
     name: str | None = None
@@ -38,13 +38,13 @@ class DimensionStructure(Struct, frozen=True, kw_only=True):
     available: frozenset[str] | None = None
     """The codes that have data, by the dataset's constraint. None: no constraint mentions the dimension."""
     missing: str | None = None
-    """The missing artefact that would give its codes, such as ``code list IMF:CL_AREA(1.0)``."""
+    """The missing artefact that would give its codes, for example ``code list IMF:CL_AREA(1.0)``."""
     _found: dict[str, Any] = field(default_factory=dict)
     """Cached properties: they are needed for each selection, and a list may have 100,000 codes."""
 
     @property
     def all_codes(self) -> tuple[str, ...] | None:
-        """The codes that a wildcard covers, in the list's order: those with data, else all. None: not known."""
+        """The codes that a wildcard covers, in the list's order: those with data, otherwise all. None: not known."""
         if "all" not in self._found:
             available = self.available
             if self.codes is None:
@@ -57,7 +57,7 @@ class DimensionStructure(Struct, frozen=True, kw_only=True):
 
     @property
     def every_code(self) -> frozenset[str]:
-        """`all_codes` as a set; empty where they are not known."""
+        """`all_codes` as a set; empty if they are not known."""
         if "every" not in self._found:
             self._found["every"] = frozenset(self.all_codes or ())
         found: frozenset[str] = self._found["every"]
@@ -70,19 +70,19 @@ class DatasetStructure(Struct, frozen=True, kw_only=True):
     id: ArtefactId
     name: str | None = None
     dimensions: tuple[DimensionStructure, ...] = ()
-    """In the order of the key, the time dimension not among them."""
+    """In the order of the key, without the time dimension."""
     time_dimension: str | None = None
-    """The id of the time dimension, ``TIME_PERIOD`` as a rule; None where it has none."""
+    """The id of the time dimension, usually ``TIME_PERIOD``; None if it has none."""
     definition: ArtefactId | None = None
-    """Its data structure definition, which data may name in the dataflow's place; None where it is not at hand."""
+    """Its data structure definition, which data may name instead of the dataflow; None if it is not available."""
 
     @property
     def has_dimensions(self) -> bool:
-        """Whether its data structure is at hand."""
+        """Whether its data structure is available."""
         return bool(self.dimensions) or self.time_dimension is not None
 
     def dimension(self, id: str) -> DimensionStructure | None:
-        """The dimension of that id, None where there is none."""
+        """The dimension of that id, None if there is none."""
         return next((one for one in self.dimensions if one.id == id), None)
 
 
@@ -95,7 +95,7 @@ class Structures:
         self.sources: tuple[str, ...] = tuple(map(shown_source, sources))
         """The sources as the user named them, without credentials."""
         self.notes = notes
-        """The unreadable parts of the sources, a sentence for each. See also `assay.sdmx.structures.known`."""
+        """The unreadable parts of the sources, one sentence each. See also `assay.sdmx.structures.known`."""
         self._by_id: dict[str, list[DatasetStructure]] = {}
         for dataset in datasets:
             self._by_id.setdefault(dataset.id.id, []).append(dataset)
@@ -109,7 +109,7 @@ class Structures:
         return tuple(dataset for _, known in sorted(self._by_id.items()) for dataset in known)
 
     def dataset(self, reference: str) -> DatasetStructure | None:
-        """The dataset that an id names: the newest of those that match it; None where none does.
+        """The dataset that an id names: the newest of those that match it; None if none does.
 
         An id that cannot be read names none.
         """
@@ -122,7 +122,7 @@ class Structures:
         return tuple(one for one in self.datasets if one.definition is not None and definition.matches(one.definition))
 
     def versions(self, reference: str) -> tuple[DatasetStructure, ...]:
-        """All datasets that an id can mean, the newest version first; empty where the id cannot be read."""
+        """All datasets that an id can mean, the newest version first; empty if the id cannot be read."""
         try:
             wanted = parse_artefact(reference)
         except InputError:
@@ -133,7 +133,7 @@ class Structures:
 def version_key(version: str | None) -> tuple[int, ...]:
     """A sort key for versions, with absent and non-numeric ones first.
 
-    So ``2.0.0-draft`` comes before ``1.1.0``: an unstable version is used only where it is named.
+    So ``2.0.0-draft`` comes before ``1.1.0``: an unstable version is used only if it is named.
     """
     numbers = [version_part(part) for part in (version or "").split(".")]
     return (int(None not in numbers), *(-1 if number is None else number for number in numbers))
@@ -149,7 +149,7 @@ _MOST_COMPARED = 2_000
 
 
 def missing_parts(datasets: Iterable[DatasetStructure]) -> tuple[str, ...]:
-    """The missing code lists and data structures that these datasets refer to, a sentence for each."""
+    """The missing code lists and data structures that these datasets refer to, one sentence each."""
     lists: dict[str, list[str]] = {}
     bare: list[str] = []
     partial: dict[str, None] = {}
@@ -165,18 +165,18 @@ def missing_parts(datasets: Iterable[DatasetStructure]) -> tuple[str, ...]:
     if lists:
         named = _some([f"{name} (for {_some(users, 3)})" for name, users in lists.items()], _SHOWN)
         said.append(
-            f"not among the structures: {named}. Codes of these dimensions have no names, invented ones cannot be told "
-            "from wrong ones, and what a wildcard takes is not known"
+            f"missing in the structures: {named}. Codes of these dimensions have no names, invented "
+            "codes cannot be distinguished from wrong ones, and the codes of a wildcard are not known"
         )
     if partial:
         said.append(
-            f"only parts of these code lists are among the structures: {_some(list(partial), _SHOWN)}. Whether a code "
-            "that is not in them exists cannot be told"
+            f"incomplete in the structures: the code lists {_some(list(partial), _SHOWN)}. It is "
+            "unknown whether other codes exist"
         )
     if bare:
         said.append(
-            f"not among the structures: the data structure of {_some(bare, _SHOWN)}. Series keys and URLs with keys "
-            "cannot be read there, and no dimension or code can be checked"
+            f"missing in the structures: the data structure of {_some(bare, _SHOWN)}. Series keys and "
+            "URLs with keys cannot be read there, and no dimension or code can be checked"
         )
     return tuple(said)
 
@@ -188,8 +188,9 @@ def missing_datasets(wanted: Iterable[str], structures: Structures) -> tuple[str
         return ()
     near = suggestion(absent[0], [str(one.id) for one in structures.datasets[:_MOST_COMPARED]])
     said = (
-        f"not among the structures: the dataset{'s' * (len(absent) > 1)} {_some(absent, _SHOWN)}{near}. Nothing "
-        "that is selected there can be checked, and keys cannot be read"
+        f"missing in the structures: the dataset{'s' * (len(absent) > 1)} "
+        f"{_some(absent, _SHOWN)}{near}. Selections from them cannot be checked, and keys cannot be "
+        "read"
     )
     return (said,)
 

@@ -25,24 +25,27 @@ def load_structures(
     datasets: Sequence[str] = (),
     optional: Sequence[str] = (),
 ) -> Structures:
-    """Load dataflows, data structures, concept schemes, code lists, hierarchies and constraints, and put them together.
+    """Load dataflows, data structures, concept schemes, code lists, hierarchies and constraints, and resolve their
+    references.
 
     A source is a file (SDMX-ML 2.1, 3.0 or 3.1, SDMX-JSON 1.0 or 2.x; plain, gzipped or zipped), a folder (each such
-    file in it and below) or the address of an SDMX REST service (``http``, ``https``), of which the datasets in
-    ``datasets`` and ``optional`` are fetched; one that the service does not have is absent from the result. What
-    several sources say is merged, the first one's word going first. Names are in ``language`` where there is one, else
-    in English, else in any language.
+    file in it and below) or the address of an SDMX REST service (``http``, ``https``), from which the datasets in
+    ``datasets`` and ``optional`` are fetched; one that the service does not have is absent from the result. Several
+    sources are merged; the first one takes precedence. Names are in ``language`` if there is one, otherwise
+    in English, otherwise in any language.
 
-    A data structure that no dataflow uses is a dataset under its own id. Where no source has a code list, concept or
+    A data structure that no dataflow uses is a dataset under its own id. If no source has a code list, concept or
     data structure, its dimension has no codes (``missing``), or its dataset no dimensions. The result's ``notes`` name
     the unreadable parts.
 
     Raises MissingDependency for XML without lxml, InputError for a source that is absent, empty, unreachable or without
     any structures, or a service that has none of ``datasets`` (all of ``optional`` may be absent: an assistant may have
-    invented them), and UsageError where a service is given without either.
+    invented them), and UsageError if a service is given without either.
     """
     if isinstance(sources, str | os.PathLike):
-        raise UsageError(f"sources is a list of files, folders and addresses; this is one: {os.fspath(sources)!r}")
+        raise UsageError(
+            f"sources is a single value, {os.fspath(sources)!r}: give a list of files, folders and addresses"
+        )
     catalogue = Catalogue()
     with collector_paused():
         for source in sources:
@@ -69,13 +72,13 @@ def _add_files(catalogue: Catalogue, path: Path, language: str) -> None:
         except NoStructures as error:
             refused.append(error)
     if refused and not read:
-        more = f" (and so it is with {len(refused) - 1:,} more files of that folder)" if refused[1:] else ""
+        more = f" (and {len(refused) - 1:,} more files in that folder have none, either)" if refused[1:] else ""
         raise InputError(f"{refused[0]}{more}") from refused[0]
     catalogue.notes.extend(error.message for error in refused)
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The files of a source. Raises InputError where it is missing, or a folder without any files."""
+    """The files of a source. Raises InputError if it is missing, or a folder without any files."""
     if not path.exists():
         folder = path.parent
         if not folder.is_dir():
@@ -89,9 +92,7 @@ def _files(path: Path) -> Iterator[Path]:
     found = sorted(one for one in path.rglob("*") if one.name.lower().endswith(_NAMES) and one.is_file())
     files = [one for one in found if not one.name.lower().endswith(".json") or _is_json_structure(one)]
     if not files:
-        raise InputError(
-            f'the folder "{path}" has no SDMX structures: not one .xml file, nor .json of SDMX, is in it or below it'
-        )
+        raise InputError(f'the folder "{path}" has no SDMX structures: no .xml or SDMX .json file is in it or below it')
     yield from files
 
 
@@ -110,7 +111,7 @@ def _is_json_structure(path: Path) -> bool:
 def _content(path: Path) -> bytes:
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise NoStructures(f'"{path}" holds more than {MOST_BYTES >> 20:,} MiB: give smaller files')
+            raise NoStructures(f'"{path}" has more than {MOST_BYTES >> 20:,} MiB: use smaller files')
         return path.read_bytes()
     except OSError as error:
         raise InputError(f'"{path}" cannot be read: {error.strerror or error}') from error
@@ -189,7 +190,7 @@ class _Builder:
         if available and codes is not None and codes.whole and available.isdisjoint(codes.names):
             # From another version of the list, or without the prefix that the list gives its codes
             self._catalogue.notes.append(
-                f"a constraint allows no code of {component.id} that the code list {codes.id} has: it is not used there"
+                f"a constraint allows no code of {component.id} in the code list {codes.id}: it is ignored there"
             )
             available = None
         return DimensionStructure(
@@ -216,7 +217,7 @@ class _Builder:
             for hierarchy in (extended.children, *self._over.get(id_, ())):
                 for parent, codes in hierarchy.items():
                     below = tuple(codes)
-                    if extended.whole:  # an id that is not in the list is no code, even if a code names it as parent
+                    if extended.whole:  # an id that is not in the list is not a code, even if a code names it as parent
                         below = tuple(code for code in codes if code in extended.names)
                         if parent not in extended.names:
                             continue
@@ -275,7 +276,8 @@ _DEEPEST = 32
 _List = tuple[Mapping[str, str | None], Mapping[str, Sequence[str]]]
 """Name by code, and the codes below each code."""
 _MOST_TAKEN = 2_000_000
-"""The most codes that one list takes from others. A few lists that take twice from one another never end."""
+"""The maximum number of codes that one list takes from others. A few lists that take codes twice from one another never
+end."""
 
 
 class Extended:
@@ -296,7 +298,7 @@ class Extended:
     def lacking(self) -> str | None:
         """The missing lists among those that it takes codes from; None: none is missing."""
         if self._left < 0:
-            return f"a part of the code list {self._id}, which takes more than {_MOST_TAKEN:,} codes from others"
+            return f"part of the code list {self._id}, which takes more than {_MOST_TAKEN:,} codes from others"
         absent = ", ".join(self._absent)
         return f"code list {absent}, from which {self._id} takes codes" if absent else None
 
@@ -338,7 +340,7 @@ class Extended:
 
 
 def _chosen(extension: Extension, codes: Iterable[str], children: Mapping[str, Sequence[str]]) -> frozenset[str] | None:
-    """The codes that an extension names, where ``%`` stands for any text; None: it names none, and means all."""
+    """The codes that an extension names; ``%`` stands for any text. None: it names none, and means all."""
     if extension.values is None:
         return None
     chosen = like(extension.values, codes)
@@ -346,7 +348,7 @@ def _chosen(extension: Extension, codes: Iterable[str], children: Mapping[str, S
 
 
 def like(values: Iterable[str], codes: Iterable[str]) -> set[str]:
-    """The codes that match one of the values, in which ``%`` stands for any text."""
+    """The codes that match one of the values; ``%`` stands for any text."""
     plain, patterns = set(), []
     for value in values:
         if "%" in value:

@@ -26,7 +26,7 @@ _ABSENT = frozenset({404, 501})
 
 
 class _Edition(Struct, frozen=True, kw_only=True):
-    """How one edition of the REST interface asks for an artefact."""
+    """How one edition of the REST interface requests an artefact."""
 
     path: str
     any_agency: str
@@ -45,13 +45,13 @@ def add_service(
 ) -> None:
     """Add each of ``datasets`` and ``optional``, with everything that it refers to.
 
-    A dataset that the service does not have, or whose id cannot be read, is left out. Raises InputError where the
+    A dataset that the service does not have, or whose id cannot be read, is left out. Raises InputError if the
     service cannot be reached, fails, or has none of ``datasets`` (its address is then most likely wrong), and
     UsageError without either.
     """
     if not datasets and not optional:
         raise UsageError(
-            f"which datasets are to be fetched from {shown_source(url)}? Give their ids, as in datasets=['IMF.STA:CPI']"
+            f"no datasets to fetch from {shown_source(url)}: give their ids, for example datasets=['IMF.STA:CPI']"
         )
     wanted = list(dict.fromkeys(id_ for id_ in map(_parsed, datasets) if id_ is not None))
     with closing(_Service(url, language=language)) as service:
@@ -60,8 +60,8 @@ def add_service(
             service.add(catalogue, "dataflow", id_, references="all")
         if wanted and not any(fetched):
             raise InputError(
-                f'the service {service.name} has none of the {len(wanted)} datasets asked for ("{wanted[0]}" first; it '
-                "answered 404): check the address up to where /dataflow follows in it (3.0: /structure/dataflow)"
+                f'the service {service.name} has none of the {len(wanted)} requested datasets ("{wanted[0]}" first; it '
+                "answered 404). Check that the URL is the service root, without /dataflow (3.0: /structure/dataflow)"
             )
         asked: set[tuple[str, ArtefactId]] = set()
         while missing := [one for one in _missing(catalogue) if one not in asked]:
@@ -78,7 +78,7 @@ def _parsed(dataset: str) -> ArtefactId | None:
 
 
 def _missing(catalogue: Catalogue) -> list[tuple[str, ArtefactId]]:
-    """The artefacts that are referred to but missing, each once: the service sent only a stub, or nothing."""
+    """The missing artefacts in references, each once: the service sent only a stub, or nothing."""
     structures, schemes, lists = (
         Index(known) for known in (catalogue.structures, catalogue.concepts, catalogue.code_lists)
     )
@@ -149,15 +149,15 @@ class _Service:
                 if not response.is_success:
                     raise InputError(
                         f"the service {self.name} answered {response.status_code} ({response.reason_phrase}) to {kind} "
-                        f'"{id_}": check its address, or try again later'
+                        f'"{id_}": check its address, or retry later'
                     )
                 return self._body(response, kind, id_)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             is_late = isinstance(error, httpx.TimeoutException)
             reason = "it did not answer in time" if is_late else str(error) or type(error).__name__
             raise InputError(
-                f"the service {self.name} cannot be reached ({reason}): check the address, or save the "
-                "structures to files and give those"
+                f"the service {self.name} cannot be reached ({reason}): check the address, or save "
+                "the structures to files and use those"
             ) from error
 
     def _body(self, response: httpx.Response, kind: str, id_: ArtefactId) -> bytes:
@@ -168,7 +168,7 @@ class _Service:
             if size > MOST_BYTES:
                 raise InputError(
                     f'the service {self.name} answered more than {MOST_BYTES >> 20:,} MiB to {kind} "{id_}": '
-                    "save what is needed of it to files and give those"
+                    "save the required structures to files and use those"
                 )
             self._check_time(kind, id_)
         return b"".join(parts)
@@ -177,5 +177,5 @@ class _Service:
         if time.monotonic() > self._until:
             raise InputError(
                 f"the service {self.name} took more than {TOTAL_S:.0f} s in all to send structures, up to {kind} "
-                f'"{id_}": save them to files and give those'
+                f'"{id_}": save them to files and use those'
             )

@@ -102,7 +102,7 @@ _PARTS: Mapping[str, Mapping[str, _Part]] = {
         "CodelistAliasRef": _Part("codelistAliasRef", "text"),
     },
 }
-"""What is read of each artefact and part, by the element's name."""
+"""The parts of each artefact and part that are read, by the element's name."""
 _FLAGS = frozenset({"isExternalReference", "isPartial", "include", "isIncluded"})
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -110,7 +110,7 @@ _LABELLED_WIDE = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']utf-?(?:16|32)", r
 
 
 def require_lxml() -> None:
-    """Raise MissingDependency where lxml is not installed."""
+    """Raise MissingDependency if lxml is not installed."""
     try:
         import lxml.etree  # noqa: F401
     except ImportError as error:
@@ -120,7 +120,7 @@ def require_lxml() -> None:
 def add_xml(catalogue: Catalogue, content: bytes, *, where: str, language: str) -> None:
     """Add the content of one SDMX-ML message, also within a SOAP envelope or a registry's answer.
 
-    Its unreadable parts are noted. Raises NoStructures where it is no message with structures.
+    Its unreadable parts are noted. Raises NoStructures if it is not a message with structures.
     """
     root = parse(content, where)
     found = [one for one in root.iter("{*}Structures") if "sdmx" in str(one.tag)]
@@ -130,7 +130,7 @@ def add_xml(catalogue: Catalogue, content: bytes, *, where: str, language: str) 
         catalogue.notes.append(f"{where} is a structure message without any structures")
     for message in root.iter("{*}ErrorMessage"):
         said = " ".join(message.itertext()).strip()[:200]
-        catalogue.notes.append(f"{where}: the message cannot be read: it holds an error: {said}")
+        catalogue.notes.append(f"{where}: the message cannot be read: it contains an error: {said}")
     for artefact in (artefact for structures in found for artefact in _artefacts(structures)):
         name = _local(artefact)
         if name not in _COLLECTIONS:
@@ -163,11 +163,11 @@ def parse(content: bytes, where: str) -> Any:
         root = etree.fromstring(content, parser)
     except (etree.XMLSyntaxError, ValueError, LookupError) as error:
         reason = getattr(error, "msg", None) or str(error) or "it is empty"
-        raise NoStructures(f"{where} is no well-formed XML: {reason}. Fetch or save it anew") from None
+        raise NoStructures(f"{where} is not well-formed XML: {reason}. Fetch or save it again") from None
     if root.getroottree().docinfo.internalDTD is not None:
         if root.getroottree().docinfo.internalDTD.name.lower() == "html":
             raise refused_root(root, where)
-        raise NoStructures(f"{where} declares a document type (DTD), which SDMX-ML never does: it is not read")
+        raise NoStructures(f"{where} declares a document type (DTD), which SDMX-ML does not allow: it is not read")
     return root
 
 
@@ -181,7 +181,7 @@ def _artefacts(structures: Any) -> Iterator[Any]:
 
 
 def _decoded(element: Any, kind: str) -> object:
-    """An element as a value of JSON. Of elements that can stand only once, the first one is taken."""
+    """An element as a JSON value. For elements that may occur only once, the first one is taken."""
     if kind not in _PARTS:
         return _LEAVES[kind](element)
     written: dict[str, Any] = dict(element.attrib)

@@ -111,7 +111,7 @@ def _read_tables(value: object, found: _Names) -> bool:
             for table, columns in _tables_of_ddl(value):
                 found.add(table, columns)
             return True
-        for item in _items(value):
+        for item in _names_in(value):
             found.add(*_called(item))
         return True
     if isinstance(value, Mapping):
@@ -199,7 +199,7 @@ def _read_columns(value: object, found: _Names) -> bool:
             return parsed is not None and _read_columns(parsed, found)
         if _MAKES_TABLE.search(value):
             return _read_columns({table: columns or ["*"] for table, columns in _tables_of_ddl(value)}, found)
-        value = _items(value)
+        value = _names_in(value)
     if isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, (list, tuple)):
@@ -213,7 +213,9 @@ def _columns_in(item: object) -> list[str]:
     """The columns that an entry of a list of columns names."""
     if isinstance(item, str) and item.strip():
         table, columns = _called(item.strip())
-        return [table] if columns is None else [_joined(table, column) for column in columns]
+        if columns is None or item.strip()[len(table)] != "(":  # ``Meals (K-12)`` is a column's name
+            return [item.strip()]
+        return [_joined(table, column) for column in columns]
     if isinstance(item, (list, tuple)) and len(item) == 2 and all(isinstance(part, str) and part for part in item):
         return [_joined(item[0], item[1])]
     if isinstance(item, Mapping):
@@ -263,15 +265,40 @@ def _items(text: str) -> list[str]:
     return [item for item in items if item]
 
 
+_NOT_IN_NAMES = re.compile(r"[:=|{}【】]|^#")
+
+
+def _names_in(text: str) -> list[str]:
+    """As `_items`, of a text of names alone. Raises InvalidContext for a schema in another form."""
+    items = _items(text)
+    for item in items:
+        name = re.sub(_QUOTED, "", _called(item)[0])
+        if _NOT_IN_NAMES.search(name):
+            raise InvalidContext(f"{_shown(item)} is not a name: expected {_FORMS}")
+    return items
+
+
 _CALLED = re.compile(rf"""((?:{_QUOTED}|[^("`\[])+)\((.*)\)\s*""", re.DOTALL)
 
 
 def _called(item: str) -> tuple[str, list[str] | None]:
     """The table that a text names, with the columns in parentheses after it; None if there are none."""
     match = _CALLED.fullmatch(item)
-    if match is None or not match[1].strip():
+    if match is None or not match[1].strip() or not _is_balanced(match[2]):
         return item, None
-    return match[1].strip(), _items(match[2])
+    # A type may follow a name, ``singer(id: INTEGER)``.
+    columns = [column if column[0] in '"`[' else column.partition(":")[0].strip() for column in _items(match[2])]
+    return match[1].strip(), [column for column in columns if column]
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether no parenthesis is closed that was not opened: ``%) Free (K-12`` is a part of a column's name."""
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 _DOTTED = re.compile(rf"""(?:{_QUOTED}|[^."`\[]+)(?:\.(?:{_QUOTED}|[^."`\[]+))*""")

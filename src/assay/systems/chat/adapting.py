@@ -11,7 +11,7 @@ from typing import Any
 from assay.systems.http.complaint import complaint_of
 
 _RENAMED = {"max_tokens": "max_completion_tokens"}
-# Parameters that affect how an answer is found, and not the question: leaving one out is better than no answer.
+# Parameters that affect how an answer is found, but not the question: omitting one is better than no answer.
 _DROPPABLE = ("temperature", "top_p", "seed", "max_tokens", "max_completion_tokens", "stream_options")
 _NOT_TAKEN = re.compile(
     r"unsupported|not support|n't support|unrecogni[sz]ed|unknown|not permitted|unexpected|deprecated|not allowed"
@@ -23,7 +23,7 @@ _FORMATS = ("json_schema", "json_object", None)
 
 
 class Adaptations:
-    """What one endpoint was found not to accept. Used by several threads."""
+    """What an endpoint is known not to accept. Used by several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -33,17 +33,17 @@ class Adaptations:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How requests differ from what was wanted, a sentence for each difference."""
+        """How requests differ from the intended ones, one sentence per difference."""
         with self._lock:
             notes = [
-                f"the endpoint takes no {name}: sent as {other}"
+                f"the endpoint does not accept {name}: sent as {other}"
                 for name, other in self._renamed.items()
                 if other not in self._dropped
             ]
-            notes += [f"the endpoint takes no {name}: left out" for name in self._dropped]
+            notes += [f"the endpoint does not accept {name}: omitted" for name in self._dropped]
             if self._format:
                 instead = _FORMATS[self._format] or "words alone"
-                notes.append(f"the endpoint takes no response_format json_schema: asked for by {instead}")
+                notes.append(f"the endpoint does not accept response_format json_schema: requested by {instead}")
             return tuple(notes)
 
     def body(
@@ -69,7 +69,7 @@ class Adaptations:
         return body
 
     def learn(self, sent: Mapping[str, Any], refusal: bytes, *, with_schema: bool) -> bool:
-        """Whether another request is worth sending after the one ``sent`` was answered 400 or 422 with ``refusal``."""
+        """Whether to send another request after ``sent`` was answered 400 or 422 with ``refusal``."""
         said = complaint_of(refusal)
         blamed = _blamed(refusal)
         text = f"{blamed} {said}"
@@ -95,7 +95,7 @@ class Adaptations:
 
 
 def _blamed(refusal: bytes) -> str:
-    """The parameter that the error names as its ``param``; empty where it names none."""
+    """The parameter that the error names as its ``param``; empty if it names none."""
     try:
         error = json.loads(refusal).get("error")
         return str(error.get("param") or "")

@@ -33,8 +33,8 @@ _OF_THE_ENDPOINT = re.compile(
     r"|resource|unknown (?:path|url|request)|invalid url",
     re.IGNORECASE,
 )
-"""Words of refusals that hold for every question: about the model, or about what the key's owner may use."""
-_MOST_TRIES = 8  # attempts of one request, each without one more thing that the endpoint does not accept
+"""Words of refusals that apply to every question: about the model, or about the permissions of the key's owner."""
+_MOST_TRIES = 8  # attempts of one request, each without one more feature that the endpoint does not accept
 _NO_SUCH_MODEL = re.compile(
     r"not a valid model|model\W.*\b(?:not (?:found|exist)|does not exist|is unknown)", re.IGNORECASE
 )
@@ -57,7 +57,7 @@ class HttpChatModel:
             token_header="Api-Key" if place.is_deployment else "Authorization",
             passing=_PASSING,
             of_all_questions=_OF_THE_ENDPOINT,
-            not_found="check the model's name and the path, which ends in /v1 at most servers",
+            not_found="check the model's name and the path, which ends in /v1 on most servers",
             credentials=f"a token (ASSAY_TOKEN, or {key})",
             address_option="--system, for a judge --model",
             fields="check the fields of the request (--param)",
@@ -70,8 +70,8 @@ class HttpChatModel:
     def open(cls, url: str, options: SystemOptions) -> HttpChatModel:
         """``chat:MODEL``, ``chat:http://host/v1`` with a parameter ``model``, or ``chat:`` and a deployment's URL.
 
-        Reads ``OPENAI_BASE_URL`` where no address is given, and ``OPENAI_API_KEY`` (for a deployment
-        ``DIAL_API_KEY``) where no credentials are given. Raises InputError. Nothing is sent yet.
+        Reads ``OPENAI_BASE_URL`` if no address is given, and ``OPENAI_API_KEY`` (for a deployment
+        ``DIAL_API_KEY``) if no credentials are given. Raises InputError. Nothing is sent yet.
         """
         fields = {name: parameter_value(value) for name, value in options.parameters}
         version = fields.pop("api-version", None)
@@ -79,17 +79,17 @@ class HttpChatModel:
             url, os.environ, api_version=None if version is None else dict(options.parameters)["api-version"]
         )
         if "messages" in fields:
-            raise InputError("the parameter 'messages' cannot be given: the messages are what is asked")
+            raise InputError("the parameter 'messages' cannot be set: Assay sends the questions as messages")
         name = place.model
         if not place.is_deployment:
             given = fields.pop("model", None)
             if given is not None and name is not None and given != name:
-                raise InputError(f"two models are named, {name!r} and {given!r}: leave one of them out")
+                raise InputError(f"two models are named, {name!r} and {given!r}: omit one of them")
             name = name if given is None else str(given)
             if not name:
                 raise InputError(
-                    f"{place.address.shown} needs the name of a model: give the parameter model=NAME "
-                    "(on the command line --param model=NAME)"
+                    f"{place.address.shown} needs a model: set the parameter model=NAME (on the "
+                    "command line --param model=NAME)"
                 )
             fields = {"model": name, **fields}
         if fields.get("stream") is True:
@@ -98,7 +98,7 @@ class HttpChatModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which parts of requests the endpoint was found not to accept. They are not part of `describe`."""
+        """What the endpoint was found not to accept in requests. Not part of `describe`."""
         return self._adaptations.notes
 
     def describe(self) -> str:
@@ -115,7 +115,7 @@ class HttpChatModel:
         max_tokens: int | None = None,
         seed: int | None = None,
     ) -> Completion | Failure:
-        """Ask once. Where the endpoint does not support structured output, the schema goes into the system message.
+        """Ask once. If the endpoint does not support structured output, the schema goes into the system message.
 
         A prompt that a content filter refused is a Completion with ``finish_reason``
         ``content_filter``. Raises SystemUnusable.
@@ -131,7 +131,7 @@ class HttpChatModel:
             return self._exchange.failure_of(error)
 
     def fetch(self, url: str) -> bytes | None:
-        """The file that an attachment's URL names; None where it is on another server, which is not asked.
+        """The file at an attachment's URL; None if it is on another server, which is not asked.
 
         Raises QuestionFailed, its message scrubbed.
         """
@@ -184,7 +184,7 @@ class HttpChatModel:
 
     def _raise_if_no_such_model(self, refused: RequestRefused) -> None:
         if self._exchange.has_answered:
-            return  # the field is known, so the refusal is about something else
+            return  # the field is known, so the refusal has another cause
         if b'"model_not_found"' in refused.content or _NO_SUCH_MODEL.search(complaint_of(refused.content)):
             raise SystemUnusable(
                 f"{self._place.address.shown}: {self.scrub(str(refused))}: check the model's name"
@@ -207,7 +207,7 @@ class HttpChatModel:
 
 
 def _with_key(options: SystemOptions, place: ChatAddress) -> SystemOptions:
-    """The options with the key from the environment, where neither the options nor the URL have credentials."""
+    """The options with the key from the environment, if neither the options nor the URL have credentials."""
     if options.token is not None or options.user is not None or place.address.user is not None:
         return options
     key = (os.environ.get("DIAL_API_KEY" if place.is_deployment else "OPENAI_API_KEY") or "").strip()
@@ -255,8 +255,8 @@ def _completion(reply: Reply) -> Completion:
     if not isinstance(choice, dict) or not isinstance(message, dict):
         names = ", ".join(map(repr, list(reply.said)[:10]))[:120] or "none"
         raise UnknownForm(
-            f"the answer has no choice with a message: its fields are {names}; check the path, which ends in /v1 at "
-            "most servers",
+            f"the answer has no choice with a message: its fields are {names}; check the path, which "
+            "ends in /v1 on most servers",
             code="no choices",
         )
     content, refused = _text(message.get("content"))
@@ -290,7 +290,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 _COMPLETIONS = "/chat/completions"
 _HOST = re.compile(r"(?:localhost|\d+(?:\.\d+){3}|[\w-]+(?:\.[\w-]+)+):\d+(?:/|\Z)", re.IGNORECASE)
 _NO_MODEL = re.compile(r"://|[\s?]|\A[^@/]+:[^@]*@[\w.\-]+(?::\d+)?(?:/|\Z)")
-"""What no model's name has: a URL's sign, a space, a query string, or a user and password before a host."""
+"""Never part of a model's name: a URL's sign, a space, a query string, or a user and password before a host."""
 _DEPLOYMENT = re.compile(r"(?P<base>.*)/openai/deployments/(?P<name>[^/]+)(?:/chat/completions)?/?")
 
 
@@ -299,14 +299,14 @@ class ChatAddress(Struct, frozen=True, kw_only=True):
 
     address: Address
     model: str | None
-    """The model that the URL names: ``chat:MODEL``, or a deployment. None: it names none."""
+    """The model named by the URL: ``chat:MODEL``, or a deployment. None: it names none."""
     is_deployment: bool
     """Whether it is a deployment of DIAL or Azure: its path names the model, and keys are sent as ``Api-Key``."""
     files_base: Secret
     """The base for relative URLs of attachments."""
 
     def file_url(self, url: str) -> str | None:
-        """The URL of an attachment's file; None where it is on another server, or not a URL."""
+        """The URL of an attachment's file; None if it is on another server, or not a URL."""
         base = self.files_base.reveal()
         try:
             whole = urljoin(base, url.strip())
@@ -322,7 +322,8 @@ class ChatAddress(Struct, frozen=True, kw_only=True):
 def chat_address(url: str, environment: Mapping[str, str], *, api_version: str | None = None) -> ChatAddress:
     """Read ``chat:http://host/v1``, a URL that ends in ``/chat/completions``, a deployment, or ``chat:MODEL``.
 
-    A model without an address is asked at ``OPENAI_BASE_URL``, else at OpenAI. Raises InputError without showing a
+    A model without an address is asked at ``OPENAI_BASE_URL``, by default at OpenAI. Raises InputError without showing
+    a
     password.
     """
     text = without_scheme(url, SCHEME)
@@ -330,11 +331,11 @@ def chat_address(url: str, environment: Mapping[str, str], *, api_version: str |
     if not re.match(r"https?:", text, re.IGNORECASE):
         if not text or _NO_MODEL.search(text):
             raise InputError(
-                f"{masked_address(url)!r} names no chat model: write {SCHEME}:MODEL or {SCHEME}:http://host/v1"
+                f"{masked_address(url)!r} does not name a chat model: use {SCHEME}:MODEL or {SCHEME}:http://host/v1"
             )
         if _HOST.match(text):  # taken for a model's name, it would be sent to OpenAI
             raise InputError(
-                f"{masked_address(url)!r} names no chat model but a host: write {SCHEME}:http://{masked_address(text)}"
+                f"{masked_address(url)!r} names a host, not a chat model: use {SCHEME}:http://{masked_address(text)}"
             )
         model, text = text, (environment.get("OPENAI_BASE_URL") or "").strip() or OPENAI_URL
     http_address(text, SCHEME)  # raises for an invalid address

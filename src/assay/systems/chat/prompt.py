@@ -17,7 +17,7 @@ from assay.systems.placeholders import check_placeholders, fill
 OF_THE_DATABASE = ("schema", "values", "tables", "dialect")
 PLACEHOLDERS = ("question", "context", "database", "id", *OF_THE_DATABASE)
 MOST_CHARACTERS = 60_000
-"""For the tables in one placeholder: about 15,000 tokens. Tables beyond that are left out, and a note says so."""
+"""Limit for the tables in one placeholder: about 15,000 tokens. Further tables are omitted, with a note."""
 
 _DIALECTS = {
     "sqlite": "SQLite",
@@ -38,7 +38,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
     text: str
     note: str | None = None
-    """Which part of the database was left out; None where nothing was."""
+    """The omitted part of the database; None if nothing was omitted."""
 
 
 class PromptTemplate(Struct, frozen=True, kw_only=True):
@@ -60,12 +60,12 @@ class PromptTemplate(Struct, frozen=True, kw_only=True):
             close = get_close_matches(name, TEMPLATES, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise InputError(
-                f"{name!r} is no prompt{hint}: name one of {', '.join(TEMPLATES)}, or a file that is there"
+                f"{name!r} is not a prompt{hint}: use one of {', '.join(TEMPLATES)}, or the path of a file"
             ) from None
         except (OSError, UnicodeDecodeError, ValueError) as error:
             raise InputError(f"the prompt {name!r} cannot be read: {error}") from None
         if "question" not in check_placeholders([text], what=f"the prompt {name!r}", known=PLACEHOLDERS):
-            raise InputError(f"the prompt {name!r} holds no {{question}}: write it where the question is to stand")
+            raise InputError(f"the prompt {name!r} has no {{question}}: insert it at the place of the question")
         return cls(name=path.name, text=text)
 
     @property
@@ -99,7 +99,7 @@ def _paragraphs(parts: list[str], values: Mapping[str, str]) -> Iterator[str]:
 
 
 class _Shown:
-    """The parts of a case and of its database that a prompt shows, and what it had to leave out."""
+    """The parts of a case and of its database that a prompt shows, and what it had to omit."""
 
     def __init__(self, case: Case, schema: DatabaseSchema | None) -> None:
         self.case = case
@@ -108,7 +108,7 @@ class _Shown:
         self._every = () if schema is None else schema.tables
 
     def listed(self, draw: Callable[[TableSchema], str], between: str = "\n\n") -> str:
-        """The tables in text form: all of them, else those that the case names, as far as they fit."""
+        """The tables as text: all of them, or those that the case names, as far as they fit."""
         chosen, texts = self._every, [draw(table) for table in self._every]
         if _length(texts, between) > MOST_CHARACTERS and (named := self._named()):
             chosen, texts = named, [draw(table) for table in named]
@@ -128,7 +128,7 @@ class _Shown:
         return between.join(text for text in kept if text)
 
     def _named(self) -> tuple[TableSchema, ...]:
-        """The tables whose full names occur in the case's context, or else in its question."""
+        """The tables whose full names occur in the case's context, otherwise in its question."""
         for text in (self.case.context, self.case.database, self.case.question):
             words = set(_WORD.findall((text or "").casefold()))
             named = tuple(table for table in self._every if table.name.casefold() in words)

@@ -41,18 +41,18 @@ class ChatSqlSystem:
         return f"{self._model.describe()}{fixed} prompt={self._template.name}#{self._template.digest}"
 
     def prompt(self, case: Case) -> Prompt:
-        """The prompt for one case. Raises InputError where its database cannot describe its tables."""
+        """The prompt for one case. Raises InputError if its database cannot describe its tables."""
         if not self._template.needs_schema:
             return self._template.filled(case, None)
         if self._schemas is None:
             raise InputError(
-                f"the prompt {self._template.name!r} shows the database, and none is known here: "
-                "ask through assay.evaluate or `assay run`, or give a prompt with {question} and {context} alone"
+                f"the prompt {self._template.name!r} shows the database, but none is known here: use "
+                "assay.evaluate or `assay run`, or a prompt with only {question} and {context}"
             )
         return self._template.filled(case, self._schemas(case))
 
     def answer(self, case: Case) -> Prediction:
-        """Ask once. Raises SystemUnusable, also where the database cannot describe its tables."""
+        """Ask once. Raises SystemUnusable, also if the database cannot describe its tables."""
         try:
             prompt = self.prompt(case)
         except SystemUnusable:
@@ -85,7 +85,7 @@ def _prediction(
         text = "\n".join([*filter(str.strip, [text]), *calls])
     cut = _is_cut(completion, said, options)
     query = None if cut else said.query
-    notes = [] if prompt.note is None else [f"Asked with a part of the database: {prompt.note}."]
+    notes = [] if prompt.note is None else [f"The prompt shows only part of the database: {prompt.note}."]
     return Prediction(
         case_id=case.id,
         query=query,
@@ -100,14 +100,14 @@ def _prediction(
 
 
 def _is_cut(completion: Completion, said: Said, options: SystemOptions) -> bool:
-    """Whether the answer, or the call of a tool in it, ended before its query did."""
+    """Whether the answer, or a tool call in it, ended before its query did."""
     if incomplete_call(completion.tool_calls, options.query_tool, cut_off=completion.is_cut_off) is not None:
         return True
     return completion.is_cut_off and (said.query is None or not said.complete)
 
 
 def _of_tools(completion: Completion, options: SystemOptions) -> Said | None:
-    """The query that the model asks a tool to execute; None if it calls no such tool."""
+    """The query that the model passes to a tool to execute; None if it calls no such tool."""
     queries = queries_of(completion.tool_calls, options.query_tool)
     if not queries:
         return None
@@ -123,40 +123,38 @@ def _why_none(completion: Completion, said: Said, options: SystemOptions) -> Fai
         refusal = first_line(completion.refusal or words or f"finish reason {completion.finish_reason}")
         return without_query(f'the model refused to answer: "{refusal}"', words=refusal)
     if completion.withheld:
-        return _unanswered("the answer was kept back by the endpoint's content filter")
+        return _unanswered("the endpoint's content filter blocked the answer")
     if completion.is_cut_off or incomplete_call(completion.tool_calls, options.query_tool, cut_off=False) is not None:
         return _unreadable(completion, options)
     if said.extraction is not None and said.extraction.failure is not None:
         return said.extraction.failure
     if completion.tool_calls:
-        # The failure of an answer that calls tools, none of which gives a query.
+        # The failure of an answer that calls tools, but passes no query to any of them.
         names = dict.fromkeys(call.name for call in completion.tool_calls)
         shown = ", ".join(f'"{first_line(name)}"' if name else "without a name" for name in names)
         what = f"the model called the tool {shown}" if len(names) == 1 else f"the model called the tools {shown}"
         if any(runs_queries(name, options.query_tool) for name in names):
-            return _unanswered(f"{what}, and no argument of the call is one SQL statement")
-        return _unanswered(
-            f"{what} and gave no query: name the tool that executes queries (--query-tool NAME), if it is one"
-        )
+            return _unanswered(f"{what}, but no argument of the call is one SQL statement")
+        return _unanswered(f"{what} and returned no query: if it executes queries, name it (--query-tool NAME)")
     if not holds_nothing(words):
-        return without_query(f'the model gave no query; it said: "{first_line(words)}"', words=words)
+        return without_query(f'the model returned no query: "{first_line(words)}"', words=words)
     content = completion.message.content
     if rest := without_thinking(content).strip():
-        return _unanswered(f'the model gave no query: its answer begins "{first_line(rest)}"')
-    return _unanswered(f"the model gave no query{', only its thoughts' if content.strip() else ''}")
+        return _unanswered(f'the model returned no query: its answer begins "{first_line(rest)}"')
+    return _unanswered(f"the model returned no query{', only its thoughts' if content.strip() else ''}")
 
 
 def _unreadable(completion: Completion, options: SystemOptions) -> Failure:
     """The failure of an answer that ends within its query."""
     call = incomplete_call(completion.tool_calls, options.query_tool, cut_off=completion.is_cut_off)
-    more = "give it more tokens (max_tokens)"
+    more = "raise its token limit (max_tokens)"
     if call is None:
-        message = f"the answer was cut off at its length limit before the query ended: {more}"
+        message = f"the answer was truncated at its length limit before the query ended: {more}"
     elif completion.is_cut_off:
-        message = f'the call of the tool "{first_line(call.name)}" was cut off at the length limit: {more}'
+        message = f'the call of the tool "{first_line(call.name)}" was truncated at the length limit: {more}'
     else:
         message = (
-            f'the call of the tool "{first_line(call.name)}" was cut off, or its arguments are not JSON: '
+            f'the call of the tool "{first_line(call.name)}" was truncated, or its arguments are not JSON: '
             f"{first_line(call.arguments)}"
         )
     return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
@@ -171,11 +169,11 @@ class Said(Struct, frozen=True, kw_only=True):
 
     query: str | None
     words: str
-    """The text besides the query, without the thinking."""
+    """The text outside the query, without the thinking."""
     complete: bool = True
     """False if the query goes to the end of the answer and no mark ends it."""
     extraction: Extraction | None = None
-    """How the query was taken from the answer; None if the answer has no words besides it."""
+    """How the query was extracted from the answer; None if the answer is only the query."""
 
 
 def read_answer(text: str) -> Said:

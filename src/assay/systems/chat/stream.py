@@ -15,21 +15,21 @@ from assay.systems.retrying import TryAgain
 _CODE = "broken stream"
 """The code of failures."""
 _DONE = "[DONE]"
-_BEGINNINGS = (b"data:", b"event:", b":")  # the start of a stream without a stream's content type; no JSON begins so
+_BEGINNINGS = (b"data:", b"event:", b":")  # the start of a stream without a stream's content type; JSON never begins so
 _HIGHEST_INDEX = 10_000  # a higher index would make Assay fill a list up to it
 
 
 def parse_answer(content: bytes, content_type: str) -> Any:
-    """The answer's JSON, joined from its pieces where it was streamed.
+    """The answer's JSON, joined from its pieces if it was streamed.
 
-    Raises TryAgain for a stream that was cut off, and for an error in place of the answer that may pass; QuestionFailed
+    Raises TryAgain for a truncated stream, and for a transient error instead of the answer; QuestionFailed
     for any other error, and for an unreadable answer.
     """
     if _is_stream(content, content_type):
         try:
             return _whole(_events(content))
         except RecursionError:
-            raise QuestionFailed("the stream holds JSON that is nested too deeply to be read", code=_CODE) from None
+            raise QuestionFailed("the JSON in the stream is nested too deeply", code=_CODE) from None
     answer = parse_json(content, content_type)
     if isinstance(answer, dict) and answer.get("error") and not answer.get("choices"):
         raise _error(answer)
@@ -52,13 +52,13 @@ def _events(content: bytes) -> Iterator[dict[str, Any]]:
         try:
             chunk = read_json(data)
         except (ValueError, RecursionError):
-            raise TryAgain(f'the stream was cut off, or holds no JSON: "{first_line(data)}"', code=_CODE) from None
+            raise TryAgain(f'the stream is truncated, or not JSON: "{first_line(data)}"', code=_CODE) from None
         if not isinstance(chunk, dict):
-            raise QuestionFailed(f'the stream holds JSON that is no object: "{first_line(data)}"', code=_CODE)
+            raise QuestionFailed(f'the JSON in the stream is not an object: "{first_line(data)}"', code=_CODE)
         if chunk.get("error"):
             raise _error(chunk)
         yield chunk
-    raise TryAgain("the stream was cut off: it ended without [DONE]", code=_CODE)
+    raise TryAgain("the stream is truncated: it ended without [DONE]", code=_CODE)
 
 
 class _Text:
@@ -102,7 +102,7 @@ def _whole(chunks: Iterator[dict[str, Any]]) -> dict[str, Any]:
 def _merged(whole: Any, piece: Any) -> Any:
     """``whole`` with one more piece, joined as DIAL joins pieces.
 
-    Texts are joined, objects merged by name, list items by their ``index``; anything else replaces what was there.
+    Texts are joined, objects merged by name, list items by their ``index``; any other value replaces the earlier one.
     """
     if piece is None:
         return whole
@@ -148,9 +148,9 @@ def _without_index(value: Any) -> Any:
 
 
 def _error(answer: dict[str, Any]) -> QuestionFailed | TryAgain:
-    """The exception for an error in place of the answer: after a status of success, most such trouble passes."""
+    """The exception for an error instead of the answer: after a status of success, most such errors are transient."""
     error = answer["error"]
-    message = f"the server breaks off with an error: {complaint_of(json.dumps(answer).encode())}"
+    message = f"the server returned an error: {complaint_of(json.dumps(answer).encode())}"
     code, kind = (str(error.get(name, "")) for name in ("code", "type")) if isinstance(error, dict) else ("", "")
     stays = code.isdigit() and 400 <= int(code) < 500 and code not in ("408", "409", "429")
     if stays or kind == "invalid_request_error" or code in ("content_filter", "insufficient_quota"):

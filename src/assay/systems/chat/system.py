@@ -21,8 +21,8 @@ from assay.systems.pricing import Pricing
 class ChatSystem:
     """``chat:MODEL``, ``chat:http://host/v1``, ``chat:http://host/openai/deployments/NAME/chat/completions``.
 
-    A case with turns is a conversation. Its questions are asked in their order: each request carries the earlier
-    questions and the answers as they came, including DIAL's attachments and state. For any other case, the model is
+    A case with turns is a conversation. Its questions are asked in their order: each request has the earlier
+    questions and the original answers, including DIAL's attachments and state. For any other case, the model is
     asked for SQL, with a prompt that shows the case's database (`with_databases`).
     """
 
@@ -50,7 +50,8 @@ class ChatSystem:
         """Hold one case's conversation. Raises SystemUnusable.
 
         A question that could not be asked ends the conversation: the later ones get its failure, and so does the
-        Prediction. An answer in words alone has neither ``raw`` nor a failure: it selects nothing, which is right for a
+        Prediction. An answer in words alone has neither ``raw`` nor a failure: it selects nothing, which is correct for
+        a
         question that the data cannot answer.
         """
         if not case.turns:
@@ -62,7 +63,7 @@ class ChatSystem:
             answers.append(answer)
             if message is None:
                 failure = answer.failure or ask_failure("there is no answer")
-                why = f"not asked, since question {number} before it failed: {failure.message}"
+                why = f"not asked, since the earlier question {number} failed: {failure.message}"
                 unasked = ask_failure(
                     why, reached=failure.blame != "network", code=failure.code, rejected=failure.kind == "rejected"
                 )
@@ -76,7 +77,7 @@ class ChatSystem:
         self._model.close()
 
     def _ask(self, history: Iterable[ChatMessage], turn: Turn) -> tuple[TurnAnswer, ChatMessage | None]:
-        """The answer to one question, and the assistant's message for the history; None where asking failed."""
+        """The answer to one question, and the assistant's message for the history; None if asking failed."""
         completion = self._model.complete([*history, ChatMessage(role="user", content=turn.question)])
         if isinstance(completion, Failure):
             return TurnAnswer(failure=completion), None
@@ -97,13 +98,13 @@ class ChatSystem:
 
 
 def _cause_of_nothing(completion: Completion) -> Failure | None:
-    """The failure of an answer that was kept from selecting anything; None where it chose to select nothing."""
+    """The failure of an answer that was prevented from selecting anything; None if it chose to select nothing."""
     if completion.is_cut_off:
-        message = "the answer was cut off at its length limit before a query: give it more tokens (max_tokens)"
+        message = "the answer was truncated at its length limit before a query: raise its token limit (max_tokens)"
         return Failure(stage="read", kind="unreadable_answer", blame="system", message=message)
     if not completion.message.content.strip() and completion.refusal is None:
         said = f" (finish_reason {completion.finish_reason})" if completion.finish_reason else ""
-        message = f"the system answered neither a query nor a word{said}"
+        message = f"the system returned neither a query nor text{said}"
         return Failure(stage="ask", kind="unanswered", blame="system", message=message)
     return None
 

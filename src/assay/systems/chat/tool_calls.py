@@ -42,7 +42,7 @@ def _tool_call(call: dict[str, Any]) -> ToolCall:
 def runs_queries(name: str, query_tool: str | None) -> bool:
     """Whether a tool of that name executes a query: it is ``query_tool``, or if that is None, named like one.
 
-    ``run_sql``, ``query`` and ``executeQuery`` are; ``sql_db_schema`` and ``check_query`` have another task.
+    ``run_sql``, ``query`` and ``executeQuery`` are; ``sql_db_schema`` and ``check_query`` have another purpose.
     """
     if query_tool is not None:
         return name == query_tool
@@ -51,7 +51,7 @@ def runs_queries(name: str, query_tool: str | None) -> bool:
 
 
 def incomplete_call(calls: Iterable[ToolCall], query_tool: str | None, *, cut_off: bool) -> ToolCall | None:
-    """The first call of a tool for queries whose arguments do not end; None if all of them do.
+    """The first call of a query tool whose arguments are incomplete; None if all are complete.
 
     Arguments that begin as JSON have to be JSON. Other arguments may be the query itself: ``cut_off`` says that the
     answer ended at its length limit, and the query then needs an end mark.
@@ -69,7 +69,7 @@ def incomplete_call(calls: Iterable[ToolCall], query_tool: str | None, *, cut_of
 
 
 def _ends(text: str) -> bool:
-    """Whether a text that begins as JSON consists of complete JSON values, perhaps with other characters after them."""
+    """Whether a text that begins as JSON consists of complete JSON values, perhaps followed by other characters."""
     decoder = json.JSONDecoder(strict=False)
     while _JSON_BEGINS.match(text := text.lstrip()):
         try:
@@ -98,7 +98,7 @@ def _queries(arguments: str) -> Iterator[str]:
         texts: Iterable[str] = _texts(read_json(arguments))
     except (ValueError, RecursionError):
         texts = (arguments,)
-    # Arguments under names of their own count, and so does a text that is the query itself.
+    # Arguments under query names count, and so does a text that is the query itself.
     for text in texts:
         query = read_text(text).query
         if query is not None and not is_null_word(query):

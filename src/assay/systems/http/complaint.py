@@ -1,4 +1,4 @@
-"""A server's error message in place of an answer, in one line. Never a traceback."""
+"""A server's error message instead of an answer, in one line. Never a traceback."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _MOST_DETAILS = 3
 
 
 def complaint_of(content: bytes) -> str:
-    """The first line of the error in a response's body; empty where nothing in it is readable.
+    """The first line of the error in a response's body; empty if there is none to read.
 
-    Understands FastAPI's ``detail`` in its three forms (text, a list of what is wrong where, an object with ``error``),
-    ``{"message": …}``, ``{"error": {"message": …}}`` and plain text. Only the named fields are read, so a ``traceback``
-    next to them is never shown.
+    Understands FastAPI's ``detail`` in its three forms (text, a list of errors with their locations, an object with
+    ``error``), ``{"message": …}``, ``{"error": {"message": …}}`` and plain text. Only the named fields are read, so a
+    ``traceback`` next to them is never shown.
     """
     text = content.decode("utf-8", "replace")
     try:
@@ -53,7 +53,7 @@ def _detail(one: Any) -> str:
 
 
 def retry_after_s(header: str | None) -> float | None:
-    """The seconds to wait by a Retry-After header, in either of its forms; None where it gives none."""
+    """The seconds to wait by a Retry-After header, in either of its forms; None if it gives none."""
     if header is None:
         return None
     try:

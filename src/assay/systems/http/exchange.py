@@ -33,9 +33,9 @@ _MAX_VALUES = 4_000_000
 """An empty list takes three bytes in JSON, and 64 in memory."""
 _MOST_CONNECT_S = 10.0
 _MOST_SHOWN = 4096
-"""Bytes of an answer in a message; its first line is cut, and marked, after that."""
+"""Bytes of an answer in a message; its first line is truncated, and marked, after that."""
 _MOST_ADAPTATIONS = 8
-"""Bodies that are sent in place of refused ones, each with one more difference."""
+"""Bodies that are sent instead of refused ones, each with one more difference."""
 _MOST_QUOTED = 120
 """Characters of an answer of another kind in a message."""
 _UNREADABLE = "unreadable answer"
@@ -101,7 +101,7 @@ class Exchange:
 
     @property
     def has_answered(self) -> bool:
-        """Whether the server has answered a question: its address and the credentials are right."""
+        """Whether the server has answered a question: its address and the credentials are correct."""
         return self._refusals.has_answered
 
     @has_answered.setter
@@ -109,7 +109,7 @@ class Exchange:
         self._refusals.has_answered = value
 
     def close(self) -> None:
-        """Close the connections, also those of questions in flight that nobody waits for."""
+        """Close the connections, including those of abandoned questions in flight."""
         self._client.close()
         with self._lock:
             self._closed, made = True, tuple(self._made)
@@ -129,8 +129,8 @@ class Exchange:
     ) -> Prediction:
         """Post ``body`` for a case, and read the answer's JSON object with ``read``.
 
-        ``refused`` may read a refusal as an answer. ``adapted`` may give a body to send in place of one that was
-        refused. Trouble of the question is returned as a Failure. Outside the query, no returned text holds one of
+        ``refused`` may read a refusal as an answer. ``adapted`` may return a body to send instead of one that was
+        refused. A question that fails is returned as a Failure. Outside the query, no returned text contains any of
         Assay's secrets. Raises SystemUnusable.
         """
         try:
@@ -159,7 +159,7 @@ class Exchange:
     def scrubbed(self, prediction: Prediction) -> Prediction:
         """The answer with Assay's secrets masked in all of its texts, except in the query and in rows.
 
-        These two are evaluated as they came.
+        These two are evaluated unchanged.
         """
 
         def text(given: str | None) -> str | None:
@@ -195,7 +195,7 @@ class Exchange:
         return masked(text, (secret.reveal() for secret in self._secrets))
 
     def post(self, body: object, *, parse: Parse | None = None, accept: str = "application/json") -> Reply:
-        """Post ``body`` and return the JSON object of the answer, with retries after trouble that may pass.
+        """Post ``body`` and return the JSON object of the answer, with retries after transient errors.
 
         ``parse`` reads answers that are not plain JSON. Raises SystemUnusable, RequestRefused and
         QuestionFailed, the messages of the latter two not scrubbed.
@@ -263,10 +263,12 @@ class Exchange:
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise self._unconnected(error, started) from None
         except httpx.TimeoutException:
-            raise TooSlow(f"no answer within {limit:g} s: ask less, or give it more time", code=NO_TIME) from None
+            raise TooSlow(
+                f"no answer within {limit:g} s: ask for less, or raise the time limit", code=NO_TIME
+            ) from None
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
             raise TryAgain(
-                f"the connection broke before the answer was whole: {error or type(error).__name__}",
+                f"the connection broke before the answer was complete: {error or type(error).__name__}",
                 reached=False,
                 code="broken connection",
             ) from None
@@ -283,11 +285,12 @@ class Exchange:
         certificate = _certificate_error(error)
         if certificate is not None:
             return SystemUnusable(
-                f"{self.address.shown} shows a certificate that cannot be verified ({certificate.verify_message}): "
-                "add its authority to those that this machine trusts (SSL_CERT_FILE), or turn verification off"
+                f"{self.address.shown} has a certificate that cannot be verified "
+                f"({certificate.verify_message}): add its authority to the trusted ones "
+                "(SSL_CERT_FILE), or turn verification off"
             )
         is_late = isinstance(error, httpx.TimeoutException)
-        reason = "no connection in time" if is_late else first_line(self.scrub(str(error)))
+        reason = "no connection within the time limit" if is_late else first_line(self.scrub(str(error)))
         return TryAgain(
             reason or type(error).__name__,
             nobody_there=True,
@@ -296,7 +299,7 @@ class Exchange:
         )
 
     def _trace(self, event: str, info: dict[str, Any]) -> None:
-        """Keep a new connection for `close`, and limit each wait for its bytes to the deadline of the whole answer.
+        """Record a new connection for `close`, and limit each wait for its bytes to the deadline of the whole answer.
 
         httpx limits each wait alone: headers that trickle in byte by byte could take days.
         """
@@ -324,7 +327,7 @@ class Exchange:
 
         portions: list[bytes] = []
         size = 0
-        late = f"the answer was not whole within {self._options.timeout_s:g} s"
+        late = f"the answer was not complete within {self._options.timeout_s:g} s"
         try:
             for portion in iter_decompressed(response.iter_raw(), response.headers.get("Content-Encoding", "")):
                 size += len(portion)
@@ -343,14 +346,14 @@ class Exchange:
 def parse_json(content: bytes, content_type: str) -> Any:  # noqa: ARG001 - as all of its kind
     """Parse JSON, whatever the content type. Raises QuestionFailed for a body without JSON or with too many values."""
     if sum(map(content.count, (b",", b"[", b"{"))) > _MAX_VALUES:
-        raise QuestionFailed(f"the answer holds more than {_MAX_VALUES:,} values", code="too large")
+        raise QuestionFailed(f"the answer has more than {_MAX_VALUES:,} values", code="too large")
     if not content.strip():
         raise UnknownForm("the answer is not JSON: it is empty; check the path of the URL", code="an empty answer")
     try:
         return read_json(content)
     except (ValueError, RecursionError):
         message = (
-            f"the answer is not JSON: it holds {len(content)} bytes and begins "
+            f"the answer is not JSON: it has {len(content)} bytes and begins "
             f'"{first_line(content[:_MOST_SHOWN].decode("utf-8", "replace"))}"'
         )
         if content.lstrip().startswith(b"<"):

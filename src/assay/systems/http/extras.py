@@ -1,4 +1,4 @@
-"""Read what systems report besides their query: tokens and times."""
+"""Read what systems report in addition to their query: tokens and times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOTAL = ("totaltokens", "total", "totaltokencount", "tokens")
 def token_usage(said: Any) -> TokenUsage | None:
     """Token counts by any of the usual names (``input_tokens``, ``promptTokens``, ``total`` …), or a total alone.
 
-    None where nothing readable is given. A count that the system did not give stays None: none is computed here.
+    None if nothing readable is given. A count that the system did not report stays None: none is computed here.
     """
     if isinstance(said, Mapping):
         counts = {
@@ -39,7 +39,7 @@ def _first(counts: Mapping[str, int | None], names: Iterable[str]) -> int | None
 
 
 def timings(said: Mapping[str, Any], names: Iterable[str]) -> tuple[tuple[str, float], ...]:
-    """The times with those names, in seconds and in the order of the names; missing ones are left out."""
+    """The times with those names, in seconds and in the order of the names; missing ones are omitted."""
     return tuple((name, value) for name in names if (value := read_measure(said.get(name))) is not None)
 
 
@@ -58,7 +58,7 @@ def json_kind(value: Any) -> str:
 
 
 def shown_json(value: Any) -> str:
-    """A value as JSON, cut where it is too long to read."""
+    """A value as JSON, truncated if it is too long to read."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 

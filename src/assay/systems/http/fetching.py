@@ -17,10 +17,10 @@ from assay.systems.predictions import QuestionFailed
 
 _DEFAULTS = SystemOptions(timeout_s=60.0, retries=2, max_wait_s=10.0)
 _AWAY_S = 10.0
-"""How long a service that is away is not asked again, doubled each time: a run may have thousands of queries for it."""
+"""How long an unavailable service is not asked again, doubled each time: a run may have thousands of queries for it."""
 _MOST_AWAY_S = 600.0
 _MOST_LATE = 3
-"""How many answers in a row may come too late until the service counts as away."""
+"""The number of consecutive timeouts after which the service counts as unavailable."""
 
 
 class ServiceFetcher:
@@ -32,11 +32,11 @@ class ServiceFetcher:
         self.url: str = address.url.reveal().rstrip("/")
         self._exchange = Exchange(address, replace(_DEFAULTS, verify_ssl=verify_ssl))
         self._away: tuple[float, str] | None = None
-        """Until when the service counts as away, and what was said of it."""
+        """Until when the service counts as unavailable, and its error."""
         self._times_away = self._late = 0
 
     def __call__(self, url: str, accept: str) -> bytes:
-        """The body of an answer. Raises ServiceRefused, and DataTrouble where the service cannot be reached."""
+        """The body of an answer. Raises ServiceRefused, and DataTrouble if the service cannot be reached."""
         if self._away is not None and monotonic() < self._away[0]:
             raise DataTrouble(self._away[1], blame="network", is_away=True)
         try:

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     import httpx
 
 OWN_FAILURE = 500
-"""The service itself failed at the question, for example at a limit of its model. That may pass."""
+"""The service itself failed at the question, for example at a limit of its model. May be transient."""
 _PASSING = frozenset({408, 425, 429, OWN_FAILURE, 502, 503, 504, *range(520, 528), 529, 530, 598, 599})
-"""Overloaded, slow or away: the service, or a gateway before it, which may use its own statuses from 520 on."""
+"""Overloaded, slow or unavailable: the service, or a gateway before it, which may use its own statuses from 520 on."""
 _NOT_OF_A_QUESTION = re.compile(
     r"(\W|\d)*(not found|page not found|method not allowed|unauthori[sz]ed|forbidden|access denied)?\W*"
     r"|.*requested url.*|(no|unknown)( such)? (route|path|endpoint)\b.*"
     r"|.*(credential|authenti|unauthori|password|token|api.?key|log ?in\b|sign ?in\b|expired).*",
     re.IGNORECASE,
 )
-"""Words about the address or the credentials, which servers use whatever the question."""
+"""Words about the address or the credentials, which servers use for any question."""
 
 
 NOT_FOUND = 404
 PART = 206
-"""Only a part of what was asked for, though nobody asks for a part here: some services cut long answers so."""
+"""Only part of the requested data, though no part was requested: some services truncate long answers so."""
 _MOST_QUOTED = 120
 """Characters of a server's reason before a hint."""
 OF_THE_ADDRESS = frozenset({405, 410, 415, 501})
@@ -53,41 +53,41 @@ class RequestRefused(QuestionFailed):
 
 
 class NobodyThere(QuestionFailed):
-    """Not even a connection to the server could be made. Not raised outside this package."""
+    """The connection to the server failed. Not raised outside this package."""
 
 
 class TooSlow(QuestionFailed):
-    """The answer was not whole within the time limit. Not raised outside this package."""
+    """The answer was not complete within the time limit. Not raised outside this package."""
 
 
 class Conventions(Struct, frozen=True, kw_only=True):
     """The settings in which protocols differ."""
 
     token_header: str = "Authorization"
-    """The header for a token: after ``Bearer`` in this one, and unchanged in any other."""
+    """The header for a token: after ``Bearer`` in this one, unchanged in any other."""
     passing: frozenset[int] = _PASSING
     """The statuses after which the request is sent again."""
-    not_found: str = "nothing takes questions there; check the path of the URL (--system)"
+    not_found: str = "this path does not take questions; check the path of the URL (--system)"
     """The hint for a first answer of 404, 405, 410, 415 or 501."""
     address_option: str = "--system"
     """The option that gives the address."""
     credentials: str = "a user and password (--user, --password), or a token (--token)"
-    """Which credentials to give to a server that asks for them."""
+    """The credentials to give to a server that asks for them."""
     fields: str = "check the fields of the request (--request-template, --param)"
     """The hint for a first answer of 400 or 422, if the user gave fields."""
-    fields_missing: str = "give the fields that it expects (--request-template, --param)"
+    fields_missing: str = "add the fields that it expects (--request-template, --param)"
     """The hint for a first answer of 400 or 422, if the user gave none."""
     of_question: Callable[[int, bytes], bool | None] | None = None
     """Whether a refusal is about the question, by status and body; None: the general rule decides."""
     of_all_questions: re.Pattern[str] | None = None
-    """Further words of a 401, 403 or 404 that hold for every question, from a server that has not answered any yet."""
+    """Further words in a 401, 403 or 404 that apply to every question, for a server that has not answered any yet."""
 
 
 class Refusals:
-    """What a response means in which a server gives no answer, and what to do about it.
+    """The meaning of a response without an answer, and what to do about it.
 
-    A refusal is about one question, about all questions (the address, the credentials, the fields), or may pass. A
-    server that has answered a question was at the right address and with the right credentials: from then on fewer
+    A refusal is about one question, about all questions (the address, the credentials, the fields), or transient. A
+    server that has answered a question has the right address and credentials: from then on fewer
     refusals are about all questions.
     """
 
@@ -100,7 +100,7 @@ class Refusals:
         authenticates: bool,
         scrub: Callable[[str], str],
     ) -> None:
-        """``scrub`` masks Assay's secrets in what the server says."""
+        """``scrub`` masks Assay's secrets in the server's messages."""
         self._address = address
         self._options = options
         self._conventions = conventions
@@ -110,15 +110,16 @@ class Refusals:
         """Whether the server has answered a question."""
 
     def given_up(self, error: TryAgain, *, is_question: bool) -> Exception:
-        """What no retry changed: that there is nobody is about all questions, and anything else about this one."""
+        """The error after the last retry: a missing server affects all questions, anything else this one."""
         if error.nobody_there and is_question:
             if self.has_answered:
                 return SystemLost(
-                    f"{self._address.shown} answered before and now takes no connection ({error}): is it still running?"
+                    f"{self._address.shown} answered before but now accepts no connection ({error}): "
+                    "is it still running?"
                 )
             return SystemUnusable(
-                f"nobody answers at {self._address.shown} ({error}): "
-                "check that the server runs, and that host and port are right"
+                f"{self._address.shown} does not respond ({error}): check that the server runs, and "
+                "that host and port are right"
             )
         times = self._options.retries + 1
         tries = f" ({times} tries)" if times > 1 else ""
@@ -126,20 +127,20 @@ class Refusals:
         return kind(f"{error}{tries}", reached=error.reached, code=error.code)
 
     def of(self, response: httpx.Response, content: bytes, *, is_question: bool) -> Exception:
-        """What to raise for a response without an answer, whose body is ``content``."""
+        """The exception for a response without an answer, whose body is ``content``."""
         status, conventions = response.status_code, self._conventions
         said = first_line(self._scrub(complaint_of(content)))
         if status == PART:
-            said = "only a part of what was asked for"
+            said = "only part of the requested data"
         elif response.is_redirect and not is_question:
             to = first_line(self._scrub(shown_location(str(response.headers.get("Location", "")))))
-            said = f"it sends to {to}, where credentials are not to follow: name the address that answers itself"
+            said = f"it redirects to {to}, which must not get the credentials: use the final address"
         quoted = f": {said}" if said else ""
         refused = RequestRefused(f"the server answers {status}{quoted}", status=status, content=content)
         if status in conventions.passing:
             if status == 429 and b'"insufficient_quota"' in content:
                 return SystemUnusable(
-                    f"{self._address.shown} answers {status}{quoted}: no waiting helps; see to the quota"
+                    f"{self._address.shown} answers {status}{quoted}: waiting does not help; check the quota"
                 )
             wait_s = retry_after_s(response.headers.get("Retry-After"))
             reached = status == OWN_FAILURE
@@ -155,12 +156,13 @@ class Refusals:
             of_question = not of_all and _is_of_question(response, content, said)
         if status in (401, 403) and not of_question:
             return self._of_credentials(f"({status}{quoted})")
-        # A server that has answered was at the right address: whoever asks finds out if this is about one question.
+        # A server that has answered was at the right address: the caller finds out if this is about one question.
         if not self.has_answered:
             if response.is_redirect:
                 return SystemUnusable(
-                    f"{self._address.shown} answers {status} and sends elsewhere, where credentials are not to follow: "
-                    f"name the address that answers itself ({conventions.address_option})"
+                    f"{self._address.shown} answers {status} and redirects elsewhere, where "
+                    "credentials must not be sent: use the final address "
+                    f"({conventions.address_option})"
                 )
             if status in OF_THE_ADDRESS or (status == NOT_FOUND and not of_question):
                 return SystemUnusable(f"{self._address.shown} answers {status}{quoted}: {conventions.not_found}")
@@ -170,9 +172,9 @@ class Refusals:
         gave_fields = self._options.parameters or self._options.body_template is not None
         hint = conventions.fields if gave_fields else conventions.fields_missing
         if status in (401, 403):
-            hint = f"if every question gets this, give {conventions.credentials} with more rights"
+            hint = f"if every question fails so, give {conventions.credentials} with more rights"
         what = "does not understand the request (422)" if status == 422 else f"answers {status}"
-        short = f": {said[:_MOST_QUOTED]}" if said else ""  # a longer message would lose the hint after it
+        short = f": {said[:_MOST_QUOTED]}" if said else ""  # a longer message would truncate the hint after it
         end = "" if self.has_answered else f"; {hint}"
         return RequestRefused(f"the server {what}{short}{end}", status=status, content=content)
 
@@ -183,8 +185,7 @@ class Refusals:
             return kind(f"{shown} asks for credentials {quoted}: give {wanted}")
         if self.has_answered:
             return kind(
-                f"{shown} no longer accepts the credentials {quoted}: "
-                "give fresh ones, the same command goes on from there"
+                f"{shown} no longer accepts the credentials {quoted}: give new ones; the same command resumes the run"
             )
         return kind(f"{shown} refuses the credentials {quoted}: give {wanted} that it accepts")
 

@@ -1,4 +1,4 @@
-"""Any HTTP endpoint that takes a question in JSON and answers a query in JSON."""
+"""Any HTTP endpoint that takes a question in JSON and returns a query in JSON."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _NAME_THE_PATH = "name the query's path (--query-path, in Python query_path)"
 _NO_QUERY = "no field for the query"
 """The code of that failure."""
 _MOST_LISTED = 120
-"""Characters of the names of an answer's fields."""
+"""Maximum length of the listed field names of an answer."""
 _MOST_UNREAD = 60
-"""Characters of what stands in the place of a confidence and is none."""
+"""Maximum length of an invalid confidence in a message."""
 
 
 class HttpSystem:
     """``http:http://host/ask`` or ``http://host/ask``: the body from a template, the query by a path.
 
     ``options`` gives body_template, query_path, tokens_path, times_path and the other paths; parameters become further
-    fields of the body. Besides the times that the system reports, ``wall_time`` is measured here.
+    fields of the body. In addition to the times that the system reports, ``wall_time`` is measured here.
     """
 
     name = "http"
@@ -52,16 +52,14 @@ class HttpSystem:
         self._template = template
         self._options = options
         self._told_of: set[str] = set()
-        """What an answer had in an unknown form: each is told once."""
+        """The fields of answers with an unknown form, each reported once."""
 
     @classmethod
     def open(cls, url: str, options: SystemOptions) -> HttpSystem:
         """Raises InputError for an invalid address, or a template that is not a JSON object with ``{question}``."""
         address = http_address(url, cls.name)
         if options.has_prices and options.tokens_path is None:
-            raise InputError(
-                "prices are given, but not where the answer has its token counts: name their path (--tokens-path usage)"
-            )
+            raise InputError("prices are given, but not the path of the token counts: name it (--tokens-path usage)")
         template = _template(options.body_template or DEFAULT_TEMPLATE)
         template.update((name, parameter_value(value)) for name, value in options.parameters)
         return cls(Exchange(address, options), template, options)
@@ -97,7 +95,7 @@ class HttpSystem:
         try:
             given = _given(said, self._options.query_path)
         except QuestionFailed:
-            if decision not in _HELD_BACK:  # who holds back need not give a query, not even an empty one
+            if decision not in _HELD_BACK:  # a system that declines need not return a query, not even an empty one
                 raise
             given = None
         tokens = None if self._options.tokens_path is None else token_usage(_at(said, self._options.tokens_path))
@@ -110,8 +108,8 @@ class HttpSystem:
             if with_rows is None:
                 path = self._options.query_path or "the usual names"
                 raise UnknownForm(
-                    f"the answer has {json_kind(given)} at {path!r} in place of a query: {shown_json(given)}; "
-                    f"{_NAME_THE_PATH}",
+                    f"the answer has {json_kind(given)} at {path!r} instead of a query: "
+                    f"{shown_json(given)}; {_NAME_THE_PATH}",
                     code=_NO_QUERY,
                 )
             prediction = with_rows
@@ -127,7 +125,7 @@ class HttpSystem:
         )
 
     def _decision(self, said: dict[str, Any]) -> Decision | None:
-        """What the system says of its decision, where a path for that was given."""
+        """The decision that the system reports, if a path for it is given."""
         path = self._options.decision_path
         value = _ABSENT if path is None else _at(said, path)
         if value is _ABSENT or value is None or value == "":
@@ -135,16 +133,17 @@ class HttpSystem:
         decision = decision_said(value)
         if decision is None:
             raise UnknownForm(
-                f"the answer has {value!r} at {path!r}: expected answer, decline or clarify; name the decision's path "
-                "(--decision-path, in Python decision_path)",
+                f"the answer has {value!r} at {path!r}: expected answer, decline or clarify; name the "
+                "decision's path (--decision-path, in Python decision_path)",
                 code="unknown decision",
             )
         return decision
 
     def _confidence(self, case: Case, said: dict[str, Any]) -> float | None:
-        """How sure the system says it is, where a path for that was given.
+        """The confidence that the system reports, if a path for it is given.
 
-        What is no number from 0 to 1 is told once, and is no reason to lose the answer: it counts as one without.
+        A value that is not a number from 0 to 1 is reported once, and does not invalidate the answer: it counts as
+        missing.
         """
         path = self._options.confidence_path
         value = _ABSENT if path is None else _at(said, path)
@@ -155,33 +154,32 @@ class HttpSystem:
             return confidence
         if "confidence" not in self._told_of:
             self._told_of.add("confidence")
-            shown = self._exchange.scrub(repr(value))[:_MOST_UNREAD]  # a part of a secret would not be found
+            shown = self._exchange.scrub(repr(value))[:_MOST_UNREAD]  # part of a secret would not be recognized
             warnings.warn(
-                f"the answer to case {case.id} has {shown} at {path!r}: expected a number from 0 to 1; this answer, "
-                "and further ones like it, count as without a confidence",
+                f"the answer to case {case.id} has {shown} at {path!r}: expected a number from 0 to "
+                "1; such answers count as without a confidence",
                 UserWarning,
                 stacklevel=2,
             )
         return None
 
     def _context(self, case: Case, said: dict[str, Any]) -> Context:
-        """What the system says that it was given, where a path for that was given.
+        """The context that the system reports, if a path for it is given.
 
-        What names no tables is told once, and is no reason to lose the answer: it counts as one without.
+        An invalid context is reported once, and does not invalidate the answer: it counts as missing.
         """
         path = self._options.context_path
         value = _ABSENT if path is None else _at(said, path)
         if value is _ABSENT:
             return Context()
         try:
-            # Masked first: a name is put into quotes where it needs them, and the secret in it would not be found.
+            # Masked first: names are quoted if necessary, and a secret in quotes would not be recognized.
             return read_context(_each_text(value, self._exchange.scrub))
         except InvalidContext as error:
             if "context" not in self._told_of:
                 self._told_of.add("context")
                 warnings.warn(
-                    f"in the answer to case {case.id}, at {path!r}, {error}; this answer, "
-                    "and further ones like it, count as without a context",
+                    f"in the answer to case {case.id}, at {path!r}, {error}; such answers count as without a context",
                     UserWarning,
                     stacklevel=2,
                 )
@@ -200,11 +198,13 @@ def _template(text: str) -> dict[str, Any]:
     except ValueError as error:
         # The text is not shown: it may hold a secret, and its fields are not known.
         raise InputError(
-            f"the request template is not JSON ({error}): placeholders stand within strings, such as {DEFAULT_TEMPLATE}"
+            f"the request template is not JSON ({error}): put placeholders inside strings, for "
+            f"example {DEFAULT_TEMPLATE}"
         ) from None
     if not isinstance(template, dict):
         raise InputError(
-            f"the request template is {json_kind(template)}, not a JSON object: write one such as {DEFAULT_TEMPLATE}"
+            f"the request template is {json_kind(template)}, not a JSON object: write one, for "
+            f"example {DEFAULT_TEMPLATE}"
         )
     what = f"the request template {json.dumps(_without_secrets(template), ensure_ascii=False)}"
     names = check_placeholders(_strings(template), what=what)
@@ -239,7 +239,7 @@ def _without_secrets(value: Any) -> Any:
 
 
 def _at(said: Any, path: str) -> Any:
-    """The value at a dotted path of field names and zero-based list positions. `_ABSENT` where there is none."""
+    """The value at a dotted path of field names and zero-based list positions. `_ABSENT` if there is none."""
     value = said
     for step in path.split("."):
         if isinstance(value, Mapping) and step in value:
@@ -252,7 +252,7 @@ def _at(said: Any, path: str) -> Any:
 
 
 def _given(said: dict[str, Any], path: str | None) -> object:
-    """What the answer has in the place of the query: a text, rows, or None for nothing."""
+    """The value at the query's path: a text, rows, or None for nothing."""
     if path is None:
         name = next((name for name in USUAL_QUERY_NAMES if name in said), None)
         if name is None and "rows" not in said:
@@ -270,14 +270,14 @@ def _given(said: dict[str, Any], path: str | None) -> object:
 
 
 def _or_rows(query: object, beside: object) -> object:
-    """The query; where it is none, the object that has rows beside it."""
+    """The query; if there is none, the surrounding object if it has rows."""
     if query is None or (isinstance(query, str) and holds_nothing(query)):
         return beside if isinstance(beside, Mapping) and beside.get("rows") is not None else query
     return query
 
 
 def _each_text(value: Any, change: Callable[[str], str]) -> Any:
-    """The value with each text in it changed."""
+    """The value with ``change`` applied to each text in it."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):

@@ -31,21 +31,22 @@ from assay.systems.retrying import TryAgain, with_retries
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n([^`]*)```", re.IGNORECASE)
 _REJECTIONS = frozenset({64, 77, 78, 126, 127})
-"""Of sysexits.h wrong usage, no permission and wrong configuration; of shells a command that cannot be run or found."""
+"""From sysexits.h: wrong usage, no permission and wrong configuration; from shells: a command that cannot be run or
+found."""
 TRY_AGAIN_STATUS = 75
-"""EX_TEMPFAIL of sysexits.h: the exit status for trouble that may pass."""
+"""EX_TEMPFAIL of sysexits.h: the exit status for a transient error."""
 
 
 class CommandSystem:
     """``command:./ask.sh --flag {question}``, started once per question and without a shell.
 
     The line is split into words as in a POSIX shell, and nothing is expanded except ``{question}``, ``{context}``,
-    ``{database}`` and ``{id}``. Where no word holds ``{question}``, the question is written to standard input, in UTF-8
+    ``{database}`` and ``{id}``. If no word has ``{question}``, the question is written to standard input, in UTF-8
     and with a newline. Standard output is the answer, a query, or rows in JSON: an object with ``rows``, or a list of
-    them. An object with the query may say what the command was given: ``{"sql": …, "context_tables": […]}``. An exit
+    them. An object with the query may name the context of the command: ``{"sql": …, "context_tables": […]}``. An exit
     status other than 0 is a failure that quotes the last line of standard error; after status 75 (EX_TEMPFAIL) the
-    command is tried again. A command that exceeds its time is killed with all processes that it started. ``wall_time``
-    is measured here.
+    command is retried. A command that exceeds its time limit is killed with all processes that it started.
+    ``wall_time`` is measured here.
     """
 
     name = "command"
@@ -68,18 +69,18 @@ class CommandSystem:
         except ValueError as error:
             raise InputError(f"the command {line!r} cannot be split into words ({error}): check its quotes") from None
         if not words:
-            raise InputError(f"{url!r} names no command: write {cls.name}:./ask.sh --flag {{question}}")
+            raise InputError(f"{url!r} has no command: use {cls.name}:./ask.sh --flag {{question}}")
         if options.has_prices:
-            raise InputError("a command reports no tokens: leave the prices out")
+            raise InputError("a command does not report tokens: omit the prices")
         if options.headers:
-            raise InputError("a command gets no HTTP headers: leave them out")
+            raise InputError("a command does not take HTTP headers: omit them")
         if options.parameters:
-            raise InputError("a command takes no parameters: write them into its command line")
+            raise InputError("a command does not take parameters: write them into its command line")
         names = check_placeholders(words, what=f"the command {line!r}")
         if shutil.which(words[0]) is None:
             raise SystemUnusable(
-                f"no command {words[0]!r} can be run: check its spelling, its place (relative to {os.getcwd()}) "
-                "and that it is executable"
+                f"cannot run the command {words[0]!r}: check its spelling, its path (relative to "
+                f"{os.getcwd()}) and that it is executable"
             )
         return cls(words, by_argument="question" in names, options=options)
 
@@ -88,7 +89,7 @@ class CommandSystem:
         return f"{self.name}:{shlex.join(self._words)}"
 
     def answer(self, case: Case) -> Prediction:
-        """Run the command for one question. Raises SystemUnusable where it can no longer be started."""
+        """Run the command for one question. Raises SystemUnusable if it can no longer be started."""
         try:
             return with_retries(lambda: self._answer_once(case), self._options)
         except TryAgain as error:
@@ -118,7 +119,7 @@ class CommandSystem:
         if done.status != 0:
             how = f"ended with status {done.status}" if done.status > 0 else f"was killed by signal {-done.status}"
             said = _last_line(done.errors)
-            message = f"the command {how}{': ' + said if said else ' and said nothing on standard error'}"
+            message = f"the command {how}{': ' + said if said else ' without a message on standard error'}"
             code = f"status {done.status}" if done.status > 0 else f"signal {-done.status}"
             if done.status == TRY_AGAIN_STATUS:
                 raise TryAgain(message, code=code)
@@ -136,7 +137,7 @@ class CommandSystem:
         return self._with_context(prediction, found) if isinstance(found, dict) else prediction
 
     def _with_context(self, prediction: Prediction, found: dict[Any, Any]) -> Prediction:
-        """The answer with what the command says beside it that it was given. An unknown form of that is told once."""
+        """The answer with the context that the command reports. An invalid context is reported once."""
         try:
             context = context_beside(found)
         except InvalidContext as error:
@@ -144,8 +145,7 @@ class CommandSystem:
                 is_first, self._told_of_context = not self._told_of_context, True
             if is_first:
                 warnings.warn(
-                    f"in the answer to case {prediction.case_id}, {error}; this answer, and further ones like it, "
-                    "count as without a context",
+                    f"in the answer to case {prediction.case_id}, {error}; such answers count as without a context",
                     UserWarning,
                     stacklevel=2,
                 )
@@ -169,7 +169,7 @@ class CommandSystem:
 
 
 def _json_in(text: str) -> object | None:
-    """What an output is that is JSON, perhaps in a code fence; a query never is."""
+    """The value of an output that is JSON, perhaps in a code fence; a query never is."""
     fence = _FENCE.fullmatch(text.strip()) if "```" in text else None
     text = text if fence is None else fence[1]
     if not text.lstrip().startswith(("{", "[")):
@@ -203,7 +203,7 @@ _REAP_S = 2.0
 
 
 class Done(Struct, frozen=True, kw_only=True):
-    """How a command ended. ``trouble`` says why it had to be killed; None where it ended by itself."""
+    """How a command ended. ``trouble`` says why it was killed; None if it ended by itself."""
 
     status: int
     """The exit status; negative: minus the signal's number."""
@@ -229,7 +229,7 @@ class Process:
         self._trouble: str | None = None
 
     def communicate(self, given: bytes, *, timeout_s: float) -> Done:
-        """Write ``given`` to standard input, read all output, and wait; kill the command where it takes too long."""
+        """Write ``given`` to standard input, read all output, and wait; kill the command if it takes too long."""
         deadline = monotonic() + timeout_s
         threads = [
             Thread(target=self._write, args=(given,), daemon=True),
@@ -238,7 +238,7 @@ class Process:
         ]
         for thread in threads:
             thread.start()
-        # Wait for the end of the output, not of the command: a child that it left behind may still be writing.
+        # Wait for the end of the output, not of the command: a child that it left running may still be writing.
         for thread in threads[1:]:
             thread.join(max(0.0, deadline - monotonic()))
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -259,7 +259,7 @@ class Process:
         )
 
     def kill(self) -> None:
-        """Kill the command and all processes in its group. Harmless where it has ended."""
+        """Kill the command and all processes in its group. Harmless if it has ended."""
         if has_process_groups():
             # Children may outlive their leader, so the group is tried whether or not the leader has ended.
             with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""Prove that two queries give the same answer on every database that honours the declared constraints."""
+"""Prove that two queries give the same answer on every database that satisfies the declared constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are two queries one and the same bag of rows? They are where their tables can be paired."""
+"""Whether two queries are the same bag of rows: they are if their tables can be paired."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from assay.sql.algebra.world import SchemaContext
 from assay.witness.proof.outputs import OneGroup, assigned, refines
 
 MOST_STEPS = 12_000
-"""How many pairings of tables are tried."""
+"""The maximum number of pairings of tables that are tried."""
 
 Columns = dict[Term, Term]
 Oracle = Callable[[Facts, Term], bool]
@@ -52,9 +52,9 @@ class BagMatching(Matcher):
             raise UnsupportedSQL("too many ways to pair the tables")
 
     def pairing(self, one: Query, other: Query, facts: Facts, *, as_set: bool, aligned: bool) -> tuple[int, ...] | None:
-        """For each output of the first the equal one's place in the second; None where equality is not found.
+        """For each output of the first the index of the equal one in the second; None if equality is not found.
 
-        ``aligned`` asks for the same order of columns.
+        ``aligned`` requires the same order of columns.
         """
         self._step()
         if self.world.width(one) != self.world.width(other):
@@ -68,7 +68,7 @@ class BagMatching(Matcher):
             if found is not None or not (as_set or (self.drops(one) and self.drops(other))):
                 return found
             if one.cuts or other.cuts or one is self._ordered:
-                # DISTINCT below ORDER BY and LIMIT is a query of its own, where only outputs are ordered by.
+                # DISTINCT below ORDER BY and LIMIT is a separate query, if it is ordered only by outputs.
                 first, second = self._lift(one), self._lift(other)
                 if first is None or second is None:
                     return None
@@ -94,10 +94,10 @@ class BagMatching(Matcher):
 
     def _orders(self, count: int, *, aligned: bool) -> Iterator[tuple[int, ...]]:
         same = tuple(range(count))
-        yield from [same] if aligned or count > 5 else permutations(same)  # which begin with the same order
+        yield from [same] if aligned or count > 5 else permutations(same)  # these begin with the same order
 
     def _full(self, one: Query, other: Query, facts: Facts) -> tuple[int, ...] | None:
-        """FULL JOINs of the same two sides, perhaps the other way round."""
+        """FULL JOINs of the same two sides, perhaps swapped."""
         if not isinstance(one, FullJoin) or not isinstance(other, FullJoin):
             return None
         for left, right in ((other.left, other.right), (other.right, other.left)):
@@ -111,11 +111,11 @@ class BagMatching(Matcher):
         return None
 
     def _alike(self, ones: tuple[Term, ...], others: tuple[Term, ...], facts: Facts) -> bool:
-        """Whether of some conditions all are true exactly where all of the others are, given the facts."""
+        """Whether all of some conditions are true exactly when all of the others are, given the facts."""
         return facts.extended(ones).implies(*others) and facts.extended(others).implies(*ones)
 
     def _source_columns(self, one: Source, other: Source, facts: Facts) -> Columns | None:
-        """The second source's columns in terms of the first's, where the two hold the same rows."""
+        """The second source's columns in terms of the first's, if the two have the same rows."""
         mine, theirs = self.world.cols(one), self.world.cols(other)
         if one.query is None or other.query is None:
             return dict(zip(theirs, mine, strict=True)) if one.table == other.table else None
@@ -142,7 +142,7 @@ class BagMatching(Matcher):
         return None
 
     def _parts(self, one: Combined, other: Combined, order: tuple[int, ...], facts: Facts, *, as_set: bool) -> bool:
-        """Whether each part has its equal, in any order but for EXCEPT, whose first part stays first."""
+        """Whether each part has an equal one, in any order except for EXCEPT, whose first part stays first."""
         left = [self._turned(part, order) for part in other.parts]
         as_set = as_set if one.op == "union" else not one.all
         for place, part in enumerate(one.parts):
@@ -206,7 +206,7 @@ class BagMatching(Matcher):
     def _left_pairings(
         self, ones: tuple[LeftJoin, ...], others: tuple[LeftJoin, ...], columns: Columns, early: Facts
     ) -> Iterator[Columns]:
-        """The ways to pair left joins; ``early`` facts hold of the rows on their left, whatever is joined to these."""
+        """The ways to pair left joins; ``early`` facts hold for the rows on their left, whatever is joined to these."""
         if not ones:
             yield columns
             return
@@ -227,14 +227,14 @@ class BagMatching(Matcher):
         return self._alike(one.on, tuple(substituted(term, columns) for term in other.on), facts)
 
     def _early(self, facts: Facts, block: Block) -> Facts:
-        """What is true of a block's rows before anything is joined on the left."""
+        """The facts about a block's rows before any left join."""
         joined = optional(block.lefts)
         terms = tuple(term for term in (*facts.terms, *block.where) if not names(joined, term))
         sources = tuple(source for source in (*facts.sources, *block.sources) if source.id not in joined)
         return facts.changed(terms=terms, padded=facts.padded | joined, sources=sources)
 
     def _rest(self, one: Block, other: Block, seen: Facts, *, aligned: bool) -> tuple[int, ...] | None:
-        """Groups, outputs and cut of two blocks that join the same rows, the second in the first's columns."""
+        """The groups, outputs and limit of two blocks that join the same rows, the second in the first's columns."""
         if one.group is not None and other.group is not None:
             if bool(one.group) != bool(other.group):
                 return None
@@ -252,16 +252,16 @@ class BagMatching(Matcher):
         return order
 
     def _of_groups(self, block: Block, seen: Facts) -> Facts:
-        """What is true of groups: with keys, each has a row."""
+        """The facts about groups: with keys, each has a row."""
         if not block.group:
             return OneGroup(self.world, self, seen)
         has_row = Call("lt", (ZERO, Agg("count", ())))
         return seen.changed(terms=(*seen.terms, has_row), grouped=True)
 
-    # what a subclass says
+    # the subclass's answer
 
     def as_unions(self, one: Query, other: Query, facts: Facts, *, aligned: bool) -> tuple[int, ...] | None:
-        """The order of columns in which two queries are one set."""
+        """The order of columns in which two queries are the same set."""
         raise NotImplementedError
 
     def drops(self, query: Query) -> bool:

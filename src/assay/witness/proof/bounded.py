@@ -1,8 +1,8 @@
-"""Check two queries on all databases of a few rows a table at once: tables of symbols, given to the solver.
+"""Check two queries on all databases of a few rows per table at once: symbolic tables, given to the solver.
 
-Each table has N rows that may be there or not, with cells that may be NULL; the declared keys, NOT NULL and foreign
-keys are conditions on them. A query becomes rows of symbols, each with the condition under which it is there. Two
-queries are equivalent up to N rows a table where no values make the bags of rows differ.
+Each table has N rows that may be present or not, with cells that may be NULL; the declared keys, NOT NULL and foreign
+keys are conditions on them. A query becomes symbolic rows, each with the condition under which it is present. Two
+queries are equivalent up to N rows per table if no values make the bags of rows differ.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from assay.witness.proof.solver import NO, NOTHING, YES, Encoder, Value, solver,
 from assay.witness.proof.symbols import Row, Tables, aggregated, same
 
 MOST_JOINED = 70
-"""How many joined rows of symbols a query may have."""
+"""The maximum number of joined symbolic rows per query."""
 MOST_SOLVER_STEPS = 6_000_000
 """For each number of rows; the orders of columns that are tried share it."""
 TIMEOUT_MS = 10_000
@@ -45,20 +45,20 @@ Env = Mapping[Term, Value]
 
 
 class Joined(Struct, frozen=True):
-    """A combination of rows of the sources: when it is there, and its columns."""
+    """A combination of rows of the sources: when it is present, and its columns."""
 
     there: Any
     columns: Env
 
 
 class Evaluator:
-    """Evaluates queries over tables of symbols."""
+    """Evaluates queries over symbolic tables."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables, self.world = tables, tables.world
 
     def rows(self, query: Query, outer: Env) -> list[Row]:
-        """The rows of a query; one may be there several times."""
+        """The rows of a query; one may be present several times."""
         if isinstance(query, Rows):
             encoder = self._encoder(outer, None)
             return [Row(YES, tuple(encoder.value(cell) for cell in row)) for row in query.rows]
@@ -127,7 +127,7 @@ class Evaluator:
     def _with_lefts(self, rows: list[Joined], lefts: tuple[LeftJoin, ...], outer: Env) -> list[Joined]:
         for left in lefts:
             if left.lefts:
-                raise UnsupportedSQL("an outer join inside of an outer join")
+                raise UnsupportedSQL("an outer join inside an outer join")
             others = self._joined(left.sources, outer)
             missing = [col for source in left.sources for col in self.world.cols(source)]
             rows, _ = self._outer_join(rows, others, left.on, missing, outer)
@@ -174,13 +174,13 @@ class Evaluator:
             values = []
             for row, member in zip(rows, members, strict=True):
                 encoder = self._encoder({**base, **row.columns}, None)
-                # Refuse sums of what may be texts, and what a collation decides.
+                # Refuse sums of possible texts, and anything that a collation decides.
                 kinds = [self.world.kind(arg) for arg in agg.args]
                 if agg.op in ("sum", "avg") and any(
                     self.world.family(arg) != "number" or kind == "numeric"
                     for arg, kind in zip(agg.args, kinds, strict=True)
                 ):
-                    raise UnsupportedSQL(f"{agg.op.upper()} of what may be no number in the bounded check")
+                    raise UnsupportedSQL(f"{agg.op.upper()} of values that may not be numbers in the bounded check")
                 if "folded" in kinds and (agg.distinct or agg.op in ("min", "max")):
                     raise UnsupportedSQL("an aggregate that a collation decides")
                 values.append((member, encoder.value(agg.args[0]) if agg.args else (NO, z3.RealVal(1))))
@@ -213,7 +213,7 @@ class Evaluator:
 
 
 def _alone(row: Joined, pairs: list[Joined], missing: Env) -> Joined:
-    """A row that finds no other: these are the pairs that it might be in."""
+    """A row without a match: these are the pairs that it might be in."""
     return Joined(z3.And(row.there, *(z3.Not(pair.there) for pair in pairs)), {**row.columns, **missing})
 
 
@@ -222,7 +222,7 @@ def _same_rows(one: Row, other: Row) -> Any:
 
 
 def _once(rows: list[Row]) -> list[Row]:
-    """Each row only where no equal one is there before it."""
+    """Each row only if no equal one is present before it."""
     if len(rows) > MOST_JOINED:
         raise UnsupportedSQL(f"more than {MOST_JOINED} symbolic rows without duplicates")
     return [
@@ -235,14 +235,15 @@ Model = tuple[tuple[str, tuple[tuple[object, ...], ...]], ...]
 
 
 def equivalent_up_to(one: Query, other: Query, world: SchemaContext, rows: int) -> bool | Model | None:
-    """Whether two queries give one bag of rows on all tables of so many rows, columns in one order for all.
+    """Whether two queries give the same bag of rows on all tables of ``rows`` rows, with one column order for all.
 
-    A model of tables on which they seem to differ, where the solver finds one: to be executed before it is believed.
-    None where it gives up. Raises NotCovered for what it has no symbols for.
+    Returns a model of tables on which they seem to differ, if the solver finds one: to be executed before it is
+    trusted.
+    None if it gives up. Raises NotCovered for anything without a symbolic form.
     """
     if world.width(one) != world.width(other):
         return None
-    # Refuse outputs of which it is not known whether they are numbers or texts: no symbol stands for both.
+    # Refuse outputs that may be numbers or texts: no symbol stands for both.
     kinds = {world.output_kind(query, index) for query in (one, other) for index in range(world.width(query))}
     if kinds & {"folded", "text"} and world.dialect not in ("sqlite", "duckdb"):
         raise UnsupportedSQL("texts under a collation")

@@ -1,4 +1,4 @@
-"""Are two queries in normal form one and the same? As bags by a pairing of their tables, as sets by two inclusions."""
+"""Whether two normalized queries are equivalent: as bags by a pairing of their tables, as sets by two inclusions."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from assay.witness.proof.outputs import assigned
 
 
 class Matching(BagMatching):
-    """Compares queries that share a `SchemaContext`. What it calls equal is equal; the rest may be, too."""
+    """Compares queries that share a `SchemaContext`. If it finds two equal, they are; it may miss others."""
 
     def token(self, kind: str, query: Query, facts: Facts) -> Term:
-        """The same term for queries that are equal where the facts hold."""
+        """The same term for queries that are equal under the facts."""
         as_set = kind != "scalar"
         seen = (kind, query, facts.terms, facts.padded)
         if seen in self._seen:
@@ -42,13 +42,13 @@ class Matching(BagMatching):
         return found
 
     def _token(self, kind: str, query: Query, facts: Facts, *, as_set: bool) -> Term:
-        """Compare a query with those that have a token; only with such as are nested as deeply, so that it ends."""
+        """Compare a query with those that have a token; only with equally nested ones, so that it terminates."""
         deep = depth(query)
         for known_kind, known_deep, known, term in self._tokens:
             alike = known_kind == kind and known_deep == deep
             if not alike or self.pairing(known, query, facts, as_set=as_set, aligned=True) is None:
                 continue
-            # Where a LIMIT leaves a choice open, the first must allow no more than the second, either.
+            # If a LIMIT leaves a choice open, the first must not allow more than the second, either.
             choice = self.world.open_choice
             if not choice or self.pairing(query, known, facts, as_set=as_set, aligned=True) is not None:
                 return term
@@ -64,7 +64,7 @@ class Matching(BagMatching):
         return Facts(self.world, self, terms, padded=facts.padded, sources=facts.sources)
 
     def oracle(self, facts: Facts, wanted: Term) -> bool:
-        """Whether the solver finds that a condition follows; False where there is none."""
+        """Whether the solver finds that a condition follows; False without a solver."""
         return self._oracle is not None and self._oracle(facts, wanted)
 
     def implied(self, wanted: Block, known: Sequence[Block], facts: Facts) -> bool:
@@ -79,14 +79,14 @@ class Matching(BagMatching):
         return next(self._embeddings(wanted, seen.sources, whole.lefts, seen), None) is not None
 
     def renamed(self, one: Block, other: Block, whole: Block, facts: Facts) -> Block | None:
-        """``whole`` in the columns of ``one``, where ``other``, its rows, are the rows of ``one``; else None."""
+        """``whole`` in the columns of ``one``, if the rows of ``other`` are the rows of ``one``; otherwise None."""
         for columns, seen, moved in self._moves(one, other, facts):
             if assigned(one.outputs, moved.outputs, seen, aligned=True) is not None:
                 return substituted(whole, columns)
         return None
 
     def equal(self, gold: Query, other: Query, *, ordered: bool) -> bool:
-        """Whether every answer of the second query is one that gold allows, columns in any order."""
+        """Whether every answer of the second query is one that the gold query allows, columns in any order."""
         self._ordered = gold if ordered and not (isinstance(gold, Block) and gold.cuts) else None
         if ordered and not (isinstance(gold, Block) and isinstance(other, Block)):
             return False
@@ -113,13 +113,13 @@ class Matching(BagMatching):
         return None
 
     def _union_parts(self, query: Query) -> list[Block] | None:
-        """The blocks of which a query is the union; None where it is none of blocks."""
+        """The blocks that a query is a union of; None if it is not a union of blocks."""
         parts = query.parts if isinstance(query, Combined) and query.op == "union" else (query,)
         blocks = [self._opened(part) for part in parts if isinstance(part, Block)]
         return blocks if len(blocks) == len(parts) else None
 
     def _opened(self, block: Block) -> Block:
-        """The block with the rows that EXISTS finds joined to it, which is the same as a set, and parents dropped."""
+        """The block joined with the rows that EXISTS finds, which is the same as a set, and without parents."""
         if block.group is not None or block.cuts or block.windowed:
             return block
         for term in block.where:
@@ -131,7 +131,7 @@ class Matching(BagMatching):
         return block if dropped == block else self._opened(dropped)
 
     def _covered(self, part: Block, parts: Sequence[Block], facts: Facts, splits: int) -> bool:
-        """Whether each row of a part is in one of the parts; where a condition is an OR, each of its cases is tried."""
+        """Whether each row of a part is in one of the parts; if a condition is an OR, each of its cases is tried."""
         if (FALSE in part.where and part.group != ()) or any(self._within(part, whole, facts) for whole in parts):
             return True
         for term in part.where:
@@ -158,7 +158,7 @@ class Matching(BagMatching):
     def _embeddings(
         self, block: Block, sources: tuple[Source, ...], lefts: tuple[LeftJoin, ...], seen: Facts
     ) -> Iterator[Columns]:
-        """The ways to find the block's rows among the sources' rows, all its conditions being true of them."""
+        """The ways to find the block's rows among the sources' rows, with all its conditions true."""
         if block.lefts and len(lefts) != len(block.lefts):
             return
         early = self._early(seen, Block(sources=(), lefts=lefts, outputs=())) if block.lefts else seen

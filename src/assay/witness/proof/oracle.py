@@ -1,4 +1,4 @@
-"""Ask the solver whether a condition follows from others, row by row; unbounded, for it speaks of one row alone."""
+"""Ask the solver whether a condition follows from others, row by row; unbounded, since it is about a single row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.sql.algebra.parts import columns_of
 from assay.sql.algebra.stopping import UnsupportedSQL
 
 MOST_QUESTIONS = 60
-"""How often the solver is asked in one proof."""
+"""The maximum number of solver calls per proof."""
 MOST_CONDITIONS = 40
 MOST_SOLVER_STEPS = 200_000
 TIMEOUT_MS = 2_000
@@ -25,7 +25,7 @@ def available() -> bool:
 
 
 def row_oracle() -> Callable[[Facts, Term], bool]:
-    """A function that says whether a condition follows from facts; it says False once it was asked too often."""
+    """A function that says whether a condition follows from facts; it says False after too many calls."""
     asked: dict[object, bool] = {}
 
     def follows(facts: Facts, wanted: Term) -> bool:
@@ -45,14 +45,14 @@ _WORTH = frozenset({"or", "case", "coalesce", "nullif", "add", "sub", "isnull", 
 
 
 def _worthwhile(facts: Facts, wanted: Term) -> bool:
-    """Whether there is anything that the plain rules do not see through."""
+    """Whether there is anything that the plain rules cannot decide."""
     return any(
         isinstance(part, Call) and part.op in _WORTH for term in (*facts.terms, wanted) for part in parts_of(term)
     )
 
 
 def _checks(facts: Facts, wanted: Term) -> list[Term]:
-    """What CHECK constraints say of the rows that the conditions speak of, those of left joins left out."""
+    """The CHECK constraints on the rows in the conditions, except those of left joins."""
     named = {col.source for term in (*facts.terms, wanted) for col in columns_of(term)} - facts.padded
     return [check for source in sorted(named) for check in facts.world.checks.get(source, ())]
 

@@ -1,4 +1,4 @@
-"""What two matched blocks put out: equal terms, keys in order, and the one group that may have no row."""
+"""The outputs of two matched blocks: equal terms, keys in order, and the single group that may have no row."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from assay.witness.proof.oracle import available
 
 
 class OneGroup(Facts):
-    """What is true of the one group without keys, which may have no row: aggregates know what its rows say."""
+    """The facts about the single group without keys, which may have no row: aggregates use the facts about its rows."""
 
     def __init__(self, world: SchemaContext, matcher: Matcher, rows: Facts) -> None:
         self._rows = rows
         super().__init__(world, matcher, (), padded=rows.padded)
 
     def extended(self, terms: Iterable[Term]) -> Facts:
-        """Conditions on the group say nothing of rows; they are compared as they stand."""
+        """Conditions on the group are not about its rows; they are compared as written."""
         made = OneGroup(self.world, self.matcher, self._rows)
         made.terms = tuple(terms)
         made._atoms = {made.canonical(term) for term in made.terms}
@@ -32,7 +32,7 @@ class OneGroup(Facts):
 
 
 def assigned(ones: tuple[Term, ...], others: tuple[Term, ...], seen: Facts, *, aligned: bool) -> tuple[int, ...] | None:
-    """For each of the terms the place of an equal one among the others, each used once."""
+    """For each of the terms the index of an equal one among the others, each used once."""
     mine, theirs = [seen.canonical(term) for term in ones], [seen.canonical(term) for term in others]
     if len(mine) != len(theirs):
         return None
@@ -42,7 +42,7 @@ def assigned(ones: tuple[Term, ...], others: tuple[Term, ...], seen: Facts, *, a
         free = [index for index in dict.fromkeys(near) if index not in found]
         at = next((index for index in free if theirs[index] == term), None)
         if at is None:
-            # What equals another of the terms is left to it.
+            # A term that equals another is left to it.
             open_ = (index for index in free if aligned or theirs[index] not in mine)
             at = next((index for index in open_ if _same_value(ones[place], others[index], seen)), None)
         if at is None:
@@ -52,7 +52,7 @@ def assigned(ones: tuple[Term, ...], others: tuple[Term, ...], seen: Facts, *, a
 
 
 def _same_value(one: Term, other: Term, seen: Facts) -> bool:
-    """Whether a solver finds that two expressions have one value wherever the facts hold."""
+    """Whether a solver finds that two expressions have the same value whenever the facts hold."""
     made = (one, other)
     if any(isinstance(term, Sub) for term in made) or not any(isinstance(term, Call) for term in made):
         return False
@@ -61,15 +61,15 @@ def _same_value(one: Term, other: Term, seen: Facts) -> bool:
     from assay.witness.proof.solver import value_type
 
     types = {value_type(term, seen.world) for term in made} - {"null"}
-    if len(types) != 1 or "real" in types:  # 5 is equal to 5.0, and 0.0 to -0.0; what is made of them round it is not
+    if len(types) != 1 or "real" in types:  # 5 equals 5.0, and 0.0 equals -0.0, but expressions with them may differ
         return False
     return seen.matcher.oracle(seen, Call("same", made))
 
 
 def refines(keys: tuple[Key, ...], wanted: tuple[Key, ...], block: Block, seen: Facts) -> bool:
-    """Whether rows in the order of ``keys`` are in the wanted order too, ties in it broken in some way.
+    """Whether rows in the order of ``keys`` are also in the wanted order, with ties broken in some way.
 
-    Keys that the ones before them determine say nothing.
+    Keys determined by earlier keys are ignored.
     """
     mine, theirs = _telling(keys, block, seen), _telling(wanted, block, seen)
     return mine[: len(theirs)] == theirs

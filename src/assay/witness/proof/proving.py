@@ -1,4 +1,4 @@
-"""The way from two texts to a proof, or to what stopped it."""
+"""From two query texts to a proof, or to the obstacle."""
 
 from __future__ import annotations
 
@@ -17,31 +17,35 @@ from assay.sql.algebra.world import SchemaContext
 from assay.witness.proof.matching import Matching
 from assay.witness.proof.oracle import available, row_oracle
 
-REWRITTEN = "The same tables, conditions, groups and outputs, written in another way"
+REWRITTEN = "The same tables, conditions, groups and outputs, written differently"
 
 
 def prove(
     a: str, b: str, schema: DatabaseSchema, *, dialect: str, ordered: bool, max_rows: int = 0
 ) -> Proof | Unproved:
-    """Prove that two queries give the same answer under the verdict's comparison, or say what stops it. Never raises.
+    """Prove that two queries give the same answer under the verdict's comparison, or say what prevents it. Never
+    raises.
 
-    ``a`` is gold: rows are compared as bags, columns in any order, and with ``ordered``, which says whether gold's
-    outermost query has ORDER BY, in gold's order too. Every answer of ``b`` is one that ``a`` allows. With
-    ``max_rows``, what no rule decides is checked on all tables of so many rows, if the extra ``prove`` is installed.
+    ``a`` is the gold query: rows are compared as bags, columns in any order. ``ordered`` says whether its outermost
+    query
+    has ORDER BY; rows then have to be in its order, too. Every answer of ``b`` is one that ``a`` allows. With
+    ``max_rows``, pairs that no rule decides are checked on all tables of up to that many rows, if the extra ``prove``
+    is
+    installed.
     """
     try:
         return _proved(a, b, SchemaContext(schema, dialect), ordered=ordered, max_rows=max_rows)
-    except (RecursionError, ctypes.ArgumentError):  # the solver's interface makes the second of the first
+    except (RecursionError, ctypes.ArgumentError):  # the solver's interface turns the first into the second
         return Unproved(reason="expressions nested too deeply")
 
 
 def _proved(a: str, b: str, world: SchemaContext, *, ordered: bool, max_rows: int) -> Proof | Unproved:
     if is_nondeterministic(a, world.dialect) or is_nondeterministic(b, world.dialect):
-        return Unproved(reason="a function that gives another value each time")
+        return Unproved(reason="a function with a new value on each call")
     if same_text(a, b, world.dialect):
         return Proof(rules=("same text",), up_to_choice=True)
     if world.dialect == "clickhouse":
-        return Unproved(reason="ClickHouse's own rules for aliases, outer joins and aggregates over no rows")
+        return Unproved(reason="ClickHouse's own rules for aliases, outer joins and aggregates over empty inputs")
     alone = []
     for text, where in _sides(a, b):
         try:
@@ -82,11 +86,11 @@ def _compared(a: str, b: str, world: SchemaContext, *, ordered: bool, max_rows: 
 def _bounded(
     one: Query, other: Query, world: SchemaContext, reason: str, *, ordered: bool, max_rows: int
 ) -> Proof | Unproved:
-    """Check small tables, one row more at a time, and keep the most that was decided."""
+    """Check small tables, one row more at a time, and return the strongest result."""
     if not available():
         return Unproved(reason=f"{reason}; small tables are checked with z3: {install_command('assay[prove]')}")
     if ordered:
-        return Unproved(reason=f"{reason}; the check of small tables knows no order")
+        return Unproved(reason=f"{reason}; the check of small tables does not cover order")
     from assay.witness.proof.bounded import equivalent_up_to
 
     tables = any(source.table for source in world.sources.values())
@@ -97,40 +101,40 @@ def _bounded(
         except UnsupportedSQL as stopped:
             return Unproved(reason=f"{reason}; {stopped}")
         if isinstance(found, tuple):
-            return Unproved(reason=f"{reason}; the solver sees a difference, to be executed", model=found)
+            return Unproved(reason=f"{reason}; the solver found a difference, to be executed", model=found)
         if found is None:
             break
         decided = rows
     if decided and not tables:
-        return Proof(rules=("values of no table (z3)",), up_to_choice=world.open_choice)
+        return Proof(rules=("values without tables (z3)",), up_to_choice=world.open_choice)
     if decided:
         return Proof(rules=("small tables (z3)",), up_to_rows=decided, up_to_choice=world.open_choice)
     return Unproved(reason=f"{reason}; the solver gave up")
 
 
 _MEASURES: tuple[tuple[str, Callable[[Block], object]], ...] = (
-    ("another number of columns", lambda block: len(block.outputs)),
-    ("a LIMIT on one side only, or another one", lambda block: (block.limit, block.offset)),
+    ("a different number of columns", lambda block: len(block.outputs)),
+    ("a LIMIT on one side only, or a different one", lambda block: (block.limit, block.offset)),
     ("GROUP BY or aggregates on one side only", lambda block: block.group is None),
     ("DISTINCT on one side only", lambda block: block.distinct),
 )
 
 
 def _difference(one: Query, other: Query) -> str:
-    """What of two normal forms differs first."""
+    """The first difference of two normal forms."""
     if type(one) is not type(other):
         return "a set operation on one side only"
     if not isinstance(one, Block) or not isinstance(other, Block):
-        return "set operations whose parts no rule makes equal"
+        return "set operations whose parts no rule proves equal"
     for words, measure in _MEASURES:
         if measure(one) != measure(other):
             return words
     tables = [sorted(source.table or "(query)" for source in block.sources) for block in (one, other)]
     if tables[0] != tables[1]:
-        return f"other tables: {', '.join(tables[0]) or 'none'} and {', '.join(tables[1]) or 'none'}"
+        return f"different tables: {', '.join(tables[0]) or 'none'} and {', '.join(tables[1]) or 'none'}"
     if len(one.lefts) != len(other.lefts):
         return "an outer join on one side only"
-    return "conditions, groups, outputs or order that no rule makes equal"
+    return "conditions, groups, outputs or order that no rule proves equal"
 
 
 __all__ = ["prove"]

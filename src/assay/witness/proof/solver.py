@@ -1,8 +1,8 @@
 """Terms and conditions for the solver z3: three-valued logic as pairs of *is NULL* and a value.
 
-Numbers and texts are points of the real line: only their order matters, and texts keep theirs where the dialect
-compares them by code points. What is no comparison, sum or choice is a function of which nothing is known. So whatever
-the solver finds impossible is impossible; what it finds possible need not be.
+Numbers and texts are points on the real line: only their order matters, and texts keep theirs if the dialect
+compares them by code points. Anything but a comparison, sum or choice is an uninterpreted function. So whatever
+the solver finds impossible is impossible; what it finds possible may not be.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ MOST_MEMORY_MB = 1024
 YES, NO = z3.BoolVal(val=True), z3.BoolVal(val=False)
 _BEYOND = 2**63
 _DECIDED = frozenset({"and", "or", "not", *COMPARED, "same", "nsame", "isnull", "notnull", "istrue", "isfalse"})
-"""Conditions that are told to the solver as such where they are values."""
+"""Conditions that the solver gets as such when they are values."""
 _SIGNLESS = frozenset({"add", "sub", "mul", "neg", "abs", "round", "floor", "ceil", "mod"})
-"""Functions that make nothing of the sign of nought."""
+"""Functions that ignore the sign of zero."""
 Value = tuple[Any, Any]
-"""Whether it is NULL, and what it is otherwise."""
+"""Whether it is NULL, and its value otherwise."""
 
 
 NOTHING: Value = (YES, z3.RealVal(0))
@@ -53,7 +53,7 @@ class Encoder(Struct, frozen=True):
     other: Callable[[Term], Value]
     exists: Callable[[Sub], Any]
     _known: dict[int, tuple[Term, Value]] = field(default_factory=dict)
-    """Values by the terms' identities: a term within a term is looked at several times, which doubles at each level."""
+    """Values by the terms' identities: nested terms are visited several times, twice as often per level."""
 
     def value(self, term: Term) -> Value:
         """A term's value."""
@@ -72,8 +72,8 @@ class Encoder(Struct, frozen=True):
         if _is_whole(term, self.world):
             return self._sum(term)
         if is_truth(term) and term.op in _DECIDED:
-            # A condition as a value: 1, 0, or NULL where it is neither true nor false.
-            if term.op in ("istrue", "isfalse"):  # what is not true is false or NULL, for which there is no term
+            # A condition as a value: 1, 0, or NULL if it is neither true nor false.
+            if term.op in ("istrue", "isfalse"):  # otherwise it is false or NULL, for which there is no term
                 return NO, as_number(self.truth(holds(term.args[0], self.world, wanted=term.op == "istrue")))
             true, false = (self.truth(holds(term, self.world, wanted=wanted)) for wanted in (True, False))
             return z3.Not(z3.Or(true, false)), as_number(true)
@@ -105,7 +105,7 @@ class Encoder(Struct, frozen=True):
         return self._truth_of_value(term.args[0] if of_value else term, wanted=term.op not in ("isnot", "not"))
 
     def _truth_of_value(self, term: Term, *, wanted: bool) -> Any:
-        """Whether a value counts as true, or as false: a number that is not nought; of a text nothing is known."""
+        """Whether a value counts as true, or as false: a number other than zero; for a text this is unknown."""
         null, value = self.value(term)
         if not _is_number(term, self.world):
             value = self._unknown(Call("truth", (term,)))[1]
@@ -143,14 +143,14 @@ class Encoder(Struct, frozen=True):
         total = values[0][1] + values[1][1] if term.op == "add" else values[0][1] - values[1][1]
         if self.world.dialect != "sqlite":
             return null, total
-        # Beyond 64 bits the sum of whole numbers becomes a floating-point number: one that large, and no more is known.
+        # Beyond 64 bits the sum of integers becomes a floating-point number: a large one, and no more is known.
         rounded = self._unknown(Call(f"beyond {term.op}", term.args))[1]
         large = z3.If(rounded >= _BEYOND, rounded, _BEYOND)
         small = z3.If(rounded <= -_BEYOND, rounded, -_BEYOND)
         return null, z3.If(z3.And(total < _BEYOND, total >= -_BEYOND), total, z3.If(total > 0, large, small))
 
     def _chosen(self, term: Call) -> Value:
-        """CASE, or COALESCE: of the results, the first whose condition is true."""
+        """CASE, or COALESCE: the first result whose condition is true."""
         results = choices(term)
         kinds = {family(result, self.world) for result in results} - {"null"}
         if len(kinds) > 1 or "" in kinds:
@@ -162,9 +162,9 @@ class Encoder(Struct, frozen=True):
         return found
 
     def _unknown(self, term: Term) -> Value:
-        """A function of its arguments of which nothing is known but that it is one."""
+        """An uninterpreted function of its arguments."""
         if not isinstance(term, Call):
-            raise UnsupportedSQL("a term that the solver cannot be told")
+            raise UnsupportedSQL("a term without a form for the solver")
         values = [self.value(arg) for arg in term.args]
         flat = [z3.If(null, z3.RealVal(0), value) for null, value in values]
         nulls = [as_number(null) for null, _ in values]
@@ -175,7 +175,7 @@ class Encoder(Struct, frozen=True):
         return null, value
 
     def _types(self, term: Call) -> list[str]:
-        """What a function may tell apart beside its arguments' values: 5 / 2 is not 5.0 / 2."""
+        """What a function may distinguish in addition to its arguments' values: 5 / 2 is not 5.0 / 2."""
         signless = term.op in _SIGNLESS or (term.op == "div" and isinstance(term.args[1], Const))
         found = [value_type(arg, self.world) for arg in term.args]
         return [
@@ -185,7 +185,7 @@ class Encoder(Struct, frozen=True):
 
 
 def value_type(term: Term, world: SchemaContext) -> str:
-    """A name that terms share only where values of theirs that compare as equal are of one type."""
+    """A name that terms share only if their equal values have the same type."""
     if isinstance(term, Const):
         return term.kind
     others = world.alternatives(term)
@@ -206,7 +206,7 @@ def value_type(term: Term, world: SchemaContext) -> str:
 
 
 def family(term: Term, world: SchemaContext) -> str:
-    """Whether a term is a number or a text; empty where that is not known."""
+    """Whether a term is a number or a text; empty if unknown."""
     if isinstance(term, Call | Agg) and term.op in ("add", "sub", "neg", "sum", "avg"):
         return "number" if all(family(arg, world) == "number" for arg in term.args) else ""
     others = world.alternatives(term)
@@ -220,10 +220,10 @@ def family(term: Term, world: SchemaContext) -> str:
 
 
 def _is_whole(term: Term, world: SchemaContext) -> bool:
-    """Whether a term is a sum of whole numbers: of others, an engine's sum is not the real one."""
+    """Whether a term is a sum of integers: for other numbers, an engine's sum differs from the real one."""
     if not is_call(term, "add", "sub", "neg"):
         return False
-    nested = world.dialect != "sqlite"  # there a part of it may be no whole number any more
+    nested = world.dialect != "sqlite"  # in SQLite part of it may no longer be an integer
     return all(
         (nested and _is_whole(arg, world)) if isinstance(arg, Call) else world.kind(arg) == "integer"
         for arg in term.args
@@ -231,7 +231,7 @@ def _is_whole(term: Term, world: SchemaContext) -> bool:
 
 
 def _is_number(term: Term, world: SchemaContext) -> bool:
-    """Whether a term's values are numbers, or true and false. A NUMERIC column of SQLite's may hold a date's text."""
+    """Whether a term's values are numbers, or true and false. A NUMERIC column in SQLite may hold a date's text."""
     if is_truth(term) or (isinstance(term, Const) and term.kind in ("integer", "real", "boolean", "null")):
         return True
     mixed = any(isinstance(part, Col) and world.kind(part) == "numeric" for part in parts_of(term))
@@ -239,7 +239,7 @@ def _is_number(term: Term, world: SchemaContext) -> bool:
 
 
 def text_point(place: int) -> str:
-    """The point of the line that stands for a text literal: none where a literal number stands."""
+    """The point on the line for a text literal: never that of a literal number."""
     return f"{7000 * (1 + place) + 1}/7"
 
 
@@ -250,7 +250,7 @@ def texts_of(*nodes: Struct) -> list[str]:
 
 
 def solver(*, steps: int, timeout_ms: int) -> Any:
-    """A solver with a fixed seed. It stops after its steps, on every machine alike; the time is a last resort."""
+    """A solver with a fixed seed. It stops after the same steps on every machine; the time limit is a last resort."""
     z3.set_param("memory_max_size", MOST_MEMORY_MB)
     made = z3.Solver()
     made.set("rlimit", steps)

@@ -1,4 +1,4 @@
-"""Tables of symbols: rows that may be there or not, cells that may be NULL, under the declared constraints."""
+"""Symbolic tables: rows that may be present or not, cells that may be NULL, under the declared constraints."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from assay.witness.proof.solver import NO, NOTHING, YES, Value, as_number, choic
 
 
 class Row(Struct, frozen=True):
-    """A row of symbols: when it is there, and its cells."""
+    """A symbolic row: when it is present, and its cells."""
 
     there: Any
     cells: tuple[Value, ...]
 
 
 class Tables(Struct):
-    """The tables of symbols."""
+    """The symbolic tables."""
 
     world: SchemaContext
     rows: int
@@ -32,7 +32,7 @@ class Tables(Struct):
     conditions: list[Any] = field(default_factory=list)
 
     def table(self, name: str) -> list[Row]:
-        """The rows of a table, with the conditions that its constraints put on them."""
+        """The rows of a table, with the conditions from its constraints."""
         if name in self.made:
             return self.made[name]
         facts = self.world.tables[name]
@@ -75,7 +75,7 @@ class Tables(Struct):
 
 
 def _symbol(name: str, kind: str) -> Any:
-    """A column's value: whole where its type is."""
+    """A column's value: an integer if its type is."""
     return z3.ToReal(z3.Int(name)) if kind == "integer" else z3.Real(name)
 
 
@@ -88,7 +88,7 @@ def same(one: Value, other: Value) -> Any:
 
 
 def aggregated(agg: Agg, values: list[tuple[Any, Value]]) -> Value:
-    """An aggregate over rows of symbols: whether each is in the group, and its value."""
+    """An aggregate over symbolic rows: whether each is in the group, and its value."""
     counted = [z3.And(member, z3.Not(null)) for member, (null, _) in values]
     numbers = [value for _, (_, value) in values]
     if agg.distinct:

@@ -1,1 +1,1 @@
-"""Distil suites: the fewest small databases that tell a gold query from the most queries that are not it."""
+"""Distil suites: the fewest small databases that distinguish a gold query from the most wrong queries."""

@@ -1,7 +1,7 @@
-"""Give a small database the columns and tables that its queries do not read, as the real data has them.
+"""Fill the columns and tables of a small database that its queries do not read, as in the real data.
 
-A suite is for answers that nobody has seen yet: they may read any column. What is filled in are rows of the real data,
-so that an answer which is right on it does not fail because a column is empty.
+A suite is for unknown answers: they may read any column. They are filled with rows of the real data,
+so that a correct answer does not fail because a column is empty.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Completer:
         self._whole = whole
         self._source: list[int | None] = []
         self._given: list[list[int]] = []
-        """Per table of ``whole``, the places of the columns that the plan gives values."""
+        """Per table of ``whole``, the indexes of the columns that the plan gives values."""
         own = {table.name: number for number, table in enumerate(plan.tables)}
         for table in whole.tables:
             number = own.get(table.name)
@@ -39,7 +39,7 @@ class Completer:
         self._samples = [_samples(table, real) for table in whole.tables]
 
     def complete(self, database: Sequence[Sequence[Row]]) -> list[list[Row]]:
-        """Every table, with every column; of the tables that the plan lacks a few rows."""
+        """Every table, with every column; a few rows of each table that the plan lacks."""
         made: list[list[Row]] = []
         for number, table in enumerate(self._whole.tables):
             source, samples = self._source[number], self._samples[number]
@@ -49,7 +49,7 @@ class Completer:
         return made
 
     def given(self, database: Sequence[Sequence[Row]]) -> list[list[Row]]:
-        """The other way round: of a whole database what the plan gives values."""
+        """The reverse: the values in a whole database that the plan gives."""
         found: dict[int, list[Row]] = {}
         for number, source in enumerate(self._source):
             if source is not None:
@@ -98,7 +98,7 @@ def _key(cells: Sequence[Cell], places: Sequence[int]) -> tuple[Cell, ...]:
 def _keep_apart(
     cells: list[Cell], places: Sequence[int], fixed: set[int], seen: set[tuple[Cell, ...]], number: int
 ) -> None:
-    """Change a column that repeats a key, if it is one that is filled in here."""
+    """Change a column that repeats a key, if it was filled in here."""
     free = [place for place in places if place not in fixed]
     if not free or _key(cells, places) not in seen:
         return
@@ -121,9 +121,9 @@ def _samples(table: PlanTable, real: Mapping[str, RealTable]) -> list[Row]:
 
 
 def united(first: PairFacts, alike: Sequence[PairFacts], changed: Iterable[PairFacts]) -> PairFacts:
-    """The facts of all pairs. Of those in ``changed`` it does not count which columns they equate.
+    """The facts of all pairs, except the columns that those in ``changed`` equate.
 
-    A slip in a join equates columns that have nothing to do with one another, which would then share their values.
+    A mistake in a join equates unrelated columns, which would then share their values.
     """
     classes = united_classes(group for one in (first, *alike) for group in one.classes)
     constants: dict[ColumnKey, dict[Constant, None]] = {}

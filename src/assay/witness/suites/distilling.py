@@ -1,4 +1,4 @@
-"""Choose the databases of one gold: search for many, and keep the fewest that tell the most queries from it."""
+"""Choose the databases for one gold query: search for many, and select the fewest that distinguish the most queries."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ from assay.witness.suites.completing import Completer, united, widened
 Database = list[list[Row]]
 _MOST_CANDIDATES = 24
 _IDLE = 120
-"""After so many databases that tell nothing new, further ones are unlikely to."""
+"""After this many databases without a new distinction, further ones are unlikely to add any."""
 _MOST_JUDGED = 40
 _SHUFFLES = 4
 
 
 class Target(Struct, frozen=True, kw_only=True):
-    """A query that the databases should tell from gold."""
+    """A query that the databases should distinguish from the gold query."""
 
     query: str
     kind: Literal["answer", "neighbour"]
 
 
 class Chosen(Struct, frozen=True, kw_only=True):
-    """A database that is kept."""
+    """A selected database."""
 
     rows: tuple[tuple[Row, ...], ...]
     told: frozenset[int]
-    """The places of the targets that it tells from gold."""
+    """The indexes of the targets that it distinguishes from the gold query."""
     keeps: SuiteAssumption
 
 
 class Distilled(Struct, frozen=True, kw_only=True):
-    """What was found for one gold."""
+    """The result for one gold query."""
 
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()
     chosen: tuple[Chosen, ...] = ()
     told: frozenset[int] = frozenset()
     proved: frozenset[int] = frozenset()
-    """The places of the targets that are proved to be equivalent to gold."""
+    """The indexes of the targets that are proved equivalent to the gold query."""
     why: str = ""
 
 
@@ -68,7 +68,7 @@ class _Candidate(Struct):
 
 
 class SuiteBuilder:
-    """Works for one gold. Both databases in memory have the schema's tables; ``without_keys`` has no constraint."""
+    """Works for one gold query. Both in-memory databases have the schema's tables; ``without_keys`` has no keys."""
 
     def __init__(
         self,
@@ -105,17 +105,19 @@ class SuiteBuilder:
         self._candidates: list[_Candidate] = []
 
     def distil(self, *, most: int, trials: int, keeps: SuiteAssumption) -> Distilled:
-        """At most so many databases, from among ``trials`` of them and a few more for each answer."""
+        """At most ``most`` databases, from ``trials`` of them and a few more per answer."""
         own = read_pair(self._gold, self._gold, self._schema, self._dialect)
         if isinstance(own, Unreadable):
             return Distilled(why=f"the gold query {own.reason}")
         if own.unknown:
             return Distilled(why=f"the schema has no table {', '.join(own.unknown)}")
         if own.first.by_luck:
-            return Distilled(why="gold depends on chance or on the clock")
+            return Distilled(why="the gold query depends on chance or on the clock")
         absent = [name for name in own.tables if not self._fillable(name)]
         if absent or not own.tables:
-            return Distilled(why="; ".join(self._scratch.refused) or "gold reads no table that rows can be given to")
+            return Distilled(
+                why="; ".join(self._scratch.refused) or "the gold query does not read a table that can get rows"
+            )
         self._read_targets()
         self._lay_out(own)
         self._look(trials, keeps)
@@ -130,10 +132,10 @@ class SuiteBuilder:
 
     def _why_none(self) -> str:
         if self._unsteady and not self._steady_seen:
-            return "gold leaves its answer open on every database that was tried"
+            return "the gold query is ambiguous on every database that was tried"
         if not self._ran:
-            return "gold fails, or finds nothing, on every database that was tried"
-        return "no database was found that keeps what was observed in the real data"
+            return "the gold query fails, or returns nothing, on every database that was tried"
+        return "no database was found that keeps the regularities of the real data"
 
     def _fillable(self, name: str) -> bool:
         return bool(fillable_columns(self._schema, self._scratch, name))
@@ -147,7 +149,7 @@ class SuiteBuilder:
                 self._facts[number] = facts
 
     def _lay_out(self, own: PairFacts) -> None:
-        """The plan of what the queries read, and that of everything, which both databases are prepared for."""
+        """The plan of what the queries read, and that of everything; both databases are prepared for the latter."""
         answers = [facts for number, facts in self._facts.items() if self._targets[number].kind == "answer"]
         changed = [facts for number, facts in self._facts.items() if self._targets[number].kind == "neighbour"]
         facts = united(own, answers, changed)
@@ -178,7 +180,7 @@ class SuiteBuilder:
         for step, held in steps:
             self._search(self._rules(self._united, held), self._united.counts, alive, trials, step)
             for number in sorted(alive):
-                # An answer is worth a search of its own, with the values that it and gold turn on.
+                # An answer is worth its own search, with the values that matter to it and to the gold query.
                 facts = self._facts[number]
                 share = trials if self._targets[number].kind == "answer" else trials // 8
                 if number in alive and not self._clock.is_over:
@@ -195,7 +197,7 @@ class SuiteBuilder:
         *,
         wanted: int | None = None,
     ) -> None:
-        """Try databases, and keep each that tells something new from gold. Ends when ``wanted`` is told."""
+        """Try databases, and select each that distinguishes something new. Ends when ``wanted`` is distinguished."""
         maker = DatabaseGenerator(rules.plan, rules.pools, counts, self._rows, Random(self._seed))
         idle = judged = 0
         for _ in range(trials):
@@ -223,7 +225,7 @@ class SuiteBuilder:
                 return
 
     def _seen_on(self, database: Database, rules: Rules, alive: Iterable[int]) -> list[int]:
-        """The targets whose results differ at first sight, on a database that gold finds something in."""
+        """The targets with obviously different results, on a database on which the gold query returns something."""
         scratch = self._scratch
         scratch.fill(database)
         first = scratch.rows(self._gold)
@@ -255,7 +257,7 @@ class SuiteBuilder:
         return self._judge(number).judge(database).finding == "genuine"
 
     def _steady(self, database: Database) -> bool:
-        """Whether gold gives one answer, in whatever order the rows are stored and scanned."""
+        """Whether the gold query gives one answer in any order of stored and scanned rows."""
         result = self._scratch.execute(self._gold).result
         if result is None:
             return False
@@ -279,7 +281,7 @@ class SuiteBuilder:
         return steady
 
     def _any(self) -> list[Chosen]:
-        """A database that tells nothing known from gold: answers that nobody has seen yet may still fail on it."""
+        """A database that distinguishes nothing known: unknown answers may still fail on it."""
         rules = self._rules(self._united, self._held)
         maker = DatabaseGenerator(rules.plan, rules.pools, self._united.counts, self._rows, Random(self._seed))
         for _ in range(_IDLE):
@@ -296,7 +298,7 @@ class SuiteBuilder:
         return []
 
     def _cover(self, most: int) -> list[Chosen]:
-        """Greedily, the database that tells the most that is not told yet: answers first, the smaller of two."""
+        """Greedily, the database that distinguishes the most new targets: answers first, the smaller of two."""
         candidates = sorted(self._candidates, key=lambda one: (-len(one.told), _size(one.database)))[:_MOST_CANDIDATES]
         for one in candidates:
             for number in self._seen_on(one.database, self._rules(self._united, ()), self._facts):
@@ -324,7 +326,7 @@ class SuiteBuilder:
 
 
 def _gain(one: _Candidate, *, missing: frozenset[int], answers: set[int]) -> tuple[int, int, int]:
-    """How much a candidate adds: answers, all queries, and, where these are equal, how small it is."""
+    """The gain of a candidate: answers, all queries, and, if these are equal, its size."""
     new = one.told & missing
     return len(new & answers), len(new), -_size(one.database)
 

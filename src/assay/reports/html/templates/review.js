@@ -42,6 +42,7 @@ const review = (() => {
   let busy = false;
   const mine = []; // what was decided here, the last one last
   const notes = new Map(); // notes that are not saved yet
+  const drafts = new Map(); // gold queries that are not saved yet
   const answers = new Map();
 
   const carried = (status, place) => [
@@ -183,7 +184,9 @@ const review = (() => {
     for (const button of buttons()) {
       const name = button.dataset.decision;
       button.setAttribute("aria-pressed", String(Boolean(last) && last.decision === name));
-      button.disabled = name === "accept" && outcome === "correct" || name === "reject" && outcome === "incorrect" || name === "confirm" && !has;
+      const idle = { accept: outcome === "correct" && "it is correct: confirm the verdict", reject: outcome === "incorrect" && "it is incorrect: confirm the verdict", confirm: !has && "without gold there is no verdict" }[name];
+      button.disabled = Boolean(idle);
+      button.title = idle || "";
     }
     $("undo").disabled = !mine.length && !own(current.place).length;
     const before = mine[mine.length - 1];
@@ -229,11 +232,12 @@ const review = (() => {
       absorb(told);
     }
     notes.delete(place);
+    drafts.delete(place);
     $("note").value = "";
     closePanels();
     const made = statusOf(place).reviews.find((one) => one.mine);
     say(`${held.index.id[place]}: ${made ? made.said : "saved"}. Saved.`);
-    advance(target);
+    if (dialog.open) advance(target); // not where it was closed meanwhile
   });
   const takeBack = (place, id) => alone(async () => {
     const told = await ask("/undo", { case: held.index.link[place], review: id, since: version });
@@ -268,11 +272,13 @@ const review = (() => {
       const golds = current.content.golds || [];
       const judged = golds.find((gold) => gold.label.includes("judged")) || golds[0];
       // As it is drawn: a query on one line gets a line for each clause.
-      $("gold").value = judged && judged.query !== null ? written(judged) : "";
+      $("gold").value = drafts.get(current.place) ?? (judged && judged.query !== null ? written(judged) : "");
       fit();
-      $("gold-copy").hidden = !(current.content.predicted && current.content.predicted.query);
+      // A target selection is not written as a query.
+      for (const one of [$("gold"), $("gold").previousElementSibling, $("try")]) one.hidden = Boolean(current.content.turns);
+      $("gold-copy").hidden = !(current.content.predicted && current.content.predicted.query && !current.content.turns);
       untried();
-      $("gold").focus();
+      (current.content.turns ? $("gold-none") : $("gold")).focus();
     } else if (name === "review-ambiguous-panel") {
       for (const box of panel.querySelectorAll("input")) box.checked = false;
       $("ambiguous-save").focus();
@@ -374,7 +380,7 @@ const review = (() => {
     $("help").addEventListener("click", () => openPanel("review-keys", $("help")));
     $("again").addEventListener("click", () => { const last = mine[mine.length - 1]; if (last) decide(last.decision); });
     $("try").addEventListener("click", attempt);
-    $("gold").addEventListener("input", () => { fit(); if (tried !== null) untried(); });
+    $("gold").addEventListener("input", () => { drafts.set(current.place, $("gold").value); fit(); if (tried !== null) untried(); });
     $("gold-copy").addEventListener("click", () => {
       $("gold").value = written(current.content.predicted);
       fit();
@@ -406,7 +412,10 @@ const review = (() => {
     };
     setInterval(look, LOOK_MS);
     tell();
-    if (begins) begin();
+    if (begins) {
+      say("Is the verdict right? Press a key from 1 to 7, or click: the next case comes by itself.");
+      begin();
+    }
   };
   return { prepare, start, draw };
 })();

@@ -17,7 +17,6 @@ from assay.runs.estimates.drawing import (
     QueuedAnswer,
     draw_cases,
     draw_different,
-    queued_places,
     read_queue,
     write_queue,
 )
@@ -213,6 +212,12 @@ def test_labels_of_other_answers_are_refused_as_a_random_sample() -> None:
         labels_of(frame, carried, design="random")
 
 
+def test_labels_that_were_drawn_from_strata_cannot_be_declared_random() -> None:
+    frame, queue = queued(frame_of(), 40)
+    with pytest.raises(InputError, match="drawn from strata"):
+        labels_of(frame, [review_of(line) for line in queue], design="random")
+
+
 def test_a_changed_frame_is_refused() -> None:
     frame, queue = queued(frame_of(), 40)
     given = [review_of(line) for line in queue]
@@ -398,9 +403,6 @@ def test_a_queue_and_signals_are_kept_in_files(tmp_path: Path) -> None:
     assert read_signals(tmp_path, bare) == frame
     other = frame_of(text="SELECT 1 +", signals=())
     assert read_signals(tmp_path, other) == other
-    places = queued_places(frame.answers, queue)
-    assert [frame.answers[place].case_id for place, _ in places] == [line.case_id for line in queue]
-    assert queued_places(other.answers, queue) == []
 
 
 @each("content", [b"", b"{}\n", b'{"case_id": 3}\n', b"\xff\n"])

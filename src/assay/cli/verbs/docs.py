@@ -1,0 +1,142 @@
+"""`assay docs`: the documentation of this version, in the terminal or in the browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Annotated
+
+import typer
+
+from assay.errors import InputError, UsageError, did_you_mean
+
+_FOLDERS = {"start": "Start", "guides": "Guides", "reference": "Reference", "background": "Background"}
+"""The folders of pages, the first one first where a topic is in several."""
+_COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
+_LINK = re.compile(r"\[([^\]]+)\]\((?!\w+:)([^)\s#]+\.md)?(?:#[^)\s]*)?\)")
+_STYLE = """body { font: 16px/1.55 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
+pre, code { font: 0.9em ui-monospace, monospace; background: #8882; border-radius: 4px; }
+pre { padding: 0.8rem; overflow-x: auto; } pre code { background: none; } code { padding: 0.1em 0.3em; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+th, td { border-bottom: 1px solid #8886; padding: 0.3rem 0.8rem 0.3rem 0; text-align: left; vertical-align: top; }
+img { max-width: 100%; } :root { color-scheme: light dark; }"""
+
+
+def docs(
+    topic: Annotated[
+        str,
+        typer.Argument(metavar="[TOPIC]", help="Page, e.g. causes or reference/metrics.", show_default=False),
+    ] = "",
+    browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+) -> None:
+    """Show the documentation of this version. Without a topic: list the topics.
+
+    Example:  assay docs causes
+
+    In the browser, with links between pages:  assay docs causes --open
+    """
+    root = docs_folder()
+    if not topic and not browser:
+        for folder, title in _FOLDERS.items():
+            print(f"{title}")
+            for page in _pages(root, folder):
+                name = page.relative_to(root).with_suffix("").as_posix()
+                print(f"  {name.removeprefix('guides/'):<34} {_title(page)}")
+        return
+    page = find_page(root, topic) if topic else root / "README.md"
+    if browser:
+        import webbrowser
+
+        address = write_site(root).joinpath(page.relative_to(root).with_suffix(".html")).as_uri()
+        if not webbrowser.open(address):
+            print(address)
+        return
+    text = _COMMENT.sub("", page.read_text(encoding="utf-8"))
+    import sys
+
+    if not sys.stdout.isatty():
+        print(text, end="")
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+    text, topics = _without_links(text, page, root)
+    console.print(Markdown(text, hyperlinks=False), width=min(console.width, 110))
+    if topics:
+        console.print("\nSee also:  assay docs " + " · ".join(topics), width=min(console.width, 110), highlight=False)
+
+
+def _without_links(text: str, page: Path, root: Path) -> tuple[str, list[str]]:
+    """A page without its links to other pages, which a terminal cannot follow, and the topics of these pages."""
+    topics: dict[str, None] = {}
+
+    def plain(link: re.Match[str]) -> str:
+        if link[2] is None:
+            return link[1]
+        target = (page.parent / link[2]).resolve()
+        if target.is_relative_to(root.resolve()):
+            topics[target.relative_to(root.resolve()).with_suffix("").as_posix().removeprefix("guides/")] = None
+        return link[1]
+
+    return _LINK.sub(plain, text), list(topics)
+
+
+def docs_folder() -> Path:
+    """The folder of pages: in the installed package, or in the clone that it runs from. Raises InputError."""
+    package = Path(__file__).parents[2]
+    for folder in (package / "docs", package.parents[1] / "docs"):
+        if (folder / "guides").is_dir():
+            return folder
+    raise InputError("the documentation is not installed with this copy of Assay")
+
+
+def find_page(root: Path, topic: str) -> Path:
+    """The page of a topic: its path without ``.md``, or the name of a page in any folder. Raises UsageError."""
+    wanted = topic.strip("/").removesuffix(".md").removeprefix("docs/")
+    every = {page.relative_to(root).with_suffix("").as_posix(): page for page in root.rglob("*.md")}
+    names = [wanted, f"{wanted}/README", *(f"{folder}/{wanted}" for folder in _FOLDERS), f"guides/{wanted}/README"]
+    for name in names:
+        if name in every:
+            return every[name]
+    ends = sorted(name for name in every if PurePosixPath(name).name == wanted)
+    if ends:
+        return every[ends[0]]
+    known = sorted({*every, *(PurePosixPath(name).name for name in every)} - {"README"})
+    raise UsageError(f"no page is called {topic!r}{did_you_mean(wanted, known)}: assay docs lists them")
+
+
+def _pages(root: Path, folder: str) -> Iterator[Path]:
+    yield from sorted(root.joinpath(folder).glob("*.md"))
+
+
+def _title(page: Path) -> str:
+    with page.open(encoding="utf-8") as file:
+        return file.readline().lstrip("# ").strip()
+
+
+def write_site(root: Path) -> Path:
+    """Write every page as HTML into a new temporary folder, and return it."""
+    from html import escape
+    from shutil import copytree
+    from tempfile import mkdtemp
+
+    from markdown_it import MarkdownIt
+
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    site = Path(mkdtemp(prefix="assay-docs-"))
+    if root.joinpath("images").is_dir():
+        copytree(root / "images", site / "images")
+    for page in root.rglob("*.md"):
+        text = _COMMENT.sub("", page.read_text(encoding="utf-8"))
+        body = re.sub(r'(href="(?!\w+:)[^"#]*)\.md(?=["#])', r"\1.html", markdown.render(text))
+        target = site / page.relative_to(root).with_suffix(".html")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        title = escape(_title(page))
+        target.write_text(
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+            f"<title>{title}</title><style>{_STYLE}</style><body>{body}</body></html>\n",
+            encoding="utf-8",
+        )
+    return site
