@@ -230,7 +230,7 @@ def test_a_snapshot_is_one_state_of_the_file_and_lets_queries_do_no_more(engine:
 def test_a_missing_file_is_named_with_the_closest_one(shop: Path) -> None:
     with pytest.raises(DatabaseError, match=r"no SQLite database at .*shpo\.sqlite.*did you mean .*shop\.sqlite"):
         SqliteEngine.check(url_of(shop.with_name("shpo.sqlite")))
-    with pytest.raises(DatabaseError, match="the folder .* does not exist"):
+    with pytest.raises(DatabaseError, match=r"the folder .* does not exist"):
         SqliteEngine.check(url_of(shop.parent / "nowhere" / "shop.sqlite"))
 
 

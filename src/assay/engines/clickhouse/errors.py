@@ -19,7 +19,7 @@ _MEMORY = frozenset({241, 173})
 _READ_ONLY = 164
 _CANCELLED = 394
 _BUSY = frozenset({202, 203, 210, 279, 425, 439, 499, 518, 519, 745, 999})
-"""Errors of the server, not of the query: too many queries, a lost replica, keeper or disk. Another attempt may succeed."""
+"""Errors of the server, not of the query: too many queries, a lost replica, keeper or disk. A retry may succeed."""
 _ACCESS = 497
 
 
