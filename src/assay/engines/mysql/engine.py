@@ -295,7 +295,7 @@ class MysqlEngine(SqlAlchemyBase):
             cursor = self._killer.cursor()
             cursor.execute(f"KILL {what} {thread_id}")
             cursor.close()
-        except Exception:  # noqa: BLE001 - a driver raises what it likes; nobody waits for a server that takes longer
+        except Exception:  # noqa: BLE001 - drivers raise various errors; a server that takes longer is not waited for
             self._close_killer()
             threading.Thread(target=self._kill_later, args=(thread_id, since), daemon=True).start()
 

@@ -269,7 +269,7 @@ _NOT_IN_NAMES = re.compile(r"[:=|{}【】]|^#")
 
 
 def _names_in(text: str) -> list[str]:
-    """As `_items`, of a text of names alone. Raises InvalidContext for a schema in another form."""
+    """Like `_items`, for a text of only names. Raises InvalidContext for a schema in another form."""
     items = _items(text)
     for item in items:
         name = re.sub(_QUOTED, "", _called(item)[0])

@@ -158,7 +158,7 @@ class _Workshop:
         alone = len(leaves) == 1 and leaves[0].key == self._predicted.key and not outer
         tree = leaves[0] if alone else self._assembled(leaves, outer)
         if outer & {_WITH} or any(unit.clause == "FROM" for unit in units):
-            _take_with(tree, self._gold, self._predicted, anew=_WITH in outer)
+            _take_with(tree, self._gold, self._predicted, replaced=_WITH in outer)
         query = written(tree, self._dialect)
         is_gold = len(units) == self._differing and query == written(self._gold, self._dialect)
         return RepairedQuery(query=query, is_gold=is_gold, _told=partial(self._steps, units, leaves))
@@ -314,10 +314,10 @@ def _with_text(tree: exp.Expr) -> str:
     return "" if with_ is None else plain_text(with_)
 
 
-def _take_with(tree: exp.Expr, gold: exp.Expr, predicted: exp.Expr, *, anew: bool) -> None:
-    """Give a query the CTEs of both; if both have one of that name, the gold query's if ``anew``."""
+def _take_with(tree: exp.Expr, gold: exp.Expr, predicted: exp.Expr, *, replaced: bool) -> None:
+    """Give a query the CTEs of both; if both have one of that name, the gold query's if ``replaced``."""
     named: dict[str, exp.Expr] = {}
-    for giver in (gold, predicted) if not anew else (predicted, gold):
+    for giver in (gold, predicted) if not replaced else (predicted, gold):
         with_ = giver.args.get("with_")
         named |= {cte.alias.lower(): copied(cte) for cte in (with_.expressions if with_ is not None else ())}
     if named:

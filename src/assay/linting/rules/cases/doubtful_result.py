@@ -24,5 +24,5 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
                 yield one.case.id, place, Found(evidence=f"{result.note}.")
         lists = len(one.case.options.condition_columns)
         if lists > one.case.gold_count:
-            golds = f"{one.case.gold_count} golds" if one.case.gold_count != 1 else "1 gold"
+            golds = f"{one.case.gold_count} results" if one.case.gold_count != 1 else "1 result"
             yield one.case.id, 0, Found(evidence=f"{lists} column lists are given for {golds}.")
