@@ -195,7 +195,7 @@ def test_the_limit_of_a_query_is_an_option(folder: Path) -> None:
     query = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
     shown = _sql(folder, "a", query, "--timeout", "0.2")
     assert (shown.returncode, shown.stdout) == (2, "")
-    assert "no result within the limit of 0.2 s" in shown.stderr
+    assert "no answer within the limit of 0.2 s" in shown.stderr
 
 
 def test_no_more_rows_are_made_than_somebody_reads(folder: Path) -> None:
