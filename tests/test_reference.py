@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from importlib import import_module
 from importlib.metadata import distribution
 from pathlib import Path
@@ -48,10 +49,9 @@ def _text(name: str) -> str:
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
 
 
-def test_every_metric_is_documented_under_its_own_heading() -> None:
+def test_every_metric_is_documented() -> None:
     metrics = {entry.name for entry in distribution("assay").entry_points if entry.group == "assay.metrics"}
-    headings = set(re.findall(r"^#+ `(\w+)`", _text("reference/metrics.md"), re.M))
-    assert headings == metrics
+    assert {*_metric_parts(), *_metric_rows()} == metrics
 
 
 def test_the_tables_of_metrics_say_what_the_classes_say() -> None:
@@ -74,33 +74,35 @@ def test_the_tables_of_metrics_say_what_the_classes_say() -> None:
     assert sorted(table) == sorted([*of_queries, *(one.name for one in selection_metrics(on_data=True))])
 
 
-_PARTS = ("Formula", "Quirks", "Misleads", "Example", "Source")
-_EXAMPLE = re.compile(r"`([^`]+)` for gold\s+`([^`]+)`: (\d+(?:\.\d+)?|none)(?:,\s[^.`]*`match` is\s([01]))?")
+_PARTS = re.compile("Formula (Quirks )?Misleads Example( None)?")
+_EXAMPLE = re.compile(r"`([^`]+)` for\s+`([^`]+)`: (\d+(?:\.\d+)?|none)(?:,\s[^.`]*`match` is\s([01]))?")
 
 
 def _metric_parts() -> dict[str, str]:
-    parts = re.split(r"^## (?:`(\w+)`|.*)$", _text("reference/metrics.md"), flags=re.M)
+    """The text under each heading that is a metric's name."""
+    parts = re.split(r"^## (?:`(\w+)`$|.*$)", _text("reference/metrics.md"), flags=re.M)
     return {name: text for name, text in zip(parts[1::2], parts[2::2], strict=True) if name}
 
 
-def test_every_metric_has_its_formula_quirks_misuse_and_example() -> None:
+def _metric_rows() -> dict[str, str]:
+    """The rows of metrics that share a table: a rule or a caution, and an example."""
+    text = _text("reference/metrics.md").partition("## `match`")[2].partition("\n## Selections\n")[0]
+    return dict(re.findall(r"^\| `(\w+)` \| ([^|]+ \| [^|]+) \|$", text, re.M))
+
+
+def test_every_metric_has_its_formula_misuse_and_example() -> None:
     for name, text in _metric_parts().items():
-        found = re.findall(r"^- \*\*(\w+):\*\* \S", text, re.M)
-        wanted = _PARTS[:4] if name.startswith("spider_em_") else _PARTS
-        assert found == list(wanted), name
-        assert _EXAMPLE.search(text), f"{name}: an example says  `SQL` for gold `SQL`: VALUE"
-
-
-def test_selection_metrics_have_a_formula_each_and_say_when_they_mislead() -> None:
-    text = _text("reference/metrics.md").partition("\n## Selections\n")[2].partition("\n## ")[0]
-    told = re.findall(r"^\| `(\w+)` \| \S[^|]* \| \S[^|]* \|$", text, re.M)
-    assert told == [metric.name for metric in selection_metrics(on_data=True)]
+        assert _PARTS.fullmatch(" ".join(re.findall(r"^- \*\*(\w+):\*\* \S", text, re.M))), name
+    for name, text in {**_metric_parts(), **_metric_rows()}.items():
+        assert _EXAMPLE.search(text), f"{name}: an example says  `PREDICTION` for `GOLD QUERY`: VALUE"
 
 
 @pytest.mark.slow
 def test_the_examples_of_metrics_have_the_values_that_are_written(tmp_path: Path) -> None:
     database = f"sqlite:///{demo.build_database(tmp_path).as_posix()}"
-    shown = [(name, *one) for name, text in _metric_parts().items() for one in _EXAMPLE.findall(text)]
+    shown = [
+        (name, *one) for name, text in {**_metric_parts(), **_metric_rows()}.items() for one in _EXAMPLE.findall(text)
+    ]
     of_runs = ("suite_match", "match_after_witnesses")
     of_times = ("ves", "bird_rves")  # asked for here alone: any other right answer would be executed for its time
     plain = [one for one in shown if one[0] not in (*of_runs, *of_times)]
@@ -150,7 +152,9 @@ def _first_cells(page: str, *, part: str = "") -> list[str]:
 def test_every_flag_near_miss_failure_and_strength_has_its_line() -> None:
     flags, strengths = _text("reference/flags.md").split("## How sure a match is")
     assert sorted(re.findall(r"^\| `(\w+)` \|", flags, re.M)) == sorted(get_args(Flag))
-    assert re.findall(r"^\| `(\w+)` \|", strengths, re.M) == list(MATCH_STRENGTHS)
+    assert re.findall(r"`(\w+)`", strengths.partition("strongest first: ")[2].partition(". ")[0]) == list(
+        MATCH_STRENGTHS
+    )
     assert sorted(_first_cells("reference/near-misses.md")) == sorted(get_args(NearMissKind))
     assert sorted(_first_cells("reference/failures.md")) == sorted(get_args(FailureKind))
 
@@ -166,7 +170,7 @@ def test_every_cause_is_listed_with_its_name_category_and_advice() -> None:
     listed = [
         (kind, title, category, advice)
         for category, part in zip(parts[::2], parts[1::2], strict=True)
-        for title, kind, advice in re.findall(r"^\| ([^|]+) \| `(\w+)` \|.*\| ([^|]+) \|$", part, re.M)
+        for title, kind, advice in re.findall(r"^\| ([^|]+) \(`(\w+)`\) \|.*\| ([^|]+) \|$", part, re.M)
     ]
     assert listed == [(one.kind, one.title, one.category, one.advice) for one in CAUSES.values()]
 
@@ -176,6 +180,15 @@ def test_every_file_and_key_of_a_run_is_listed() -> None:
     assert {*RUN_FILES, LOCK} <= set(re.findall(r"`([\w.]+)`", page))
     keys = re.findall(r"^\| `(\w+)` \|", page.partition("## run.json")[2].partition("## journal.jsonl")[0], re.M)
     assert keys == list(RunFile.__struct_fields__)
+
+
+def test_every_extra_is_listed_with_its_packages() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| (`[^|]+`) \| ", _text("reference/installation.md"), re.M)
+    listed = {extra: re.findall(r"`([^`]+)`", packages) for extra, packages in rows}
+    extras = project["optional-dependencies"]
+    assert listed == {extra: extras[extra] for extra in extras if extra not in ("all", "docs", "test", "dev")}
+    assert set(extras) <= set(re.findall(r"`(\w+)`", _text("reference/installation.md")))
 
 
 def test_every_format_is_documented() -> None:
