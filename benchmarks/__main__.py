@@ -1,4 +1,4 @@
-"""Measure and write docs/background/benchmarks.md.
+"""Measure and write docs/background/measured/benchmarks.md.
 
     python -m benchmarks                      list what is measured
     python -m benchmarks NAME… [--rounds N]   measure these and write the page

@@ -5,7 +5,7 @@
 Reviewers decide on cases that are right at a given rate, each with their own chance to be mistaken; the true kappa
 follows from that. Draws samples of such decisions and prints, over all truths and numbers of cases, how often an
 interval meant for 95 % holds the true kappa, and how wide it is. Seeds are fixed. The table in
-docs/background/statistics-measured.md is its output. Exits with 1 where `cohen_kappa` or `fleiss_kappa` hold it less
+docs/background/measured/statistics.md is its output. Exits with 1 where `cohen_kappa` or `fleiss_kappa` hold it less
 often than the bound. Needs numpy.
 """
 

@@ -1,6 +1,6 @@
 """How often intervals for accuracy without gold hold the true one.
 
-    python benchmarks/estimates.py [--samples N] [--spider FOLDER] [--write docs/background/estimates-measured.md]
+    python benchmarks/estimates.py [--samples N] [--spider FOLDER] [--write docs/background/measured/estimates.md]
 
 Draws frames of answers with known accuracy, labels a few of each, and counts how often each formula of
 `assay.stats.estimates` holds the truth. With ``--spider`` also over the answers of the public systems of spider-dev, by
@@ -300,7 +300,7 @@ def table(found: Iterable[Measured]) -> tuple[list[str], list[str]]:
     for one in found:
         by_method.setdefault(one.method, []).append(one)
     lines = [
-        "| formula (settings) | mean | lowest | below 93 % | above 97 % | width beside labels alone |",
+        "| formula (settings) | mean | lowest | below 93 % | above 97 % | width / labels alone |",
         "|---|---|---|---|---|---|",
     ]
     missed = []

@@ -1,4 +1,4 @@
-"""Write docs/background/benchmarks.md: every line with its bound and what was measured last."""
+"""Write docs/background/measured/benchmarks.md: every line with its bound and what was measured last."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from benchmarks.frame import ROOT, Figure, Line
 from benchmarks.registry import MEASUREMENTS
 
-PAGE = ROOT / "docs" / "background" / "benchmarks.md"
+PAGE = ROOT / "docs" / "background" / "measured" / "benchmarks.md"
 _HEAD = """# Benchmarks
 
-`python -m benchmarks` lists what is measured, `python -m benchmarks NAME…` measures and writes this page, and exits
-with 1 where a bound is missed. A ratio is measured in one run, each piece of work in turn with what it is measured
-against; times and memory are those of the machine that is named, with its load before: only near 0 do times mean much.
-A bound is what the project holds itself to: a line that says *missed* is work to be done. What other commands measure
-is in [benchmarks](../../benchmarks/README.md).
+`python -m benchmarks` lists the measurements. `python -m benchmarks NAME…` runs them, writes this page and exits with 1
+if a bound is missed. A / B is a ratio, measured in one run with both in turn. Times and memory are those of the named
+machine; times mean much only if the stated load is near 0. *Missed* means work to be done. Other [scripts](scripts.md)
+measure the rest ([how to run them](../../../benchmarks/README.md)).
 """
 
 

@@ -5,8 +5,8 @@
 SPIDER holds ``dev.jsonl``, ``predictions/*.jsonl`` of several systems and ``database/{db_id}/{db_id}.sqlite``. For each
 seed an error that changes the result is planted in every tenth gold query, all systems are evaluated, and the run of
 one of them is queued in several orders. Prints the mean number of planted errors among the first cases, with the least
-and the most of the seeds. The table in docs/background/review-queue.md is its output. Exits with 1 where the queue
-with all systems has fewer than 70 % of the planted errors among its first 100 cases, on average.
+and the most of the seeds. The table in docs/background/measured/review-queue.md is its output. Exits with 1 if the
+queue with all systems has fewer than 70 % of the planted errors among its first 100 cases, on average.
 
 The golds have errors of their own, which count as dull cases here: of 15 cases in which eight or nine systems share
 another result without any planting, one person found 11 whose gold is wrong or whose question is ambiguous.
@@ -96,7 +96,7 @@ def orders(runs: Sequence[Run], seed: int) -> Iterator[tuple[str, list[str]]]:
     assert lint is not None
     severities = {"error": lint.doubtful("error"), "warning": lint.doubtful("warning")}
     by_lint = sorted(shuffled, key=lambda case: [case.case_id not in ids for ids in severities.values()])
-    yield "golds with lint errors, then warnings", [case.case_id for case in by_lint]
+    yield "gold queries with lint errors, then warnings", [case.case_id for case in by_lint]
     by_strength = sorted(shuffled, key=lambda case: (case.outcome != "correct", not case.flags))
     yield "matches with a flag (vacuous, ambiguous gold)", [case.case_id for case in by_strength]
     values = {case.case_id: {score.value for score in case.scores if score.value in (0.0, 1.0)} for case in shuffled}

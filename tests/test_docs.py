@@ -44,6 +44,7 @@ import blocks
 import commands
 from assay import demo
 from assay.cli.app import app
+from assay.cli.parsing.panels import USUAL
 from assay.model import Limits
 from assay.testing import ChatEmulator, DenodoEmulator, judge_by, same_text
 from assay.testing import example as bank
@@ -309,7 +310,8 @@ def _named_verbs_and_options() -> list[tuple[str, str]]:
 
 @cache
 def _help(*verb: str) -> subprocess.CompletedProcess[str]:
-    return commands.run([*verb, "--help"], env={**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"})
+    asked = "--help-all" if verb[-1:] and verb[-1] in USUAL else "--help"
+    return commands.run([*verb, asked], env={**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"})
 
 
 @each(("verb", "option"), _named_verbs_and_options())

@@ -1,7 +1,7 @@
 """Names, types and text of the bound query (`assay.sql.query`), held to what the engines say themselves.
 
 The oracles and the generated queries are those of tests/sql. What was compared is told on the standard error, as the
-tables of docs/background/names-measured.md.
+tables of docs/background/measured/names.md.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
 app = typer.Typer(
     name="assay",
     cls=Verbs,
-    help="Judge systems that turn questions into data queries: is each answer right, and why is it wrong.",
+    help="Evaluate systems that turn questions into data queries: is each prediction correct, and why not.",
     epilog="Start with:  assay demo\n\nA verb's own options, examples and exit statuses:  assay run --help\n\n"
     "Read more: assay docs",
     no_args_is_help=True,
@@ -72,7 +72,7 @@ def _options(
         bool,
         typer.Option(
             "--install-completion",
-            help="Let this shell complete verbs, options and names with Tab.",
+            help="Install shell completion.",
             callback=_install_completion,
             is_eager=True,
         ),
@@ -81,7 +81,7 @@ def _options(
         bool,
         typer.Option(
             "--show-completion",
-            help="Print what --install-completion would install.",
+            help="Print the completion script.",
             callback=_show_completion,
             is_eager=True,
         ),
@@ -98,9 +98,9 @@ class _Unexpected(Exception):
         super().__init__(error)
 
 
-_ALWAYS: Final = {0: "done", 2: "unusable input or command line"}
-_GATES: Final = {0: "done, whatever the accuracy", 1: "a gate is missed"}
-_UNFINISHED: Final = {3: "unfinished: the same command goes on"}
+_ALWAYS: Final = {0: "done", 2: "invalid input or command line"}
+_GATES: Final = {0: "done, whatever the accuracy", 1: "a gate was missed"}
+_UNFINISHED: Final = {3: "unfinished: the same command resumes"}
 _OF_A_RUN: Final = {**_GATES, **_UNFINISHED}
 
 
@@ -149,26 +149,26 @@ def _kept_apart(verb: Callable[..., None]) -> Callable[..., None]:
 
 _START, _JUDGE, _LOOK, _COMPARE, _EXAMINE = (
     "Start here",
-    "Judge a system's answers",
+    "Evaluate systems",
     "Look at a run",
     "Compare runs",
     "Examine queries and question sets",
 )
 _SUITE_PAGE = "suites"
-_SUITE_HELP = "Build and show suites: small databases on which a run tries answers, too."
+_SUITE_HELP = "Build and show suites of small databases."
 
 
 class _SuiteVerbs(Verbs):
     verbs = (
         _verb(
             "verbs.suite.build",
-            "Distil small databases that tell gold from queries that mean something else.",
+            "Build small databases that distinguish gold queries from others.",
             panel="Verbs",
             page=_SUITE_PAGE,
         ),
         _verb(
             "verbs.suite.show",
-            "Print what a suite holds, and how much each database tells apart.",
+            "Print the contents of a suite.",
             panel="Verbs",
             page=_SUITE_PAGE,
         ),
@@ -200,18 +200,18 @@ Verbs.verbs = (
     ),
     _verb(
         "verbs.init.verb.init",
-        "Write an eval.yaml with comments that fits a question set and a database.",
+        "Write a settings file for a question set.",
         panel=_START,
         page="predictions",
     ),
     _verb(
         "verbs.doctor.verb.doctor",
-        "Say what is installed, which limits hold here, and what a URL can reach.",
+        "Check the installation, the limits of this machine, and databases.",
         panel=_START,
         page="reference/databases",
         statuses={
-            0: "done, whatever is missing",
-            2: "a URL leads to nothing that can be read, or unusable command line",
+            0: "done",
+            2: "a database cannot be read, or invalid command line",
         },
     ),
     _verb(
@@ -222,119 +222,119 @@ Verbs.verbs = (
     ),
     _verb(
         "verbs.run.run",
-        "Judge a system's answers, from a file or live, against a question set.",
+        "Evaluate predictions or a live system against a question set.",
         panel=_JUDGE,
         page="predictions",
         statuses=_OF_A_RUN,
     ),
     _verb(
         "verbs.denodo.denodo",
-        "Run a question set through a live Denodo AI SDK; report in Excel.",
+        "Evaluate a live Denodo AI SDK; report in Excel.",
         panel=_JUDGE,
         page="denodo",
         statuses=_OF_A_RUN,
     ),
     _verb(
         "verbs.sdmx.sdmx",
-        "Score what an SDMX assistant selected, term by term; report in Excel.",
+        "Score the selections of an SDMX assistant; report in Excel.",
         panel=_JUDGE,
         page="sdmx",
         statuses=_OF_A_RUN,
     ),
     _verb(
         "verbs.llmsql.llmsql",
-        "Judge a model's outputs on the LLMSQL benchmark.",
+        "Score outputs on the LLMSQL benchmark.",
         panel=_JUDGE,
         page="llmsql",
         statuses=_OF_A_RUN,
     ),
     _verb(
         "verbs.judge.judge",
-        "Ask an LLM whether queries are equivalent, and measure how far to trust it.",
+        "Ask an LLM whether queries are equivalent, and calibrate it.",
         panel=_JUDGE,
         page="judge",
         statuses=_UNFINISHED,
     ),
     _verb(
         "verbs.estimate.estimate",
-        "Estimate accuracy without gold, from people's labels of a few answers.",
+        "Estimate accuracy without gold queries from a few labels.",
         panel=_JUDGE,
         page="estimate",
     ),
     _verb(
         "verbs.view.view",
-        "Show a run, or two beside each other, in the browser, on this machine only.",
+        "Show one or two runs in the browser.",
         panel=_LOOK,
         page="reports",
     ),
     _verb(
         "verbs.review.review",
-        "Decide about a run's cases: verdict right, prediction right too, gold wrong.",
+        "Review verdicts and gold queries of a run.",
         panel=_LOOK,
         page="review",
     ),
     _verb(
         "verbs.report.report",
-        "Draw a stored run: on the terminal, or as files.",
+        "Write reports of a stored run.",
         panel=_LOOK,
         page="reports",
         statuses=_GATES,
     ),
     _verb(
         "verbs.explain.explain",
-        "Say why one case of a run is wrong, and which repair makes it right.",
+        "Explain why a case is incorrect, with the repair.",
         panel=_LOOK,
         page="causes",
     ),
     _verb(
         "verbs.sql.sql",
-        "Query runs by SQL: cases, scores, flags, causes, failures.",
+        "Query runs with SQL.",
         panel=_LOOK,
         page="sql",
     ),
     _verb(
         "verbs.diff.diff",
-        "Compare two runs: better or worse, how sure, on which cases. Or rank several.",
+        "Compare two runs, or rank several.",
         panel=_COMPARE,
         page="comparing",
         statuses=_GATES,
     ),
     _verb(
         "verbs.leaderboard.leaderboard",
-        "Rank systems on one question set, by every metric and group, in any format.",
+        "Rank systems on one question set.",
         panel=_COMPARE,
         page="leaderboard",
     ),
     _verb(
         "verbs.runs.runs",
-        "List a folder's runs, and draw their trend.",
+        "List the runs of a folder and their trend.",
         panel=_COMPARE,
         page="runs-over-time",
     ),
     _verb(
         "verbs.check.check",
-        "Judge one query by another: the verdict, the rows that differ, the cause.",
+        "Check one query against a gold query.",
         panel=_EXAMINE,
         page="check",
         statuses={
             0: "correct",
             1: "incorrect",
-            2: "cannot be judged (gold fails, a cap cut a result), or unusable input or command line",
+            2: "unscored (the gold query fails, a limit cuts a result), or invalid input or command line",
         },
     ),
     _verb(
         "verbs.lint.lint",
-        "Look for what is doubtful about a question set's own gold.",
+        "Find likely errors in gold queries.",
         panel=_EXAMINE,
         page="lint",
-        statuses={0: "done, whatever was found", 1: "--fail-on is missed"},
+        statuses={0: "done", 1: "--fail-on is missed"},
     ),
     _verb(
         "verbs.refute.refute",
-        "Find a small database on which two queries differ, or prove that none does.",
+        "Find a counterexample for two queries, or prove equivalence.",
         panel=_EXAMINE,
         page="witnesses",
-        statuses={0: "done, whatever was found"},
+        statuses={0: "done"},
     ),
     Listed(name="suite", short_help=_SUITE_HELP, panel=_EXAMINE, make=_suite),
 )

@@ -21,12 +21,12 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--system",
             LIVE,
-            "Ask a live system: denodo:URL, http:URL, chat:MODEL, command:…, python:MOD:FUNC.",
+            "Live system: http:, chat:, command:, python:, denodo:",
             "URL",
             example="chat:gpt-4.1",
         ),
     ] = None
-    user: Annotated[str | None, Setting("--user", LIVE, "For the live system. Or ASSAY_USER.", "NAME")] = None
+    user: Annotated[str | None, Setting("--user", LIVE, "User of the live system. Prefer ASSAY_USER.", "NAME")] = None
     concurrency: Annotated[
         int | None,
         Setting("--concurrency", LIVE, "Questions asked at once. [default: 4]", "N", least=1, most=1024, example="4"),
@@ -36,7 +36,7 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--repeat",
             LIVE,
-            "Ask each question N times, and say how steady it is.",
+            "Ask each question N times and report consistency.",
             "N",
             least=1,
             most=1000,
@@ -48,11 +48,11 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--param",
             LIVE,
-            "A field of each request, as model=gpt-4.1; repeatable.",
+            "Field of each request, e.g. model=gpt-4.1. Can be repeated.",
             "NAME=VALUE",
             old=("params",),
             example="{model: gpt-4.1}",
-            meaning="Fields of each request, such as `{model: gpt-4.1}`, or a list of `NAME=VALUE`.",
+            meaning="Fields of each request, for example `{model: gpt-4.1}`, or a list of `NAME=VALUE`.",
         ),
     ] = None
     headers: Annotated[
@@ -60,11 +60,11 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--header",
             LIVE,
-            "An HTTP header of each request, for a gateway; never shown. Repeatable.",
+            "HTTP header of each request, masked in all output. Can be repeated.",
             "NAME=VALUE",
             example="{X-Api-Key: '${GATEWAY_KEY}'}",
             meaning=(
-                "HTTP headers for the system, such as `{X-Api-Key: '${GATEWAY_KEY}'}`, or a list of `NAME=VALUE`; "
+                "HTTP headers, for example `{X-Api-Key: '${GATEWAY_KEY}'}`, or a list of `NAME=VALUE`; "
                 "`${NAME}` is taken from the environment."
             ),
         ),
@@ -74,7 +74,7 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--system-timeout",
             LIVE,
-            "For each question. [default: 120]",
+            "Time limit per question. [default: 120]",
             "SECONDS",
             old=("--ask-timeout", "ask_timeout_s", "ask_timeout", "system_timeout"),
             least=0.01,
@@ -84,15 +84,17 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
     ] = None
     retries: Annotated[
         int | None,
-        Setting("--retries", LIVE, "After trouble that may pass. [default: 3]", "N", least=0, most=1000, example="3"),
+        Setting(
+            "--retries", LIVE, "Retries after a transient error. [default: 3]", "N", least=0, most=1000, example="3"
+        ),
     ] = None
     verify_ssl: Annotated[
         bool | None,
         Setting(
             "--verify-ssl/--no-verify-ssl",
             LIVE,
-            "Check the live system's certificate. [default: verify-ssl]",
-            meaning="Whether the live system's certificate is checked. Default: true.",
+            "Verify the certificate of the live system. [default: verify-ssl]",
+            meaning="Verify the certificate of the live system. Default: true.",
         ),
     ] = None
     prompt: Annotated[
@@ -100,7 +102,7 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--prompt",
             LIVE,
-            "chat: ddl, ddl-or-null, llmsql-0, -1, -5 or a file. [default: ddl]",
+            "Prompt for chat: ddl, ddl-or-null, llmsql-0, -1, -5 or a file. [default: ddl]",
             "NAME|FILE",
             example="ddl",
         ),
@@ -110,7 +112,7 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--query-tool",
             LIVE,
-            "chat: the tool that executes queries. Default: named as run_sql or query.",
+            "Tool of a chat model that executes queries. Default: names like run_sql.",
             "NAME",
             example="run_sql",
         ),
@@ -120,7 +122,7 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--request-template",
             LIVE,
-            "http: the request, with {question}, {context}, {database}.",
+            "Request body for http, with {question}, {context}, {database}.",
             "JSON",
             old=("--body", "body"),
             example='{ask: "{question}"}',
@@ -128,20 +130,23 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
     ] = None
     query_path: Annotated[
         str | None,
-        Setting("--query-path", LIVE, "http: where the query stands, such as data.sql.", "PATH", example="data.sql"),
+        Setting(
+            "--query-path", LIVE, "Location of the query in a response, e.g. data.sql.", "PATH", example="data.sql"
+        ),
     ] = None
     tokens_path: Annotated[
-        str | None, Setting("--tokens-path", LIVE, "http: where the tokens stand.", "PATH", example="usage")
+        str | None,
+        Setting("--tokens-path", LIVE, "Location of the token counts in a response.", "PATH", example="usage"),
     ] = None
     times_path: Annotated[
-        str | None, Setting("--times-path", LIVE, "http: where the times stand.", "PATH", example="times")
+        str | None, Setting("--times-path", LIVE, "Location of the times in a response.", "PATH", example="times")
     ] = None
     decision_path: Annotated[
         str | None,
         Setting(
             "--decision-path",
             LIVE,
-            "http: where it says whether it answers, declines or asks back.",
+            "Location of the decision in a response: answer, decline, clarify.",
             "PATH",
             example="decision",
         ),
@@ -149,18 +154,28 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
     confidence_path: Annotated[
         str | None,
         Setting(
-            "--confidence-path", LIVE, "http: where it says how sure it is, from 0 to 1.", "PATH", example="confidence"
+            "--confidence-path",
+            LIVE,
+            "Location of the confidence in a response, from 0 to 1.",
+            "PATH",
+            example="confidence",
         ),
     ] = None
     context_path: Annotated[
         str | None,
-        Setting("--context-path", LIVE, "http: where the tables stand that it was given.", "PATH", example="context"),
+        Setting(
+            "--context-path",
+            LIVE,
+            "Location in a response of the tables that the system was given.",
+            "PATH",
+            example="context",
+        ),
     ] = None
     price_in: Annotated[
-        float | None, Setting("--price-in", LIVE, "For a million tokens of input.", "USD", least=0, example="2.5")
+        float | None, Setting("--price-in", LIVE, "Price of a million input tokens.", "USD", least=0, example="2.5")
     ] = None
     price_out: Annotated[
-        float | None, Setting("--price-out", LIVE, "For a million tokens of output.", "USD", least=0, example="10")
+        float | None, Setting("--price-out", LIVE, "Price of a million output tokens.", "USD", least=0, example="10")
     ] = None
 
     def parameters(self) -> tuple[tuple[str, str], ...]:

@@ -14,17 +14,17 @@ from assay.settings.setting import EVIDENCE, GATES, LINT, Setting
 
 
 class GateSettings(Struct, frozen=True, kw_only=True):
-    """What a run must reach, as the file says it (docs/guides/gates.md)."""
+    """Requirements for a run (docs/guides/gates.md)."""
 
     min: Annotated[
         dict[str, float | str] | None,
         Setting(
             "--min",
             GATES,
-            "Gate: the least mean, as match=0.8 or match=80%; repeatable.",
+            "Minimum of a metric, e.g. match=80%; repeatable.",
             "METRIC=VALUE",
             example="{match: 80%}",
-            meaning="The least mean of each metric, such as `{match: 0.8}` or `{match: 80%}`.",
+            meaning="Minimum of each metric, for example `{match: 0.8}` or `{match: 80%}`.",
         ),
     ] = None
     """Per metric, a number or a text such as ``80%``."""
@@ -33,10 +33,10 @@ class GateSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--max-drop",
             GATES,
-            "Gate: how far below the baseline, as match=1%; repeatable.",
+            "Maximum drop below the baseline, e.g. match=1%. Can be repeated.",
             "METRIC=VALUE",
             example="{match: 1%}",
-            meaning="How far each metric may be below the baseline, such as `{match: 1%}`.",
+            meaning="Maximum drop of each metric below the baseline, for example `{match: 1%}`.",
         ),
     ] = None
     fail_on_regression: Annotated[
@@ -44,24 +44,24 @@ class GateSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--fail-on-regression",
             GATES,
-            "Gate: not significantly worse than the baseline.",
-            meaning="Not significantly worse than the baseline: true for the headline, or metrics.",
+            "Fail if significantly worse than the baseline.",
+            meaning="Fail if significantly worse than the baseline: true for the headline metric, or metrics.",
         ),
     ] = False
     """True: the headline metric."""
     alpha: Annotated[
         float | None,
-        Setting("--alpha", GATES, "Of the significance of a regression. [default: 0.05]", "LEVEL", example="0.05"),
+        Setting("--alpha", GATES, "Significance level of a regression. [default: 0.05]", "LEVEL", example="0.05"),
     ] = None
     must_pass: Annotated[
         str | tuple[str, ...],
         Setting(
             "--must-pass",
             GATES,
-            "Gate: all right in tag:, difficulty:, database:NAME, id:ID; repeatable.",
+            "Cases that must be correct: tag:NAME, difficulty:, database:, id:. Can be repeated.",
             "SELECTOR",
             example="[tag:smoke]",
-            meaning="All right in `tag:NAME`, `difficulty:NAME`, `database:NAME`, `id:ID`.",
+            meaning="Cases that must be correct: `tag:NAME`, `difficulty:NAME`, `database:NAME`, `id:ID`.",
         ),
     ] = ()
     origin: str | None = None
@@ -81,15 +81,15 @@ class GateSettings(Struct, frozen=True, kw_only=True):
 
 
 class LintFileSettings(Struct, frozen=True, kw_only=True):
-    """How `assay lint` looks at the question set of the file (docs/guides/lint.md)."""
+    """Settings of `assay lint` (docs/guides/lint.md)."""
 
     with_run: Annotated[
         bool,
         Setting(
             "--lint",
             EVIDENCE,
-            "Also show what is doubtful about the gold itself, beside the verdicts.",
-            meaning="Whether `assay run` shows the findings beside its verdicts, too. Default: false.",
+            "Check the gold queries, too.",
+            meaning="Show the findings with the verdicts of `assay run`. Default: false.",
         ),
     ] = False
     """Whether `assay run` of the file shows the findings beside its verdicts, as ``--lint`` does."""
@@ -98,11 +98,11 @@ class LintFileSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--lint-only",
             EVIDENCE,
-            "With --lint: apply these rules alone, separated by commas.",
+            "Rules of --lint, separated by commas. Default: all.",
             "RULES",
             example="[limit-over-tie]",
             with_commas=True,
-            meaning="Apply these [rules](lint-rules.md) alone.",
+            meaning="[Rules](lint-rules.md) to apply. Default: all.",
         ),
     ] = ()
     ignore: Annotated[
@@ -110,11 +110,11 @@ class LintFileSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--lint-ignore",
             EVIDENCE,
-            "With --lint: leave these rules out, separated by commas.",
+            "Rules that --lint leaves out, separated by commas.",
             "RULES",
             example="[limit-over-tie]",
             with_commas=True,
-            meaning="Leave these rules out.",
+            meaning="[Rules](lint-rules.md) to leave out.",
         ),
     ] = ()
     fail_on: Annotated[
@@ -122,7 +122,7 @@ class LintFileSettings(Struct, frozen=True, kw_only=True):
         Setting(
             None,
             LINT,
-            "Of `assay lint`: exit status 1 from this severity on: error, warning or note.",
+            "Severity at which `assay lint` ends with status 1: error, warning or note.",
             words=("error", "warning", "note"),
         ),
     ] = None
@@ -131,39 +131,37 @@ class LintFileSettings(Struct, frozen=True, kw_only=True):
         Setting(
             None,
             LINT,
-            "Of `assay lint`: the queries' dialect, where no database says it. [default: sqlite]",
+            "Dialect of the queries for `assay lint` without a database. [default: sqlite]",
             example="sqlite",
         ),
     ] = None
 
 
 class WitnessFileSettings(Struct, frozen=True, kw_only=True):
-    """How `assay run` of the file looks for witnesses (docs/guides/strength.md)."""
+    """Settings of the search for counterexamples (docs/guides/strength.md)."""
 
     with_run: Annotated[
         bool,
         Setting(
             "--witness",
             EVIDENCE,
-            "How sure is each match? Look for another database that parts it from gold.",
-            meaning="False: only where `--witness` asks for it.",
+            "Search for counterexamples of the matches.",
+            meaning="False: only with `--witness`. Default: true.",
         ),
     ] = True
     time: Annotated[
         str | float | None,
-        Setting(
-            "--witness-time", EVIDENCE, "Computing for each pair, as 2s or 500ms. [default: 1s]", "TIME", example="1s"
-        ),
+        Setting("--witness-time", EVIDENCE, "CPU time per pair, e.g. 2s or 500ms. [default: 1s]", "TIME", example="1s"),
     ] = None
     total: Annotated[
         str | float | None,
         Setting(
             "--witness-total",
             EVIDENCE,
-            "For all pairs, as 10m; again goes on. [default: as long as it takes]",
+            "CPU time for all pairs, e.g. 10m. [default: no limit]",
             "TIME",
             example="10m",
-            meaning="For all pairs, as 10m. Default: as long as it takes.",
+            meaning="CPU time for all pairs, for example 10m. Default: no limit.",
         ),
     ] = None
     seed: Annotated[
@@ -171,7 +169,7 @@ class WitnessFileSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--witness-seed",
             EVIDENCE,
-            "Of the random databases that are tried: another one, other databases. [default: 0]",
+            "Seed of the databases that are tried. [default: 0]",
             "N",
         ),
     ] = None
@@ -180,7 +178,7 @@ class WitnessFileSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--witness-rows",
             EVIDENCE,
-            "What no rule decides is checked on all tables of so many rows. [default: 2]",
+            "Rows per table for the check with z3. [default: 2]",
             "N",
         ),
     ] = None
@@ -189,7 +187,7 @@ class WitnessFileSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--scratch",
             EVIDENCE,
-            "A PostgreSQL server on which schemas may be made, to try its queries there.",
+            "PostgreSQL server on which Assay may create schemas.",
             "URL",
             example="postgresql://user@host/scratch",
         ),

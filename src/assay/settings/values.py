@@ -59,18 +59,18 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
 
     cases: Annotated[
         str | None,
-        Setting(None, QUESTIONS, "The question set, or a list of the cases themselves.", example="dev.jsonl"),
+        Setting(None, QUESTIONS, "Question set, or a list of cases.", example="dev.jsonl"),
     ] = None
     predictions: Annotated[
         str | None,
         Setting(
             "--predictions",
             ANSWERS,
-            "The system's answers. Default: in CASES.",
+            "Predictions. Default: in CASES.",
             "FILE",
             "-p",
             example="answers.jsonl",
-            meaning="The system's answers. Default: in the question set.",
+            meaning="Predictions. Default: in the question set.",
         ),
     ] = None
     prediction_fields: Annotated[FieldNames, PREDICTION_COLUMNS] = field(default_factory=FieldNames)
@@ -78,19 +78,19 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         str | None, Setting("--prediction-format", ANSWERS, "Format of the predictions.", "NAME", example="jsonl")
     ] = None
     allow_unmatched: Annotated[
-        bool | None, Setting("--allow-unmatched", ANSWERS, "Accept predictions that fit no case.")
+        bool | None, Setting("--allow-unmatched", ANSWERS, "Ignore predictions that match no case.")
     ] = None
     ignore_questions: Annotated[
         bool | None,
-        Setting("--ignore-questions", ANSWERS, "Accept answers that repeat another question than their case's."),
+        Setting("--ignore-questions", ANSWERS, "Do not check that predictions repeat the question of their case."),
     ] = None
     extract: Annotated[
         bool | None,
         Setting(
             "--extract/--no-extract",
             ANSWERS,
-            "Evaluate the one statement in a prediction with words besides it. [default: extract]",
-            meaning="Whether the one statement in a prediction with words besides it is evaluated. Default: true.",
+            "Extract the query from a prediction with other text. [default: extract]",
+            meaning="Extract the query from a prediction with other text. Default: true.",
         ),
     ] = None
     db: Annotated[
@@ -98,11 +98,11 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--db",
             DATABASE,
-            "Of the database, or a template: 'sqlite:///dbs/{db_id}.sqlite'. ENGINE=URL for each of several.",
+            "Database URL, or a template with {db_id}. ENGINE=URL for several.",
             "URL",
             example="sqlite:///shop.sqlite",
-            meaning="Of the database, or a template: `sqlite:///dbs/{db_id}/{db_id}.sqlite`. For a question set for "
-            "several engines a mapping, as `{sqlite: URL, snowflake: URL, bigquery: URL}` (`--db sqlite=URL --db …`).",
+            meaning="Database URL, or a template: `sqlite:///dbs/{db_id}/{db_id}.sqlite`. For a question set for "
+            "several engines a mapping: `{sqlite: URL, snowflake: URL, bigquery: URL}` (`--db sqlite=URL --db …`).",
         ),
     ] = None
     gold_db: Annotated[
@@ -110,10 +110,10 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--gold-db",
             DATABASE,
-            "Of gold's queries, where they run on another database than --db.",
+            "Database of the gold queries, if different from --db.",
             "URL",
             example="sqlite:///gold.sqlite",
-            meaning="Of gold's queries, where they run on another database than `db`.",
+            meaning="Database of the gold queries, if different from `db`.",
         ),
     ] = None
     denodo_config: Annotated[
@@ -121,7 +121,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--denodo-config",
             DATABASE,
-            "Denodo's project_config.env. The environment and flags weigh more.",
+            "Denodo's project_config.env. Options and the environment take precedence.",
             "FILE",
             old=("--config",),
             example="project_config.env",
@@ -129,35 +129,39 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
     ] = None
     output: Annotated[
         str | None,
-        Setting("--output", RUN, "Folder for the run; resumes what is there.", "RUN", "-o", example="runs/first"),
+        Setting("--output", RUN, "Folder of the run. An existing run is resumed.", "RUN", "-o", example="runs/first"),
     ] = None
-    name: Annotated[str | None, Setting("--name", RUN, "A name for the run.", "TEXT")] = None
+    name: Annotated[str | None, Setting("--name", RUN, "Name of the run.", "TEXT")] = None
     tags: Annotated[
         tuple[str, ...] | None,
         Setting(
             "--tag",
             RUN,
-            "A label for the run, as model=gpt-4.1; repeatable.",
+            "Label of the run, e.g. model=gpt-4.1. Can be repeated.",
             "TEXT",
             example="[nightly, model=gpt-4.1]",
-            meaning="Labels of the run, as `model=gpt-4.1`.",
+            meaning="Labels of the run, for example `model=gpt-4.1`.",
         ),
     ] = None
     gates: Annotated[
         GateSettings | None,
-        Setting(None, GATES, "What the run must reach: [in gates](#in-gates).", example="{min: {match: 80%}}"),
+        Setting(None, GATES, "Requirements for the run: [in gates](#in-gates).", example="{min: {match: 80%}}"),
     ] = None
     baseline: Annotated[
         str | None,
-        Setting("--baseline", GATES, "Folder of the finished run to be compared with.", "RUN", example="runs/main"),
+        Setting("--baseline", GATES, "Finished run to compare with.", "RUN", example="runs/main"),
     ] = None
     limit: Annotated[
-        int | None, Setting("--limit", QUESTIONS, "Judge only the first so many cases.", "N", least=1, example="100")
+        int | None, Setting("--limit", QUESTIONS, "Evaluate only the first N cases.", "N", least=1, example="100")
     ] = None
     case_format: Annotated[
         str | None,
         Setting(
-            "--case-format", QUESTIONS, "Format of the question set, if not told by its name.", "NAME", example="jsonl"
+            "--case-format",
+            QUESTIONS,
+            "Format of the question set, if its name does not tell.",
+            "NAME",
+            example="jsonl",
         ),
     ] = None
     case_fields: Annotated[FieldNames, CASE_COLUMNS] = field(default_factory=FieldNames)
@@ -166,23 +170,29 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--metrics",
             COMPARISON,
-            "Metrics, separated by commas. Default: the usual ones.",
+            "Metrics, separated by commas.",
             "NAMES",
             example="[match, bird_ex]",
             with_commas=True,
-            meaning="Names of [metrics](metrics.md). Default: those that the table there has by default.",
+            meaning="Names of [metrics](metrics.md). Default: those marked in the table there.",
         ),
     ] = None
     columns: Annotated[
         str | None,
-        Setting("--columns", COMPARISON, "'any' column order, or 'strict': gold's.", "ORDER", words=("any", "strict")),
+        Setting(
+            "--columns",
+            COMPARISON,
+            "Column order: 'any', or 'strict' (that of the gold query).",
+            "ORDER",
+            words=("any", "strict"),
+        ),
     ] = None
     extra_columns: Annotated[
         str | None,
         Setting(
             "--extra-columns",
             COMPARISON,
-            "'allowed': columns beyond gold's are accepted.",
+            "Extra columns: 'allowed' accepts them.",
             "RULE",
             words=("allowed", "wrong"),
         ),
@@ -192,21 +202,27 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--duplicates",
             COMPARISON,
-            "'ignored': how often a row occurs does not count.",
+            "Duplicate rows: 'ignored' if they do not matter.",
             "RULE",
             words=("ignored", "counted"),
         ),
     ] = None
     case: Annotated[
         str | None,
-        Setting("--case", COMPARISON, "'ignored': upper and lower case are alike.", "RULE", words=("ignored", "exact")),
+        Setting(
+            "--case",
+            COMPARISON,
+            "Letter case of text: 'ignored' if it does not matter.",
+            "RULE",
+            words=("ignored", "exact"),
+        ),
     ] = None
     shape: Annotated[
         str | None,
         Setting(
             "--shape",
             COMPARISON,
-            "'any': a pivoted answer or a row of totals is accepted.",
+            "Shape: 'any' accepts pivoted results and rows of totals.",
             "RULE",
             words=("any", "gold"),
         ),
@@ -216,7 +232,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--tolerance",
             COMPARISON,
-            "Floats that differ by less are equal, as 1e-6.",
+            "Relative tolerance for floats; marks matches as lenient.",
             "SHARE",
             least=0,
             example="1e-6",
@@ -227,7 +243,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--relative-tolerance",
             COMPARISON,
-            "How far floats may differ, of the larger, below 1. [default: 1e-12]",
+            "Relative tolerance for floats, below 1. [default: 1e-12]",
             "SHARE",
             least=0,
             example="1e-12",
@@ -238,7 +254,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--absolute-tolerance",
             COMPARISON,
-            "Floats this near to 0 are all 0. [default: 1e-12]",
+            "Absolute tolerance: smaller floats equal 0. [default: 1e-12]",
             "SIZE",
             least=0,
             example="1e-12",
@@ -249,19 +265,19 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--penalty",
             COMPARISON,
-            "Of the reliability score: what a wrong answer costs. Repeatable. [0, 10, N]",
+            "Penalty of an incorrect answer in the reliability score. Can be repeated.",
             "C",
             example="[0, 10]",
-            meaning="Of the reliability score: what a wrong answer costs. Default: 0, 10 and the number of cases.",
+            meaning="Penalties of an incorrect answer in the reliability score. Default: 0, 10, the number of cases.",
         ),
     ] = None
-    """Of the reliability score, the gates' first."""
+    """Gates use the first."""
     timing_iterations: Annotated[
         int | None,
         Setting(
             "--ves-iterations",
             COMPARISON,
-            "Executions for the metrics ves, bird_rves. [default: 3]",
+            "Executions per query for ves and bird_rves. [default: 3]",
             "N",
             least=1,
             example="3",
@@ -272,7 +288,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--ves-budget",
             COMPARISON,
-            "For all timing. [default: as long as it takes, and 60 more for noisy pairs]",
+            "Time for all measurements. [default: no limit, plus 60 for noisy pairs]",
             "SECONDS",
             least=0,
             most=MOST_SECONDS,
@@ -282,7 +298,13 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
     timeout_s: Annotated[
         float | None,
         Setting(
-            "--timeout", LIMITS, "For each query. [default: 30]", "SECONDS", least=0.01, most=MOST_SECONDS, example="30"
+            "--timeout",
+            LIMITS,
+            "Time limit per query. [default: 30]",
+            "SECONDS",
+            least=0.01,
+            most=MOST_SECONDS,
+            example="30",
         ),
     ] = None
     gold_timeout_s: Annotated[
@@ -290,12 +312,12 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--gold-timeout",
             LIMITS,
-            "Per gold query, in place of --timeout.",
+            "Time limit per gold query. Default: --timeout.",
             "S",
             least=0.001,
             most=MOST_SECONDS,
             example="60",
-            meaning="Per gold query, in place of `timeout_s`.",
+            meaning="Time limit per gold query. Default: `timeout_s`.",
         ),
     ] = None
     comparison_timeout_s: Annotated[
@@ -303,7 +325,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--comparison-timeout",
             LIMITS,
-            "For comparing two results, and for each metric. [default: 60]",
+            "Time limit for comparing two results and for each metric. [default: 60]",
             "SECONDS",
             least=0.01,
             most=MOST_SECONDS,
@@ -312,14 +334,14 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
     ] = None
     max_rows: Annotated[
         int | None,
-        Setting("--max-rows", LIMITS, "Rows of each result. [default: 1000000]", "N", least=1, example="1000000"),
+        Setting("--max-rows", LIMITS, "Maximum rows per result. [default: 1000000]", "N", least=1, example="1000000"),
     ] = None
     max_bytes_billed: Annotated[
         int | None,
         Setting(
             "--max-bytes-billed",
             LIMITS,
-            "Bytes that a query may bill (BigQuery). Default: no limit.",
+            "Maximum bytes billed per query (BigQuery). Default: no limit.",
             "N",
             least=1,
             example="10000000000",
@@ -331,7 +353,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--max-memory",
             LIMITS,
-            "Memory that the engine may use for a query. [default: 2048]",
+            "Memory of the engine per query. [default: 2048]",
             "MIB",
             least=16,
             most=_MOST_MIB,
@@ -343,7 +365,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--workers",
             LIMITS,
-            "Worker processes, on a cluster per node. Default: one per core, at most 8.",
+            "Worker processes (per node on a cluster). Default: one per core, up to 8.",
             "N",
             least=1,
             most=1024,
@@ -365,7 +387,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--cache",
             LIMITS,
-            "Executions that runs share: a query runs once on the same content.",
+            "Folder of executions that runs share.",
             "DIR",
             example="cache",
         ),
@@ -375,7 +397,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--cache-size",
             LIMITS,
-            "The cache's bound; the least used goes. [default: 2048]",
+            "Maximum size of the cache. [default: 2048]",
             "MIB",
             least=1,
             most=_MOST_MIB,
@@ -385,7 +407,10 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
     witness: Annotated[
         bool | WitnessFileSettings | None,
         Setting(
-            None, EVIDENCE, "True, or how witnesses are looked for: [in witness](#in-witness).", example="{time: 1s}"
+            None,
+            EVIDENCE,
+            "True, or how counterexamples are searched: [in witness](#in-witness).",
+            example="{time: 1s}",
         ),
     ] = None
     suite: Annotated[
@@ -393,10 +418,10 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--suite",
             EVIDENCE,
-            "Try the answers on a suite's small databases too: see  assay suite --help",
+            "Suite of small databases for the predictions: see  assay suite --help",
             "DIR",
             example="suites/dev",
-            meaning="Folder of a [suite](../guides/suites.md) on whose small databases the answers are tried, too.",
+            meaning="Folder of a [suite](../guides/suites.md) of small databases for the predictions.",
         ),
     ] = None
     reviews: Annotated[
@@ -404,22 +429,21 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--reviews",
             EVIDENCE,
-            "What people decided. Default: reviews.jsonl beside CASES.",
+            "People's reviews. Default: CASES' reviews.jsonl.",
             "FILE",
             example="reviews.jsonl",
-            meaning="What people decided about the questions. Default: `reviews.jsonl` beside the question set, if "
-            "there is one.",
+            meaning="People's reviews of the questions. Default: `reviews.jsonl` in the question set's folder.",
         ),
     ] = None
     no_reviews: Annotated[
-        bool | None, Setting("--no-reviews", EVIDENCE, "Leave the reviews beside the question set aside.")
+        bool | None, Setting("--no-reviews", EVIDENCE, "Ignore reviews.jsonl in the folder of CASES.")
     ] = None
     settle: Annotated[
         str | None,
         Setting(
             "--settle",
             EVIDENCE,
-            "If reviewers disagree: 'latest', 'majority', or a reviewer. [default: latest]",
+            "Decision if reviewers disagree: 'latest', 'majority' or a name. [default: latest]",
             "RULE",
             example="majority",
             meaning="Which decision counts if reviewers disagree: `latest`, `majority`, or the name of a reviewer.",
@@ -430,7 +454,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             None,
             EVIDENCE,
-            "How `assay lint` looks at the question set: [in lint](#in-lint).",
+            "Settings of `assay lint`: [in lint](#in-lint).",
             example="{with_run: true}",
         ),
     ] = None

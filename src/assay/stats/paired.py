@@ -1,7 +1,7 @@
 """The uncertainty of the difference between two runs over the same cases.
 
 Which interval a difference gets was decided by measurement (`benchmarks/coverage.py`,
-docs/background/statistics-measured.md). Intervals meant to hold the true mean difference 95 % of the time did so in
+docs/background/measured/statistics.md). Intervals meant to hold the true mean difference 95 % of the time did so in
 this share of 400 samples, the last column of 2,000; BCa did no better than the percentiles, nor did the
 bootstrap-t:
 

@@ -8,7 +8,7 @@ from assay.cli.app import run_command_line
 from many_cases import each
 
 FAULTS = [
-    (["run"], "CASES must be given (the question set, or a YAML file with all settings of a run)"),
+    (["run"], "CASES must be given (question set, or YAML file with all settings of a run)"),
     (["run", "x", "--timeot", "3"], "assay run has no option --timeot (did you mean --timeout?)"),
     (["run", "x", "--timeot=3"], "assay run has no option --timeot (did you mean --timeout?)"),
     (["run", "x", "--nothing-like-it"], "assay run has no option --nothing-like-it"),
@@ -26,8 +26,8 @@ FAULTS = [
     (["run", "x", "--limit"], "--limit takes a value: write  --limit N"),
     (["run", "x", "-p"], "-p takes a value: write  -p FILE"),
     (["run", "x", "--quiet=3"], "--quiet takes no value"),
-    (["check", "a"], "SQL_GOLD... must be given (the query that is right, or several, any of which is)"),
-    (["suite", "build", "x"], "--output must be given (folder for the suite)"),
+    (["check", "a"], "SQL_GOLD... must be given (gold query, or several; any match is correct)"),
+    (["suite", "build", "x"], "--output must be given (folder of the suite)"),
     (["rnu"], "assay has no verb 'rnu' (did you mean 'run'?)"),
     (["suite", "bild"], "assay suite has no verb 'bild' (did you mean 'build'?)"),
     (["--fo"], "assay has no option --fo"),

@@ -16,7 +16,7 @@ from typer.main import get_command
 
 from assay.cli.app import app, run_command_line
 from assay.cli.parsing.commands import command_lines
-from assay.cli.parsing.panels import OTHER, PANELS, panel_of
+from assay.cli.parsing.panels import OTHER, PANELS, USUAL, panel_of
 from assay.cli.verbs.docs import docs_folder, find_page
 from many_cases import each
 
@@ -54,6 +54,23 @@ def test_help_fits_and_says_where_to_read_on(
     assert not verb or re.search(r"Exit status: 0 .*2 ", " ".join(shown.split()))
     [topic] = re.findall(r"Read more: assay docs *(\S*)", shown)
     assert not topic or find_page(docs_folder(), topic).is_file()
+
+
+@each("verb", [verb for verb in VERBS if verb[-1] in USUAL], ids=" ".join)
+def test_the_short_help_fits_a_screen_and_leads_to_the_whole(
+    verb: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = _shown(verb, capsys)
+    assert len(shown.splitlines()) <= 45
+    assert f"assay {' '.join(verb)} --help-all" in shown
+    assert run_command_line([*verb, "--help-all"]) == 0
+    whole = capsys.readouterr().out
+    options = [one for one in VERBS[verb].params if one.param_type_name == "option"]
+    names = {name for one in options for name in (*one.opts, *one.secondary_opts)}
+    assert {*USUAL[verb[-1]]} <= names
+    for option in options:
+        assert re.search(rf"(?<![\w-]){re.escape(option.opts[0])}(?![\w-])", whole), option.opts
 
 
 @each("verb", PANELLED, ids=" ".join)

@@ -30,40 +30,39 @@ CONCURRENCY: Final = 4
 
 Penalty: TypeAlias = Annotated[
     list[float] | None,
-    typer.Option(metavar="C", help="Of the reliability score: what a wrong answer costs. Repeatable. [0, 10, N]"),
+    typer.Option(metavar="C", help="Penalty of an incorrect answer in the reliability score. Can be repeated."),
 ]
-Overwrite: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Forget an earlier run in the folder.")]
+Overwrite: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Discard an existing run in the folder.")]
 Rescore: TypeAlias = Annotated[
-    bool, typer.Option("--rescore", help="Judge the stored answers again, without asking the system.")
+    bool, typer.Option("--rescore", help="Re-score the stored answers without calling the system.")
 ]
 Password: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Better in ASSAY_PASSWORD, or asked for.", show_default=False)
+    str | None,
+    typer.Option(metavar="TEXT", help="Password. Prefer ASSAY_PASSWORD; prompts if not set.", show_default=False),
 ]
 Token: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Bearer token or API key. Better in ASSAY_TOKEN.", show_default=False)
+    str | None, typer.Option(metavar="TEXT", help="Bearer token or API key. Prefer ASSAY_TOKEN.", show_default=False)
 ]
 
-Html: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")]
+Html: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML file.")]
 Markdown: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write Markdown, fit for a pull request; - prints it.")
+    Path | None, typer.Option(metavar="FILE", help="Write Markdown for a pull request; - prints it.")
 ]
-Workbook: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook: summary, charts, every case.")
-]
-Junit: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML, for a CI server.")]
+Workbook: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook.")]
+Junit: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for a CI server.")]
 JsonFile: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON; - prints it.")
 ]
 To: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--report", "--to", metavar="NAME=FILE", help="Write a report by its format's name; repeatable."),
+    typer.Option("--report", "--to", metavar="NAME=FILE", help="Write a report in a named format. Can be repeated."),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")]
 ReviewsFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--reviews", metavar="FILE", help="What people decided. Default: the run's own file."),
+    typer.Option("--reviews", metavar="FILE", help="People's reviews. Default: the run's own file."),
 ]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress.")]
 
 
 class ReportFlags(Struct, frozen=True, kw_only=True):

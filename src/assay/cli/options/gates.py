@@ -29,7 +29,9 @@ class CandidateGateFlags(Struct, frozen=True, kw_only=True):
     """The demands on a run, as typed."""
 
     minimum: Annotated[list[str] | None, typed(GateSettings, "min")] = None
-    min_accuracy: Annotated[str | None, typer.Option(metavar="VALUE", help="Gate: short for --min match=VALUE.")] = None
+    min_accuracy: Annotated[
+        str | None, typer.Option(metavar="VALUE", help="Minimum accuracy: short for --min match=VALUE.")
+    ] = None
     max_drop: Annotated[list[str] | None, typed(GateSettings, "max_drop")] = None
     fail_on_regression: Annotated[bool, typed(GateSettings, "fail_on_regression")] = False
     must_pass: Annotated[list[str] | None, typed(GateSettings, "must_pass")] = None

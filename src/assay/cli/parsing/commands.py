@@ -16,7 +16,7 @@ from msgspec import Struct
 from assay.cli.parsing.coercion import SparingCommand, SparingGroup
 from assay.cli.parsing.completion import completer_of
 from assay.cli.parsing.faults import PARSER_ERROR, no_such_verb, too_many, with_context
-from assay.cli.parsing.panels import OTHER, earlier_names, panel_of, place_of
+from assay.cli.parsing.panels import OTHER, USUAL, earlier_names, panel_of, place_of
 from assay.errors import UsageError
 
 _EXAMPLE: Final = re.compile(r"(.*?): +(assay .*)")
@@ -26,10 +26,14 @@ _COMMENT: Final = re.compile(r"--(?:\s|[^=\n]*\n)")
 
 
 class Verb(SparingCommand):
-    """A command whose options stand in groups."""
+    """A command whose options stand in groups.
+
+    Where there are many, ``--help`` shows the usual ones (`USUAL`) and ``--help-all`` all of them.
+    """
 
     def __init__(self, name: str | None, **settings: Any) -> None:
         super().__init__(name, **settings)
+        self.usual = USUAL.get(name or "", ())
         for parameter in self.params:
             if parameter.param_type_name == "option":
                 _grouped(parameter, panel_of(name, parameter.opts))
@@ -45,6 +49,10 @@ class Verb(SparingCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As the parser's; what it cannot use it says of this verb, and with the value that was given."""
+        if self.usual and HELP_ALL in args and not ctx.resilient_parsing:
+            ctx.meta[_ALL] = True
+            print(ctx.get_help())
+            ctx.exit()
         args = [f" {one}" if _COMMENT.match(one) else one for one in args]
         typed = list(args)
         ctx.allow_extra_args = True
@@ -56,11 +64,18 @@ class Verb(SparingCommand):
             raise UsageError(too_many(rest, ctx))
         return rest
 
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - the parser's signature
-        """Write what it is for, with each example on lines of its own that can be copied."""
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write what it is for, with each example on lines of its own that can be copied.
+
+        The short help has one example.
+        """
+        paragraphs = cleandoc(self.help or "").split("\n\n")
+        if self.usual and not _shows_all(ctx):
+            first = next((at for at, one in enumerate(paragraphs) if _EXAMPLE.fullmatch(" ".join(one.splitlines()))), 0)
+            paragraphs = [paragraphs[0], *paragraphs[first : first + 1]] if first else paragraphs[:1]
         formatter.write_paragraph()
         with formatter.indentation():
-            for number, paragraph in enumerate(cleandoc(self.help or "").split("\n\n")):
+            for number, paragraph in enumerate(paragraphs):
                 if number:
                     formatter.write_paragraph()
                 example = _EXAMPLE.fullmatch(" ".join(paragraph.splitlines()))
@@ -70,8 +85,27 @@ class Verb(SparingCommand):
                         formatter.write(f"{'':>{formatter.current_indent + 2}}{line}\n")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write what it takes, and its options by groups."""
-        _write_parameters(self.get_params(ctx), ctx, formatter)
+        """Write what it takes, and its options by groups; of many, the usual ones."""
+        parameters = self.get_params(ctx)
+        if not self.usual or _shows_all(ctx):
+            _write_parameters(parameters, ctx, formatter)
+            return
+        shown = [
+            one
+            for one in parameters
+            if one.param_type_name == "argument" or {*self.usual} & {*one.opts, *one.secondary_opts}
+        ]
+        _write_parameters(shown, ctx, formatter, grouped=False)
+        formatter.write_paragraph()
+        formatter.write_text(f"All {len(parameters)} options:  {ctx.command_path} {HELP_ALL}")
+
+
+_ALL: Final = "assay.help_all"
+HELP_ALL: Final = "--help-all"
+
+
+def _shows_all(ctx: Any) -> bool:
+    return bool(ctx.meta.get(_ALL))
 
 
 class Listed(Struct, frozen=True, kw_only=True):
@@ -187,8 +221,8 @@ def _current(record: tuple[str, str]) -> tuple[str, str]:
     return re.sub(rf", ({'|'.join(earlier_names())})(?=[ ,]|$)", "", names), told
 
 
-def _write_parameters(parameters: Iterable[Any], ctx: Any, formatter: Any) -> None:
-    """Write arguments, then options by their groups."""
+def _write_parameters(parameters: Iterable[Any], ctx: Any, formatter: Any, *, grouped: bool = True) -> None:
+    """Write arguments, then options, by their groups or as one list."""
     shown = [(one, _current(record)) for one in parameters if (record := one.get_help_record(ctx)) is not None]
     arguments = [(_name(one).strip("[]"), one.help or "") for one, _ in shown if one.param_type_name == "argument"]
     if arguments:
@@ -197,7 +231,7 @@ def _write_parameters(parameters: Iterable[Any], ctx: Any, formatter: Any) -> No
     panels: dict[str, list[tuple[str, str]]] = {}
     for one, record in shown:
         if one.param_type_name == "option":
-            panels.setdefault(_panel(one) or OTHER, []).append(record)
+            panels.setdefault((grouped and _panel(one)) or OTHER, []).append(record)
     for panel, rows in panels.items():
         with formatter.section("Options" if len(panels) == 1 else panel):
             formatter.write_dl(rows, col_max=28)

@@ -122,6 +122,32 @@ _OF_VERB: Final[dict[str, dict[str, str]]] = {
 }
 """Options that mean something else in a verb than elsewhere."""
 
+USUAL: Final = {
+    verb: tuple(names.split())
+    for verb, names in {
+        "init": "--predictions --system --db --output --run --id-column --question-column --gold-column"
+        " --prediction-column --sheet --overwrite",
+        "run": "--predictions --system --db --output --gold-column --prediction-column --metrics --limit --timeout"
+        " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --quiet",
+        "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows --sheet"
+        " --gold-column --no-ves --as-denodo --run --rescore --quiet",
+        "sdmx": "--predictions --system --token --structures --data --output --match-on --ignore-dimension"
+        " --count-hierarchy --limit --min --rescore --xlsx --html --md --json",
+        "llmsql": "--questions --db --workdir --version --output --save-report --max-mismatches --timeout --min --html"
+        " --json",
+        "judge": "--model --sql --gold --schema --dialect --output --calibrate --labels --samples --prompt"
+        " --show-prompt --limit --token --json",
+        "estimate": "--db --reviews --judge --beside --compare --next --queue --output --target --declare-random"
+        " --prediction-column --md --json",
+        "review": "--confirm --accept --reject --gold-wrong --gold --ambiguous --unanswerable --unsure --undo --note"
+        " --reviews --reviewer --minutes --list --agreement --export",
+        "check": "--db --columns --ordered --extra-columns --duplicates --case --tolerance --timeout --witness --json",
+        "lint": "--db --runs --only --ignore --rules --all --fail-on --html --sarif --json --timeout",
+        "build": "--output --db --databases --neighbours --preserve --seconds --seed --overwrite",
+    }.items()
+}
+"""Of a verb with many options, those that ``--help`` shows; ``--help-all`` shows every one."""
+
 _EARLIER: Final = ("--to", "--with", "--keeps")
 _PANEL_OF: Final = {name: panel for panel, names in reversed(PANELS.items()) for name in names}
 _ORDER: Final = (*PANELS, "The suite", OTHER)

@@ -41,15 +41,15 @@ _SETTINGS = Only(
 
 def check(
     sql_predicted: Annotated[
-        str, typer.Argument(metavar="SQL_PREDICTED", help="The query to judge, @FILE, or - for standard input.")
+        str, typer.Argument(metavar="SQL_PREDICTED", help="Predicted query, @FILE, or - for standard input.")
     ],
     sql_gold: Annotated[
-        list[str], typer.Argument(metavar="SQL_GOLD...", help="The query that is right, or several, any of which is.")
+        list[str], typer.Argument(metavar="SQL_GOLD...", help="Gold query, or several; any match is correct.")
     ],
     *,
     ordered: Annotated[
         bool | None,
-        typer.Option("--ordered/--unordered", help="Row order counts, or not. [default: as gold's text asks for it]"),
+        typer.Option("--ordered/--unordered", help="Whether row order counts. [default: if the gold query orders]"),
     ] = None,
     settings: Annotated[Settings, _SETTINGS],
     witnesses: WitnessFlags,
@@ -57,7 +57,7 @@ def check(
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge one query by another on a database: the verdict, the rows that differ, the cause, and a repair.
+    """Check one query against a gold query: verdict, differing rows, cause and repair.
 
     Example:  assay check 'SELECT name FROM customers' @gold.sql --db sqlite:///shop.sqlite
 

@@ -19,15 +19,13 @@ _TIMEOUT_S = 1.0
 def demo(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="FOLDER", help="For the sample, the run and the report. [default: assay-demo]"),
+        typer.Argument(metavar="FOLDER", help="Folder to write to. [default: assay-demo]"),
     ] = None,
-    sdmx: Annotated[
-        bool, typer.Option("--sdmx", help="The SDMX example instead: what an assistant selected. Needs assay[sdmx].")
-    ] = False,
+    sdmx: Annotated[bool, typer.Option("--sdmx", help="Use the SDMX example. Needs the extra sdmx.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Evaluate a bundled sample: an online shop, 36 questions, answers right, wrong, slow and hostile.
+    """Evaluate a bundled sample: an online shop and 36 questions.
 
     Example:  assay demo
 

@@ -106,37 +106,40 @@ def denodo(  # one parameter an option
     *,
     input: Annotated[
         Path | None,
-        typer.Option("--input", "-i", metavar="X.xlsx", help="The questions: Question, Solution, difficulty."),
+        typer.Option("--input", "-i", metavar="X.xlsx", help="Workbook with Question, Solution, difficulty."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="R.xlsx", help=f"The workbook to write. [default: {WHOLE}]"),
+        typer.Option("--output", "-o", metavar="R.xlsx", help=f"Workbook to write. [default: {WHOLE}]"),
     ] = None,
     settings: Annotated[Settings, _SETTINGS],
     merge: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(
-            "--merge", metavar="F1.xlsx VES.xlsx", help="Merge an F1 part and a VES part into --output; run no query."
-        ),
+        typer.Option("--merge", metavar="F1.xlsx VES.xlsx", help="Merge an F1 part and a VES part into --output."),
     ] = None,
     api_url: Annotated[
         str | None,
         typer.Option(
             "--api-url",
             metavar="URL",
-            help=f"Of the AI SDK, to /answerDataQuestion or /answerQuestion. [default: {_API_URL}]",
+            help=f"URL of the AI SDK's /answerDataQuestion or /answerQuestion. [default: {_API_URL}]",
         ),
     ] = None,
     password: Password = None,
     token: Token = None,
     api_username: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The AI SDK's own user, where it is another than --user.")
+        str | None, typer.Option(metavar="NAME", help="User of the AI SDK, if different from --user.")
     ] = None,
-    api_password: Annotated[str | None, typer.Option(metavar="TEXT", help="Its password.", show_default=False)] = None,
+    api_password: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Password of the AI SDK.", show_default=False)
+    ] = None,
     catalog_url: Annotated[
         list[str] | None,
         typer.Option(
-            "--catalog-url", "--data-catalog-url", metavar="URL", help="Of the Data Catalog. [config: DATA_CATALOG_URL]"
+            "--catalog-url",
+            "--data-catalog-url",
+            metavar="URL",
+            help="URL of the Data Catalog. [config: DATA_CATALOG_URL]",
         ),
     ] = None,
     execution_url: Annotated[
@@ -145,33 +148,37 @@ def denodo(  # one parameter an option
             "--execution-url",
             "--data-catalog-execution-url",
             metavar="URL",
-            help="[config: DATA_CATALOG_EXECUTION_URL]",
+            help="URL for executions. [config: DATA_CATALOG_EXECUTION_URL]",
         ),
     ] = None,
     server_id: Annotated[
         list[int] | None,
-        typer.Option("--server-id", "--data-catalog-server-id", metavar="N", help="[config: DATA_CATALOG_SERVER_ID]"),
+        typer.Option(
+            "--server-id", "--data-catalog-server-id", metavar="N", help="Server id. [config: DATA_CATALOG_SERVER_ID]"
+        ),
     ] = None,
     data_catalog_verify_ssl: Annotated[
-        str | None, typer.Option(metavar="1|0", help="The same, as Denodo's own evaluator has it.")
+        str | None, typer.Option(metavar="1|0", help="Verify certificates, as an option of Denodo's evaluator.")
     ] = None,
     host: Annotated[
-        str | None, typer.Option(metavar="HOST", help="Of Denodo's database port, where no Data Catalog is named.")
+        str | None, typer.Option(metavar="HOST", help="Host of Denodo's database port, without a Data Catalog.")
     ] = None,
-    port: Annotated[int | None, typer.Option(metavar="N", min=1, max=65535, help="[default: 9996]")] = None,
-    database: Annotated[str | None, typer.Option(metavar="NAME", help="At that port.")] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=65535, help="Database port. [default: 9996]")
+    ] = None,
+    database: Annotated[str | None, typer.Option(metavar="NAME", help="Database at that port.")] = None,
     db_config: Annotated[
         Path | None,
-        typer.Option("--db-config", "-d", metavar="FILE", help="JSON: user, password, host, port, databaseName."),
+        typer.Option("--db-config", "-d", metavar="FILE", help="JSON file: user, password, host, port, databaseName."),
     ] = None,
     run: Annotated[
         Path | None,
-        typer.Option("--run", metavar="RUN", help="Folder for the run, to resume. [default: beside the workbook]"),
+        typer.Option("--run", metavar="RUN", help="Folder of the run. [default: next to the workbook]"),
     ] = None,
-    ves: Annotated[bool, typer.Option("--ves/--no-ves", help="Whether to time the right answers.")] = True,
+    ves: Annotated[bool, typer.Option("--ves/--no-ves", help="Time the correct predictions.")] = True,
     as_denodo: Annotated[
         bool,
-        typer.Option("--as-denodo", help="Numbers by the definitions of Denodo's own workbook, to compare with one."),
+        typer.Option("--as-denodo", help="Use the definitions of Denodo's own workbook."),
     ] = False,
     overwrite: Overwrite = False,
     rescore: Rescore = False,
@@ -181,17 +188,17 @@ def denodo(  # one parameter an option
     to: To = None,
     f1_output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Workbook of the F1 part. With --generated-col, --output is not needed."),
+        typer.Option(metavar="FILE", help="Workbook of the F1 part to write."),
     ] = None,
-    ves_output: Annotated[Path | None, typer.Option(metavar="FILE", help="Workbook of the VES part, likewise.")] = None,
+    ves_output: Annotated[Path | None, typer.Option(metavar="FILE", help="Workbook of the VES part to write.")] = None,
     output_original: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the answers as a workbook too.")
+        Path | None, typer.Option(metavar="FILE", help="Workbook of the answers to write.")
     ] = None,
     gates: GateFlags,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a question set through a live Denodo AI SDK, execute both queries, and report in Excel.
+    """Evaluate a live Denodo AI SDK on a question set; report in Excel.
 
     Example:  assay denodo --input sample_input.xlsx --output evaluation_results.xlsx
     --api-url http://host:8008/answerDataQuestion --user U --question-rows 5

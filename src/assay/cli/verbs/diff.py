@@ -26,35 +26,33 @@ def diff(  # one parameter an option
         list[Path] | None,
         typer.Argument(
             metavar="RUN_A RUN_B",
-            help="Folders of finished runs: the baseline, then the candidate. Three or more are ranked.",
+            help="Finished runs: the baseline, then the candidate. Three or more are ranked.",
         ),
     ] = None,
     *,
     metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What three or more runs are ranked by. [default: match]")
+        str | None, typer.Option(metavar="NAME", help="Metric that ranks three or more runs. [default: match]")
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file: every case in both.")
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML file with every case of both runs.")
     ] = None,
     md: Markdown = None,
     json: JsonFile = None,
     reviews: ReviewsFile = None,
     cases: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Cases of each kind to show. [default: 5; 20 in Markdown]"),
+        typer.Option(metavar="N", min=0, help="Number of cases per kind. [default: 5; 20 in Markdown]"),
     ] = None,
-    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of the intervals.")] = 0.95,
-    power: Annotated[
-        float, typer.Option(metavar="SHARE", help="With which a difference that could be seen is seen.")
-    ] = 0.80,
-    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Draws of what is estimated by drawing.")] = 2000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of every draw.")] = 0,
+    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Confidence of the intervals.")] = 0.95,
+    power: Annotated[float, typer.Option(metavar="SHARE", help="Power: probability of detecting a difference.")] = 0.80,
+    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Random draws per estimate.")] = 2000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random draws.")] = 0,
     alpha: Annotated[
-        float | None, typer.Option(metavar="LEVEL", help="Of significance, in differences and gates. [default: 0.05]")
+        float | None, typer.Option(metavar="LEVEL", help="Significance level of differences and gates. [default: 0.05]")
     ] = None,
     flags: CandidateGateFlags,
 ) -> None:
-    """Say whether the candidate RUN_B is better than the baseline RUN_A, how sure that is, and on which cases.
+    """Compare the candidate RUN_B with the baseline RUN_A: better or worse, how certain, and on which cases.
 
     Example:  assay diff runs/main runs/new --fail-on-regression --md diff.md
 

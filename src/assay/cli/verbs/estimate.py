@@ -20,53 +20,51 @@ if TYPE_CHECKING:
 def estimate(  # one parameter an option
     answers: Annotated[
         Path,
-        typer.Argument(metavar="ANSWERS", help="A file with questions and predicted queries, or the folder of a run."),
+        typer.Argument(metavar="ANSWERS", help="File with questions and predicted queries, or the folder of a run."),
     ],
     *,
     reviews: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What people decided. Default: reviews.jsonl beside ANSWERS."),
+        typer.Option(metavar="FILE", help="People's reviews. Default: reviews.jsonl in the folder of ANSWERS."),
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Ask an LLM whether each query answers its question, such as gpt-4.1."),
+        typer.Option(metavar="MODEL", help="LLM to ask whether each query answers its question, e.g. gpt-4.1."),
     ] = None,
     beside: Annotated[
         list[Path] | None,
-        typer.Option(metavar="ANSWERS2", help="Other answers: agreement with them is a signal; repeatable."),
+        typer.Option(metavar="ANSWERS2", help="Other answers, whose agreement is a signal. Can be repeated."),
     ] = None,
     compare: Annotated[
         Path | None,
-        typer.Option(metavar="OTHER", help="Estimate how much more often these answers are right."),
+        typer.Option(metavar="OTHER", help="Second system: estimate the difference."),
     ] = None,
     more: Annotated[
-        int | None, typer.Option("--next", metavar="N", min=1, help="Draw N cases to label next, as a review queue.")
+        int | None, typer.Option("--next", metavar="N", min=1, help="Draw the next N cases to label.")
     ] = None,
     queue: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where --next writes them. Default: RUN/queue.jsonl.")
+        Path | None, typer.Option(metavar="FILE", help="File for --next. Default: RUN/queue.jsonl.")
     ] = None,
     target: Annotated[
-        str, typer.Option(metavar="WHAT", help="'frame': these answers; 'future': answers to come.")
+        str, typer.Option(metavar="WHAT", help="Target: 'frame' (these answers) or 'future' questions.")
     ] = "frame",
     declare_random: Annotated[
-        bool, typer.Option("--declare-random", help="Declare that labels without a draw are a random sample.")
+        bool, typer.Option("--declare-random", help="Treat labels without a draw as a random sample.")
     ] = False,
     unlabelled: Annotated[
         str,
-        typer.Option(
-            metavar="HOW", help="A stratum without labels: 'refuse', 'bounds' (all wrong or right) or 'merge'."
-        ),
+        typer.Option(metavar="HOW", help="Stratum without labels: 'refuse', 'bounds' or 'merge'."),
     ] = "refuse",
     settle: Annotated[
-        str, typer.Option(metavar="HOW", help="Of several reviewers: 'latest', 'majority', or a name.")
+        str, typer.Option(metavar="HOW", help="Decision if reviewers disagree: 'latest', 'majority' or a name.")
     ] = "latest",
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of --next.")] = 0,
-    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of the intervals.")] = 0.95,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of --next.")] = 0,
+    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Confidence of the intervals.")] = 0.95,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Keep the answers as a run, for assay review.")
+        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Store the answers as a run for assay review.")
     ] = None,
     token: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The judge's API key. Better in OPENAI_API_KEY.")
+        str | None, typer.Option(metavar="TEXT", help="API key of the judge. Prefer OPENAI_API_KEY.")
     ] = None,
     settings: Annotated[
         Settings,
@@ -82,7 +80,7 @@ def estimate(  # one parameter an option
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Estimate the accuracy of answers without gold, with a valid interval, from people's labels of a few.
+    """Estimate accuracy without gold queries, with a valid interval, from people's labels of a few answers.
 
     Example:  assay estimate answers.jsonl --db sqlite:///shop.sqlite -o runs/july --next 50
 

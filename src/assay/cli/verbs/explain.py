@@ -14,12 +14,12 @@ from assay.errors import InputError
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    case: Annotated[str, typer.Argument(metavar="CASE", help="The id of one of its cases.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    case: Annotated[str, typer.Argument(metavar="CASE", help="Id of the case.")],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Say why a case is wrong: its causes with their evidence, and the smallest repair that makes it right.
+    """Explain why a case is incorrect: causes with evidence, and the smallest repair.
 
     Of a match in a run with --witness: how sure it is, and the database that parts it from gold, if one was found.
 

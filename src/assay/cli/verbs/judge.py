@@ -25,21 +25,24 @@ CACHE_NAME = "judge-answers.sqlite"
 
 
 def judge(  # one parameter an option
-    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="The folder of a finished run.")] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a finished run.")] = None,
     *,
     model: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Such as gpt-4.1, or chat:http://host/v1 with --param model=….")
+        str | None,
+        typer.Option(metavar="MODEL", help="Model, e.g. gpt-4.1, or chat:http://host/v1 with --param model=…."),
     ] = None,
-    sql: Annotated[str | None, typer.Option(metavar="QUERY", help="Judge this query, in place of a run's.")] = None,
+    sql: Annotated[str | None, typer.Option(metavar="QUERY", help="Query to judge instead of a run.")] = None,
     gold: Annotated[
-        list[str] | None, typer.Option(metavar="QUERY", help="What it is to be equivalent to; repeatable.")
+        list[str] | None, typer.Option(metavar="QUERY", help="Query to compare with. Can be repeated.")
     ] = None,
-    question: Annotated[str | None, typer.Option(metavar="TEXT", help="What --sql answers.")] = None,
+    question: Annotated[str | None, typer.Option(metavar="TEXT", help="Question that --sql answers.")] = None,
     schema: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Tables and columns as text; {db_id} is the database's name.")
+        str | None, typer.Option(metavar="FILE", help="File with tables and columns; {db_id} is the database.")
     ] = None,
-    dialect: Annotated[str | None, typer.Option(metavar="NAME", help="Of the queries, such as postgres.")] = None,
-    only: Annotated[str, typer.Option(metavar="WHICH", help="'all', 'correct' or 'incorrect' by execution.")] = "all",
+    dialect: Annotated[str | None, typer.Option(metavar="NAME", help="Dialect of the queries, e.g. postgres.")] = None,
+    only: Annotated[
+        str, typer.Option(metavar="WHICH", help="Cases to judge: 'all', 'correct' or 'incorrect'.")
+    ] = "all",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the opinions as JSON Lines.")
     ] = None,
@@ -47,28 +50,24 @@ def judge(  # one parameter an option
         bool, typer.Option("--calibrate", help="Measure the judge against execution, or against --labels.")
     ] = False,
     labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What people say: case id, and yes or no. With --calibrate.")
+        Path | None, typer.Option(metavar="FILE", help="People's labels for --calibrate: case id, and yes or no.")
     ] = None,
-    samples: Annotated[int, typer.Option(metavar="N", min=1, help="Answers in each order of the queries.")] = 1,
-    one_order: Annotated[bool, typer.Option("--one-order", help="Half the price, and blind to position bias.")] = False,
-    temperature: Annotated[float, typer.Option(metavar="T", min=0, help="Of the model.")] = 0.0,
-    prompt: Annotated[Path | None, typer.Option(metavar="FILE", help="Another prompt; see --show-prompt.")] = None,
-    keep_comments: Annotated[
-        bool, typer.Option("--keep-comments", help="Show the judge the comments of the queries, too.")
+    samples: Annotated[int, typer.Option(metavar="N", min=1, help="Answers per order of the queries.")] = 1,
+    one_order: Annotated[
+        bool, typer.Option("--one-order", help="Ask in one order only: half the price, no position bias detected.")
     ] = False,
-    show_prompt: Annotated[
-        bool, typer.Option("--show-prompt", help="Print what would be sent first, and send nothing.")
-    ] = False,
+    temperature: Annotated[float, typer.Option(metavar="T", min=0, help="Temperature of the model.")] = 0.0,
+    prompt: Annotated[Path | None, typer.Option(metavar="FILE", help="Prompt template; see --show-prompt.")] = None,
+    keep_comments: Annotated[bool, typer.Option("--keep-comments", help="Keep comments in the queries.")] = False,
+    show_prompt: Annotated[bool, typer.Option("--show-prompt", help="Print the first request and exit.")] = False,
     cache: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"Where answers are kept. Default: {CACHE_NAME} in the run's folder."),
+        typer.Option(metavar="FILE", help=f"File of stored answers. Default: {CACHE_NAME} in the run folder."),
     ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no answers, and take none.")] = False,
-    retry_refusals: Annotated[
-        bool, typer.Option("--retry-refusals", help="Ask again what the judge refused to answer before.")
-    ] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither store nor reuse answers.")] = False,
+    retry_refusals: Annotated[bool, typer.Option("--retry-refusals", help="Ask again what the judge refused.")] = False,
     token: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="API key. Better in OPENAI_API_KEY.", show_default=False)
+        str | None, typer.Option(metavar="TEXT", help="API key. Prefer OPENAI_API_KEY.", show_default=False)
     ] = None,
     settings: Annotated[
         Settings,
@@ -89,7 +88,7 @@ def judge(  # one parameter an option
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Ask an LLM whether each predicted query of a run is equivalent to gold. Nothing is executed.
+    """Ask an LLM whether each predicted query of a run is equivalent to its gold query. Nothing is executed.
 
     Example:  assay judge runs/first --model gpt-4.1 -o opinions.jsonl
 

@@ -15,36 +15,36 @@ from assay.model import HistoryPoint
 
 def leaderboard(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs, or one that holds runs.")
+        list[Path], typer.Argument(metavar="RUN...", help="Finished runs, or a folder that contains them.")
     ],
     *,
     metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What runs are ranked by. [default: match, or what all have]")
+        str | None, typer.Option(metavar="NAME", help="Metric that ranks the runs. [default: match]")
     ] = None,
     cases: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of a folder: only runs over this question set, as dev.jsonl.")
+        str | None, typer.Option(metavar="NAME", help="Question set of the runs to take from a folder, e.g. dev.jsonl.")
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write one HTML file: sortable, every case beside every run.")
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML file with every case of every run.")
     ] = None,
     md: Markdown = None,
     csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write every rate as CSV, a line each; - prints it.")
+        Path | None, typer.Option(metavar="FILE", help="Write every rate as a line of CSV; - prints it.")
     ] = None,
     latex: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a table for LaTeX (booktabs); - prints it.")
     ] = None,
     xlsx: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook: ranking, rates, every case.")
+        Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook with ranking, rates and cases.")
     ] = None,
     json: JsonFile = None,
     reviews: ReviewsFile = None,
-    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Of the intervals.")] = 0.95,
-    alpha: Annotated[float, typer.Option(metavar="LEVEL", help="Of significance, over all pairs.")] = 0.05,
-    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Draws of what is estimated by drawing.")] = 2000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of every draw.")] = 0,
+    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Confidence of the intervals.")] = 0.95,
+    alpha: Annotated[float, typer.Option(metavar="LEVEL", help="Significance level over all pairs.")] = 0.05,
+    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Random draws per estimate.")] = 2000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random draws.")] = 0,
 ) -> None:
-    """Rank runs over the cases that all of them have: places, letters, every metric and group, and who disagrees.
+    """Rank runs over their common cases, with every metric and group.
 
     Example:  assay leaderboard runs/one runs/two runs/three --html leaderboard.html
 

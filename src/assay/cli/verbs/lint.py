@@ -25,7 +25,7 @@ _SHOWN = 50
 def lint(  # one parameter an option
     cases: Annotated[
         Path | None,
-        typer.Argument(metavar="CASES", help="The question set, or a YAML file with the settings of a run."),
+        typer.Argument(metavar="CASES", help="Question set, or YAML file with the settings of a run."),
     ] = None,
     *,
     runs: Annotated[
@@ -34,21 +34,21 @@ def lint(  # one parameter an option
             "--runs",
             "--with",
             metavar="RUN",
-            help="A stored run over the same cases, with its answers; repeatable.",
+            help="Stored run over the same cases. Can be repeated.",
         ),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="RULES", help="Apply these alone, separated by commas; repeatable.")
+        list[str] | None, typer.Option(metavar="RULES", help="Rules to apply, separated by commas. Default: all.")
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="RULES", help="Leave these out, separated by commas; repeatable.")
+        list[str] | None, typer.Option(metavar="RULES", help="Rules to leave out, separated by commas.")
     ] = None,
     fail_on: Annotated[
         str | None,
-        typer.Option(metavar="SEVERITY", help="Exit status 1 from this severity on: error, warning or note."),
+        typer.Option(metavar="SEVERITY", help="Severity at which the exit status is 1: error, warning or note."),
     ] = None,
     dialect: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of the queries, where no database says it. [default: sqlite]")
+        str | None, typer.Option(metavar="NAME", help="Dialect of the queries without a database. [default: sqlite]")
     ] = None,
     settings: Annotated[
         Settings,
@@ -60,16 +60,18 @@ def lint(  # one parameter an option
             },
         ),
     ],
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained HTML file.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML file.")] = None,
     sarif: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, for code review; - prints it.")
+        Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0 for code review; - prints it.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help=f"Print every finding, not only the severest {_SHOWN}.")] = False,
-    rules: Annotated[bool, typer.Option("--rules", help="List the rules, and look at nothing.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help=f"Print every finding, not only the {_SHOWN} most severe.")
+    ] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="List the rules and exit.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Look for what is doubtful about the gold itself: no system is needed, and nothing is excluded or rewritten.
+    """Find likely errors in gold queries. No system is needed, and nothing is changed.
 
     Example:  assay lint dev.jsonl --db 'sqlite:///dbs/{db_id}.sqlite'
 

@@ -14,28 +14,38 @@ from assay.settings import Settings
 
 def llmsql(  # one parameter an option
     outputs: Annotated[
-        Path | None, typer.Argument(metavar="OUTPUTS", help="JSON Lines: question_id, and completion or predicted_sql.")
+        Path | None,
+        typer.Argument(metavar="OUTPUTS", help="JSON Lines with question_id and completion or predicted_sql."),
     ] = None,
     *,
     outputs_option: Annotated[
-        Path | None, typer.Option("--outputs", metavar="OUTPUTS", help="The same, as the package's command has it.")
+        Path | None,
+        typer.Option("--outputs", metavar="OUTPUTS", help="Outputs, as an option of the package's command."),
     ] = None,
-    version: Annotated[str, typer.Option(metavar="VERSION", help="Of the benchmark: 2.0 or 1.0.")] = "2.0",
+    version: Annotated[str, typer.Option(metavar="VERSION", help="Version of the benchmark: 2.0 or 1.0.")] = "2.0",
     workdir: Annotated[
         Path,
         typer.Option(
-            "--workdir", "--workdir-path", metavar="DIR", help="Where the benchmark's files are, or are downloaded to."
+            "--workdir",
+            "--workdir-path",
+            metavar="DIR",
+            help="Folder of the benchmark's files, which are downloaded if missing.",
         ),
     ] = Path("llmsql_workdir"),
     questions: Annotated[
         Path | None,
         typer.Option(
-            "--questions", "--questions-path", metavar="FILE", help="The benchmark's questions.jsonl. [default: in DIR]"
+            "--questions",
+            "--questions-path",
+            metavar="FILE",
+            help="Questions of the benchmark. [default: DIR/questions.jsonl]",
         ),
     ] = None,
     db: Annotated[
         Path | None,
-        typer.Option("--db", "--db-path", metavar="FILE", help="The benchmark's sqlite_tables.db. [default: in DIR]"),
+        typer.Option(
+            "--db", "--db-path", metavar="FILE", help="Database of the benchmark. [default: DIR/sqlite_tables.db]"
+        ),
     ] = None,
     settings: Annotated[
         Settings,
@@ -49,15 +59,15 @@ def llmsql(  # one parameter an option
         Path | None, typer.Option(metavar="FILE", help="Write the package's report: every mismatch as JSON.")
     ] = None,
     show_mismatches: Annotated[
-        bool, typer.Option("--show-mismatches/--no-show-mismatches", help="Whether to print mismatches.")
+        bool, typer.Option("--show-mismatches/--no-show-mismatches", help="Print mismatches.")
     ] = True,
-    max_mismatches: Annotated[int, typer.Option(metavar="N", min=0, help="Mismatches to print.")] = 5,
+    max_mismatches: Annotated[int, typer.Option(metavar="N", min=0, help="Maximum number of mismatches to print.")] = 5,
     reports: ReportFlags,
     gates: GateFlags,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Judge a model's outputs on the LLMSQL benchmark: by the rules of its own package, and by Assay's.
+    """Score a model's outputs on the LLMSQL benchmark.
 
     Example:  assay llmsql outputs.jsonl --questions bench/questions.jsonl --db bench/sqlite_tables.db -o runs/first
 

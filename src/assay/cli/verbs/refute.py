@@ -14,38 +14,37 @@ from assay.errors import UsageError
 
 
 def refute(
-    sql_a: Annotated[str, typer.Argument(metavar="SQL_A", help="The reference query, @FILE, or - for standard input.")],
-    sql_b: Annotated[str, typer.Argument(metavar="SQL_B", help="The other query, @FILE, or -.")],
+    sql_a: Annotated[str, typer.Argument(metavar="SQL_A", help="Reference query, @FILE, or - for standard input.")],
+    sql_b: Annotated[str, typer.Argument(metavar="SQL_B", help="Other query, @FILE, or -.")],
     *,
     db: Annotated[
-        str | None, typer.Option(metavar="URL", help="The database: its schema, and what its data makes plausible.")
+        str | None, typer.Option(metavar="URL", help="Database whose schema and data decide what is plausible.")
     ] = None,
     schema: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="CREATE TABLE statements, in place of a database.")
+        Path | None, typer.Option(metavar="FILE", help="CREATE TABLE statements instead of a database.")
     ] = None,
     dialect: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With --schema: sqlite or duckdb. [default: whichever runs them]")
+        str | None,
+        typer.Option(metavar="NAME", help="Dialect for --schema: sqlite or duckdb. [default: the one that runs them]"),
     ] = None,
-    seconds: Annotated[float, typer.Option(metavar="S", min=0.01, help="Computing time to look for one.")] = 1.0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed tries other databases.")] = 0,
+    seconds: Annotated[float, typer.Option(metavar="S", min=0.01, help="CPU time for the search.")] = 1.0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the databases.")] = 0,
     rows: Annotated[
         int,
-        typer.Option(
-            metavar="N", min=0, max=4, help="Check all tables of so many rows where nothing else decides (z3)."
-        ),
+        typer.Option(metavar="N", min=0, max=4, help="Rows per table for the check with z3."),
     ] = 2,
     scratch: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="A PostgreSQL server on which schemas may be made, to try its queries there."),
+        typer.Option(metavar="URL", help="PostgreSQL server on which Assay may create schemas."),
     ] = None,
     test: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a pytest that fails while they differ; - prints it."),
+        typer.Option(metavar="FILE", help="Write a pytest that fails while the queries differ; - prints it."),
     ] = None,
-    sql: Annotated[bool, typer.Option("--sql", help="Print only the statements that make the database.")] = False,
+    sql: Annotated[bool, typer.Option("--sql", help="Print only the SQL of the counterexample.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look for a small database on which two queries differ, and say what it assumes; or prove that there is none.
+    """Find a small database on which two queries differ, or prove that they are equivalent.
 
     Example:  assay refute 'SELECT name FROM t' 'SELECT DISTINCT name FROM t' --schema schema.sql
 

@@ -12,7 +12,7 @@ from assay.cli.options.gates import GateFlags, exit_for, print_gates
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
     *,
     reports: ReportFlags,
     json: JsonFile = None,
@@ -20,10 +20,10 @@ def report(
     penalty: Penalty = None,
     reviews: ReviewsFile = None,
     history: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="With --html: draw the trend since the folder's earlier runs.")
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of earlier runs, for a trend in --html.")
     ] = None,
 ) -> None:
-    """Draw a stored run: on the terminal, or as files ('-': standard output). Nothing is asked or executed again.
+    """Write reports of a stored run, on the terminal or as files ('-': standard output).
 
     With gates it also says whether the run reaches them, and ends with status 1 where it does not; without any it shows
     those that the run was made with.

@@ -33,39 +33,45 @@ _BROWSER, _ONE, _FILE = "In the browser", "One decision, without a browser", "Th
 class DecisionFlags(Struct, frozen=True, kw_only=True):
     """A decision about one case, each a flag."""
 
-    confirm: Annotated[bool, typer.Option("--confirm", help="The verdict is right.", rich_help_panel=_ONE)] = False
-    accept: Annotated[bool, typer.Option("--accept", help="The prediction is right, too.", rich_help_panel=_ONE)] = (
-        False
-    )
-    reject: Annotated[bool, typer.Option("--reject", help="The prediction is wrong.", rich_help_panel=_ONE)] = False
-    gold_wrong: Annotated[bool, typer.Option("--gold-wrong", help="The gold query is wrong.", rich_help_panel=_ONE)] = (
-        False
-    )
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Record that the verdict is right.", rich_help_panel=_ONE)
+    ] = False
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Record that the prediction is right, too.", rich_help_panel=_ONE)
+    ] = False
+    reject: Annotated[
+        bool, typer.Option("--reject", help="Record that the prediction is wrong.", rich_help_panel=_ONE)
+    ] = False
+    gold_wrong: Annotated[
+        bool, typer.Option("--gold-wrong", help="Record that the gold query is wrong.", rich_help_panel=_ONE)
+    ] = False
     gold: Annotated[
         str | None,
-        typer.Option(metavar="SQL", help="With --gold-wrong: the gold query as it should be.", rich_help_panel=_ONE),
+        typer.Option(metavar="SQL", help="Corrected gold query, with --gold-wrong.", rich_help_panel=_ONE),
     ] = None
     ambiguous: Annotated[
-        bool, typer.Option("--ambiguous", help="The question has several readings.", rich_help_panel=_ONE)
+        bool, typer.Option("--ambiguous", help="Record that the question has several readings.", rich_help_panel=_ONE)
     ] = False
     allow: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="With --ambiguous: what is no mistake: extra_columns, duplicates, case, shape.",
+            help="Leniency with --ambiguous: extra_columns, duplicates, case, shape.",
             rich_help_panel=_ONE,
         ),
     ] = None
     unanswerable: Annotated[
-        bool, typer.Option("--unanswerable", help="The question has no answer.", rich_help_panel=_ONE)
+        bool, typer.Option("--unanswerable", help="Record that the question has no answer.", rich_help_panel=_ONE)
     ] = False
-    unsure: Annotated[bool, typer.Option("--unsure", help="You do not know.", rich_help_panel=_ONE)] = False
+    unsure: Annotated[bool, typer.Option("--unsure", help="Record that you are not sure.", rich_help_panel=_ONE)] = (
+        False
+    )
     undo: Annotated[
         bool, typer.Option("--undo", help="Take back your latest decision about the case.", rich_help_panel=_ONE)
     ] = False
     note: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="A note beside the decision; alone: as --unsure.", rich_help_panel=_ONE),
+        typer.Option(metavar="TEXT", help="Note on the decision; alone: --unsure.", rich_help_panel=_ONE),
     ] = None
 
     def decision(self) -> ReviewDecision | None:
@@ -92,20 +98,20 @@ class DecisionFlags(Struct, frozen=True, kw_only=True):
 
 
 def review(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
-    case: Annotated[
-        str | None, typer.Argument(metavar="CASE", help="One of its cases, for a decision without a browser.")
-    ] = None,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    case: Annotated[str | None, typer.Argument(metavar="CASE", help="Case to decide without a browser.")] = None,
     *,
     reviews: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The reviews. [default: reviews.jsonl beside the question set]", rich_help_panel=_FILE
+            metavar="FILE",
+            help="File of reviews. [default: reviews.jsonl in the question set's folder]",
+            rich_help_panel=_FILE,
         ),
     ] = None,
     reviewer: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Who you are. [default: git config user.name]", rich_help_panel=_FILE),
+        typer.Option(metavar="NAME", help="Your name. [default: git config user.name]", rich_help_panel=_FILE),
     ] = None,
     settings: Annotated[
         Settings, Only(("db",), helps={"db": "Of the database, if it is not where the run says: for corrected golds."})
@@ -115,32 +121,37 @@ def review(
         typer.Option(
             "--beside",
             metavar="RUN",
-            help="Show what this run answered, too; repeatable. [default: runs of the folder]",
+            help="Run whose answers are shown, too. Can be repeated. [default: runs of the folder]",
             rich_help_panel=_BROWSER,
         ),
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(metavar="M", help="Queue only as many cases as fit into your time.", rich_help_panel=_BROWSER),
+        typer.Option(
+            metavar="M", help="Minutes that you have: the queue is as long as fits.", rich_help_panel=_BROWSER
+        ),
     ] = None,
     queue: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Queue the cases that assay estimate --next drew; it counts these alone."),
+        typer.Option(metavar="FILE", help="Queue that assay estimate --next drew."),
     ] = None,
     decided: DecisionFlags,
     every: Annotated[
         bool, typer.Option("--list", help="Print the cases with their reviews, one per line.", rich_help_panel=_FILE)
     ] = False,
     agreement: Annotated[
-        bool, typer.Option("--agreement", help="Print how far reviewers agree, and on what not.", rich_help_panel=_FILE)
+        bool,
+        typer.Option(
+            "--agreement", help="Print the agreement of reviewers and their conflicts.", rich_help_panel=_FILE
+        ),
     ] = False,
     settle: Annotated[
         str,
-        typer.Option(metavar="RULE", help="Whose decision counts: latest, majority, or a name.", rich_help_panel=_FILE),
+        typer.Option(metavar="RULE", help="Decision that counts: latest, majority, or a name.", rich_help_panel=_FILE),
     ] = "latest",
     export: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the question set as people corrected it.", rich_help_panel=_FILE),
+        typer.Option(metavar="FILE", help="Write the corrected question set.", rich_help_panel=_FILE),
     ] = None,
     as_json: AsJson = False,
     port: Annotated[
@@ -149,20 +160,20 @@ def review(
             metavar="PORT",
             min=0,
             max=65535,
-            help="Listen on this port. [default: a free one]",
+            help="Port to listen on. [default: a free one]",
             show_default=False,
             rich_help_panel=_BROWSER,
         ),
     ] = 0,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open it in a browser.", rich_help_panel=_BROWSER)
+        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.", rich_help_panel=_BROWSER)
     ] = True,
     idle: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="End after this long without a request.", rich_help_panel=_BROWSER),
+        typer.Option(metavar="SECONDS", help="Seconds without a request after which to end.", rich_help_panel=_BROWSER),
     ] = None,
 ) -> None:
-    """Review a run's cases in the browser, a key for each decision, or one case by a command.
+    """Review the cases of a run in the browser, or one case on the command line.
 
     Example:  assay review runs/first
 

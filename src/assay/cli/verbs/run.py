@@ -46,7 +46,7 @@ TIMING_EXTRA_S = 60.0
 def run(
     cases: Annotated[
         Path,
-        typer.Argument(metavar="CASES", help="The question set, or a YAML file with all settings of a run."),
+        typer.Argument(metavar="CASES", help="Question set, or YAML file with all settings of a run."),
     ],
     *,
     settings: Annotated[Settings, Only(without=("baseline",))],
@@ -55,7 +55,7 @@ def run(
     password: Password = None,
     token: Token = None,
     show_prompt: Annotated[
-        bool, typer.Option("--show-prompt", help="chat: print the first case's prompt, and ask nothing.")
+        bool, typer.Option("--show-prompt", help="Print the prompt of the first case and exit (chat).")
     ] = False,
     evidence: EvidenceFlags,
     reports: ReportFlags,
@@ -63,7 +63,7 @@ def run(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Judge a system's answers, from a file or live, against a question set on real databases.
+    """Evaluate predictions or a live system against a question set on real databases.
 
     Example:  assay run dev.jsonl --predictions predictions.jsonl --db 'sqlite:///dbs/{db_id}.sqlite' -o runs/first
 
@@ -176,7 +176,7 @@ def run_settings(
     scratch: str | None = None,
     difficulty_names: tuple[tuple[str, str], ...] = (),
 ) -> None:
-    """Evaluate what the settings say, and show it. Ends with status 1 where a gate is missed."""
+    """Evaluate what the settings say, and show it. Ends with status 1 where a gate was missed."""
     from assay.api.evaluation import evaluate
     from assay.cli.output import finish, keeping, printed_report, tell_cache_use
     from assay.cli.progress import progress

@@ -16,25 +16,26 @@ if TYPE_CHECKING:
 
 
 def runs(  # one parameter an option
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the runs are, or one run.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of runs, or one run.")],
     tag: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Only runs with this label; 'model=*' fits; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="Label of the runs to list, e.g. 'model=*'. Can be repeated."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(metavar="GLOB", help="Only runs of this name or folder, such as 'nightly-*'.")
+        str | None, typer.Option(metavar="GLOB", help="Name or folder of the runs to list, e.g. 'nightly-*'.")
     ] = None,
     cases: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only runs over this question set, such as dev.jsonl.")
+        str | None, typer.Option(metavar="NAME", help="Question set of the runs to list, e.g. dev.jsonl.")
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Show this metric. [default: the one each report leads with]")
+        str | None, typer.Option(metavar="NAME", help="Metric to show. [default: the headline metric]")
     ] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one HTML file with the trend.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML file with the trend.")] = None,
     mlflow: Annotated[
-        str | None, typer.Option(metavar="URI", help="Export to this MLflow store, such as sqlite:///mlflow.db.")
+        str | None, typer.Option(metavar="URI", help="MLflow store to export to, e.g. sqlite:///mlflow.db.")
     ] = None,
     experiment: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With --mlflow: the experiment. [default: assay]")
+        str | None, typer.Option(metavar="NAME", help="Experiment of --mlflow. [default: assay]")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON on standard output.")] = False,
 ) -> None:

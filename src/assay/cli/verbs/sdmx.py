@@ -31,28 +31,26 @@ class SelectionFlags(Struct, frozen=True, kw_only=True):
 
     structures: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATH|URL", help="SDMX structures: a file, a folder or a service; repeatable."),
+        typer.Option(metavar="PATH|URL", help="SDMX structures: file, folder or service. Can be repeated."),
     ] = None
     data: Annotated[
         str | None,
-        typer.Option(metavar="PATH|URL", help="Execute both on data: SDMX-CSV or SDMX-ML files, or a service."),
+        typer.Option(
+            metavar="PATH|URL", help="Data to execute selections on: SDMX-CSV or SDMX-ML files, or a service."
+        ),
     ] = None
-    match_on: Annotated[str, typer.Option(metavar="WHAT", help="'id_and_name', or 'id': the code alone counts.")] = (
-        "id_and_name"
-    )
+    match_on: Annotated[str, typer.Option(metavar="WHAT", help="Match by 'id_and_name' or 'id'.")] = "id_and_name"
     count_hierarchy: Annotated[
-        bool, typer.Option("--count-hierarchy", help="A code counts as the children it stands for, and they as it.")
+        bool, typer.Option("--count-hierarchy", help="Count a code as equal to its children in a hierarchy.")
     ] = False
     ignore_dimension: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A dimension to leave out of the judgement; repeatable.")
+        list[str] | None, typer.Option(metavar="NAME", help="Dimension to ignore. Can be repeated.")
     ] = None
-    language: Annotated[str, typer.Option(metavar="CODE", help="Of the names taken from code lists.")] = "en"
+    language: Annotated[str, typer.Option(metavar="CODE", help="Language of names from code lists.")] = "en"
 
 
 def sdmx(
-    cases: Annotated[
-        Path, typer.Argument(metavar="CASES", help="YAML or JSON: a case, many, or a folder of such files.")
-    ],
+    cases: Annotated[Path, typer.Argument(metavar="CASES", help="Cases in YAML or JSON: a file or a folder.")],
     *,
     settings: Annotated[
         Settings,
@@ -141,7 +139,7 @@ def run_selections(
 ) -> None:
     """Evaluate selections as the settings say, and show the run. A live system is closed in the end.
 
-    Ends with status 1 where a gate is missed.
+    Ends with status 1 where a gate was missed.
     """
     from assay.api.selections import evaluate_selections
     from assay.cli.output import finish, keeping, printed_report

@@ -23,9 +23,7 @@ _EVERY_COLUMN = (
 def sql(
     runs: Annotated[
         list[str],
-        typer.Argument(
-            metavar="RUN... SQL", help="Folders of runs, finished or not, or one that holds runs; then the query."
-        ),
+        typer.Argument(metavar="RUN... SQL", help="Runs, or a folder that contains them; then the query."),
     ],
     *,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV on standard output.")] = False,

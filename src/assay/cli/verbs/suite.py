@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 def build(  # one parameter an option
-    cases: Annotated[Path, typer.Argument(metavar="CASES", help="The question set.")],
+    cases: Annotated[Path, typer.Argument(metavar="CASES", help="Question set.")],
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RUN…", help="Stored runs over it, whose answers the databases tell from gold."),
+        typer.Argument(metavar="RUN…", help="Stored runs over the question set."),
     ] = None,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the suite.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the suite.")],
     databases: Annotated[
-        int, typer.Option(metavar="N", min=1, max=50, help="At most so many databases for each case.")
+        int, typer.Option(metavar="N", min=1, max=50, help="Maximum number of databases per case.")
     ] = 3,
     neighbours: Annotated[
-        int, typer.Option(metavar="N", min=0, max=500, help="At most so many small changes of each gold.")
+        int, typer.Option(metavar="N", min=0, max=500, help="Maximum number of variants per gold query.")
     ] = 40,
     keeps: Annotated[
         str,
@@ -35,11 +35,11 @@ def build(  # one parameter an option
             "--preserve",
             "--keeps",
             metavar="WHAT",
-            help="'observed': databases like the data; 'declared': any that may be.",
+            help="'observed': databases like the real data; 'declared': any.",
         ),
     ] = "observed",
-    seconds: Annotated[float, typer.Option(metavar="S", min=0.01, help="Computing time for each gold.")] = 4.0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed tries other databases.")] = 0,
+    seconds: Annotated[float, typer.Option(metavar="S", min=0.01, help="CPU time per gold query.")] = 4.0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the databases.")] = 0,
     settings: Annotated[
         Settings,
         Only(
@@ -47,7 +47,7 @@ def build(  # one parameter an option
             helps={"db": "Where the data is, or a template. Default: the first run's."},
         ),
     ],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the suite in the folder.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing suite.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -85,15 +85,15 @@ def build(  # one parameter an option
 
 
 def show(
-    suite: Annotated[Path, typer.Argument(metavar="DIR", help="The suite.")],
-    case: Annotated[str | None, typer.Argument(metavar="CASE", help="The id of a case: print its databases.")] = None,
+    suite: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the suite.")],
+    case: Annotated[str | None, typer.Argument(metavar="CASE", help="Case whose databases are printed.")] = None,
     *,
     database: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of the case: print the SQL that makes it, alone.")
+        str | None, typer.Option(metavar="NAME", help="Database of the case whose SQL is printed.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a suite holds, and how much each database tells apart.
+    """Print the contents of a suite.
 
     Example:  assay suite show suites/dev 17
 

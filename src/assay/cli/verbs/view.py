@@ -11,19 +11,17 @@ from assay.errors import UsageError
 
 
 def view(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run, or one that holds runs.")],
-    candidate: Annotated[
-        Path | None, typer.Argument(metavar="RUN_B", help="Another: shown is how it differs from RUN, its baseline.")
-    ] = None,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or of several runs.")],
+    candidate: Annotated[Path | None, typer.Argument(metavar="RUN_B", help="Second run to compare with RUN.")] = None,
     port: Annotated[
         int,
         typer.Option(
-            metavar="PORT", min=0, max=65535, help="Listen on this port. [default: a free one]", show_default=False
+            metavar="PORT", min=0, max=65535, help="Port to listen on. [default: a free one]", show_default=False
         ),
     ] = 0,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     idle: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="End after this long without a request.")
+        float | None, typer.Option(metavar="SECONDS", help="Seconds without a request after which to end.")
     ] = None,
 ) -> None:
     """Show a run's HTML report in a browser, on 127.0.0.1 only, until Ctrl-C. A reload shows the run as it then is.

@@ -3,7 +3,7 @@
 Each reason has odds, such as 0.5 for one find in two dull cases, and a sentence. What the systems say of gold counts
 most: the odds that gold is wrong rise with each system that shares a result other than gold's, fall with each one that
 has another result still, and fall steeply with each one that has gold's. The numbers were fitted to errors planted in
-the golds of nine public systems (docs/background/review-queue.md). Reasons that concern one answer, such as a
+the golds of nine public systems (docs/background/measured/review-queue.md). Reasons that concern one answer, such as a
 counterexample to its match, have odds of their own. Odds add up; doubts about gold multiply those of the systems.
 """
 

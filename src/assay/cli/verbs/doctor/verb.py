@@ -25,13 +25,13 @@ _UNREACHED = 2
 def doctor(
     url: Annotated[
         list[str] | None,
-        typer.Argument(metavar="URL...", help="Databases to look at, such as sqlite:///shop.sqlite."),
+        typer.Argument(metavar="URL...", help="Databases to check, e.g. sqlite:///shop.sqlite."),
     ] = None,
     *,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="For what a database is asked.")] = 10.0,
-    untried: Annotated[
-        bool, typer.Option("--untried", help="Try no limits: faster, and no process is started.")
-    ] = False,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit for each request to a database.")
+    ] = 10.0,
+    untried: Annotated[bool, typer.Option("--untried", help="Skip the test of the limits.")] = False,
     settings: Annotated[Settings, Only(("user", "denodo_config"))],
     password: Password = None,
     token: Token = None,

@@ -25,20 +25,18 @@ from assay.settings.setting import fields_of
 
 
 def init(  # one parameter an option
-    cases: Annotated[Path, typer.Argument(metavar="CASES", help="The question set.")],
+    cases: Annotated[Path, typer.Argument(metavar="CASES", help="Question set.")],
     *,
     settings: Annotated[Settings, Only(without=("output", "baseline"))],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")] = Path(
-        "eval.yaml"
-    ),
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.")] = Path("eval.yaml"),
     run: Annotated[
-        Path | None, typer.Option("--run", metavar="RUN", help="Folder for the run. [default: runs/first]")
+        Path | None, typer.Option("--run", metavar="RUN", help="Folder of the run. [default: runs/first]")
     ] = None,
     evidence: EvidenceFlags,
     gates: GateFlags,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write an eval.yaml with comments that fits a question set and a database. Asks nothing, executes nothing.
+    """Write a settings file for a question set. Asks nothing, executes nothing.
 
     It recognises the format and the columns, counts the cases and their answers, and picks metrics for what is there.
 
