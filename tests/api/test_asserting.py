@@ -30,7 +30,7 @@ def test_a_wrong_answer_shows_reason_queries_results_and_difference(database: st
     with pytest.raises(AssertionError) as caught:
         assay.assert_equivalent("SELECT a, n FROM t WHERE n > 0", "SELECT a, n FROM t", database=database)
     text = str(caught.value)
-    assert text.splitlines()[0].startswith("the prediction returns 1 row where gold has 3")
+    assert text.splitlines()[0].startswith("the prediction returns 1 row, the gold query 3")
     for part in (
         "near miss: missing rows",
         "    SELECT a, n FROM t WHERE n > 0",

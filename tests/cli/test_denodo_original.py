@@ -133,7 +133,7 @@ def test_two_spellings_of_one_option_must_agree(
         (("-o", "out.xlsx", "--api-url", "host:8008/x"), "--api-url is 'host:8008/x'"),
         (("-o", "out.xlsx", "--catalog-url", "host:9090"), "--catalog-url is 'host:9090'"),
         (("-o", "out.xlsx", "--api-password", "p"), "--api-password is given without --api-username"),
-        (("-o", "out.xlsx", "-d", "db.json"), "there is no setting 'pasword' (did you mean 'password'?)"),
+        (("-o", "out.xlsx", "-d", "db.json"), "unknown setting 'pasword' (did you mean 'password'?)"),
         (("-o", "out.xlsx", "--dificulty-col", "x"), "--difficulty-col"),
         (("-o", "out.xlsx", "--ves-budget", "-1"), "--ves-budget"),
     ],

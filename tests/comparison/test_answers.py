@@ -100,7 +100,7 @@ def test_a_probe_with_too_few_rows_is_not_believed() -> None:
 
 
 def test_a_segment_cannot_give_more_than_it_has() -> None:
-    with pytest.raises(UsageError, match="cannot give 2"):
+    with pytest.raises(UsageError, match="cannot provide 2"):
         Segment(rows=((1,),), take=2)
 
 
@@ -109,4 +109,4 @@ def test_a_column_without_a_counterpart_is_the_reason_where_all_else_is_alike() 
     predicted = Result.of([(1, 7), (1, 8), (2, 9)], columns=["n", "id"])
     compared = compare(predicted, gold)
     assert (compared.equal, compared.column_mapping, compared.missing_rows) == (False, (None, 0), 0)
-    assert compared.reason == "1 of gold's 2 columns has no counterpart in the prediction"
+    assert compared.reason == "1 of 2 gold columns has no counterpart in the prediction"

@@ -47,11 +47,11 @@ def test_the_near_miss_is_named(kind: str, gold: Rows, predicted: Rows) -> None:
 @each(
     ("gold", "predicted", "detail"),
     [
-        ([(1,)], [(1, 2)], "gold's column is there, and 1 more"),
-        (GOLD, [(9, 1, "a"), (9, 2, "b"), (9, 3, "c")], "gold's 2 columns are there, and 1 more"),
-        (GOLD, [("a",), ("b",), ("c",)], "1 of gold's 2 columns absent, the others right"),
-        ([(1,)], [(1,), (2,), (3,)], "gold's row is there, and 2 more"),
-        (GOLD, [*GOLD, (4, "d")], "gold's 3 rows are there, and 1 more"),
+        ([(1,)], [(1, 2)], "the gold column, and 1 more"),
+        (GOLD, [(9, 1, "a"), (9, 2, "b"), (9, 3, "c")], "all 2 gold columns, and 1 more"),
+        (GOLD, [("a",), ("b",), ("c",)], "1 of 2 gold columns missing, the others right"),
+        ([(1,)], [(1,), (2,), (3,)], "the gold row, and 2 more"),
+        (GOLD, [*GOLD, (4, "d")], "all 3 gold rows, and 1 more"),
     ],
 )
 def test_a_near_miss_counts_in_plain_words(gold: Rows, predicted: Rows, detail: str) -> None:

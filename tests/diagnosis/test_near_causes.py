@@ -124,8 +124,8 @@ def test_the_advice_is_of_the_near_miss(database: str) -> None:
     assert item.cause == "Scale or unit"
     assert item.diagnosis is not None
     (cause,) = item.diagnosis.causes
-    assert "gold is the prediction ÷100" in item.verdict.reason
-    assert cause.message.startswith("gold is the prediction ÷100: the prediction has SUM")
+    assert "the gold result is the prediction ÷100" in item.verdict.reason
+    assert cause.message.startswith("the gold result is the prediction ÷100: the prediction has SUM")
     assert cause.proved
     assert "unit" in CAUSES[cause.kind].advice
 
@@ -135,11 +135,11 @@ def test_a_repair_elsewhere_shows_that_a_near_miss_is_chance(database: str) -> N
         database,
         [("SELECT pieces FROM stock WHERE shop = 'north'", "SELECT pieces FROM stock WHERE shop = 'south'")],
     )
-    assert "gold is the prediction ÷100" in item.verdict.reason
+    assert "the gold result is the prediction ÷100" in item.verdict.reason
     assert item.diagnosis is not None
     first = item.diagnosis.causes[0]
     assert (first.kind, first.proved) == ("value_mismatch", True)
-    assert first.message.endswith("; by chance, gold is the prediction ÷100")
+    assert first.message.endswith("; by chance, the gold result is the prediction ÷100")
 
 
 def test_columns_that_are_right_are_not_called_missing(database: str) -> None:

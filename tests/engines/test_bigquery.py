@@ -355,7 +355,7 @@ def test_a_token_does_not_leave_the_machine_unencrypted() -> None:
 
 def test_missing_credentials_are_explained(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     absent = DatabaseUrl.parse(f"bigquery://p/d?credentials_path={tmp_path}/absent.json")
-    with pytest.raises(DatabaseError, match=r"absent\.json': write credentials_path= and the path of a file"):
+    with pytest.raises(DatabaseError, match=r"absent\.json': write credentials_path= and the path of an existing file"):
         BigqueryEngine.check(absent)
     key = tmp_path / "key.json"
     with BigqueryFake() as fake:
@@ -364,7 +364,7 @@ def test_missing_credentials_are_explained(tmp_path: Any, monkeypatch: pytest.Mo
             for address in ("bigquery://p/d?", f"{fake.url}&"):  # an emulator needs no key, and a given one must be one
                 with pytest.raises(DatabaseError, match=r"key\.json' is not a service account's key file"):
                     BigqueryEngine.check(DatabaseUrl.parse(f"{address}credentials_path={key}"))
-    with pytest.raises(DatabaseError, match="leave one of the two out"):
+    with pytest.raises(DatabaseError, match="omit one of the two"):
         BigqueryEngine.check(DatabaseUrl.parse(f"bigquery://p/d?access_token=x&credentials_path={key}"))
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
@@ -382,7 +382,7 @@ def test_missing_credentials_are_explained(tmp_path: Any, monkeypatch: pytest.Mo
         ("bigquery:///d", "bigquery://PROJECT/DATASET"),
         ("bigquery://user@p/d", "bigquery://PROJECT/DATASET"),
         ("bigquery://p/d/t", "one dataset"),
-        ("bigquery://p/d?locaton=EU", "no parameter 'locaton' .did you mean 'location'"),
+        ("bigquery://p/d?locaton=EU", "unknown parameter 'locaton' .did you mean 'location'"),
         ("bigquery://p/d?maximum_bytes_billed=1GB", "whole number"),
         ("bigquery://p:99/d", "the project that is billed, without user and port: write bigquery://PROJECT/DATASET"),
         ("bigquery://p/a.b.c", "'a.b.c' is not the name of a dataset"),
@@ -400,7 +400,7 @@ def test_the_dataset_must_be_there_in_its_location() -> None:
         BigqueryEngine.check(DatabaseUrl.parse(f"{fake.url}&location=eu"))
         with pytest.raises(DatabaseError, match=r"is in EU: write .location=EU"):
             BigqueryEngine.check(DatabaseUrl.parse(f"{fake.url}&location=US"))
-        with pytest.raises(DatabaseError, match=r"there is no dataset p\.absent"):
+        with pytest.raises(DatabaseError, match=r"the dataset p\.absent does not exist"):
             BigqueryEngine.check(DatabaseUrl.parse(fake.url.replace("p/d", "p/absent")))
 
 

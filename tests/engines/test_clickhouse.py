@@ -80,7 +80,7 @@ def test_a_url_says_whether_the_connection_is_encrypted(text: str, interface: st
     [
         ("clickhouse://h:port/d", "the port is not a number from 1 to 65535"),
         ("clickhouse://h/a/b", "one database was expected in the path: write clickhouse://USER:PASSWORD@HOST"),
-        ("clickhouse://h/d?secur=true", r"there is no parameter 'secur' \(did you mean 'secure'\?\)"),
+        ("clickhouse://h/d?secur=true", r"unknown parameter 'secur' \(did you mean 'secure'\?\)"),
         ("clickhouse://h/d?secure=maybe", "the parameter secure is 'maybe': write secure= and true or false"),
         (
             "clickhouse://h/d?connect_timeout=soon",
@@ -102,9 +102,16 @@ def test_a_wrong_url_is_said_before_anything_is_sent(text: str, message: str) ->
             True,
             "unreadable_database",
             False,
-            "refuses the user",
+            "rejects the user",
         ),
-        (81, "Database `d` does not exist.", True, "unreadable_database", False, "no database 'd' on h:8123"),
+        (
+            81,
+            "Database `d` does not exist.",
+            True,
+            "unreadable_database",
+            False,
+            "the database 'd' does not exist on h:8123",
+        ),
         (81, "Database `e` does not exist.", False, "error", False, "Database `e` does not exist."),
         (60, "Table d.t does not exist.", False, "error", False, "Table d.t does not exist."),
         (159, "Timeout exceeded: elapsed 1.5 seconds.", False, "timeout", False, "Timeout exceeded"),
@@ -574,7 +581,7 @@ def test_a_query_at_its_time_limit_is_killed_on_the_server(
     engine = open_engine(limits=Limits(timeout_s=0.5))
     for query in (ENDLESS, f"SELECT * FROM ({ENDLESS}) UNION ALL ({ENDLESS})"):
         status, kind, message = failure(engine.execute(query))
-        assert (status, kind, message) == ("timeout", "timeout", "no answer within the limit of 0.5 s")
+        assert (status, kind, message) == ("timeout", "timeout", "no result within the limit of 0.5 s")
         assert _running(client) == 0
     assert rows(engine.execute("SELECT 1")) == [(1,)]
 
@@ -661,9 +668,9 @@ def test_a_user_whose_profile_is_read_only_is_served(open_engine: Callable[..., 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("writer:writer", "writer:wr0ng"), "the server refuses the user 'writer' or the password"),
-        (("/shop_", "/nowhere_"), "there is no database 'nowhere_"),
-        (("127.0.0.1", "nowhere.invalid"), "there is no host 'nowhere.invalid'"),
+        (("writer:writer", "writer:wr0ng"), "the server rejects the user 'writer' or the password"),
+        (("/shop_", "/nowhere_"), "the database 'nowhere_"),
+        (("127.0.0.1", "nowhere.invalid"), "the host 'nowhere.invalid' is unknown"),
         (("clickhouse://", "clickhouses://"), "TLS fails at 127.0.0.1"),
     ],
 )
@@ -676,9 +683,9 @@ def test_a_wrong_part_of_the_url_is_named(url: str, change: tuple[str, str], mes
 
 def test_a_server_that_is_not_there_is_named() -> None:
     pytest.importorskip("clickhouse_connect")
-    with pytest.raises(DatabaseError, match=r"no server answers at 127\.0\.0\.1:1: its HTTP port is 8123"):
+    with pytest.raises(DatabaseError, match=r"no server responds at 127\.0\.0\.1:1: its HTTP port is 8123"):
         ClickhouseEngine.check(DatabaseUrl.parse("clickhouse://127.0.0.1:1"))
-    with pytest.raises(DatabaseError, match=r"no server answers at 127\.0\.0\.1:1"):
+    with pytest.raises(DatabaseError, match=r"no server responds at 127\.0\.0\.1:1"):
         ClickhouseSecureEngine.check(DatabaseUrl.parse("clickhouses://127.0.0.1:1"))
 
 

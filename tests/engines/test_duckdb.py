@@ -202,7 +202,7 @@ def test_a_database_in_memory_keeps_nothing_between_queries() -> None:
 
 def test_what_is_no_database_is_said_to_be_none(tmp_path: Path, shop: Path) -> None:
     (tmp_path / "x.duckdb").write_text("this is no database file at all")
-    with pytest.raises(DatabaseError, match="no DuckDB database"):
+    with pytest.raises(DatabaseError, match="not a DuckDB database"):
         open_engine(tmp_path / "x.duckdb")
     with pytest.raises(DatabaseError, match=r"did you mean .*shop\.duckdb"):
         open_engine(tmp_path / "shopp.duckdb")

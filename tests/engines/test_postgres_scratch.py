@@ -135,7 +135,7 @@ def test_other_schemas_and_enumerations_are_made_anew(server: dict[str, str]) ->
         "SELECT id FROM tour.loud", "SELECT id + 0 FROM tour.loud", database=server["reader"], scratch=server["maker"]
     )
     assert seen.kind == "unknown"
-    assert "the view loud cannot be made" in " ".join((seen.reason, *seen.notes))
+    assert "the view loud cannot be created" in " ".join((seen.reason, *seen.notes))
     assert _everything(server["owner"]) == before
 
 
@@ -225,7 +225,7 @@ def test_what_a_killed_process_left_is_dropped(server: dict[str, str]) -> None:
 def test_a_server_that_cannot_be_used_is_said(server: dict[str, str]) -> None:
     """No right, another kind of database, another dialect: each is told before anything is tried."""
     pair = ("SELECT name FROM singer", "SELECT DISTINCT name FROM singer")
-    with pytest.raises(DatabaseError, match="may make no schema"):
+    with pytest.raises(DatabaseError, match="may not create schemas"):
         assay.refute(*pair, database=server["reader"], scratch=server["reader"])
     with pytest.raises(InputError, match="PostgreSQL"):
         assay.refute(*pair, database=server["reader"], scratch="sqlite:///x.sqlite")

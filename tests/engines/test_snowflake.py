@@ -207,7 +207,7 @@ def test_a_refused_login_says_what_to_do_before_the_first_question(trouble: Snow
 
 def test_an_address_at_which_nothing_answers_is_named_as_such() -> None:
     url = DatabaseUrl.parse("snowflake://ann:x@acme/SALES?host=127.0.0.1&port=1&protocol=http")
-    with pytest.raises(DatabaseError, match=r"no service answers at this address \(Snowflake 250001\)"):
+    with pytest.raises(DatabaseError, match=r"no service responds at this address \(Snowflake 250001\)"):
         SnowflakeEngine.check(url)
 
 
@@ -215,7 +215,7 @@ def test_an_address_at_which_nothing_answers_is_named_as_such() -> None:
 def test_a_wrong_account_is_named_as_such(status: int) -> None:
     with (
         SnowflakeFake(troubles=[SnowflakeTrouble(on="login", status=status, times=None)]) as fake,
-        pytest.raises(DatabaseError, match="no account answers at this address"),
+        pytest.raises(DatabaseError, match="no account responds at this address"),
     ):
         SnowflakeEngine.check(DatabaseUrl.parse(fake.url))
 
@@ -297,15 +297,15 @@ def test_the_content_is_told_by_the_rows_and_bytes_of_all_tables() -> None:
 def test_a_role_whose_rights_cannot_be_asked_does_not_pass_for_a_reader() -> None:
     with SnowflakeFake() as fake:
         assert SnowflakeEngine.warnings(DatabaseUrl.parse(fake.url)) == (
-            "what the role may do cannot be asked: use a role that may only read",
+            "the role's privileges cannot be read: use a role that may only read",
         )
 
 
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("snowflake://acme/SALES", "no user in it"),
-        ("snowflake://ann:x@/SALES", "no account in it"),
+        ("snowflake://acme/SALES", "has no user"),
+        ("snowflake://ann:x@/SALES", "has no account"),
         ("snowflake://ann:x@acme/SALES/PUBLIC/T", "a database and a schema were expected"),
         ("snowflake://ann:x@acme/SALES?warehose=W", "did you mean 'warehouse'"),
         ("snowflake://ann:x@acme/SALES?port=x", "port is 'x'"),
@@ -327,7 +327,7 @@ def test_a_connection_that_is_not_in_connections_toml_is_told_with_those_that_ar
     with pytest.raises(DatabaseError, match=r"no connection 'prot' .did you mean 'prod'..: it has prod, test; write"):
         SnowflakeEngine.check(url)
     monkeypatch.setenv("SNOWFLAKE_CONNECTIONS", "")
-    with pytest.raises(DatabaseError, match=r"connections\.toml has no connection 'prot': it is to be in"):
+    with pytest.raises(DatabaseError, match=r"connections\.toml has no connection 'prot': it is expected in"):
         SnowflakeEngine.check(url)
 
 
@@ -347,7 +347,7 @@ def test_a_key_file_that_is_not_a_key_is_told_before_the_login(tmp_path: Path) -
         (b"no key", "", "write the path of a PEM file of PKCS #8"),
         (encrypted, "", r"it is encrypted: add private_key_file_pwd="),
         (encrypted, "&private_key_file_pwd=wrong-one", "and its password, if it has one, as private_key_file_pwd"),
-        (plain, "&private_key_file_pwd=sesame", "it is not encrypted: leave private_key_file_pwd out"),
+        (plain, "&private_key_file_pwd=sesame", "it is not encrypted: omit private_key_file_pwd"),
     ):
         path.write_bytes(content)
         url = DatabaseUrl.parse(f"snowflake://ann@acme/D?private_key_file={path}{more}")

@@ -136,6 +136,6 @@ def test_a_run_judges_predictions(url: DatabaseUrl, tmp_path: Path) -> None:
         "2": "SELECT region FROM sales",
         "3": "SELECT GET_PATH(doc, 'user.name')::string FROM events",
     }
-    with pytest.warns(UserWarning, match="what the role may do cannot be asked"):  # the emulator has no grants
+    with pytest.warns(UserWarning, match="the role's privileges cannot be read"):  # the emulator has no grants
         run = assay.evaluate(cases, predictions, databases=url.reveal(), output=tmp_path / "run")
     assert [one.verdict.outcome for one in run.evidence] == ["correct", "incorrect", "correct"]

@@ -41,13 +41,13 @@ def test_both_forms_of_a_url_say_where_and_what(text: str, connects: str, catalo
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("spark:///c/s", "no host"),
+        ("spark:///c/s", "the host is missing"),
         ("spark://h:x/", "the port is not a number"),
         ("spark://h/c/s/t", "a catalog and a schema were expected"),
         ("spark://h/s", "a catalog without a schema"),
         ("sc://h/;tokn=secret-1", "'tokn' .did you mean 'token'"),
         ("sc://h/;token", "has no value"),
-        ("spark://h/?session_id=1", "no parameter 'session_id'"),
+        ("spark://h/?session_id=1", "unknown parameter 'session_id'"),
     ],
 )
 def test_a_wrong_url_is_refused_with_what_to_write(text: str, says: str) -> None:
@@ -66,7 +66,7 @@ def test_a_databricks_url_is_that_of_its_sqlalchemy_dialect() -> None:
         "http_path": "/sql/1",
     }
     assert databricks_address(_url("databricks://dapi1@h/c/s?http_path=/p")).databricks_arguments["schema"] == "s"
-    with pytest.raises(DatabaseError, match="no token and no http_path"):
+    with pytest.raises(DatabaseError, match="has no token and no http_path"):
         databricks_address(_url("databricks://h/c/s"))
 
 
@@ -173,7 +173,7 @@ def test_a_databricks_reader_gets_grants_and_the_engine_says_that_it_is_untested
 
     url = _url("databricks://token:x@h/main/my-schema?http_path=/p")
     assert DatabricksEngine.reader_grants(url)[-1] == "GRANT SELECT ON SCHEMA `main`.`my-schema` TO `assay_reader`;"
-    assert "no Databricks account" in DatabricksEngine.warnings(url)[0]
+    assert "not tested with a Databricks account" in DatabricksEngine.warnings(url)[0]
 
 
 class _FakeCursor:

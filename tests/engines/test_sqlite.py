@@ -230,14 +230,14 @@ def test_a_snapshot_is_one_state_of_the_file_and_lets_queries_do_no_more(engine:
 def test_a_missing_file_is_named_with_the_closest_one(shop: Path) -> None:
     with pytest.raises(DatabaseError, match=r"no SQLite database at .*shpo\.sqlite.*did you mean .*shop\.sqlite"):
         SqliteEngine.check(url_of(shop.with_name("shpo.sqlite")))
-    with pytest.raises(DatabaseError, match="there is no folder"):
+    with pytest.raises(DatabaseError, match=r"the folder .* does not exist"):
         SqliteEngine.check(url_of(shop.parent / "nowhere" / "shop.sqlite"))
 
 
 def test_what_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
     (tmp_path / "text.sqlite").write_text("hello")
     (tmp_path / "empty.sqlite").touch()
-    for name, words in {"text.sqlite": "no SQLite database", "empty.sqlite": "empty file", "": "directory"}.items():
+    for name, words in {"text.sqlite": "not a SQLite database", "empty.sqlite": "empty file", "": "directory"}.items():
         with pytest.raises(DatabaseError, match=words):
             SqliteEngine.open(url_of(tmp_path / name if name else tmp_path), LIMITS)
 

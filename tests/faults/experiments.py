@@ -20,7 +20,7 @@ import commands
 from assay.model import DatabaseUrl
 from runs import SERVER_SCRIPT, Figures, Job, disturb, insert, make_job, workers
 
-KILLED = ("brought its process down, which was ended by SIGKILL", "its worker process was ended by SIGKILL")
+KILLED = ("ended its process, which was ended by SIGKILL", "its worker process was ended by SIGKILL")
 AWAY = ("connection", "Connection", "server", "Server")
 ROOM = "make room and run the same command again"
 

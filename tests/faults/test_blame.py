@@ -394,4 +394,4 @@ def test_broken_characters_in_a_live_answer_are_incorrect_in_the_same_words_when
         assert done.returncode == 0, done.stderr
         assert "0 correct, 1 incorrect, 0 unscored" in done.stdout
         reason = load_run(tmp_path / "run").evidence[0].verdict.reason
-        assert reason.endswith("the query is no valid text: character 20 is a lone surrogate")
+        assert reason.endswith("the query is not valid text: character 20 is a lone surrogate")

@@ -119,4 +119,4 @@ def test_golds_that_another_database_parts_are_found(tmp_path: Path) -> None:
         workers=1,
     ).findings
     assert [(one.case_id, one.gold, one.rule) for one in found] == [("luck", 1, "golds-parted")]
-    assert "Golds 1 and 2 agree here" in found[0].evidence
+    assert "Gold queries 1 and 2 agree here" in found[0].evidence

@@ -295,7 +295,7 @@ def test_stored_runs_show_where_systems_agree(folder: Path) -> None:
     ]
     report = assay.lint(cases, databases=url, runs=runs, only=["systems-agree"], workers=1)
     assert [one.evidence for one in report.findings] == [
-        "2 of 2 runs with a result share one that is not gold's: one, two."
+        "2 of 2 runs with a result agree on one that is not the gold result: one, two."
     ]
     (one, _) = report.accuracies
     assert (one.run, one.correct, one.scored, one.sound_correct, one.sound_scored) == ("one", 0, 1, 0, 1)

@@ -41,7 +41,7 @@ GOLDS = {
     "n": "SELECT kind,  id FROM trip GROUP BY kind;",
     "o": "SELECT MAX(name) FROM captain",
 }
-BLANKS = "blanks at the ends of texts, or between their words"
+BLANKS = "blanks at the ends of texts, or repeated blanks between words"
 
 
 @pytest.fixture(scope="module")

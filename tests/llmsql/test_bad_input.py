@@ -118,7 +118,7 @@ def test_a_database_that_is_none_or_another_is_refused(benchmark: Benchmark, tmp
     questions = benchmark.questions
     with pytest.raises(DatabaseError, match="there is no SQLite database at"):
         evaluate(outputs, questions_path=questions, db_path=tmp_path / "absent.db")
-    with pytest.raises(DatabaseError, match="is no SQLite database"):
+    with pytest.raises(DatabaseError, match="is not a SQLite database"):
         evaluate(outputs, questions_path=questions, db_path=questions)
     import sqlite3
 

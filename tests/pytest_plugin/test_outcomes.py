@@ -31,7 +31,7 @@ def test_a_failure_shows_reason_queries_results_and_difference_and_nothing_of_th
     result.stdout.fnmatch_lines(
         [
             "*FAILURES*",
-            "the prediction returns 1 row where gold has 2*",
+            "the prediction returns 1 row, the gold query 2*",
             "near miss: missing rows*",
             "question: Which cities are Norwegian[?]",
             "gold (2 rows in *):",
@@ -125,7 +125,7 @@ def test_a_query_beyond_its_time_fails_alone(project: pytest.Pytester, write: Wr
         if result.parseoutcomes() == {"passed": 1, "failed": 1}:
             break
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines([f"*no answer within the limit of {limit_s} s*"])
+    result.stdout.fnmatch_lines([f"*no result within the limit of {limit_s} s*"])
 
 
 def test_the_case_file_says_how_columns_count(project: pytest.Pytester, write: Write) -> None:

@@ -57,7 +57,7 @@ def test_a_query_that_never_ends_costs_its_budget() -> None:
     endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
     outcome = assay.refute(endless, "SELECT a FROM t", schema=DDL, seconds=0.2)
     assert (outcome.kind, outcome.why) == ("unknown", "fails")
-    assert "no answer within the limit" in outcome.reason
+    assert "no result within the limit" in outcome.reason
     assert outcome.trials <= 128
 
 

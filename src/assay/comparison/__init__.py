@@ -1,1 +1,2 @@
-"""Are two results the same answer? Cells, columns, rows, order, ties: pure, and the heart of the product."""
+"""Whether two results are the same answer: cells, columns, rows, order, ties. Pure functions, and the core of the
+product."""

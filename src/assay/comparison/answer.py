@@ -1,4 +1,4 @@
-"""What gold says the answer is: which rows, and how far their order counts."""
+"""The gold answer: which rows, and how far their order matters."""
 
 from __future__ import annotations
 
@@ -15,54 +15,51 @@ from assay.model.results.result import Rows
 
 
 class Segment(Struct, frozen=True, kw_only=True):
-    """Consecutive places of the answer whose rows may come in any order.
+    """Consecutive rows of the answer that may come in any order.
 
-    The next ``take`` rows of an answer must be drawn from ``rows``, each at most as often as it
-    occurs there. ``take`` below ``len(rows)`` means that a LIMIT cut through rows that tie.
+    The next ``take`` rows of an answer must be drawn from ``rows``, each at most as often as it occurs there. ``take``
+    below ``len(rows)`` means that a LIMIT cuts through tied rows.
     """
 
     rows: Rows
     take: int
     start: int = 0
-    """The place of its first row among all rows before LIMIT and OFFSET."""
+    """The position of its first row among all rows before LIMIT and OFFSET."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.take <= len(self.rows):
-            raise UsageError(f"a segment of {len(self.rows)} rows cannot give {self.take}")
+            raise UsageError(f"a segment of {len(self.rows)} rows cannot provide {self.take}")
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """All answers that gold's own text allows, as a sequence of segments.
-
-    One segment that takes all its rows is a bag; one segment per row is a strict list.
-    """
+    """All answers that the gold query's text allows, as a sequence of segments."""
 
     result: Result
-    """What gold returned when it ran: one of the allowed answers."""
+    """The result of running the gold query: one of the allowed answers."""
     segments: tuple[Segment, ...]
     ordered: bool
     all_seen: bool = False
-    """Whether the segments hold all rows that gold's LIMIT chooses from."""
+    """Whether the segments hold all rows that the gold query's LIMIT chooses from."""
 
     @classmethod
     def bag(cls, result: Result) -> Answer:
-        """An answer whose row order does not count."""
+        """An answer whose row order does not matter."""
         return cls(result=result, segments=(Segment(rows=result.rows, take=len(result.rows)),), ordered=False)
 
     @classmethod
     def strict(cls, result: Result) -> Answer:
-        """An answer with every row in its place."""
+        """An answer with every row at its position."""
         return cls(result=result, segments=tuple(Segment(rows=(row,), take=1) for row in result.rows), ordered=True)
 
     @classmethod
     def ranked(
         cls, result: Result, rows: Sequence[Row], ranks: Sequence[object], *, offset: int, ordered: bool
     ) -> Answer | None:
-        """The answer cut out of all of gold's rows by its LIMIT and OFFSET.
+        """The answer that the gold query's LIMIT and OFFSET cut out of all of its rows.
 
-        ``rows`` are gold's rows without its LIMIT, in gold's order, at least as far as the tie at
-        the cut reaches; rows with equal consecutive ``ranks`` tie. None where these rows do not
-        allow gold's own result: then they cannot be trusted.
+        ``rows`` are the gold query's rows without its LIMIT, in its order, at least up to the end of the tie at the
+        cut; rows with equal consecutive ``ranks`` tie. None if these rows do not allow the gold result: then they
+        cannot be trusted.
         """
         rows = tuple(rows)
         end = offset + len(result.rows)
@@ -81,7 +78,7 @@ class Answer(Struct, frozen=True, kw_only=True):
         return cls(result=result, segments=tuple(segments), ordered=ordered, all_seen=start == len(rows))
 
     def with_rows(self, change: Callable[[Rows], Rows]) -> Answer:
-        """The same answer with this change to its rows, one by one and in their order."""
+        """The same answer with this change to its rows, one by one and in order."""
         if self.segments and self.segments[0].rows is self.result.rows:
             changed = replace(self.result, rows=change(self.result.rows))
             return replace(self, result=changed, segments=(replace(self.segments[0], rows=changed.rows),))
@@ -93,15 +90,15 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     @property
     def ambiguous(self) -> bool:
-        """Whether gold does not determine its rows: some segment offers different rows than it takes.
+        """Whether the gold query does not determine its rows: some segment offers different rows than it takes.
 
-        A tie among equal rows is not an ambiguity: the answer is the same whichever rows are taken.
+        A tie among equal rows is not an ambiguity: the answer is the same with any of these rows.
         """
         return any(map(_open, self.segments))
 
     @property
     def ambiguity(self) -> Ambiguity | None:
-        """How far gold leaves its rows open, counted; None where it does not."""
+        """How many choices the gold query allows; None if it is not ambiguous."""
         cut = [segment for segment in self.segments if _open(segment)]
         if not cut:
             return None
@@ -125,7 +122,7 @@ def _open(segment: Segment) -> bool:
 
 
 def _choices(segment: Segment) -> int | None:
-    """How many different bags of ``take`` rows the segment offers; None for more than a billion."""
+    """How many different bags of ``take`` rows the segment offers; None if more than a billion."""
     copies = Counter(map(repr, segment.rows)).values()
     take = segment.take
     if max(copies) == 1:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from time import monotonic
 
 DEFAULT_WORK = 30_000_000
-"""Cells that one search may look at: some seconds."""
+"""Limit for the cells that one search reads: some seconds."""
 _LOOK_AT_CLOCK = 50_000
 """Units of work between two checks of the clock: about ten milliseconds."""
 
 
 class BudgetSpent(Exception):
-    """A comparison ran out of its budget of work, or out of its time."""
+    """A comparison exceeded its budget of work or its time limit."""
 
     def __init__(self, message: str = "the columns are too symmetric", *, out_of_time: bool = False) -> None:
         super().__init__(message)
@@ -22,7 +22,7 @@ class BudgetSpent(Exception):
 
 
 class Budget:
-    """What is left of the work of one search, counted in cells looked at, with an optional deadline."""
+    """The remaining work of one search, counted in cells read, with an optional deadline."""
 
     __slots__ = ("_until_clock", "deadline", "work")
 
@@ -33,11 +33,11 @@ class Budget:
         self._until_clock = _LOOK_AT_CLOCK
 
     def part(self, work: int = DEFAULT_WORK) -> Budget:
-        """A budget of its own for one step, which ends at the same moment."""
+        """A separate budget for one step, with the same deadline."""
         return Budget(work=work, deadline=self.deadline)
 
     def spend(self, work: int) -> None:
-        """Take ``work`` off the budget. Raises BudgetSpent where none is left, or the deadline has passed."""
+        """Deduct ``work`` from the budget. Raises BudgetSpent if it is exhausted, or the deadline has passed."""
         self.work -= work
         if self.work < 0:
             raise BudgetSpent
@@ -46,7 +46,7 @@ class Budget:
             self.check_clock()
 
     def check_clock(self) -> None:
-        """Raise BudgetSpent where the deadline has passed."""
+        """Raise BudgetSpent if the deadline has passed."""
         self._until_clock = _LOOK_AT_CLOCK
         if self.deadline is not None and monotonic() > self.deadline:
             raise BudgetSpent("the comparison ran out of time", out_of_time=True)

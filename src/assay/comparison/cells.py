@@ -1,8 +1,8 @@
-"""When are two cells the same value? Cells become keys, and equal cells have equal keys.
+"""When two cells are the same value. Cells become keys; equal cells have equal keys.
 
-Rules (the verdict's first): NULL equals only NULL; numbers compare as numbers whatever their type;
-text and bytes exactly; a date equals the midnight timestamp; NaN equals NaN; text never equals a
-number or a date; maps by their entries, whatever their order. Tolerance is not here: see `assay.comparison.tolerance`.
+Rules (the verdict's first): NULL equals only NULL; numbers compare as numbers, regardless of type; text and bytes
+exactly; a date equals the midnight timestamp; NaN equals NaN; text never equals a number or a date; maps by their
+entries, in any order. For tolerance, see `assay.comparison.tolerance`.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ Column: TypeAlias = Sequence[Key]
 
 _NAN: Key = ("nan",)
 _AS_THEY_ARE = frozenset({int, str, bytes, type(None), datetime, time, timedelta, UUID})
-"""Types whose Python equality is ours and that hash by value."""
+"""Types that hash by value and whose Python equality is the verdict's."""
 _MAYBE_NAN = frozenset({float, Decimal})
 _AS_THEY_ARE_BUT_NAN = _AS_THEY_ARE | _MAYBE_NAN
 
 _NOT_COMPARABLE = (bool, list, tuple, dict, set, frozenset, bytearray, memoryview)
 _MIDNIGHT = time()
 _PORTION = 1024
-"""Rows that are looked at together: few enough for a processor's cache."""
+"""Rows that are processed together: few enough for a processor's cache."""
 
 
 def key_of(cell: Cell, *, boolean_is_integer: bool) -> Key:
-    """The key of one cell: two cells are the same value exactly if their keys are equal."""
+    """The key of one cell: two cells are the same value if and only if their keys are equal."""
     kind = type(cell)
     if kind in _AS_THEY_ARE:
         return cell
@@ -70,7 +70,7 @@ def _rare_key(cell: Cell, boolean_is_integer: bool) -> Key:  # noqa: FBT001 - pr
 
 
 def _map_key(entries: Iterable[tuple[Cell, Cell]], boolean_is_integer: bool) -> Key:  # noqa: FBT001 - private
-    """The order of different keys does not count; that of the values of a key that repeats does."""
+    """The order of different keys does not matter; the order of the values of a repeated key does."""
     values: dict[Key, list[Key]] = defaultdict(list)
     for name, value in entries:
         key = key_of(name, boolean_is_integer=boolean_is_integer)
@@ -90,11 +90,10 @@ def cell_types(rows: Iterable[Row]) -> set[type]:
 
 
 def comparable_as_they_are(types: set[type]) -> bool:
-    """Whether rows of these types may be compared by Python equality alone to show that they are equal.
+    """Whether Python equality can prove that rows of these types are equal.
 
-    It may miss an equality (NaN, a date beside a timestamp), but never invents one. Booleans, which
-    Python takes for integers, would invent some, and so would what may hold them; unhashable types cannot be
-    compared this way.
+    It may miss an equality (NaN, a date and a timestamp), but must never report a false one. It would for booleans,
+    which are integers in Python, and for types that may contain them. Unhashable types cannot be compared this way.
     """
     return not any(issubclass(kind, _NOT_COMPARABLE) for kind in types)
 
@@ -106,7 +105,7 @@ def to_columns(rows: Sequence[Row], width: int, *, boolean_is_integer: bool) -> 
     """
     if not rows:
         return [() for _ in range(width)], True
-    # In portions: the cells of a row are near each other in memory, so they stay in the processor's cache.
+    # In batches: the cells of a row are close in memory, so they stay in the processor's cache.
     columns: list[list[Cell]] = [[] for _ in range(width)]
     are_keys = [True] * width
     getters = [itemgetter(index) for index in range(width)]

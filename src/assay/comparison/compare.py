@@ -1,4 +1,4 @@
-"""Are two results the same answer? The heart of the product: pure, exact, and never factorial."""
+"""Whether two results are the same answer. The core of the product: pure, exact, and never factorial."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from assay.comparison.codes.agreement import CodedPair
 
 _SORTED_CELLS = 2_000_000
-"""From this many cells on rows in another order are sorted by codes, which takes less memory than sets of rows."""
+"""From this many cells on, rows in another order are sorted by codes, which takes less memory than sets of rows."""
 _NEAR_MISS_CELLS = 200_000
-"""With more cells than this on both sides together, near misses are not looked for."""
+"""With more cells than this on both sides together, near misses are not searched."""
 _GREEDY_CELLS = 4_000_000
 """With more cells than this, a mismatch is shown by position."""
 _PORTION = 128
 """Rows that are looked up together."""
 _MATCHED_SAMPLE = 5
 _ALIGN_WORK = 2_000_000
-"""At most this many cells are looked at to pair rows for display where tolerance leaves the pairs open."""
+"""Limit for the cells that are read to pair rows for display if tolerance leaves the pairs open."""
 
 
 def compare(
@@ -48,14 +48,13 @@ def compare(
     deadline: float | None = None,
     described: bool = True,
 ) -> Comparison:
-    """Compare a predicted result with gold's answer.
+    """Compare a predicted result with the gold answer.
 
-    A plain Result for gold is taken as a bag: row order does not count. The rules are those of
-    the verdict (docs/background/verdict.md); nothing is converted to text or rounded on the way. A comparison that
-    has not ended by ``deadline``, a moment of `time.monotonic`, or within its budget of work is not
-    ``decided``, and its reason says which limit it reached. A difference found by then stands; only
-    near misses may go unseen. ``described`` False: of results that differ it is said that they do, and not how,
-    which takes longer than finding it out.
+    A plain Result as gold answer is a bag: row order does not matter. The rules are those of the verdict
+    (docs/background/verdict.md); nothing is converted to text or rounded. A comparison that has not ended by
+    ``deadline`` (of `time.monotonic`), or within its budget of work, is not ``decided``, and its reason names the
+    limit. A difference found by then stands; only near misses may be missed. ``described`` False: differing results are
+    reported without describing how they differ, which takes longer than detecting it.
     """
     options = options or ComparisonOptions()
     budget = Budget(deadline=deadline)
@@ -89,7 +88,7 @@ def _compared(
 
 
 def compare_with_itself(result: Result, options: ComparisonOptions) -> Comparison | None:
-    """The comparison of a result with the very same rows, as a bag; None where even these need a closer look."""
+    """The comparison of a result with the very same rows, as a bag; None if even these need a full comparison."""
     rows = result.rows
     if not rows or not (options.boolean_is_integer or comparable_as_they_are(cell_types(rows))):
         return None
@@ -109,9 +108,9 @@ def compare_with_itself(result: Result, options: ComparisonOptions) -> Compariso
 
 def _both_empty(answer: Answer, predicted: Result) -> Comparison:
     ours, theirs = answer.result.column_count, predicted.column_count
-    # Some sources give no column names with an empty result: then there is nothing to disagree on.
+    # Some sources give no column names with an empty result: then there is nothing to compare.
     equal = ours == theirs or not (ours and theirs)
-    reason = "both results are empty" if equal else f"both are empty, of {theirs} columns where gold has {ours}"
+    reason = "both results are empty" if equal else f"both are empty, with {theirs} columns instead of {ours}"
     mapping = tuple(range(ours)) if equal else ()
     return Comparison(equal=equal, column_mapping=mapping, ordered=answer.ordered, vacuous=equal, reason=reason)
 
@@ -128,7 +127,7 @@ def _different(answer: Answer, predicted: Result) -> Comparison:
 
 
 def _undecided(answer: Answer, predicted: Result, spent: BudgetSpent) -> Comparison:
-    reason = "the columns are too symmetric to find out within the budget whether a permutation makes the rows equal"
+    reason = "the columns are too symmetric to determine within the budget whether a permutation makes the rows equal"
     if spent.out_of_time:
         reason = "comparing the results took longer than its time limit"
     return Comparison(
@@ -143,7 +142,7 @@ def _undecided(answer: Answer, predicted: Result, spent: BudgetSpent) -> Compari
 
 
 def _takes_all(answer: Answer) -> bool:
-    """Whether every row that gold offers must be there."""
+    """Whether every gold row must be in the prediction."""
     return all(segment.take == len(segment.rows) for segment in answer.segments)
 
 
@@ -159,7 +158,7 @@ def _takes_sorting(answer: Answer, predicted: Result) -> bool:
 def _equal_mapping(
     answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget, lone: LoneColumns | None
 ) -> Mapping | None:
-    """The mapping of columns that makes rows equal which are not so as they are; None where there is none."""
+    """The mapping of columns that makes rows equal which are not equal as they are; None if there is none."""
     if lone is not None:
         return (0,) if lone.equal else None
     budget.check_clock()
@@ -173,12 +172,12 @@ def _equal_mapping(
 
 
 def _coded_pair(answer: Answer, predicted: Result, options: ComparisonOptions) -> CodedPair | None:
-    """The two results as codes; None where cells hold other cells, since floats may be among those."""
+    """The two results as codes; None if cells contain other cells, which may include floats."""
     from assay.comparison.codes.agreement import coded_pair
 
     gold = answer.segments[0].rows
     if len(answer.segments) > 1:
-        # Gold's own rows are the segments' where these take all of theirs, but may have come in another order.
+        # The gold result's own rows are the segments' if these take all of theirs, but may be in another order.
         gold = tuple(row for segment in answer.segments for row in segment.rows)
     counts = [segment.take for segment in answer.segments]
     return coded_pair(gold, predicted.rows, predicted.column_count, counts, options)
@@ -187,15 +186,15 @@ def _coded_pair(answer: Answer, predicted: Result, options: ComparisonOptions) -
 def _equal_as_they_are(
     answer: Answer, predicted: Result, options: ComparisonOptions, *, in_order: bool = False
 ) -> bool:
-    """The fast way: the interpreter compares or hashes the tuples as they are, with columns in gold's order.
+    """The fast path: Python compares or hashes the tuples as they are, with columns in gold order.
 
-    ``in_order``: only whether they come in gold's order, too.
+    ``in_order``: only whether they are in gold order, too.
     """
     ours, theirs = answer.result.rows, predicted.rows
     same = codes.same_lists(ours, theirs)
     if same or in_order or answer.ordered or len(ours) == 1:
         return same and (options.boolean_is_integer or comparable_as_they_are(cell_types(ours) | cell_types(theirs)))
-    # Looking up one row first saves building the set where the columns are in another order.
+    # Looking up one row first avoids building the set if the columns are in another order.
     if theirs[0] not in ours:
         return False
     types = set() if options.boolean_is_integer else cell_types(ours)
@@ -206,9 +205,9 @@ def _equal_as_they_are(
         if len(distinct) < len(ours):
             types |= set() if options.boolean_is_integer else cell_types(theirs)
             return comparable_as_they_are(types) and dict.__eq__(Counter(ours), Counter(theirs))
-        # As many predicted rows as gold rows, and gold has no duplicates: if removing the predicted
-        # ones leaves nothing, each gold row occurred once. In small portions, so that cells are
-        # still in the cache when their types are looked at after they were hashed.
+        # As many predicted rows as gold rows, and no gold duplicates: if removing the predicted rows leaves nothing,
+        # each gold row occurred once. In small batches, so that cells are still in the cache when their types are
+        # checked after hashing.
         for start in range(0, len(theirs), _PORTION):
             portion = theirs[start : start + _PORTION]
             distinct.difference_update(portion)
@@ -242,11 +241,11 @@ def _equal(answer: Answer, predicted: Result, mapping: Mapping, options: Compari
     count = len(predicted.rows)
     sample = min(_MATCHED_SAMPLE, options.sample_rows)
     ambiguous = answer.ambiguous
-    # For an ambiguous gold, show the prediction's own choice of rows, in gold's column order.
+    # For an ambiguous gold query, show the prediction's own choice of rows, in gold column order.
     shown = predicted.rows if ambiguous else answer.result.rows
     if ambiguous:
         shown = tuple(tuple(row[column] for column in mapping) for row in shown[:sample])
-    order = "" if mapping == tuple(range(len(mapping))) else ", its columns in another order"
+    order = "" if mapping == tuple(range(len(mapping))) else ", with columns in another order"
     reason = f"all {count:,} rows match{order}" if count != 1 else f"the one row matches{order}"
     return Comparison(
         equal=True,
@@ -305,7 +304,7 @@ class _Difference(Struct, frozen=True):
         return self._described(mapping, partners, close)
 
     def _by_codes(self, cells: int) -> Comparison | None:
-        """As `describe`, of large results, in which near misses are not looked for; None where codes do not tell."""
+        """Like `describe`, for large results, without near misses; None if codes do not suffice."""
         from assay.comparison.codes.difference import coded_difference
 
         gold, predicted = self.answer.result, self.predicted
@@ -355,7 +354,7 @@ class _Difference(Struct, frozen=True):
         extra_places = [place for place in range(len(predicted)) if place not in taken]
         limit = self.options.sample_rows
         sampled = matched_places[: min(_MATCHED_SAMPLE, limit)]
-        # Otherwise a matched row's predicted cells would only repeat gold's.
+        # Otherwise a matched row's predicted cells would only repeat the gold cells.
         shown = len(_pairs(mapping)) < self.predicted.column_count
         aligned = [
             AlignedRow(
@@ -379,7 +378,7 @@ class _Difference(Struct, frozen=True):
         pairs: list[tuple[int, int]],
         clusters: Clusters | None,
     ) -> list[int | None]:
-        """For each gold row, the place of a predicted row that is equal in these columns; each is taken once."""
+        """For each gold row, the index of a predicted row that is equal in these columns; each is used once."""
         columns, mapping = zip(*pairs, strict=True)
         if clusters is not None and clusters.loose:
             sides = [Side(columns=each, places=NoPlaces(len(each[0]))) for each in (ours, theirs)]
@@ -395,7 +394,7 @@ class _Difference(Struct, frozen=True):
         )
 
     def _mapped(self, row: Row, mapping: tuple[int | None, ...]) -> Row:
-        """The row with its columns in gold's order, followed by those without a counterpart."""
+        """The row with its columns in gold order, followed by those without a counterpart."""
         rest = [cell for column, cell in enumerate(row) if column not in mapping]
         return (*(row[column] for column in mapping if column is not None), *rest)
 

@@ -1,12 +1,11 @@
-"""Find the permutation of columns under which predicted rows occur among gold's: an answer cut out of ties.
+"""Find the permutation of columns under which predicted rows occur among the gold rows: an answer cut out of ties.
 
-A few predicted rows are compared with many of gold's, and partial rows say little: any two columns of
-0 and 1 hold all four pairs. So whole rows are matched, not columns. A predicted row and its gold row
-hold the same cells, and that divides the columns into groups: the predicted columns that hold a value
-correspond to the gold columns that hold it. A few such rows tell all columns apart. At each step every
-row has a sum of its cells per group of columns; where more predicted rows than gold rows have one sum,
-the choice was wrong. The row with the fewest partners is matched next. What the sums accept is verified
-on the rows themselves. The search has a budget.
+A few predicted rows are compared with many gold rows, and partial rows say little: any two columns of 0 and 1 hold all
+four pairs. So whole rows are matched, not columns. A predicted row and its gold row hold the same cells, which divides
+the columns into groups: the predicted columns that hold a value correspond to the gold columns that hold it. A few such
+rows identify all columns. At each step every row has a sum of its cells per group of columns; if more predicted rows
+than gold rows have one sum, the choice was wrong. The row with the fewest partners is matched next. What the sums
+accept is verified on the rows themselves. The search has a budget.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from assay.comparison.hashed_cells import HashedCells, ManyHashed, hashed_cells,
 from assay.comparison.permutation import Allow, Mapping, Side, Verify, contained_rows, twins_among
 
 Group: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
-"""Gold's columns and as many predicted columns, matched to each other in an order yet to be found."""
+"""Gold columns and as many predicted columns, matched to each other in an unknown order."""
 _SHORT = 100
 """Steps of a search after which loading numpy pays off."""
 
@@ -34,11 +33,10 @@ def find_contained_mapping(
     twins: Sequence[int] | None = None,
     budget: Budget | None = None,
 ) -> Mapping | None:
-    """Map each of gold's columns to a predicted column so that the predicted rows occur among gold's, per place.
+    """Map each gold column to a predicted column so that the predicted rows occur among the gold rows, per position.
 
-    Both sides have the same number of columns. Returns None where there is no such mapping; raises
-    BudgetSpent where that could not be found out. The options are those of
-    `assay.comparison.permutation.find_mapping`.
+    Both sides have the same number of columns. Returns None if there is no such mapping; raises BudgetSpent if this
+    could not be determined. The options are those of `assay.comparison.permutation.find_mapping`.
     """
     if len(gold.columns) != len(predicted.columns):
         return None
@@ -57,7 +55,7 @@ def find_contained_mapping(
 
 
 def _candidates(gold: Side, predicted: Side, allow: Allow | None) -> list[set[int]]:
-    """For each of gold's columns, the predicted columns whose values it holds, per place."""
+    """For each gold column, the predicted columns whose values it holds, per position."""
     wanted = [set(zip(predicted.places, column, strict=True)) for column in predicted.columns]
     found: list[set[int]] = []
     for column, keys in enumerate(gold.columns):
@@ -121,7 +119,7 @@ class _Search:
         return self.gold.sums(ours), self.predicted.sums(theirs)
 
     def _next_row(self, groups: list[Group]) -> int | None:
-        """The predicted row to match next: -1 where none divides the groups further, None where they are wrong."""
+        """The predicted row to match next: -1 if none divides the groups further, None if they are wrong."""
         self.budget.spend(self.cells)
         self.steps += 1
         if self.steps == _SHORT and not isinstance(self.gold, ManyHashed):
@@ -138,7 +136,7 @@ class _Search:
         return -1
 
     def _divided(self, groups: list[Group], row: int) -> Iterator[list[Group]]:
-        """The groups as divided by each gold row that this predicted row can stand for."""
+        """The groups as divided by each gold row that this predicted row can match."""
         ours, theirs = self._sums(groups)
         cells = [int(cell) for cell in self.predicted.cells[row]]
         places = [place for place, key in enumerate(ours) if key == theirs[row]]

@@ -1,4 +1,4 @@
-"""Guess which predicted column stands for which of gold's, where no mapping makes the rows equal."""
+"""Guess which predicted column corresponds to which gold column, if no mapping makes the rows equal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from assay.comparison.cells import Column
 
 _GREEDY_WORK = 20_000_000
-"""At most this many cells are looked at to guess which columns belong together; the rest are paired by position."""
+"""Limit for the cells that are read to guess which columns correspond; the rest are paired by position."""
 
 
 class Bag(Protocol):
@@ -61,17 +61,17 @@ class KeyBag:
 
 
 def greedy_mapping(gold: Sequence[Column], predicted: Sequence[Column]) -> tuple[int | None, ...]:
-    """The best guess at which predicted column stands for which of gold's, where no mapping makes rows equal.
+    """The best guess at which predicted column corresponds to which gold column, if no mapping makes the rows equal.
 
-    Pairs are taken by the share of values in common; the same position wins ties. A column that shares
-    no value with a free column is paired by position where that is free, else with None.
+    Pairs are chosen by the share of values in common; the same position wins ties. A column that shares no value with a
+    free column is paired by position if that is free, else with None.
     """
     most = max((len(column) for column in (*gold, *predicted)), default=0)
     return greedy_by_bags([KeyBag(column) for column in gold], [KeyBag(column) for column in predicted], most)
 
 
 def greedy_by_bags(gold: Sequence[Bag], predicted: Sequence[Bag], rows: int) -> tuple[int | None, ...]:
-    """As `greedy_mapping`; ``rows`` is the row count of the longer side."""
+    """Like `greedy_mapping`; ``rows`` is the row count of the longer side."""
     mapping = _same_bags(gold, predicted)
     used = {option for option in mapping if option is not None}
     left = [column for column, option in enumerate(mapping) if option is None]
@@ -91,7 +91,7 @@ def greedy_by_bags(gold: Sequence[Bag], predicted: Sequence[Bag], rows: int) -> 
 
 
 def _same_bags(gold: Sequence[Bag], predicted: Sequence[Bag]) -> list[int | None]:
-    """For each of gold's columns, a predicted column with exactly the same values, preferably at the same position."""
+    """For each gold column, a predicted column with exactly the same values, preferably at the same position."""
     places: dict[int, list[int]] = {}
     for option, theirs in enumerate(predicted):
         if theirs.distinct:

@@ -1,4 +1,4 @@
-"""Sums of cell hashes over rows and columns: they tell rows and columns apart whatever their order.
+"""Sums of cell hashes over rows and columns: they identify rows and columns regardless of order.
 
 Sums of equal bags are equal, so different sums prove a difference; a collision costs time, never a verdict.
 """
@@ -24,7 +24,7 @@ _SPREAD = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 class Table(Protocol):
-    """One result: its columns of keys, and the place of each row."""
+    """One result: its columns of keys, and the position of each row."""
 
     @property
     def columns(self) -> Sequence[Column]:
@@ -42,25 +42,25 @@ class HashedCells(Protocol):
 
     @property
     def cells(self) -> Sequence[Sequence[int]]:
-        """The rows, with a hash for each cell."""
+        """The rows, with a hash per cell."""
         ...
 
     def sums(self, weights: Sequence[int]) -> list[int]:
-        """Per row its cells, weighted by column, and its place, cut to 64 bits."""
+        """Per row its cells, weighted by column, and its position, truncated to 64 bits."""
         ...
 
     def column_sums(self, weights: Sequence[int]) -> list[int]:
-        """Per column its cells, weighted by row, cut to 64 bits."""
+        """Per column its cells, weighted by row, truncated to 64 bits."""
         ...
 
 
 def hashed_cells(side: Table, cells: int) -> HashedCells:
-    """This side of a search that looks at ``cells`` cells at a time."""
+    """This side of a search that reads ``cells`` cells at a time."""
     return FewHashed(side) if cells < MANY else ManyHashed.of(side)
 
 
 class FewHashed:
-    """One side's rows as numbers: a hash of each cell, and of each row's place."""
+    """One side's rows as numbers: a hash of each cell, and of each row's position."""
 
     def __init__(self, side: Table) -> None:
         columns = [list(map(spread, map(hash, column))) for column in side.columns]
@@ -69,21 +69,21 @@ class FewHashed:
         self._places = [spread(spread(place)) for place in side.places]
 
     def sums(self, weights: Sequence[int]) -> list[int]:
-        """Per row its cells, weighted by column, and its place, cut to 64 bits."""
+        """Per row its cells, weighted by column, and its position, truncated to 64 bits."""
         return [
             (place + sum(map(mul, row, weights))) & _BITS for row, place in zip(self.cells, self._places, strict=True)
         ]
 
     def column_sums(self, weights: Sequence[int]) -> list[int]:
-        """Per column its cells, weighted by row, cut to 64 bits."""
+        """Per column its cells, weighted by row, truncated to 64 bits."""
         return [sum(map(mul, column, weights)) & _BITS for column in self._columns]
 
 
 class ManyHashed:
-    """As `FewHashed`, by arrays: many times as fast, but numpy takes a tenth of a second to load."""
+    """Like `FewHashed`, by arrays: many times as fast, but numpy takes a tenth of a second to load."""
 
     def __init__(self, array: Sums, places: Sums) -> None:
-        """A hash for each cell, rows by columns, and one for the place of each row."""
+        """A hash per cell, rows by columns, and one for the position of each row."""
         self.array = array
         self.cells: Sequence[Sequence[int]] = array  # type: ignore[assignment]  # rows of integers
         self._places = places
@@ -104,14 +104,14 @@ class ManyHashed:
         return cls(np.stack([hashed(column) for column in side.columns], axis=1), mixed(hashed(side.places)))
 
     def sums(self, weights: Sequence[int]) -> list[int]:
-        """Per row its cells, weighted by column, and its place, cut to 64 bits."""
+        """Per row its cells, weighted by column, and its position, truncated to 64 bits."""
         import numpy as np
 
         found: list[int] = ((self.array * np.array(weights, dtype=np.uint64)).sum(axis=1) + self._places).tolist()
         return found
 
     def column_sums(self, weights: Sequence[int]) -> list[int]:
-        """Per column its cells, weighted by row, cut to 64 bits."""
+        """Per column its cells, weighted by row, truncated to 64 bits."""
         import numpy as np
 
         found: list[int] = np.array(weights, dtype=np.uint64).dot(self.array).tolist()

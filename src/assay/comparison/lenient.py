@@ -1,8 +1,8 @@
 """Compare leniently: remove the differences that a case or a run allows, then compare strictly.
 
-Text is folded, the predicted columns that stand for gold's are chosen, repeated rows are dropped;
-the rest is compared by the verdict's own rules. So a leniency never lets more pass than it
-says, and nothing here decides about cells, rows or order.
+Text is folded, the predicted columns that correspond to the gold columns are chosen, duplicates are dropped; the rest
+is compared by the verdict's own rules. So a leniency never accepts more than it declares, and this module makes no
+decision about cells, rows or order.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from assay.model import STRICT, AlignedRow, Cell, Comparison, ComparisonOptions,
 Compare = Callable[[Result, Answer, ComparisonOptions], Comparison]
 
 _WORK = 20_000_000
-"""At most this many cells are looked at to find gold's columns among more predicted ones."""
+"""Limit for the cells that are read to find the gold columns among more predicted ones."""
 _SAMPLE = 5
 
 
 class _TooMuch(Exception):
-    """Choosing columns ran out of its budget."""
+    """Choosing columns exceeded its budget."""
 
 
 def compare_leniently(
     predicted: Result, answer: Answer, options: ComparisonOptions, *, strictly: Compare = compare
 ) -> Comparison:
-    """As `compare`, but with ``options.leniency`` applied. A match that needs the leniency is flagged ``lenient``.
+    """Like `compare`, but with ``options.leniency`` applied. A match that needs the leniency is flagged ``lenient``.
 
     A difference is described as without leniency. ``strictly`` compares the results that remain.
     """
@@ -56,8 +56,8 @@ def compare_leniently(
     try:
         lenient = _first_match(pair, strictly)
     except _TooMuch:
-        # An answer must not become unscored by returning columns that make gold's hard to find.
-        reason = "which predicted columns stand for gold's could not be found out within the budget"
+        # An answer must not become unscored by returning columns that make the gold columns hard to find.
+        reason = "which predicted columns correspond to the gold columns could not be determined within the budget"
         return replace(found, reason=f"{found.reason}; {reason}")
     if lenient is None:
         return found
@@ -65,7 +65,7 @@ def compare_leniently(
 
 
 def _reshaped(found: Comparison, predicted: Result, answer: Answer, options: ComparisonOptions) -> Comparison | None:
-    """The match of an answer in another shape; None where there is none, or gold orders or leaves open its rows."""
+    """The match of an answer in another shape; None if there is none, or if gold rows are ordered or ambiguous."""
     gold = answer.result
     if answer.ordered or answer.ambiguous:
         return None
@@ -100,7 +100,7 @@ def _tolerances(options: ComparisonOptions) -> tuple[ComparisonOptions, Comparis
     tolerance = options.leniency.tolerance
     if tolerance is None:
         return base, options
-    # A declared tolerance may be tighter than the usual one: then it holds from the start.
+    # A declared tolerance may be tighter than the default one: then it applies from the start.
     tight = replace(base, relative_tolerance=min(base.relative_tolerance, tolerance))
     return tight, replace(base, relative_tolerance=tolerance, leniency=options.leniency)
 
@@ -137,7 +137,7 @@ def _as_matched(found: Comparison, predicted: Result, answer: Answer, declared: 
 
 
 class _Pair(Struct, frozen=True):
-    """A prediction beside gold's answer."""
+    """A prediction and the gold answer."""
 
     predicted: Result
     answer: Answer
@@ -145,7 +145,7 @@ class _Pair(Struct, frozen=True):
 
     @property
     def wider(self) -> int:
-        """How many more columns than gold the prediction has."""
+        """How many more columns than the gold answer the prediction has."""
         return self.predicted.column_count - self.answer.result.column_count
 
     def folded(self) -> _Pair:
@@ -158,7 +158,7 @@ class _Pair(Struct, frozen=True):
         return replace(self, predicted=predicted, answer=self.answer.with_rows(fold))
 
     def projected(self, mapping: Sequence[int]) -> _Pair:
-        """The prediction with only the chosen columns, in gold's order."""
+        """The prediction with only the chosen columns, in gold order."""
         if self.wider == 0:
             return self
         names = self.predicted.columns
@@ -184,7 +184,7 @@ class _Pair(Struct, frozen=True):
             rows = _once(segment.rows, [next(keys) for _ in segment.rows], seen)
             take = len(rows)
             if segment.take < len(segment.rows):
-                # From a cut tie a varying number of distinct rows may be taken: use the prediction's number.
+                # A cut tie may contain a varying number of distinct rows: use the prediction's number.
                 still = len(their_rows) - sum(each.take for each in segments)
                 take = max(0, min(still, take, segment.take))
             segments.append(Segment(rows=rows, take=take))
@@ -194,7 +194,7 @@ class _Pair(Struct, frozen=True):
         return replace(self, predicted=replace(self.predicted, rows=their_rows), answer=answer)
 
     def mappings(self) -> Iterator[tuple[int, ...]]:
-        """The choices of predicted columns for gold's that are worth comparing: each column once."""
+        """The choices of predicted columns for the gold columns that are worth comparing: each column once."""
         if self.wider == 0:
             yield tuple(range(self.predicted.column_count))
             return
@@ -202,7 +202,7 @@ class _Pair(Struct, frozen=True):
 
 
 class _Choice:
-    """Finds gold's columns among more predicted ones, column by column; it drops impossible choices early."""
+    """Finds the gold columns among more predicted ones, column by column; it drops impossible choices early."""
 
     def __init__(self, gold: list[Column], predicted: list[Column], pair: _Pair) -> None:
         self._gold = gold
@@ -211,7 +211,7 @@ class _Choice:
         self._cut = any(segment.take < len(segment.rows) for segment in pair.answer.segments)
         self._as_sets = self._cut or pair.options.leniency.duplicates == "ignored"
         self._left = _WORK
-        # Where a float takes part, equal values may have different keys.
+        # If a float takes part, equal values may have different keys.
         self._inexact = [[_is_inexact(column) for column in side] for side in (gold, predicted)]
         self._options = [
             [place for place, theirs in enumerate(predicted) if self._may_stand_for(ours, theirs)] for ours in gold

@@ -1,7 +1,7 @@
-"""In which ways does a wrong answer come close? Each near miss is found by making one kind of difference vanish.
+"""How close a wrong answer is. Each near miss is found by removing one kind of difference.
 
-Each claim holds by the rules of the verdict: after that one change the prediction would be gold's
-answer, by the same rules for tolerance, columns and, where gold orders its rows, order.
+Each claim holds by the rules of the verdict: after that one change the prediction would be the gold answer, by the same
+rules for tolerance, columns and, if the gold query orders its rows, order.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def near_misses(
 ) -> tuple[NearMiss, ...]:
     """All near misses of two results that differ.
 
-    Columns are of keys (`assay.comparison.cells`); gold's places are its rows' places where their order counts.
+    Columns are of keys (`assay.comparison.cells`); the gold side's places are its rows' positions if their order
+    matters.
     """
     pair = Pair(gold, predicted, options, ordered, budget)
     found: list[NearMiss] = []
@@ -56,7 +57,7 @@ def _columns(pair: Pair) -> Iterator[NearMiss]:
         yield NearMiss(kind="superset_columns", detail=_and_more(ours, "column", theirs - ours))
     elif 0 < theirs < ours and pair.agree(predicted, gold):
         yield NearMiss(
-            kind="subset_columns", detail=f"{ours - theirs:,} of gold's {ours:,} columns absent, the others right"
+            kind="subset_columns", detail=f"{ours - theirs:,} of {ours:,} gold columns missing, the others right"
         )
     elif ours == theirs and pair.options.columns == "strict":
         free = pair.agree(
@@ -67,12 +68,14 @@ def _columns(pair: Pair) -> Iterator[NearMiss]:
             ),
         )
         if free is not None:
-            yield NearMiss(kind="column_order_only", detail=f"gold's columns are the predicted {_numbered(free)}")
+            yield NearMiss(
+                kind="column_order_only", detail=f"the gold columns are the predicted columns {_numbered(free)}"
+            )
 
 
 def _and_more(number: int, noun: str, more: int) -> str:
-    there = f"gold's {noun} is" if number == 1 else f"gold's {number:,} {noun}s are"
-    return f"{there} there, and {more:,} more"
+    there = f"the gold {noun}" if number == 1 else f"all {number:,} gold {noun}s"
+    return f"{there}, and {more:,} more"
 
 
 def _numbered(mapping: Mapping) -> str:
@@ -85,7 +88,7 @@ def _order(pair: Pair) -> Iterator[NearMiss]:
         and pair.same_shape
         and pair.agree_as_bags(pair.gold.columns, pair.predicted.columns, pair.row_counts)
     ):
-        yield NearMiss(kind="order_only", detail="the same rows in another order than gold's")
+        yield NearMiss(kind="order_only", detail="the same rows in another order")
 
 
 def _row_sets(pair: Pair) -> Iterator[NearMiss]:
@@ -104,7 +107,7 @@ def _row_sets(pair: Pair) -> Iterator[NearMiss]:
     if lack > 0:
         mapping = pair.agree_as_bags(gold, predicted, (rows, others), contained=True)
         if mapping is not None and (not pair.ordered or _in_order(pair.gold.places, *_rows(gold, predicted, mapping))):
-            yield NearMiss(kind="missing_rows", detail=f"{lack:,} of gold's {rows:,} rows absent, the others right")
+            yield NearMiss(kind="missing_rows", detail=f"{lack:,} of {rows:,} gold rows missing, the others right")
     elif lack < 0:
         backwards = pair.agree_as_bags(predicted, gold, (others, rows), contained=True)
         if backwards is None:
@@ -134,17 +137,17 @@ def _duplicates(pair: Pair, gold: Sequence[Column], predicted: Sequence[Column])
         gold_rows, predicted_rows = _rows(gold, predicted, mapping)
         for row, place in zip(gold_rows, pair.gold.places, strict=True):
             if places.setdefault(row, place) != place:
-                return None  # a row that occurs in several places says nothing about order
+                return None  # a row at several positions says nothing about order
         taken = [places.get(row, -1) for row in predicted_rows]
         if -1 in taken or taken != sorted(taken):
             return None
     rows, others = pair.row_counts
-    detail = f"the same rows, but {others:,} of them where gold has {rows:,}"
+    detail = f"the same rows, but {others:,} of them instead of {rows:,}"
     return NearMiss(kind="duplicates_only", detail="the same rows, repeated differently" if rows == others else detail)
 
 
 def _in_order(places: Sequence[int], gold: list[_Row], predicted: list[_Row]) -> bool:
-    """Whether the predicted rows can be taken from gold's one after the other, each at the earliest place left."""
+    """Whether the predicted rows can be taken from the gold rows in turn, each at the earliest position left."""
     left: dict[_Row, list[int]] = defaultdict(list)
     for row, place in zip(reversed(gold), reversed(list(places)), strict=True):
         left[row].append(place)
@@ -160,7 +163,8 @@ def _in_order(places: Sequence[int], gold: list[_Row], predicted: list[_Row]) ->
 
 
 def _holds_in_order(places: Sequence[int], gold: list[_Row], predicted: list[_Row]) -> bool:
-    """Whether gold's rows can be taken from the predicted rows place by place, in any order within a place."""
+    """Whether the gold rows can be taken from the predicted rows position by position, in any order within a
+    position."""
     left: dict[_Row, list[int]] = defaultdict(list)
     for index in range(len(predicted) - 1, -1, -1):
         left[predicted[index]].append(index)
@@ -180,7 +184,7 @@ def _holds_in_order(places: Sequence[int], gold: list[_Row], predicted: list[_Ro
 def _alike_after(
     pair: Pair, kind: NearMissKind, changed: tuple[dict[Key, Key], dict[Key, Key]], detail: str
 ) -> Iterator[NearMiss]:
-    """A near miss where the rows are the same after this change to gold's and the predicted cells."""
+    """A near miss if the rows are the same after this change to the gold and predicted cells."""
     if not any(changed):
         return
     gold, predicted = (
@@ -199,7 +203,7 @@ def _changes(columns: Sequence[Column], change: Callable[[Key], Key]) -> dict[Ke
 def _types(pair: Pair) -> Iterator[NearMiss]:
     if pair.same_shape:
         changed = _changes(pair.gold.columns, _untyped), _changes(pair.predicted.columns, _untyped)
-        detail = "the same values written in another type, such as '7' for 7"
+        detail = "the same values in another type, for example '7' for 7"
         yield from _alike_after(pair, "type_only", changed, detail)
 
 
@@ -227,7 +231,10 @@ def _letters(pair: Pair) -> Iterator[NearMiss]:
     if pair.same_shape:
         changed = _changes(pair.gold.columns, _folded), _changes(pair.predicted.columns, _folded)
         yield from _alike_after(
-            pair, "case_or_whitespace_only", changed, "the same text but for letter case or white space"
+            pair,
+            "case_or_whitespace_only",
+            changed,
+            "the same text except for letter case or white space",
         )
 
 

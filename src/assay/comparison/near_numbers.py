@@ -1,4 +1,4 @@
-"""Near misses of numbers: rounded or cut to fewer decimals, off by a factor, of the opposite sign."""
+"""Near misses of numbers: rounded or truncated to fewer decimals, off by a factor, of the opposite sign."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FACTORS = (100, 1000, 1_000_000)
 
 
 def look_at_rounding(pair: Pair) -> Iterator[NearMiss]:
-    """Find out whether one side's numbers are the other's, rounded or cut to fewer decimals."""
+    """Find out whether one side's numbers are the other's, rounded or truncated to fewer decimals."""
     if not pair.same_shape or not any(isinstance(key, (float, Decimal)) for key in pair.all_keys()):
         return
     ours = list(map(_Column, pair.gold.columns))
@@ -50,7 +50,7 @@ class _Column:
         self.keys = keys
         found = [(key, _decimals(key)) for key in keys if is_number(key)]
         self.decimals = max((decimals for _, decimals in found), default=None)
-        """None where the column holds no number."""
+        """None if the column has no numbers."""
         self.finest = max((each for key, each in found if not isinstance(key, int) and each <= _MOST_DIGITS), default=0)
         """The most decimals among the numbers that can be rounded."""
 
@@ -75,7 +75,7 @@ def _whole(key: Key) -> Key:
 
 
 def _rounded(fine: _Column, coarse: _Column, rounding: str) -> tuple[Column, Column]:
-    """Both columns, the fine one rounded to the coarse one's decimals; unchanged where it has no more decimals.
+    """Both columns, the finer one rounded to the coarser one's decimals; unchanged if it has no more decimals.
 
     Floats become the decimals that they are written as: rounded numbers are equal exactly or not at all.
     """
@@ -112,7 +112,8 @@ def _decimals(key: Number) -> int:
 
 
 def look_at_factors(pair: Pair) -> Iterator[NearMiss]:
-    """Whether one factor, or the opposite sign, turns some predicted columns into gold's, while the rest match."""
+    """Whether one factor, or the opposite sign, turns some predicted columns into the gold columns, while the rest
+    match."""
     if not pair.same_shape:
         return
     for mapping in pair.mappings():
@@ -131,12 +132,12 @@ def look_at_factors(pair: Pair) -> Iterator[NearMiss]:
                 yield NearMiss(kind="sign", detail="the same numbers with the opposite sign")
             else:
                 name = f"×{factor:,}" if factor > 0 else f"÷{-factor:,}"
-                yield NearMiss(kind="scaled", detail=f"gold is the prediction {name}")
+                yield NearMiss(kind="scaled", detail=f"the gold result is the prediction {name}")
             return
 
 
 def _factor(gold: Column, predicted: Column, options: ComparisonOptions) -> int | None:
-    """The factor from the predicted column to gold's, as bags: 1, -1 for the sign, 100, or -100 for ÷100."""
+    """The factor from the predicted to the gold column, as bags: 1, -1 for the sign, 100, or -100 for ÷100."""
     if dict.__eq__(Counter(gold), Counter(predicted)):
         return 1
     for factor in (1, -1, *_FACTORS, *(-factor for factor in _FACTORS)):
@@ -151,7 +152,8 @@ def _factor(gold: Column, predicted: Column, options: ComparisonOptions) -> int 
 
 
 def _scaled(gold: Column, predicted: Column, factor: int) -> tuple[Column, Column]:
-    """Both columns, one multiplied by the factor: gold's where the prediction's would be divided, to stay exact."""
+    """Both columns, one multiplied by the factor: the gold column if the predicted one would be divided, to stay
+    exact."""
     if factor == 1:
         return gold, predicted
     if factor < -1:

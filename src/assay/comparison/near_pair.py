@@ -1,4 +1,4 @@
-"""The two results in which near misses are looked for, and whether they are the same after one change."""
+"""The two results that are searched for near misses, and whether they are the same after one change."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import ComparisonOptions
 
 WORK = 2_000_000
-"""Cells that one search for one kind of near miss may look at."""
+"""Limit for the cells that one search for one kind of near miss reads."""
 
 
 class Pair(Struct, frozen=True):
-    """Gold's and the predicted columns of keys, with the places of gold's rows where their order counts."""
+    """The gold and the predicted columns of keys, with the positions of the gold rows if their order matters."""
 
     gold: Side
     predicted: Side
@@ -30,7 +30,7 @@ class Pair(Struct, frozen=True):
 
     @property
     def row_counts(self) -> tuple[int, int]:
-        """The numbers of rows of gold and of the prediction."""
+        """The numbers of gold and predicted rows."""
         return self.gold.row_count, self.predicted.row_count
 
     @property
@@ -56,18 +56,19 @@ class Pair(Struct, frozen=True):
     def agree(
         self, gold: Sequence[Column], predicted: Sequence[Column], options: ComparisonOptions | None = None
     ) -> Mapping | None:
-        """A mapping under which these columns, each as long as gold's, are the same rows in gold's order."""
+        """A mapping under which these columns, each as long as the gold columns, are the same rows in gold order."""
         ours, theirs = (Side(columns=each, places=self.gold.places) for each in (gold, predicted))
         return find_agreement(ours, theirs, options or self.options, self.budget.part(WORK))
 
     def agree_in_place(self, gold: Sequence[Column], predicted: Sequence[Column]) -> bool:
-        """As `agree`, with the columns in their present order."""
+        """Like `agree`, with the columns in their present order."""
         return self.agree(gold, predicted, replace(self.options, columns="strict")) is not None
 
     def agree_as_bags(
         self, gold: Sequence[Column], predicted: Sequence[Column], counts: tuple[int, int], *, contained: bool = False
     ) -> Mapping | None:
-        """As `agree`, for ``counts`` rows on each side in any order. With ``contained`` gold may have more rows."""
+        """Like `agree`, for ``counts`` rows on each side in any order. With ``contained`` there may be more gold
+        rows."""
         ours, theirs = (
             Side(columns=each, places=NoPlaces(count)) for each, count in zip((gold, predicted), counts, strict=True)
         )

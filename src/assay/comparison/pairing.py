@@ -1,9 +1,9 @@
-"""Pair rows one to one by the rule of tolerance, where clusters alone cannot decide.
+"""Pair rows one to one by the rule of tolerance, if clusters alone cannot decide.
 
-Rows can only pair inside the group of rows whose clusters are equal. In each group both sides are
-sorted; where the rows then agree in order, that *is* a pairing, which is nearly always the case. If not,
-a single column whose sorted numbers disagree refutes the group: numbers that can be paired at all
-can be paired in sorted order. The remaining groups are matched by augmenting paths, under a budget.
+Rows can only pair inside the group of rows whose clusters are equal. In each group both sides are sorted; if the rows
+then agree in order, that *is* a pairing, which is nearly always the case. If not, a single column whose sorted numbers
+disagree refutes the group: numbers that can be paired at all can be paired in sorted order. The remaining groups are
+matched by augmenting paths, under a budget.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WIDER = 2.0**-40
 
 
 class Pairing(Struct, frozen=True):
-    """Two results whose rows are to be paired: each predicted row with one of gold's, per place."""
+    """Two results whose rows are to be paired: each predicted row with a gold row, per position."""
 
     gold: Side
     predicted: Side
@@ -37,7 +37,7 @@ class Pairing(Struct, frozen=True):
     budget: Budget
 
     def complete(self, mapping: Mapping) -> bool:
-        """Whether every predicted row finds a gold row of its own under this mapping of gold's columns."""
+        """Whether every predicted row finds a gold row of its own under this mapping of the gold columns."""
         return all(
             len(theirs) <= len(ours) and self._pairs_up(ours, theirs, columns)
             for ours, theirs, columns in self._groups(range(len(self.gold.columns)), mapping)
@@ -45,7 +45,7 @@ class Pairing(Struct, frozen=True):
         )
 
     def partners(self, columns: Sequence[int], mapping: Sequence[int]) -> list[int | None]:
-        """For each gold row, the place of the predicted row paired with it, with as many pairs as possible."""
+        """For each gold row, the index of the predicted row paired with it, with as many pairs as possible."""
         found: list[int | None] = [None] * self.gold.row_count
         for ours, theirs, loose in self._groups(columns, mapping):
             pairs = self._matching(ours, theirs, loose) if loose else list(zip(ours, theirs, strict=False))
@@ -54,7 +54,7 @@ class Pairing(Struct, frozen=True):
         return found
 
     def _groups(self, columns: Sequence[int], mapping: Sequence[int]) -> list[_Group]:
-        """The rows with equal clusters, per place, and the columns that the clusters leave undecided."""
+        """The rows with equal clusters, per position, and the columns that the clusters leave undecided."""
         self.budget.spend(len(columns) * (self.gold.row_count + self.predicted.row_count))
         pairs = [
             _ColumnPair(self.gold.columns[column], self.predicted.columns[option])
@@ -98,8 +98,8 @@ class Pairing(Struct, frozen=True):
     def _refutes(self, pair: _ColumnPair, gold: Sequence[int], predicted: Sequence[int]) -> bool:
         """Whether this column alone shows that there is no pairing.
 
-        Numbers count as close slightly beyond the rule, as if a float took part in every pair. Such windows only move
-        up with the number, so sorted order is a pairing whenever there is one.
+        Numbers count as close slightly beyond the rule, as if a float took part in every pair. Such windows increase
+        with the number, so sorted order is a pairing whenever there is one.
         """
         ours, theirs = [pair.gold[place] for place in gold], [pair.predicted[place] for place in predicted]
         if not is_number(ours[0]):  # lists or structs, and then all cells of the group are
@@ -155,7 +155,7 @@ class Pairing(Struct, frozen=True):
 
 
 class _ColumnPair:
-    """A column of gold's and the predicted one that stands for it."""
+    """A gold column and the predicted one that corresponds to it."""
 
     __slots__ = ("exact", "gold", "predicted")
 
@@ -195,7 +195,7 @@ class _Matching:
         self._owner: dict[int, int] = {}
 
     def augment(self, start: int) -> bool:
-        """Find a partner for one more row, moving earlier ones where needed."""
+        """Find a partner for one more row, moving earlier ones if needed."""
         came_from: dict[int, int] = {}
         queue = [start]
         while queue:

@@ -1,13 +1,12 @@
 """Find the one permutation of columns under which two results are the same rows, without trying all of them.
 
-Gold's columns are assigned one after the other. A predicted column is a candidate for a gold
-column only if both hold the same values equally often; and a partial assignment is kept only if
-the partial rows agree as bags, which is checked with a sum of row hashes, extended by a column at
-a time. Wrong choices therefore die within a column or two, and the work is about (columns x
-candidates x rows). What the hashes accept is verified on the rows themselves, so a collision can
-cost time, never a verdict. Where many columns hold the same values, this search finds no direction:
-then colours tell the columns apart (`assay.comparison.refinement`). The search has a budget; where
-columns are so symmetric that the budget is spent, the answer is "undecided", never a guess.
+The gold columns are assigned one after the other. A predicted column is a candidate for a gold column only if both hold
+the same values equally often. A partial assignment is kept only if the partial rows agree as bags, which is checked
+with a sum of row hashes, extended by a column at a time. Wrong choices are therefore rejected within a column or two,
+and the work is about (columns x candidates x rows). What the hashes accept is verified on the rows themselves, so a
+collision can cost time, never a verdict. If many columns hold the same values, this search has no direction: then
+colours distinguish the columns (`assay.comparison.refinement`). The search has a budget; if columns are so symmetric
+that the budget is spent, the answer is "undecided", never a guess.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from assay.comparison.hashed_cells import HashedCells, hashed_cells
 from assay.comparison.refinement import Mapping, Refinement
 
 _PATIENCE = 8
-"""How often the column-by-column search may look at all cells of a side."""
+"""How often the column-by-column search may read all cells of a side."""
 _STEP = 50
 """The fixed cost of a step of that search, added to its cells, so that few rows do not allow many steps."""
 Verify: TypeAlias = Callable[[Mapping], bool]
 Allow: TypeAlias = Callable[[int, int], bool]
-"""Whether gold's column may be mapped to that predicted column at all."""
+"""Whether the gold column may be mapped to that predicted column at all."""
 
 __all__ = [
     "Allow",
@@ -48,15 +47,15 @@ __all__ = [
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """One result for the search: its columns of keys, and the fixed place of each row.
+    """One result for the search: its columns of keys, and the fixed position of each row.
 
-    ``places`` are the segment numbers of an ordered answer; all equal where order does not count.
+    ``places`` are the segment numbers of an ordered answer; all equal if order does not matter.
     """
 
     columns: Sequence[Column]
     places: Sequence[int]
     rows: Sequence[tuple[Key, ...]] | None = None
-    """The rows, where they consist of exactly the columns' keys; saves building them again."""
+    """The rows, if they consist of exactly the columns' keys; saves building them again."""
 
     @property
     def row_count(self) -> int:
@@ -64,11 +63,11 @@ class Side(Struct, frozen=True, kw_only=True):
         return len(self.places)
 
     def first_prefix(self) -> Sequence[int]:
-        """The hashes of rows of no column: their places."""
+        """The hashes of rows without columns: their positions."""
         return self.places
 
     def extended(self, prefix: Sequence[int], column: int) -> Sequence[int]:
-        """The hashes of rows of one column more."""
+        """The hashes of rows with one more column."""
         return list(map(hash, zip(prefix, self.columns[column], strict=True)))
 
     def total(self, prefix: Sequence[int]) -> int:
@@ -94,12 +93,12 @@ class Side(Struct, frozen=True, kw_only=True):
         return hashed_cells(self, cells)
 
     def same_rows(self, other: Side, mapping: Mapping) -> bool:
-        """Whether the rows are equal as bags (per place) under this mapping to the other's columns."""
+        """Whether the rows are equal as bags (per position) under this mapping to the other's columns."""
         return same_rows(self, other, mapping)
 
 
 class Searched(Protocol):
-    """What the search for a permutation asks of a result, in whatever form it holds the cells."""
+    """What the search for a permutation needs from a result, in any representation of the cells."""
 
     @property
     def columns(self) -> Sequence[Any]:
@@ -112,11 +111,11 @@ class Searched(Protocol):
         ...
 
     def first_prefix(self) -> Any:
-        """The hashes of rows of no column."""
+        """The hashes of rows without columns."""
         ...
 
     def extended(self, prefix: Any, column: int) -> Any:
-        """The hashes of rows of one column more."""
+        """The hashes of rows with one more column."""
         ...
 
     def total(self, prefix: Any) -> int:
@@ -145,28 +144,27 @@ class Searched(Protocol):
 
 
 def same_rows(gold: Side, predicted: Side, mapping: Mapping) -> bool:
-    """Whether the rows are equal as bags (per place) under this mapping of gold's columns to predicted ones."""
+    """Whether the rows are equal as bags (per position) under this mapping of gold columns to predicted ones."""
     if gold.row_count != predicted.row_count:
         return False
     mapped = [predicted.columns[column] for column in mapping]
     distinct = set(gold.rows or _keyed(gold.places, gold.columns))
     if len(distinct) == gold.row_count:
-        # No duplicates in gold and as many predicted rows: if removing those leaves nothing,
-        # each of gold's rows was there once.
+        # No gold duplicates and as many predicted rows: if removing those leaves nothing, each gold row was there once.
         distinct.difference_update(_keyed(predicted.places, mapped))
         return not distinct
     return dict.__eq__(Counter(_keyed(gold.places, gold.columns)), Counter(_keyed(predicted.places, mapped)))
 
 
 def _keyed(places: Sequence[int], columns: Sequence[Column]) -> Iterable[tuple[Key, ...]]:
-    """The rows, with their places in front where places differ."""
+    """The rows, preceded by their positions if these differ."""
     if columns and isinstance(places, NoPlaces):
         return zip(*columns, strict=True)
     return zip(places, *columns, strict=True)
 
 
 class NoPlaces(Sequence[int]):
-    """The places of rows whose order does not count: all in place 0."""
+    """The positions of rows whose order does not matter: all 0."""
 
     __slots__ = ("_count",)
 
@@ -190,7 +188,8 @@ class NoPlaces(Sequence[int]):
 
 
 def contained_rows(gold: Side, predicted: Side, mapping: Mapping) -> bool:
-    """Whether the predicted rows occur among gold's (per place), each at most as often, under this mapping."""
+    """Whether the predicted rows occur among the gold rows (per position), each at most as often, under this
+    mapping."""
     ours = Counter(_keyed(gold.places, gold.columns))
     theirs = Counter(_keyed(predicted.places, [predicted.columns[column] for column in mapping]))
     return all(ours[row] >= count for row, count in theirs.items())
@@ -205,12 +204,12 @@ def find_mapping(
     twins: Sequence[int] | None = None,
     budget: Budget | None = None,
 ) -> Mapping | None:
-    """Map each of gold's columns to a predicted column of its own so that the rows are equal as bags, per place.
+    """Map each gold column to a different predicted column so that the rows are equal as bags, per position.
 
-    The predicted side may have more columns than gold. Returns None where there is no such
-    mapping; raises BudgetSpent where that could not be found out. ``verify`` has the last word
-    over a complete mapping (default: compare the rows). Where it distinguishes more than these keys
-    do, ``twins`` says which predicted columns it takes for equal (see `twins_among`).
+    There may be more predicted than gold columns. Returns None if there is no such mapping; raises BudgetSpent if this
+    could not be determined. ``verify`` has the last word over a complete mapping (default: compare the rows). If it
+    distinguishes more than these keys do, ``twins`` says which predicted columns it treats as equal (see
+    `twins_among`).
     """
     if gold.row_count != predicted.row_count or len(gold.columns) > len(predicted.columns):
         return None
@@ -237,7 +236,7 @@ def _search(
     twins: Sequence[int],
     budget: Budget,
 ) -> Mapping | None:
-    """Search column by column, which nearly always ends soon; where it does not, by the colours of columns."""
+    """Search column by column, which nearly always ends soon; if it does not, by the colours of columns."""
     patience = budget
     if len(gold.columns) == len(predicted.columns):
         patience = budget.part(min(budget.work, _PATIENCE * len(gold.columns) * (gold.row_count + _STEP)))
@@ -255,13 +254,13 @@ def _candidates(gold: Searched, predicted: Searched) -> list[list[int]] | None:
     found: list[list[int]] = []
     ours, theirs = gold.fingerprints(), predicted.fingerprints()
     if any(theirs.count(fingerprint) > 1 for fingerprint in ours):
-        # Columns with the same values: tell them apart by how often these occur.
+        # Columns with the same values are distinguished by how often these occur.
         ours, theirs = gold.fingerprints(counted=True), predicted.fingerprints(counted=True)
     for index, fingerprint in enumerate(ours):
         options = [option for option, other in enumerate(theirs) if other == fingerprint]
         if not options:
             return None
-        # The same position first: most answers keep gold's order.
+        # The same position first: most answers have the gold order.
         found.append(sorted(options, key=lambda option: (option != index, option)))
     return found
 
@@ -282,7 +281,7 @@ class _Search:
         self.candidates = candidates
         self.accept = accept
         self.budget = budget
-        # The most telling columns first, so that wrong choices show early.
+        # The most distinctive columns first, so that wrong choices show early.
         self.order = sorted(
             range(len(gold.columns)), key=lambda column: (len(candidates[column]), -gold.distinct_count(column))
         )

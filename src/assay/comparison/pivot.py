@@ -1,7 +1,7 @@
-"""Which value does each head of a wide table name? By the words and numbers that the two have in common.
+"""Which value each column header of a wide table names, by their common words and numbers.
 
-A name spells a value where a run of its words is the value: `sales_2023` spells 2023. Where names and values have
-anything in common, or are of one kind, such as numbers or months, the names must spell exactly the values, one each.
+A name spells a value if a run of its words is the value: `sales_2023` spells 2023. If names and values have anything in
+common, or are of one kind (numbers, months), the names must spell exactly the values, one each.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _WORDS = re.compile(r"\d+|[^\W\d_]+")
 _MINUS = re.compile(r"^\s*[-\N{MINUS SIGN}](?=\d)")
 _FRACTION = re.compile(r"[-+]?\d+[.,]\d+")
 _LEAST_WITHIN = 3
-"""A value of fewer letters is looked for as a whole word only: an `a` is in most names."""
+"""A value of fewer letters is only searched as a whole word: an `a` is in most names."""
 _SEVERAL = -1
 """In place of a value: a name spells several."""
 _MOST_WORDS = 12
-"""A value of more words is looked for as a whole name only."""
+"""A value of more words is only searched as a whole name."""
 _MOST_WHOLE = 10**15
 _MOST_WHOLE_NUMBER = 10**40
 _MOST_LETTERS = 300
-"""Longer names and values are not read: nothing is claimed of them."""
+"""Longer names and values are not read."""
 _MOST_START = 12
 _MONTHS = "january february march april may june july august september october november december"
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday"
@@ -36,11 +36,11 @@ _KINDS = {
     for name in names.split()
     for form in (name, name[:3])
 }
-"""Words of which each names one of a few, so that another one is another value."""
+"""Words that each name one of a few values, so that another one is another value."""
 
 
 def heads_by_name(names: Sequence[str], values: Sequence[Key]) -> list[Key] | bool:
-    """The value that each name spells; True where names say nothing of the values, False where they name others."""
+    """The value that each name spells; True if names say nothing about the values, False if they name others."""
     spelt = [_spelling(value) for value in values]
     if any(len(name) > _MOST_LETTERS for name in names) or None in spelt:
         return False
@@ -56,7 +56,7 @@ def heads_by_name(names: Sequence[str], values: Sequence[Key]) -> list[Key] | bo
 
 
 def _spelt_by(name: str, texts: Sequence[str], longest: int) -> int | None:
-    """The one value that a name spells: the longest, if it holds the others. Values have so many words at most."""
+    """The one value that a name spells: the longest, if it contains the others. Values have at most this many words."""
     readings = _readings(name)
     whole = "".join(readings[0])
     pieces = () if _FRACTION.fullmatch(name.strip()) else readings  # 0.5 does not spell 5
@@ -78,7 +78,7 @@ def _spelt_by(name: str, texts: Sequence[str], longest: int) -> int | None:
 
 
 def _spelling(value: Key) -> list[str] | None:
-    """The words of a value, if it has any; None where it is too long for a name."""
+    """The words of a value, if it has any; None if it is too long for a name."""
     if isinstance(value, tuple) and value and value[0] == "bool":
         value = str(value[1])
     elif isinstance(value, datetime) and value.time() == time():
@@ -96,7 +96,7 @@ def _spelling(value: Key) -> list[str] | None:
 
 
 def _readings(name: str) -> tuple[list[str], list[str]]:
-    """A name's words, and those where a capital letter begins another one."""
+    """A name's words, and the words in it that begin with a capital letter."""
     return _words(name), _words(_HUMPS.sub(" ", name))
 
 

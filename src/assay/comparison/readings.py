@@ -1,9 +1,9 @@
-"""Read cells that cannot say their type as the other result's types need it.
+"""Convert cells whose source cannot express their type to the types of the other result.
 
-CSV holds nothing but text, JSON no dates, and an engine without dates gives texts. Such a column is read as a whole: as
-numbers, dates or truth values where each of its texts spells one and the other result has a column of that kind, else
-as text. Where the other result leaves more than one reading open, each is compared, up to a few; a reading never
-invents an equality, since the comparison itself keeps to the verdict's rules.
+CSV only has text, JSON has no dates, and an engine without dates returns texts. Such a column is converted as a whole:
+to numbers, dates or truth values if each of its texts spells one and the other result has a column of that kind, else
+it stays text. If the other result allows several readings, each is compared, up to a limit. A reading never creates a
+false match, since the comparison itself follows the verdict's rules.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from assay.model.results.cells import MapEntries
 from assay.model.results.result import Rows
 
 Kind: TypeAlias = Literal["number", "moment", "time", "clock", "length", "truth", "bytes", "nested"]
-"""What a text may spell besides itself. A moment is a date or a timestamp, a length a duration, ``nested`` a list or an
-object; a clock is a duration that another result has as a time of day."""
+"""What a text may spell. A moment is a date or a timestamp, a length a duration, ``nested`` a list or an object; a
+clock is a duration that another result has as a time of day."""
 
 LACKS: dict[CellTypes, frozenset[Kind]] = {
     "typed": frozenset(),
@@ -35,15 +35,15 @@ LACKS: dict[CellTypes, frozenset[Kind]] = {
     "sheet": frozenset({"moment", "time", "length", "bytes", "nested"}),
     "text": frozenset({"number", "moment", "time", "length", "truth", "bytes", "nested"}),
 }
-"""The kinds of value that a source cannot write, so that a text stands for them."""
+"""The kinds of value that a source cannot write, so that a text represents them."""
 
 _BLANK_IS_NULL: frozenset[CellTypes] = frozenset({"sheet", "text"})
 _MOST_READINGS = 16
 
 _NUMBER = re.compile(r"[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-"""A number as programs write it. ``007`` is none: a text with leading zeros is a code."""
+"""A number as programs write it. ``007`` is not one: a text with leading zeros is a code."""
 _NO_FINITE = re.compile(r"[-+]?(?:inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE)
-"""What programs write for the floats that have no digits."""
+"""What programs write for infinite floats and NaN."""
 _LONGEST = 400
 _MOMENT = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d(?::?\d\d)?))?)?", re.ASCII
@@ -51,22 +51,22 @@ _MOMENT = re.compile(
 _TIME = re.compile(r"\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[+-]\d\d(?::?\d\d)?)?", re.ASCII)
 _TRUTH = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 _OF_OTHERS: frozenset[Kind] = frozenset({"clock", "nested"})
-"""Kinds that cells may be read as which are no texts."""
+"""Kinds other than text that cells may be read as."""
 _LEAVES: tuple[Kind, ...] = ("number", "moment", "time", "truth")
 _EXAMPLES: tuple[Cell, ...] = (True, 1, 1.0, Decimal(1), date.min, datetime.min, time.min, "")  # noqa: DTZ901
 _DEEPEST = 40
 _EXACT_DIGITS, _FLOAT_DIGITS = 15, 17
-"""A float of 64 bits is written with 16 or 17 digits only where fewer do not tell it; decimals have any number."""
+"""A 64-bit float is written with 16 or 17 digits only if fewer are ambiguous; decimals have any number."""
 
 _Column: TypeAlias = Sequence[Cell]
 _Reading: TypeAlias = "Kind | Literal['text', 'mixed']"
 
 
 def spelt_number(text: str) -> Cell:
-    """The number that a text spells; None where it spells none.
+    """The number that a text spells; None if it spells none.
 
-    Whole numbers are integers. Others are exact decimals, but floats where their 16 or 17 digits say that one was
-    written: then the tolerance for floats counts; so are ``inf`` and ``nan``.
+    Integers stay integers. Others are exact decimals, except texts whose 16 or 17 digits indicate a float, and ``inf``
+    and ``nan``: these are floats, to which the tolerance applies.
     """
     text = text.strip()
     if _NO_FINITE.fullmatch(text):
@@ -106,7 +106,7 @@ def _time(cell: Cell) -> Cell:
 
 
 def _clock(cell: Cell) -> Cell:
-    """The time of day that so long after midnight is."""
+    """The time of day at this duration after midnight."""
     if not isinstance(cell, timedelta) or not timedelta() <= cell < timedelta(days=1):
         return None
     return (datetime.min + cell).time()  # noqa: DTZ901 - a time of day, of no zone
@@ -150,7 +150,7 @@ _MIXED: tuple[Kind, ...] = ("number", "moment", "time")
 
 
 def normalised(rows: Sequence[Row], cells: CellTypes) -> tuple[Row, ...]:
-    """The rows as they are beside a source of that kind: what it cannot tell apart is one."""
+    """The rows as a source of that kind would return them: values that it cannot distinguish become one."""
     blank = cells in _BLANK_IS_NULL
     return tuple(tuple([_alike(cell, blank=blank) for cell in row]) for row in rows)
 
@@ -162,16 +162,16 @@ def _alike(cell: Cell, *, blank: bool) -> Cell:
 
 
 Reading: TypeAlias = Callable[[Rows], Rows]
-"""What a reading makes of rows: those of a result, or more of the same query."""
+"""Converts rows by a reading: those of a result, or more of the same query."""
 
 
 def readings(
     poor: Result, cells: CellTypes, other: Result, others: CellTypes = "typed", *, boolean_is_integer: bool = False
 ) -> Iterator[Reading]:
-    """The readings of a result whose cells cannot say their type, beside another; at least one, the likeliest first.
+    """The readings of a result whose cells lack types, compared with another; at least one, the most likely first.
 
-    Of two results that say nothing of their types, each is read by itself: call it for both, in turn.
-    ``boolean_is_integer``: the other result has 1 and 0 for true and false.
+    If both results lack types, each is read by itself: call it for both, in turn. ``boolean_is_integer``: the other
+    result has 1 and 0 for true and false.
     """
     lacks = LACKS[cells]
     if not lacks or not poor.rows:
@@ -217,7 +217,7 @@ def _columns(result: Result) -> list[_Column]:
 
 
 def _also(kinds: Sequence[str], *, boolean_is_integer: bool) -> Iterator[str]:
-    """What else a column may be, beside columns of these kinds."""
+    """What else a column may be, compared with columns of these kinds."""
     if boolean_is_integer and "number" in kinds:
         yield "truth"
     if "time" in kinds:
@@ -243,13 +243,13 @@ def _kind_of(cell: Cell) -> str:
 
 
 def _kind(column: _Column) -> str:
-    """The kind of a typed column: ``null`` where nothing tells, ``mixed`` where its cells differ."""
+    """The kind of a typed column: ``null`` if no cell has a type, ``mixed`` if its cells differ."""
     found = {_kind_of(cell) for cell in column if cell is not None}
     return "null" if not found else found.pop() if len(found) == 1 else "mixed"
 
 
 def _within(column: _Column) -> tuple[frozenset[type], bool]:
-    """The types of what stands within the lists and objects of a column, and whether there are only lists."""
+    """The types inside the lists and objects of a column, and whether there are only lists."""
     types: set[type] = set()
 
     def look(cell: Cell, depth: int) -> None:
@@ -268,14 +268,14 @@ def _within(column: _Column) -> tuple[frozenset[type], bool]:
 
 @lru_cache(maxsize=256)
 def _leaves(types: frozenset[type], lists: bool) -> Leaves:  # noqa: FBT001 - private, one caller
-    """How to read what stands within lists and objects, beside values of these types."""
+    """How to read the contents of lists and objects, compared with values of these types."""
     kinds = {_kind_of(value) for value in _EXAMPLES if type(value) in types}
     words = [_SPELL[kind] for kind in _LEAVES if kind in kinds]
     numbers = partial(
         _number_as, float if float in types else Decimal if Decimal in types else None, whole=int in types
     )
     return Leaves(
-        # Beside texts a text is a text.
+        # Compared with texts, a text stays a text.
         quoted=partial(_spelt, () if "text" in kinds else [spell for spell in words if spell in (_moment, _time)]),
         bare=lambda word: numbers(_spelt(words, word)),
         number=numbers,
@@ -284,9 +284,9 @@ def _leaves(types: frozenset[type], lists: bool) -> Leaves:  # noqa: FBT001 - pr
 
 
 def _number_as(kind: type[float | Decimal] | None, value: Cell, *, whole: bool) -> Cell:
-    """A number as a float or a decimal, as the other result has it: within lists both are told apart.
+    """A number as a float or a decimal, as in the other result: within lists both are distinguished.
 
-    ``whole``: it has integers, too, so that one stays as exact as it is.
+    ``whole``: it has integers, too, so that an integer stays exact.
     """
     if kind is None or isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         return value
@@ -299,7 +299,7 @@ def _number_as(kind: type[float | Decimal] | None, value: Cell, *, whole: bool) 
 
 
 def _spells(column: _Column, kind: Kind) -> bool:
-    """Whether each cell of the column that says something spells a value of that kind, and there is one."""
+    """Whether each non-empty cell of the column spells a value of that kind, and there is one."""
     spell, found, of_texts = _SPELL[kind], False, kind not in _OF_OTHERS
     for cell in column:
         if isinstance(cell, str) if of_texts else cell is not None:
@@ -314,13 +314,13 @@ def _spells(column: _Column, kind: Kind) -> bool:
 def _choices(
     column: _Column, kinds: Set[Kind], texts: Sequence[_Column], beside: str, *, mixed: bool
 ) -> list[_Reading]:
-    """The readings of a column that the other result leaves open, that of the column at the same place first.
+    """The readings of a column that the other result allows, that of the column at the same position first.
 
     ``kinds`` are those that the source cannot write, and the other result has.
     """
     fitting: list[Kind] = [kind for kind in _SPELL if kind in kinds and _spells(column, kind)]
     found: list[_Reading] = [*fitting, *(("mixed",) if mixed else ())]
-    # As text it can only be a column of texts that spell such values, too.
+    # As text it can only match a column of texts that spell such values, too.
     as_text = not fitting or any(_spells(one, kind) for one in texts for kind in fitting)
     if as_text:
         found.append("text")
@@ -328,9 +328,10 @@ def _choices(
 
 
 def _natural(column: _Column) -> _Reading:
-    """How a column reads by itself.
+    """How a column is read by itself.
 
-    Where no other result says that they are numbers, ``+351…`` may be a telephone, and nothing but ``nan`` a name.
+    Unless the other result says that they are numbers, ``+351…`` may be a telephone number, and a column of only
+    ``nan`` a name.
     """
     found: _Reading = next((kind for kind in ("number", "moment", "time") if _spells(column, kind)), "text")
     if found != "number":
@@ -343,9 +344,9 @@ def _natural(column: _Column) -> _Reading:
 def _readers(
     reading: _Reading, column: _Column, lacks: frozenset[Kind], within: Mapping[int, Leaves], place: int
 ) -> Iterator[Callable[[Cell], Cell]]:
-    """What makes a cell of what it says. A cell that spells nothing stays as it is.
+    """Converts a cell from its text. A cell that spells nothing stays as it is.
 
-    ``within`` says by place how lists and objects of the other result's columns are read: there may be several ways,
+    ``within`` says by column how lists and objects of the other result's columns are read: there may be several ways,
     as there are for bytes.
     """
     if reading == "text":

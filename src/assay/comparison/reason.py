@@ -1,4 +1,4 @@
-"""Say in one sentence how a wrong answer differs from gold's."""
+"""One sentence on how a wrong answer differs from the gold answer."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ class Finding(Struct, frozen=True, kw_only=True):
     options: ComparisonOptions
 
     def reason(self) -> str:
-        """The sentence: the most telling difference, and in brackets the near miss that explains it."""
+        """The sentence: the most important difference, and in brackets the near miss that explains it."""
         hint = f" ({self.close[0].detail})" if self.close else ""
         ours, theirs = self.gold.column_count, self.predicted.column_count
         count, their_count = len(self.gold.rows), len(self.predicted.rows)
         # An empty result of a source that names no columns says nothing about columns.
         if ours != theirs and ours and theirs:
-            return f"the prediction returns {_count(theirs, 'column')} where gold has {ours}{hint}"
+            return f"the prediction returns {_count(theirs, 'column')}, the gold query {ours}{hint}"
         if count != their_count:
-            return f"the prediction returns {_count(their_count, 'row')} where gold has {count:,}{hint}"
+            return f"the prediction returns {_count(their_count, 'row')}, the gold query {count:,}{hint}"
         if cell := self._lone_cell():
             return f"{cell}{hint}"
         if self.missing == 0 and None in self.mapping:
             # All rows are equal in the mapped columns: the columns without a counterpart are wrong.
             lone = self.mapping.count(None)
             have = "has" if lone == 1 else "have"
-            return f"{lone:,} of gold's {_count(ours, 'column')} {have} no counterpart in the prediction{hint}"
+            return f"{lone:,} of {_count(ours, 'gold column')} {have} no counterpart in the prediction{hint}"
         if self.missing == 0 and self.ordered:
-            return "the rows are gold's, but not in gold's order"
+            return "the rows match, but not their order"
         if self.missing == 0:
             return f"the numbers are close, but the rows do not pair one to one within the tolerance{hint}"
         if self.missing == count:
-            which = "gold's row is not" if count == 1 else f"none of gold's {count:,} rows is"
-            return f"{which} found in the prediction{hint}"
+            which = "the gold row is not" if count == 1 else f"none of the {count:,} gold rows is"
+            return f"{which} in the prediction{hint}"
         are = "is" if self.missing == 1 else "are"
-        return f"{self.missing:,} of gold's {_count(count, 'row')} {are} not found in the prediction{hint}"
+        return f"{self.missing:,} of {_count(count, 'gold row')} {are} not in the prediction{hint}"
 
     def _lone_cell(self) -> str | None:
-        """``one cell differs: gold 13, predicted 0``, where only that cell differs."""
+        """``one cell differs: gold 13, predicted 0``, if only that cell differs."""
         pair = self._unlike_rows()
         if pair is None:
             return None
@@ -64,13 +64,13 @@ class Finding(Struct, frozen=True, kw_only=True):
         place = places[0]
         names = self.gold.columns
         name = names[place] if len(names) > 1 and place < len(names) else ""
-        where = f" in gold's column {_cut(name)}" if name else ""
+        where = f" in gold column {_cut(name)}" if name else ""
         count = len(self.gold.rows)
         which = "one cell" if count == 1 else f"one cell of {count:,} rows"
         return f"{which} differs{where}: gold {shown(pair[0][place])}, predicted {shown(pair[1][place])}"
 
     def _unlike_rows(self) -> tuple[Sequence[Cell], Sequence[Cell]] | None:
-        """The only missing row of gold, and the only extra row of the prediction."""
+        """The only missing gold row, and the only extra row of the prediction."""
         lone = [column for column, option in enumerate(self.mapping) if option is None]
         if len(self.gold.rows) == 1 and len(lone) <= 1:
             free = [place for place in range(self.predicted.column_count) if place not in self.mapping]
@@ -90,7 +90,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 def shown(cell: Cell) -> str:
-    """A value as SQL writes it, with long ones cut: text in quotes, so that '7' is not 7."""
+    """A value as SQL writes it, truncated if long: text in quotes, so that '7' is not 7."""
     if cell is None:
         return "NULL"
     if isinstance(cell, bool):

@@ -1,11 +1,10 @@
 """Find a permutation of symmetric columns by their context, not by trying orders (colour refinement).
 
-Rows and columns are coloured in turn: a row's colour comes from its cells and the colours of their
-columns, a column's from its cells and the colours of their rows. A permutation that makes the rows
-equal keeps colours, so where the two results have different colours there is no permutation; nearly
-every wrong answer shows that at once. Where several columns share a colour, one of gold's is matched
-with each predicted column of that colour in turn, and the colours are computed anew: one or two
-choices tell all columns apart.
+Rows and columns are coloured in turn: a row's colour comes from its cells and the colours of their columns, a column's
+from its cells and the colours of their rows. A permutation that makes the rows equal keeps colours, so if the two
+results have different colours there is no permutation; nearly every wrong answer shows that at once. If several columns
+share a colour, one gold column is matched with each predicted column of that colour in turn, and the colours are
+computed again: one or two choices distinguish all columns.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from assay.comparison.hashed_cells import MANY, HashedCells, spread
 
 Mapping: TypeAlias = tuple[int, ...]
 Colours: TypeAlias = tuple[list[int], list[int]]
-"""The colours of gold's columns and of the predicted columns."""
+"""The colours of the gold and the predicted columns."""
 _SHORT = 50
 """Rounds after which loading numpy pays off."""
 
 
 class Refined(Protocol):
-    """What refinement asks of a result."""
+    """What refinement needs from a result."""
 
     @property
     def row_count(self) -> int:
@@ -33,7 +32,7 @@ class Refined(Protocol):
         ...
 
     def hashed_cells(self, cells: int) -> HashedCells:
-        """The cells as numbers, for a search that looks at ``cells`` of them at a time."""
+        """The cells as numbers, for a search that reads ``cells`` of them at a time."""
         ...
 
 
@@ -83,7 +82,7 @@ class Refinement:
         return None
 
     def _refined(self, colours: Colours) -> Colours | None:
-        """These colours, refined until no more columns can be told apart. None where the two sides differ."""
+        """These colours, refined until no more columns can be distinguished. None if the two sides differ."""
         distinct = 0
         while True:
             self.budget.spend(2 * self.cells)
@@ -96,7 +95,7 @@ class Refinement:
             rows = [side.sums(each) for side, each in zip(self.sides, colours, strict=True)]
             if Counter(rows[0]) != Counter(rows[1]):
                 return None
-            # The old colour is part of the new one, so that columns once told apart stay apart.
+            # The old colour is part of the new one, so that distinct columns stay distinct.
             found = [
                 [spread(column + before) | 1 for column, before in zip(side.column_sums(row), each, strict=True)]
                 for side, row, each in zip(self.sides, rows, colours, strict=True)
@@ -110,7 +109,7 @@ class Refinement:
             distinct = now
 
     def _classes(self, colours: Colours) -> list[tuple[list[int], list[int]]]:
-        """The columns of each colour: gold's and the predicted ones."""
+        """The gold and the predicted columns of each colour."""
         classes: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         for side, each in enumerate(colours):
             for column, colour in enumerate(each):
@@ -118,7 +117,7 @@ class Refinement:
         return list(classes.values())
 
     def _chosen(self, colours: Colours, column: int, options: Sequence[int]) -> Iterator[Colours]:
-        """The colours with this column of gold's matched with each option in turn; identical options are tried once."""
+        """The colours with this gold column matched with each option in turn; identical options are tried once."""
         seen: set[int] = set()
         own = spread(colours[0][column] + 1) | 1
         for option in sorted(options, key=lambda option: (option != column, option)):

@@ -1,10 +1,11 @@
-"""The same answer in another shape: a dimension across the heads, a measure in each row, a row of totals more or less.
+"""The same answer in another shape: a dimension across the columns, a row per measure, an additional or missing row of
+totals.
 
-A wide table has a row for each key and a column for each head; the long one has a row for each key and head, with the
-head in a column of its own. They say the same where a bijection between the wide table's columns and the values of that
-column makes every cell agree, by the verdict's rules for cells. Where the columns' names have anything in common with
-those values, they must spell them, and it must be that bijection; where they have nothing, any that fits will do, since
-names are no part of an answer. Row order is not looked at.
+A wide table has a row per key and a column per header value; the long one has a row per key and header value, with the
+header value in a column of its own. They are equivalent if a bijection between the wide table's columns and the values
+of that column makes every cell agree, by the verdict's rules for cells. If the columns' names have anything in common
+with those values, they must spell them, and define that bijection; if they have nothing in common, any bijection will
+do, since names are not part of an answer. Row order is ignored.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from assay.model import ComparisonOptions, NearMiss, Result
 _Row: TypeAlias = tuple[Key, ...]
 
 _MOST_CELLS = 20_000
-"""With more cells on both sides together, shapes are not looked for."""
+"""With more cells on both sides together, shapes are not searched."""
 _MOST_HEADS = 200
 _MOST_TRIED = 24
-"""So many ways to tell keys, heads and values apart are tried."""
+"""Limit for the assignments of columns to keys, headers and values that are tried."""
 
 
 class PivotedResult(Struct, frozen=True):
-    """A result's columns of keys with their names; the names are empty where the source has none."""
+    """A result's columns of keys with their names; the names are empty if the source has none."""
 
     columns: Sequence[Column]
     names: Sequence[str]
@@ -44,7 +45,7 @@ class PivotedResult(Struct, frozen=True):
 
     @classmethod
     def of(cls, result: Result, columns: Sequence[Column]) -> PivotedResult:
-        """The shape of a result with these columns of keys. Names that only number the columns are none."""
+        """The shape of a result with these columns of keys. Names that only number the columns are ignored."""
         names = result.columns if len(result.columns) == len(columns) else ()
         named = any(name != f"c{place}" for place, name in enumerate(names))
         return cls(columns=columns, names=names if named else (), rows=len(result.rows))
@@ -53,7 +54,7 @@ class PivotedResult(Struct, frozen=True):
 def shape_misses(
     gold: PivotedResult, predicted: PivotedResult, options: ComparisonOptions, budget: Budget
 ) -> Iterator[NearMiss]:
-    """The one shape in which the prediction says what gold says, if there is one."""
+    """The one shape in which the prediction is the gold answer, if there is one."""
     cells = len(gold.columns) * gold.rows + len(predicted.columns) * predicted.rows
     if cells > _MOST_CELLS or not (gold.rows and predicted.rows and gold.columns and predicted.columns):
         return
@@ -68,21 +69,21 @@ def _misses(
 ) -> Iterator[NearMiss]:
     look = _Look(options, budget)
     if (heads := look.heads(predicted, gold)) is not None:
-        words = f"the same cells, across {heads} columns where gold has them down the rows"
+        words = f"the same cells, across {heads} columns instead of down the rows"
         yield NearMiss(kind="pivoted", detail=words)
     if (heads := look.heads(gold, predicted)) is not None:
-        words = f"the same cells, down the rows where gold has a column for each of {heads}"
+        words = f"the same cells, down the rows instead of across {heads} columns"
         yield NearMiss(kind="unpivoted", detail=words)
     for more, less, said in (
-        (predicted, gold, "gold's rows are there, and one more that adds them up"),
-        (gold, predicted, "all of gold's rows but the one that adds the others up"),
+        (predicted, gold, "all gold rows, and one more with their totals"),
+        (gold, predicted, "all gold rows except the one with the totals"),
     ):
         if look.has_totals(more, less):
             yield NearMiss(kind="totals_row", detail=said)
 
 
 class _Look:
-    """Looks for one shape in another, within a budget."""
+    """Searches for one shape in another, within a budget."""
 
     def __init__(self, options: ComparisonOptions, budget: Budget) -> None:
         self._options = replace(options, columns="strict")
@@ -90,7 +91,7 @@ class _Look:
         self._budget = budget
 
     def heads(self, wide: PivotedResult, long: PivotedResult) -> int | None:
-        """How many columns of the wide table stand for values of the long one; None where they are not one answer."""
+        """How many columns of the wide table stand for values of the long one; None if they are not the same answer."""
         keys = len(long.columns) - 2
         heads = len(wide.columns) - max(keys, 0)
         if not 2 <= heads <= _MOST_HEADS or long.rows > wide.rows * heads:
@@ -109,7 +110,7 @@ class _Look:
         return len(cells) == long.rows and self._same([cells], [list(long.columns[0])])
 
     def _agrees(self, wide: PivotedResult, long: PivotedResult, roles: _Roles) -> bool:
-        """Whether the wide table, taken apart, is the long one."""
+        """Whether the wide table, unpivoted, is the long one."""
         spread = [place for place in range(len(wide.columns)) if place not in roles.theirs]
         heads = list(dict.fromkeys(long.columns[roles.head]))
         if len(heads) != len(spread):
@@ -142,7 +143,7 @@ class _Look:
     def _by_cells(
         self, wide: PivotedResult, long: PivotedResult, roles: _Roles, spread: Sequence[int], heads: Sequence[Key]
     ) -> list[Key] | None:
-        """The head of each spread column by what stands under it; None where no bijection makes the cells agree."""
+        """The header of each spread column by the values in it; None if no bijection makes the cells agree."""
         under: dict[Key, dict[_Row, list[Key]]] = {name: {} for name in heads}
         for at in range(long.rows):
             key = tuple(long.columns[place][at] for place in roles.own)
@@ -160,7 +161,7 @@ class _Look:
         return None if matched is None else [heads[number] for number in matched]
 
     def has_totals(self, more: PivotedResult, less: PivotedResult) -> bool:
-        """Whether a table is another one and a row that adds up the others."""
+        """Whether a table is another one and a row with the totals of the others."""
         if more.rows != less.rows + 1 or less.rows < 2 or len(more.columns) != len(less.columns):
             return False
         for row in rows_of_totals(more.columns, more.names, self._options):
@@ -171,7 +172,7 @@ class _Look:
         return False
 
     def _fit(self, wide: Sequence[Key], long: Sequence[Key]) -> bool:
-        """Whether the cells of a key may be the values of that key and a head; the wide table may have more NULLs."""
+        """Whether the cells of a key may be the values of that key and a header; the wide table may have more NULLs."""
         if len(wide) == len(long) == 1:
             return self._alike(wide[0], long[0])
         ours, theirs = (sorted((key for key in each if key is not None), key=_in_order) for each in (wide, long))
@@ -193,7 +194,7 @@ class _Look:
 
 
 class _Roles(Struct, frozen=True):
-    """Which column of the long table is the head and which the value, and the columns of the keys in both."""
+    """Which column of the long table is the header and which the value, and the columns of the keys in both."""
 
     head: int
     value: int
@@ -232,12 +233,13 @@ def _columns(rows: Sequence[_Row]) -> list[Column]:
 
 
 def _in_order(key: Key) -> tuple[bool, Number]:
-    """A place for any cell: numbers by size, so that those within tolerance are neighbours, and equal ones together."""
+    """A sort key for any cell: numbers by size, so that those within tolerance are neighbours, and equal ones
+    together."""
     return (True, key) if is_number(key) else (False, hash(key))
 
 
 def _matching(fitting: Sequence[Sequence[int]], count: int) -> list[int] | None:
-    """A choice of a different number for each list; None where there is none."""
+    """A choice of a different number from each list; None if there is none."""
     taken: list[int | None] = [None] * count
 
     def place(at: int, seen: set[int]) -> bool:

@@ -1,4 +1,4 @@
-"""Two results of one column each, as most answers of simple questions are: no mapping of columns need be looked for."""
+"""Two results of one column each, the usual answers to simple questions: no column mapping is needed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from assay.comparison.tolerance import cluster_numbers
 from assay.model import ComparisonOptions, Result
 
 MOST_ROWS = 1_000
-"""With more rows than this on both sides together, the ways for large results are faster."""
+"""With more rows than this on both sides together, the methods for large results are faster."""
 
 
 class LoneColumns(Struct, frozen=True):
-    """The keys of both columns, none of which are numbers that differ and are within tolerance of each other."""
+    """The keys of both columns, without different numbers that are within tolerance of each other."""
 
     gold: Column
     predicted: Column
@@ -30,12 +30,12 @@ class LoneColumns(Struct, frozen=True):
         return Counter(self.gold) == Counter(self.predicted)
 
     def partners(self) -> list[int | None]:
-        """For each of gold's rows, the place of a predicted row that is equal; each is taken once."""
+        """For each gold row, the index of an equal predicted row; each is used once."""
         return partners(self.gold, self.predicted)
 
 
 def lone_columns(answer: Answer, predicted: Result, options: ComparisonOptions) -> LoneColumns | None:
-    """The columns of a bag and a prediction; None where they need a closer look."""
+    """The columns of a bag and a prediction; None if they need a full comparison."""
     rows, theirs = answer.result.rows, predicted.rows
     if answer.result.column_count != 1 or predicted.column_count != 1 or len(rows) + len(theirs) > MOST_ROWS:
         return None
@@ -49,7 +49,7 @@ def lone_columns(answer: Answer, predicted: Result, options: ComparisonOptions) 
 
 
 def partners(wanted: Sequence[object], rows: Sequence[object]) -> list[int | None]:
-    """For each wanted row, the place of an equal row that no earlier wanted row took."""
+    """For each wanted row, the index of an equal row that no earlier wanted row took."""
     open_places: dict[object, list[int]] = {}
     for place in range(len(rows) - 1, -1, -1):
         open_places.setdefault(rows[place], []).append(place)

@@ -1,4 +1,4 @@
-"""What texts of programs spell besides numbers, dates and truth values: durations, bytes, lists and objects."""
+"""What texts spell besides numbers, dates and truth values: durations, bytes, lists and objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.model.results.cells import MapEntries, cell_of_json, map_of
 _LONGEST = 1_000_000
 _DEEPEST = 40
 _DAYS = {"year": 360, "month": 30, "mon": 30, "week": 7, "day": 1}
-"""A month has 30 days, as where PostgreSQL and DuckDB compare durations."""
+"""A month has 30 days, as in PostgreSQL's and DuckDB's comparison of durations."""
 _PART = re.compile(r"([+-]?\d{1,9}) (year|month|mon|week|day)s?,? ?", re.ASCII)
 _CLOCK = re.compile(r"([+-])?(\d{1,9}):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
 _HEX = re.compile(r"\\x(?:[0-9A-Fa-f]{2})*")
@@ -26,7 +26,7 @@ _BARE = re.compile(r"[^,{}\[\]\"']+")
 
 
 class Leaves(Struct, frozen=True, kw_only=True):
-    """How what stands within a list or an object is read."""
+    """How the contents of a list or an object are read."""
 
     quoted: Callable[[str], Cell]
     """A text in quotes, or one that is a value already."""
@@ -34,11 +34,11 @@ class Leaves(Struct, frozen=True, kw_only=True):
     """A word without quotes."""
     number: Callable[[int | float | Decimal], Cell]
     lists: bool = False
-    """There are no objects: ``{}`` is an array of PostgreSQL without elements."""
+    """There are no objects: ``{}`` is a PostgreSQL array without elements."""
 
 
 def spelt_length(text: str) -> timedelta | None:
-    """A duration, such as ``3 days 04:05:06``, ``26:00:00``, ``1 year 2 mons``, ``1 day, 2:00:00``."""
+    """A duration, for example ``3 days 04:05:06``, ``26:00:00``, ``1 year 2 mons``, ``1 day, 2:00:00``."""
     text, place, days, found = text.strip(), 0, 0, False
     while part := _PART.match(text, place):
         days, place, found = days + int(part[1]) * _DAYS[part[2]], part.end(), True
@@ -60,7 +60,7 @@ def spelt_length(text: str) -> timedelta | None:
 def spelt_bytes(text: str, *, escapes: bool = False) -> bytes | None:
     r"""Bytes, as PostgreSQL (``\xdead``), DuckDB (``\xDE\xADabc``) and Python (``b'abc'``) write them.
 
-    ``escapes``: what both of the first may have written is DuckDB's, whose escapes are in capitals.
+    ``escapes``: text that the first two may have written is DuckDB's, whose escapes are in capitals.
     """
     if len(text) > _LONGEST:
         return None
@@ -82,7 +82,7 @@ def spelt_bytes(text: str, *, escapes: bool = False) -> bytes | None:
 def spelt_nested(text: str, leaves: Leaves) -> Cell:
     """A list or an object: JSON, an array of PostgreSQL (``{1,2}``), or a value of DuckDB (``[a, {'b': 1}]``).
 
-    ``leaves`` read what is within. None where it is none of these.
+    ``leaves`` reads the contents. None if it is none of these.
     """
     text = text.strip()
     if not text[:1] or text[0] not in "{[" or len(text) > _LONGEST:
@@ -102,7 +102,7 @@ def spelt_nested(text: str, leaves: Leaves) -> Cell:
 
 
 def nested(cell: Cell, leaves: Leaves) -> Cell:
-    """A list or an object with what is in it read; None for any other cell."""
+    """A list or an object with its contents converted; None for any other cell."""
     return _with_leaves(cell, leaves, 0) if isinstance(cell, (list, tuple, Mapping)) else None
 
 
@@ -122,7 +122,7 @@ def _with_leaves(value: Cell, leaves: Leaves, depth: int) -> Cell:
 
 
 class _NoLiteral(Exception):
-    """A text that is no list or object as engines write them."""
+    """A text that is not a list or object as engines write them."""
 
 
 class _Literal:

@@ -1,16 +1,14 @@
-"""When are two cells equal within tolerance? The rule, and the clusters that let rows be hashed by it.
+"""When two cells are equal within tolerance: the rule, and the clusters that allow rows to be hashed by it.
 
-The rule is about pairs: two exact numbers (integers, decimals) are equal only if they are the same
-number, whatever else the results hold; where a float takes part, the two may differ by
-``relative_tolerance`` of the larger, or both lie within ``absolute_tolerance`` of 0. The rule is
-decided exactly, without rounding errors at the border.
+The rule is about pairs: two exact numbers (integers, decimals) are equal only if they are the same number, regardless
+of other values in the results; if a float takes part, the two may differ by ``relative_tolerance`` of the larger, or
+both lie within ``absolute_tolerance`` of 0. The rule is decided exactly, without rounding errors at the border.
 
-Such a rule is not transitive, so bags cannot simply be hashed by it. All numbers of both results
-that have a float near them are therefore chained into clusters of neighbours, so that numbers
-that are equal by the rule are in one cluster. Where every two members of a cluster are equal
-(nearly always), the cluster stands for one value, and comparing clusters is comparing by the rule.
-Otherwise the cluster is *loose*: equal clusters are then only necessary, and rows are paired one to one
-(`assay.comparison.pairing`).
+Such a rule is not transitive, so bags cannot simply be hashed by it. All numbers of both results that have a float near
+them are therefore chained into clusters of neighbours, so that numbers that are equal by the rule are in one cluster.
+If every two members of a cluster are equal (nearly always), the cluster stands for one value, and comparing clusters is
+comparing by the rule. Otherwise the cluster is *loose*: equal clusters are then only necessary, and rows are paired one
+to one (`assay.comparison.pairing`).
 """
 
 from __future__ import annotations
@@ -53,9 +51,9 @@ _WORTH_EXACTNESS = 400
 
 
 def numbers_equal(first: Key, second: Key, options: ComparisonOptions) -> bool:
-    """Whether two keys are the same value: exactly, or within tolerance where a float takes part.
+    """Whether two keys are the same value: exactly, or within tolerance if a float takes part.
 
-    Lists and structs are equal where their members are.
+    Lists and structs are equal if their members are.
     """
     if first == second:
         return True
@@ -97,7 +95,7 @@ def as_float(number: Number) -> float:
 
 
 def _close(first: Number, second: Number, options: ComparisonOptions) -> bool:
-    """The rule for two different numbers of which at least one is a float."""
+    """The rule for two different numbers, at least one a float."""
     beside = options.absolute_tolerance
     if -beside <= first <= beside and -beside <= second <= beside:
         return True
@@ -143,7 +141,7 @@ class Clusters(Struct, frozen=True, kw_only=True):
         return list(map(find, column, column))
 
     def replace(self, key: Key) -> Key:
-        """The key with each number replaced by its cluster's representative, nested ones too."""
+        """The key with each number replaced by its cluster's representative, including nested ones."""
         if not is_nested(key):
             return self.representative.get(key, key)
         kind, members = key
@@ -153,7 +151,7 @@ class Clusters(Struct, frozen=True, kw_only=True):
 
 
 def cluster_numbers(columns: Iterable[Column], options: ComparisonOptions) -> Clusters | None:
-    """Cluster the numbers of these columns. None where no two different numbers are within tolerance."""
+    """Cluster the numbers of these columns. None if no two different numbers are within tolerance."""
     floats, exact = _distinct_numbers(columns)
     if not floats or not (options.relative_tolerance or options.absolute_tolerance):
         return None
@@ -203,7 +201,7 @@ def _few_in_line(
 def _many_in_line(
     floats: set[float], exact: set[int | Decimal], options: ComparisonOptions
 ) -> tuple[Sequence[Key], Iterable[Chain]]:
-    """As `_few_in_line`, by arrays: about ten times as fast, but numpy takes a tenth of a second to load."""
+    """Like `_few_in_line`, by arrays: about ten times as fast, but numpy takes a tenth of a second to load."""
     import numpy as np
 
     line = np.fromiter(floats, dtype=np.float64, count=len(floats))
@@ -224,7 +222,7 @@ def _many_in_line(
 
 
 def chains_in_line(line: Floats, options: ComparisonOptions) -> tuple[Places, Places, Flags]:
-    """The chains of these sorted numbers: starts, ends, and whether all numbers of each are surely equal."""
+    """The chains of these sorted numbers: starts, ends, and whether all numbers of each are certainly equal."""
     import numpy as np
 
     linked = maybe_close_each(line[:-1], line[1:], options)
@@ -252,7 +250,7 @@ def _weight(number: int | Decimal, value: float) -> int:
 
 
 def _maybe_close(first: float, second: float, options: ComparisonOptions) -> bool:
-    """Whether two numbers may be equal by the rule: a quick check that is never False where they are equal."""
+    """Whether two numbers may be equal by the rule: a quick check that is never False if they are equal."""
     scale = max(abs(first), abs(second))
     if abs(first - second) <= scale * (options.relative_tolerance + _ROUNDING) + _LEAST:
         return True
@@ -260,7 +258,7 @@ def _maybe_close(first: float, second: float, options: ComparisonOptions) -> boo
 
 
 def _all_close(values: Sequence[float], options: ComparisonOptions) -> bool:
-    """Whether these sorted numbers are all equal by the rule: a quick check that is never True where they are not."""
+    """Whether these sorted numbers are all equal by the rule: a quick check that is never True if they are not."""
     scale = max(abs(values[0]), abs(values[-1]))
     if scale <= options.absolute_tolerance * (1 - _ROUNDING):
         return True
@@ -270,7 +268,7 @@ def _all_close(values: Sequence[float], options: ComparisonOptions) -> bool:
 
 
 def _distinct_numbers(columns: Iterable[Column]) -> tuple[set[float], set[int | Decimal]]:
-    """The finite floats and the exact numbers of these columns, nested ones too, distinct by value and type."""
+    """The finite floats and the exact numbers of these columns, including nested ones, distinct by value and type."""
     floats: set[float] = set()
     exact: set[int | Decimal] = set()
     for column in columns:
@@ -317,7 +315,7 @@ def _near_floats(floats: Floats, exact: set[int | Decimal], options: ComparisonO
 
 
 def maybe_close_each(first: Floats, second: Floats, options: ComparisonOptions) -> Flags:
-    """For arrays: whether two numbers may be equal by the rule. It is never False where they are equal."""
+    """For arrays: whether two numbers may be equal by the rule. It is never False if they are equal."""
     import numpy as np
 
     scale = np.maximum(np.abs(first), np.abs(second))

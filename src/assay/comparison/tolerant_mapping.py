@@ -1,7 +1,7 @@
-"""Under which mapping of columns do two results have the same rows, by the rule of tolerance?
+"""Find a mapping of columns under which two results have the same rows, within tolerance.
 
-First the cells themselves are compared, then the clusters of numbers within tolerance; where these
-do not decide, rows are paired one to one.
+First the cells themselves are compared, then the clusters of numbers within tolerance; if these do not decide, rows are
+paired one to one.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from assay.model import ComparisonOptions
 def find_agreement(
     gold: Side, predicted: Side, options: ComparisonOptions, budget: Budget, *, contained: bool = False
 ) -> Mapping | None:
-    """A mapping of gold's columns under which the predicted rows are gold's, per place, by the rule of tolerance.
+    """A mapping of the gold columns under which the predicted rows are the gold rows, per position, within tolerance.
 
-    With ``contained`` gold may have more rows at a place than the prediction. The predicted side may have more
-    columns than gold, but not with ``contained``. None where there is no such mapping; raises BudgetSpent where that
-    could not be found out.
+    With ``contained`` there may be more gold rows at a position than predicted ones. There may be more predicted
+    columns than gold columns, but not with ``contained``. None if there is no such mapping; raises BudgetSpent if this
+    could not be determined.
     """
     search = _Search(gold, predicted, options, contained)
     found = search.run(gold, predicted, budget.part(budget.work))
@@ -65,7 +65,7 @@ class _Search(Struct, frozen=True):
     contained: bool
 
     def may_agree(self) -> bool:
-        """Whether each of gold's columns without numbers has an equal counterpart: most mismatches end here."""
+        """Whether each gold column without numbers has an equal counterpart: most mismatches end here."""
         theirs: list[Column] = [column for column in self.predicted.columns if not _may_hold_numbers(column)]
         for mine in self.gold.columns:
             if _may_hold_numbers(mine):
@@ -80,7 +80,8 @@ class _Search(Struct, frozen=True):
         return True
 
     def holds_in_place(self) -> bool:
-        """Whether the columns agree in their present order, within tolerance: checked first, as fast and mostly true.
+        """Whether the columns agree in their present order, within tolerance: checked first, because it is fast and
+        usually true.
 
         Only columns that meet a float are clustered, each with its counterpart. False, too, if clusters do not decide.
         """
@@ -136,7 +137,7 @@ class _Search(Struct, frozen=True):
             have, need = ours[column], theirs[option]
             return have is None or need is None or need <= have
 
-        # Columns with equal clusters may differ, and 1 is not 1.0 beside a float: only identical cells make twins.
+        # Columns with equal clusters may differ, and 1 is not 1.0 near a float: only identical cells make twins.
         twins = twins_among([_typed(column) for column in self.predicted.columns])
         return self.run(gold, predicted, budget, verify=pairing.complete, allow=allow, twins=twins)
 
@@ -147,5 +148,5 @@ def _may_hold_numbers(column: Column) -> bool:
 
 
 def _typed(column: Column) -> Column:
-    """The column with keys that are equal only where their types are equal, too."""
+    """The column with keys that are equal only if their types are equal, too."""
     return [(type(key), repr(key) if is_nested(key) else key) for key in column]

@@ -1,4 +1,4 @@
-"""Is a row one of totals? It says so in a cell, and each of its numbers follows from the other rows."""
+"""Whether a row contains totals: a cell says so, and each of its numbers follows from the other rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.model import ComparisonOptions
 
 _MOST_DIGITS = 400
 _MOST_ROWS = 8
-"""So many rows that say that they are of totals are looked at."""
+"""Limit for the rows with a label of totals that are checked."""
 _BETWEEN = re.compile(r"[\W_]+")
 _SAID = re.compile(
     "(?:all|any|overall|(?:grand|sub|overall|all)?totals?|totalall|(?:sum)?total|(?:total)?sums?"
@@ -29,7 +29,7 @@ _SMALLEST = re.compile(r"(?:^|[\W_])(?:min|minimum|lowest|smallest|least)(?:$|[\
 
 
 def rows_of_totals(columns: Sequence[Column], names: Sequence[str], options: ComparisonOptions) -> Iterator[int]:
-    """The places of the rows that are totals of all the others. ``names`` of columns may be missing."""
+    """The indexes of the rows that are totals of all the others. ``names`` of columns may be missing."""
     heads = names if len(names) == len(columns) else [""] * len(columns)
     for row in islice(_labelled(columns), _MOST_ROWS):
         added = False
@@ -57,14 +57,14 @@ def _labelled(columns: Sequence[Column]) -> Iterator[int]:
 
 
 def _is_label(cell: Key) -> bool:
-    """Whether a cell as a whole says that its row is of totals: NULL, as ROLLUP writes it, a word of it, or no name."""
+    """Whether a whole cell says that its row contains totals: NULL, as ROLLUP writes it, a word for it, or no name."""
     if not isinstance(cell, str):
         return cell is None
     return cell.strip() in _SIGNS or _SAID.fullmatch(_BETWEEN.sub("", cell).casefold()) is not None
 
 
 def _follows(cell: Key, others: Sequence[Key], head: str, options: ComparisonOptions) -> bool | None:
-    """Whether a cell is the sum of the others, not 0; None where it neither is that nor follows from them otherwise."""
+    """Whether a cell is the sum of the others, not 0; None if it is neither that nor another aggregate of them."""
     present = [key for key in others if key is not None]
     numbers = [key for key in present if _is_plain(key)]
     if not _is_plain(cell) or not numbers or len(numbers) < len(present):
@@ -88,7 +88,7 @@ def _near(one: Fraction, two: Fraction, options: ComparisonOptions) -> bool:
 
 
 def _is_plain(key: Key) -> TypeGuard[Number]:
-    """Whether a key is a number of a size that can be added up at once."""
+    """Whether a key is a number of a size that can be summed at once."""
     if isinstance(key, Decimal):
         return key.is_finite() and max(abs(key.adjusted()), len(key.as_tuple().digits)) < _MOST_DIGITS
     return is_number(key) and (isinstance(key, int) or isfinite(key))

@@ -20,28 +20,28 @@ _SAMPLES = 16
 
 
 class DatabaseFile:
-    """What engines of database files have in common. `MEMORY` stands for an empty database without a file."""
+    """Common parts of engines for database files. `MEMORY` means an empty database without a file."""
 
     __slots__ = ()
 
     kind: ClassVar[str]
-    """What to call such a file in messages: ``SQLite database``."""
+    """The name of such a file in messages: ``SQLite database``."""
     magic: ClassVar[bytes]
     """The bytes that such a file has at ``magic_offset``."""
     magic_offset: ClassVar[int] = 0
     beside: ClassVar[tuple[str, ...]]
-    """What is appended to the file's name for the files that may hold a part of its content."""
+    """Suffixes, appended to the file's name, of the files that may hold a part of its content."""
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
-        """Raise DatabaseError unless such a file is there and can be read."""
+        """Raise DatabaseError unless the file exists and can be read."""
         check_no_parameters(url, cls.kind)
         if url.path != MEMORY:
             _check_file(url.path, kind=cls.kind, magic=cls.magic, offset=cls.magic_offset)
 
     @classmethod
     def fingerprint(cls, url: DatabaseUrl) -> str:
-        """A hash of the file's content, see `fingerprint_file`. Raises DatabaseError where it cannot be read."""
+        """A hash of the file's content, see `fingerprint_file`. Raises DatabaseError if it cannot be read."""
         if url.path == MEMORY:
             return "empty"
         cls.check(url)
@@ -53,29 +53,29 @@ def check_no_parameters(url: DatabaseUrl, kind: str) -> None:
     before, mark, _ = url.text.partition("?")
     if mark:
         raise DatabaseError(
-            f"{url}: a {kind} has no parameters, and is read-only in any case: write {before}, or %3F for a ? in a name"
+            f"{url}: a {kind} has no parameters, and is always read-only: write {before}, or %3F for a ? in a name"
         )
 
 
 def _check_file(path: str, *, kind: str, magic: bytes, offset: int) -> None:
     file_path = Path(path)
     if file_path.is_dir():
-        raise DatabaseError(f"{path!r} is a directory, and a {kind} is a file: name the file in it")
-    if file_path.exists() and not file_path.is_file():  # reading a pipe could take for ever
-        raise DatabaseError(f"{path!r} is a pipe or a device, and a {kind} is a file: name one")
+        raise DatabaseError(f"{path!r} is a directory, but a {kind} is a file: name the file in it")
+    if file_path.exists() and not file_path.is_file():  # reading a pipe could block forever
+        raise DatabaseError(f"{path!r} is a pipe or a device, but a {kind} is a file: name a file")
     try:
         with open(file_path, "rb") as file:
             head = file.read(offset + len(magic))
     except FileNotFoundError:
         raise DatabaseError(f"there is no {kind} at {path!r}{_hint(file_path)}") from None
     except PermissionError:
-        raise DatabaseError(f"the {kind} {path!r} cannot be read: this user has no permission to") from None
+        raise DatabaseError(f"the {kind} {path!r} cannot be read: permission denied") from None
     except (OSError, ValueError) as error:
         raise DatabaseError(f"the {kind} {path!r} cannot be read: {error}") from None
     if not head:
-        raise DatabaseError(f"{path!r} is an empty file and no {kind}: was it ever written?")
+        raise DatabaseError(f"{path!r} is an empty file, not a {kind}")
     if head[offset:] != magic:
-        raise DatabaseError(f"{path!r} is no {kind}: it begins with {head[:16]!r}")
+        raise DatabaseError(f"{path!r} is not a {kind}: it begins with {head[:16]!r}")
 
 
 def _hint(path: Path) -> str:
@@ -83,16 +83,16 @@ def _hint(path: Path) -> str:
     if not folder.is_dir():
         while not folder.is_dir() and folder != folder.parent:
             folder = folder.parent
-        return f": there is no folder {str(path.parent)!r}, only {str(folder)!r}"
+        return f": the folder {str(path.parent)!r} does not exist, only {str(folder)!r}"
     close = difflib.get_close_matches(path.name, sorted(os.listdir(folder)), n=1)
-    return f"; did you mean {str(folder / close[0])!r}?" if close else f": {str(folder)!r} holds no such file"
+    return f"; did you mean {str(folder / close[0])!r}?" if close else f": {str(folder)!r} contains no such file"
 
 
 def files_beside(url: DatabaseUrl, belongs: Callable[[str], bool]) -> tuple[DatabaseUrl, ...]:
-    """The URLs of the other files whose names belong in a folder of the database's own name, sorted by name.
+    """The URLs of the other files with the database's suffix, if its folder has its name; sorted by name.
 
-    Spider's test suite is laid out so: ``concert_singer/concert_singer.sqlite`` with its siblings in the same folder.
-    In any other folder, neighbouring files are databases of their own, and the answer is empty.
+    This is the layout of Spider's test suite: ``concert_singer/concert_singer.sqlite`` with its siblings in the same
+    folder. In any other folder, neighbouring files are separate databases, and the result is empty.
     """
     folder, own = os.path.split(url.path)
     if os.path.basename(os.path.abspath(folder)) != Path(own).stem:

@@ -1,4 +1,4 @@
-"""The statement that would make a table, for databases that do not keep it."""
+"""The statement that would create a table, for databases that do not store it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.model import TableSchema, quoted
 
 
 def with_ddl(table: TableSchema) -> TableSchema:
-    """The table with a CREATE statement made from all else that is known of it."""
+    """The table with a CREATE statement derived from its other fields."""
     return replace(table, ddl=_statement(table))
 
 

@@ -23,8 +23,8 @@ def fetch_rest(
 ) -> Cap | None:
     """Append the remaining rows to ``rows``, until the end or a cap; return the cap that was reached.
 
-    The size of a chunk depends on the size of the rows so far. ``size_of`` gives about how many bytes rows take;
-    ``check_clock`` is called before each chunk, and raises where the time is up.
+    The size of a chunk depends on the size of the rows so far. ``size_of`` estimates how many bytes rows take;
+    ``check_clock`` is called before each chunk, and raises after the time limit.
     """
     size = size_of(rows)
     while rows:
@@ -35,7 +35,7 @@ def fetch_rest(
             return "bytes"
         check_clock()
         chunk = fetchmany(min(_CHUNK_ROWS, limits.max_rows + 1 - len(rows), _CHUNK_BYTES * len(rows) // size + 1))
-        # A short chunk is not the end: some drivers give fewer rows than asked for before it.
+        # A short chunk is not the end: some drivers return fewer rows than requested before it.
         if not chunk:
             break
         rows += chunk

@@ -15,18 +15,18 @@ ANY_SCHEME = "*"
 
 
 def engine_for(url: DatabaseUrl, references: Mapping[str, str]) -> EngineClass:
-    """The engine of a URL among those of an `Executor`. Raises UsageError where there is none for its scheme."""
+    """The engine of a URL among those of an `Executor`. Raises UsageError if there is none for its scheme."""
     reference = references.get(url.scheme)
     if reference is None and ANY_SCHEME in references:
         reference = _load(references[ANY_SCHEME])(url.scheme)
     if reference is None:
         names = ", ".join(sorted(references.keys() - {ANY_SCHEME})) or "none"
-        raise UsageError(f"no engine is registered for {url.scheme!r} URLs such as {url}: there are {names}")
+        raise UsageError(f"no engine is registered for {url.scheme!r} URLs ({url}): available are {names}")
     return load_engine(reference)
 
 
 def load_engine(reference: str) -> EngineClass:
-    """The class that ``module:Class`` names. Raises PluginError where it cannot be loaded."""
+    """The class that ``module:Class`` names. Raises PluginError if it cannot be loaded."""
     engine_class: EngineClass = _load(reference)
     return engine_class
 

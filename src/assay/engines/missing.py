@@ -1,4 +1,4 @@
-"""The engine of a question whose database was not given: it executes nothing, and says what to give."""
+"""The engine of a question whose database was not given: each query fails with what to give."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ _NAMES = {"sqlite": "SQLite", "snowflake": "Snowflake", "bigquery": "BigQuery"}
 
 
 def shown_engine(engine: str) -> str:
-    """The engine's name as its makers write it."""
+    """The engine's name as its vendor writes it."""
     return _NAMES.get(engine, engine)
 
 
 class MissingEngine:
-    """Stands for a database in a run whose questions are for several engines, such as Spider 2.0's.
+    """Stands for a missing database in a run whose questions are for several engines, for example Spider 2.0.
 
     ``missing:///snowflake`` is where the questions for Snowflake run if no URL of Snowflake is given. Every query fails
-    there, which is the set-up's fault. A question whose gold and whose answer are results needs no database: it is
-    scored all the same.
+    there, with attribution to the setup. A question whose gold query and answer are both given as results needs no
+    database: it is scored as usual.
     """
 
     name = "missing"
@@ -35,7 +35,7 @@ class MissingEngine:
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
-        """That there is no database is told by the questions that need one."""
+        """Does nothing: only questions that need the database fail."""
 
     @classmethod
     def version(cls) -> str:
@@ -50,8 +50,8 @@ class MissingEngine:
     def execute(self, query: str) -> Execution:
         """Fail, with what to give."""
         message = (
-            f"the question is for {shown_engine(self._engine)}, and no such database is given: "
-            f"give --db {self._engine}=URL"
+            f"the question needs {shown_engine(self._engine)}, but no such database is given: give --db "
+            f"{self._engine}=URL"
         )
         return outcomes.failed(query, "error", "no_database", message, blame="setup", code=self._engine)
 

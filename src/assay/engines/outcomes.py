@@ -22,7 +22,8 @@ def failed(
     blame: Blame = "system",
     code: str | None = None,
 ) -> Execution:
-    """An Execution without rows. The blame is mostly ``system``: the engine's caller knows whose query it was."""
+    """An Execution without rows. The attribution is usually ``system``: the engine's caller knows whose query it
+    was."""
     failure = Failure(stage="execute", kind=kind, blame=blame, message=message, code=code)
     return Execution(query=query, status=status, failure=failure, wall_time_s=wall_time_s)
 
@@ -37,7 +38,7 @@ def fetched(
     limits: Limits,
     undecodable_text: bool = False,
 ) -> Execution:
-    """An Execution with rows, cut by a cap or whole."""
+    """An Execution with rows, complete or cut by a cap."""
     failure = None
     if cap is not None:
         limit = f"{limits.max_rows:,} rows" if cap == "rows" else f"{limits.max_result_bytes:,} bytes"
@@ -45,7 +46,7 @@ def fetched(
             stage="execute",
             kind="truncated",
             blame="system",
-            message=f"the result is larger than the limit of {limit}: only its first {len(rows):,} rows were kept",
+            message=f"the result exceeds the limit of {limit}: only its first {len(rows):,} rows were read",
         )
     return Execution(
         query=query,
@@ -60,19 +61,19 @@ def fetched(
 
 
 def timed_out(query: str, limits: Limits, wall_time_s: float) -> Execution:
-    """The query ran into its time limit and was stopped."""
+    """The query reached its time limit and was stopped."""
     return failed(
-        query, "timeout", "timeout", f"no answer within the limit of {limits.timeout_s:g} s", wall_time_s=wall_time_s
+        query, "timeout", "timeout", f"no result within the limit of {limits.timeout_s:g} s", wall_time_s=wall_time_s
     )
 
 
 def out_of_memory(query: str, limits: Limits, wall_time_s: float | None) -> Execution:
-    """The query wanted more memory than it may have."""
+    """The query exceeded its memory limit."""
     return failed(
         query,
         "error",
         "out_of_memory",
-        f"it needs more memory than it may have ({limits.max_memory_bytes:,} bytes)",
+        f"it exceeds the memory limit ({limits.max_memory_bytes:,} bytes)",
         wall_time_s=wall_time_s,
     )
 
@@ -80,16 +81,16 @@ def out_of_memory(query: str, limits: Limits, wall_time_s: float | None) -> Exec
 def masked(query: str, *, wall_time_s: float) -> Execution:
     """The server masked values of the result: different values may look alike."""
     message = (
-        "the database masked values in the result for this account, and masked values cannot be compared: "
-        "use an account that may see them"
+        "the database masked values in the result for this account, and masked values cannot be compared: use "
+        "an account that may see them"
     )
     return failed(query, "error", "masked", message, wall_time_s=wall_time_s)
 
 
 def server_lost(query: str, message: str, *, wall_time_s: float | None = None) -> Execution:
-    """The server, or the connection to it, was lost while the query ran, or something in the engine broke.
+    """The server, or the connection to it, was lost while the query ran, or the engine failed.
 
-    A second run, beside a plain query, shows whose fault that was: see `assay.engines.pool.executor`.
+    A second run, together with a plain query, finds the cause: see `assay.engines.pool.executor`.
     """
     return failed(
         query,
@@ -103,26 +104,26 @@ def server_lost(query: str, message: str, *, wall_time_s: float | None = None) -
 
 
 def broke(query: str, message: str, wall_time_s: float | None) -> Execution:
-    """The server answers other queries, but this one ended its connection, or the engine's work, each time it ran."""
-    told = f"each time it ran, it failed so ({message}), while a plain query beside it succeeds"
+    """The server answers other queries, but this one broke its connection, or the engine, each time it ran."""
+    told = f"each time it ran, it failed ({message}), while a plain query succeeds"
     return failed(query, "error", "crashed", told, wall_time_s=wall_time_s)
 
 
 def no_query(query: str) -> Execution:
-    """There is no statement in the text."""
-    what = "the text is empty" if not query.strip() else "the text holds no statement, only comments or semicolons"
+    """The text contains no statement."""
+    what = "the text is empty" if not query.strip() else "the text contains no statement, only comments or semicolons"
     return failed(query, "error", "no_query", f"there is no query: {what}")
 
 
 def several_statements(query: str) -> Execution:
-    """There is more than one statement in the text."""
+    """The text contains more than one statement."""
     return failed(
-        query, "refused", "several_statements", "refused: the text holds several statements, and a query is one"
+        query, "refused", "several_statements", "refused: the text contains several statements instead of one query"
     )
 
 
 def unless_query(query: str, does: str, detail: str) -> Execution | None:
-    """Why a text is not sent to its server; None where it is a query.
+    """Why a text is not sent to its server; None if it is a query.
 
     ``does`` and ``detail`` come from the reading of the text by `assay.sql`.
     """
@@ -136,22 +137,22 @@ def unless_query(query: str, does: str, detail: str) -> Execution | None:
         case "write":
             return failed(query, "refused", "writes", f"refused: it writes ({detail})")
         case "prose":
-            return failed(query, "refused", "no_query", f"it is no query: it begins with {detail!r}")
+            return failed(query, "refused", "no_query", f"it is not a query: it begins with {detail!r}")
         case "reaches":
             return failed(query, "refused", "refused", f"refused: {detail}")
         case "error":
             return failed(query, "error", "error", f"the query cannot be run: {detail}")
-    return failed(query, "refused", "refused", f"refused: it is no query ({detail})")
+    return failed(query, "refused", "refused", f"refused: it is not a query ({detail})")
 
 
 def not_text(query: str, error: UnicodeEncodeError) -> Execution:
-    """The text holds lone surrogates, which are not valid characters."""
+    """The text contains lone surrogates, which are not valid characters."""
     return failed(
-        query, "error", "error", f"the query is no valid text: character {error.start + 1} is a lone surrogate"
+        query, "error", "error", f"the query is not valid text: character {error.start + 1} is a lone surrogate"
     )
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of a driver's message, without the drawing below it."""
+    """The first line of a driver's message, without the marker lines below it."""
     text = str(error).strip()
     return text.split("\n", 1)[0].strip() or type(error).__name__

@@ -1,4 +1,4 @@
-"""Sample values of a table, as SQL literals: bounded in number and length, and the same every time."""
+"""Sample values of a table, as SQL literals: limited in number and length, and reproducible."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 class Executes(Protocol):
-    """As much of an engine as is needed here."""
+    """The part of an engine that is needed here."""
 
     def execute(self, query: str) -> Execution:
-        """As `assay.ports.Engine.execute`."""
+        """Like `assay.ports.Engine.execute`."""
         ...
 
 
 def rows_of(engine: Executes, query: str) -> tuple[Row, ...]:
-    """The rows of one of Assay's own queries, within the limits. Raises DatabaseError where it fails."""
+    """The rows of one of Assay's own queries, within the limits. Raises DatabaseError if it fails."""
     execution = engine.execute(query)
-    if execution.result is None or execution.status == "truncated":  # half a list would pass for the whole
-        why = "it gave no rows" if execution.failure is None else execution.failure.message
-        raise DatabaseError(f"what the database holds cannot be read: {why}")
+    if execution.result is None or execution.status == "truncated":  # half a list would look complete
+        why = "it returned no rows" if execution.failure is None else execution.failure.message
+        raise DatabaseError(f"the tables cannot be read: {why}")
     return tuple(execution.result.rows)
 
 
@@ -46,14 +46,14 @@ def text_literal(text: str) -> str:
 def with_samples(
     engine: Executes, table: TableSchema, *, by_key: bool = False, most: str = f"LIMIT {ROWS_LOOKED_AT}"
 ) -> TableSchema:
-    """The table with its first row and a few values per column; unchanged where these cannot be read.
+    """The table with its first row and a few values per column; unchanged if these cannot be read.
 
-    Only the first `ROWS_LOOKED_AT` rows are looked at, in the order in which the table is stored. A server may read it
-    in any order, so that ``by_key`` asks for that of its primary key, where it has one.
+    Only the first `ROWS_LOOKED_AT` rows are read, in stored order. A server may read them in any order, so ``by_key``
+    sorts by the primary key, if there is one.
     """
     if table.kind == "view" or not table.columns:
         return table
-    # The columns are named one by one, so that none hidden from `*` is missed and their order is known.
+    # The columns are named explicitly, so that none hidden from `*` is missed and their order is known.
     columns = ", ".join(quoted(column.name, table.quote) for column in table.columns)
     keys = ", ".join(quoted(name, table.quote) for name in table.primary_key) if by_key else ""
     order = f" ORDER BY {keys}" if keys else ""
@@ -86,7 +86,7 @@ def _distinct(cells: Sequence[Cell]) -> tuple[str, ...]:
 
 
 def _literal(cell: Cell) -> str | None:
-    """The value as a SQL literal, a long text cut and marked; None for a value without a short literal."""
+    """The value as a SQL literal, a long text truncated and marked; None for a value without a short literal."""
     match cell:
         case None:
             return "NULL"
@@ -96,7 +96,7 @@ def _literal(cell: Cell) -> str | None:
             number = str(cell)
             return number if len(number) <= _MOST_CHARACTERS else number[:_MOST_CHARACTERS] + "…"
         case str():
-            # Cut first: a cell may hold megabytes.
+            # Truncate first: a cell may hold megabytes.
             text = _CONTROL.sub(" ", cell[: _MOST_CHARACTERS + 1])
             return text_literal(text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + "…")
         case datetime() | date() | time() | UUID():

@@ -1,4 +1,4 @@
-"""What the scratch databases of all engines share: how their tables are made, filled and queried."""
+"""Common parts of the scratch databases of all engines: how their tables are created, filled and queried."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.ports import Engine
 from assay.sql.schema.create_table import NO_CLAUSES, ColumnClauses, TableClauses
 
 MOST_ROWS = 5_000
-"""A query that gives more rows fails."""
+"""A query that returns more rows fails."""
 EVERY_CONSTRAINT = frozenset({"NOT NULL", "PRIMARY KEY", "UNIQUE", "CHECK"})
 _NO_CLAUSES = ColumnClauses()
 
@@ -34,10 +34,10 @@ class FilledTable(Struct, frozen=True, kw_only=True):
 class Scratch(ABC):
     """Implements `assay.ports.ScratchDatabase`, except for what only an engine can do.
 
-    The class of an engine makes the tables in ``__init__``, each by `_try`, which notes the statement that worked, or
-    adds a sentence to ``refused``. Rows are inserted by `_write`: those of a table in one statement, or one by one if
-    a constraint rejects some of them. Untrusted queries go through ``_engine``, which guards them; SQLite, whose
-    queries take microseconds, overrides everything that is called for each query.
+    The class of an engine creates the tables in ``__init__``, each by `_try`, which records the statement that worked,
+    or adds a sentence to ``refused``. Rows are inserted by `_write`: those of a table in one statement, or one by one
+    if a constraint rejects some of them. Untrusted queries go through ``_engine``, which guards them; SQLite, whose
+    queries take microseconds, overrides everything that is called per query.
     """
 
     dialect: str
@@ -51,16 +51,16 @@ class Scratch(ABC):
     def __init__(self, schema: DatabaseSchema) -> None:
         self.refused: tuple[str, ...] = ()
         self._made: list[tuple[str | None, str]] = []
-        """The statements that made the database, with the table of each; None for those of a view or a schema."""
+        """The statements that created the database, with the table of each; None for those of a view or a schema."""
         self._views = {view.name: view.ddl for view in schema.tables if view.kind == "view"}
         self._triggers = {table.quoted_name: table.triggers for table in schema.tables if table.triggers}
         self._names: dict[str, tuple[str, ...]] = {}
         self._filled: list[FilledTable] = []
         self._stored: list[list[Row]] = []
-        """The rows of the last `fill` that no constraint rejected, as they were given."""
+        """The rows of the last `fill` that no constraint rejected, as given."""
 
     def statements_for(self, tables: Collection[str], queries: Sequence[str]) -> tuple[str, ...]:
-        """What made these tables, their schemas, and the views that the queries may name."""
+        """The statements that created these tables, their schemas, and the views that the queries may name."""
         text = " ".join(queries).lower()
         named: dict[str, None] = {}
         waiting = [name for name in self._views if name.lower() in text]
@@ -99,7 +99,7 @@ class Scratch(ABC):
         return all(len(stored) == len(given) for stored, given in zip(self._stored, rows, strict=True))
 
     def content(self) -> list[list[Row]]:
-        """The rows that the prepared tables hold now."""
+        """The current rows of the prepared tables."""
         return [list(rows) for rows in self._stored]
 
     def rejected_rows(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
@@ -111,17 +111,17 @@ class Scratch(ABC):
         )
 
     def rows(self, query: str) -> list[Row] | None:
-        """The rows of a query; None if it fails, takes too long or gives too many."""
+        """The rows of a query; None if it fails, takes too long or returns too many."""
         result = self.execute(query).result
         return None if result is None else list(result.rows)
 
     def execute(self, query: str) -> Execution:
-        """As `rows`, with the columns' names, or the reason of the failure."""
+        """Like `rows`, with the columns' names, or the reason of the failure."""
         execution = self._engine.execute(query)
         return too_many_rows(query) if execution.status == "truncated" else execution
 
     def reverse_scan(self, *, on: bool) -> bool:
-        """False: the engine has no such switch, and scans rows in the order in which they were given."""
+        """False: the engine has no such switch, and scans rows in insertion order."""
         return not on
 
     @abstractmethod
@@ -143,8 +143,8 @@ class Scratch(ABC):
     def _try(self, why: str, *ways: str, table: str | None = None, shown: str = "") -> bool:
         """Execute the first statement that the engine accepts.
 
-        ``shown`` is what a reader is shown in its place. If it accepts none, the sentence ``why`` and the reason of the
-        first error are added to ``refused``.
+        ``shown`` is shown to readers instead. If it accepts none, the sentence ``why`` and the reason of the first
+        error are added to ``refused``.
         """
         failure: Exception | None = None
         for statement in ways:
@@ -185,8 +185,8 @@ class Scratch(ABC):
 
 
 def too_many_rows(query: str) -> Execution:
-    """A query that gives more rows than a scratch database's queries may."""
-    return outcomes.failed(query, "error", "error", f"it gives more than {MOST_ROWS:,} rows")
+    """A query that returns more rows than a scratch database allows."""
+    return outcomes.failed(query, "error", "error", f"it returns more than {MOST_ROWS:,} rows")
 
 
 def table_body(
@@ -197,10 +197,10 @@ def table_body(
     constraints: Collection[str] = EVERY_CONSTRAINT,
     computed_not_null: bool = True,
 ) -> str:
-    """What stands in the parentheses of a CREATE TABLE, in the schema's own words.
+    """The contents of the parentheses of a CREATE TABLE, as the schema writes them.
 
-    Foreign keys are left out: rows are chosen so that these hold. ``computed_not_null``: whether the engine accepts
-    NOT NULL for a column that is computed by a formula.
+    Foreign keys are omitted: the caller chooses rows that satisfy them. ``computed_not_null``: whether the engine
+    accepts NOT NULL for a computed column.
     """
     parts = []
     for column in table.columns:

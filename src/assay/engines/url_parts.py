@@ -1,4 +1,4 @@
-"""The parts of a server's URL. Each engine declares its parameters once, each with what its value must be."""
+"""The parts of a server's URL. Each engine declares its parameters once, each with the form of its value."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from assay.errors import DatabaseError, did_you_mean
 from assay.model import DatabaseUrl
 
 Reader: TypeAlias = Callable[[str], Any]
-"""Gives the value of a parameter. Raises ValueError with what was expected."""
+"""Reads the value of a parameter. Raises ValueError with what was expected."""
 ALLOW = "allow"
-"""The functions that a query may call besides the known ones. The one parameter that may be repeated."""
+"""The additional functions that a query may call. The only parameter that may be repeated."""
 _SPARK = ("sc", "spark", "databricks")
-"""The schemes whose parameters may stand behind semicolons."""
+"""The schemes whose parameters may follow semicolons."""
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 class UrlParts(Struct, frozen=True, kw_only=True):
-    """A URL, taken apart; percent-encoding is decoded but in ``split``."""
+    """A parsed URL; percent-encoding is decoded except in ``split``."""
 
     split: SplitResult
     port: int | None
-    """None: there is none, or no host."""
+    """None: there is no port, or no host."""
     names: tuple[str, ...]
     """The names in the path."""
     parameters: dict[str, Any]
-    """As their readers give them, without ``allow``."""
+    """As returned by their readers, without ``allow``."""
 
 
 def text(value: str) -> str:
-    """Any text but the empty one."""
+    """Any non-empty text."""
     if not value.strip():
         raise ValueError("a value")
     return value
@@ -49,7 +49,7 @@ def flag(value: str) -> bool:
 
 
 def whole(value: str) -> int:
-    """A number from 0 up."""
+    """A number from 0 on."""
     if not (value.isascii() and value.isdigit() and len(value) < 19):
         raise ValueError("a whole number")
     return int(value)
@@ -58,22 +58,22 @@ def whole(value: str) -> int:
 def port(value: str) -> int:
     """The number of a port."""
     if not (value.isascii() and value.isdigit() and 0 < int(value[:6]) < 65536):
-        raise ValueError("a port, which is a whole number from 1 to 65535")
+        raise ValueError("a port from 1 to 65535")
     return int(value)
 
 
 def file(value: str) -> str:
-    """The path of a file that is there."""
+    """The path of an existing file."""
     path = Path(value).expanduser()
     if not value or not path.is_file():
-        raise ValueError("the path of a file that is there")
+        raise ValueError("the path of an existing file")
     return str(path)
 
 
 def address(value: str) -> str:
     """The address of a server."""
     if not value.startswith(("https://", "http://")) or not urlsplit(value).hostname:
-        raise ValueError("an address such as https://HOST")
+        raise ValueError("an address, for example https://HOST")
     return value
 
 
@@ -91,9 +91,9 @@ def one_of(*words: str) -> Reader:
 def read_url(
     url: DatabaseUrl, known: Mapping[str, Reader], *, form: str, path: Sequence[str], has_host: bool = True
 ) -> UrlParts:
-    """The parts of a URL. Raises DatabaseError for what does not fit, with what to write.
+    """The parts of a URL. Raises DatabaseError for invalid parts, with what to write.
 
-    ``path``: what the names in the path stand for, at most.
+    ``path``: the meaning of the names in the path, at most.
     """
     head, semicolons = _halves(url)
     try:
@@ -101,7 +101,7 @@ def read_url(
     except ValueError:
         raise DatabaseError(f"{url}: the host cannot be read: write {form}") from None
     if split.fragment or "#" in semicolons:
-        raise DatabaseError(f"{url}: there is a # in it: write %23 for # in a name or password")
+        raise DatabaseError(f"{url}: it contains #: write %23 for # in a name or password")
     try:
         number = split.port if has_host else None
     except ValueError:
@@ -126,16 +126,16 @@ def read_parameters(
     form: str,
     further: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The values of parameters. Raises DatabaseError for one that is unknown, given twice, or has a wrong value.
+    """The values of parameters. Raises DatabaseError for one that is unknown, given twice, or has an invalid value.
 
-    Secrets are not shown. ``further``: what there is besides, for the message.
+    Secrets are not shown. ``further``: the other parameters, for the message.
     """
     check_once(url, given)
     parameters = {}
     for name, value in given:
         if name not in known:
             near = did_you_mean(name, known) or f": there is {', '.join((*known, *further))}"
-            raise DatabaseError(f"{url}: there is no parameter {name!r}{near}; write {form}")
+            raise DatabaseError(f"{url}: unknown parameter {name!r}{near}; write {form}")
         try:
             parameters[name] = known[name](value)
         except ValueError as error:
@@ -146,14 +146,14 @@ def read_parameters(
 
 
 def check_once(url: DatabaseUrl, given: Sequence[tuple[str, str]]) -> None:
-    """Raise DatabaseError for a parameter that is given twice: which value counts would be a matter of the driver."""
+    """Raise DatabaseError for a parameter that is given twice: which value counts would depend on the driver."""
     name, count = max(Counter(name for name, _ in given).items(), key=lambda each: each[1], default=("", 0))
     if count > 1:
         raise DatabaseError(f"{url}: the parameter {name} is given {count} times: write it once")
 
 
 def pairs_of(url: DatabaseUrl) -> list[tuple[str, str]]:
-    """The parameters behind a question mark, and of Spark Connect those behind semicolons."""
+    """The parameters after a question mark, and for Spark Connect those after semicolons."""
     head, semicolons = _halves(url)
     pairs = parse_qsl(urlsplit(head).query, keep_blank_values=True)
     for part in filter(None, semicolons.split(";")):

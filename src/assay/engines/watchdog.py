@@ -13,7 +13,7 @@ _running: set[Watchdog] = set()
 def interrupt_all() -> None:
     """Interrupt all running queries once, for a process that is about to end: its server may not notice the end.
 
-    What an interruption leaves to a thread of its own, because its server is slow, is waited for, a few seconds.
+    Waits a few seconds for interruptions that run in their own thread because the server is slow.
     """
     before = set(threading.enumerate())
     for watchdog in tuple(_running):
@@ -24,10 +24,9 @@ def interrupt_all() -> None:
 
 
 class Watchdog:
-    """Calls ``interrupt`` from its own thread when the time given to `start` runs out before `stop`.
+    """Calls ``interrupt`` from its own thread when the time given to `start` elapses before `stop`.
 
-    The thread is made at the first `start` and sleeps between queries; starting and stopping cost
-    about a microsecond.
+    The thread is made at the first `start` and sleeps between queries; starting and stopping cost about a microsecond.
     """
 
     def __init__(self, interrupt: Callable[[], None]) -> None:

@@ -1,5 +1,5 @@
-"""Is the gold itself sound? One file per rule in `assay.linting.rules`; `lint_gold` applies those of one gold,
-`lint_across` those that look at all cases."""
+"""Find errors in gold queries. One file per rule in `assay.linting.rules`; `lint_gold` applies the rules for one gold
+query, `lint_across` those that compare all cases."""
 
 from assay.linting.apply import GoldLint, lint_across, lint_gold
 from assay.linting.catalogue import catalogue, closest_rule, rule_named

@@ -1,4 +1,4 @@
-"""Apply the rules: to the golds of one case, and then across all cases."""
+"""Apply the rules: to the gold queries of one case, and then across all cases."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _IGNORE = re.compile(r"assay\s*:\s*ignore\b[:\s]*([\w\-, \t]*)", re.IGNORECASE)
 _EXCERPT = 160
 GOLDS_PARTED = "golds-parted"
 MOST_FOUND = 10
-"""What one rule may find in one gold: a query of a thousand wrong values is one trouble, not a thousand."""
+"""Limit for the findings of one rule in one gold query: a query with a thousand wrong values has one error, not a
+thousand."""
 
 
 class OtherAnswer(Struct, frozen=True, kw_only=True):
@@ -36,7 +37,7 @@ class OtherAnswer(Struct, frozen=True, kw_only=True):
 
 
 class GoldLint(Struct, frozen=True, kw_only=True):
-    """What the rules of single golds found in one case."""
+    """The findings in one case."""
 
     findings: tuple[LintFinding, ...]
     golds: CaseGolds
@@ -44,7 +45,7 @@ class GoldLint(Struct, frozen=True, kw_only=True):
     gaps: tuple[tuple[str, str], ...] = ()
     """What was missing, with the reason: ``("query", "it cannot be parsed as sqlite")``."""
     unknown_rules: tuple[str, ...] = ()
-    """Names in comments that are no rule's."""
+    """Names in comments that are not rules."""
 
 
 def lint_gold(
@@ -56,9 +57,9 @@ def lint_gold(
     database: GoldDatabase | None = None,
     others: Sequence[OtherAnswer] = (),
 ) -> GoldLint:
-    """Apply every rule of single golds to a case. Never raises for what a query says or does.
+    """Apply every rule for single gold queries to a case. Never raises for what a query says or does.
 
-    Rules that need what is missing (a database, a query that can be read) are left out, and ``gaps`` says why.
+    Rules that need something missing (a database, a readable query) are skipped, and ``gaps`` gives the reason.
     """
     findings: list[LintFinding] = []
     gaps: dict[str, str] = {}
@@ -96,7 +97,7 @@ def lint_gold(
 
 
 def ignored_rules(query: str, dialect: str) -> tuple[frozenset[str] | None, list[str]]:
-    """The rules that comments of a query turn off (empty: all; None: none), and names there that are no rule's."""
+    """The rules that comments of a query turn off (empty: all; None: none), and unknown names in these comments."""
     known = {rule.about.name for rule in catalogue()}
     off: set[str] = set()
     strange: list[str] = []
@@ -122,7 +123,7 @@ def ignored_rules(query: str, dialect: str) -> tuple[frozenset[str] | None, list
 
 
 def finding_of(rule: Rule, found: Found, case: Case, gold: int) -> LintFinding:
-    """A finding with its place in lines and columns."""
+    """A finding with its line and column."""
     query = case.golds[gold] if gold < len(case.golds) else case.result_query or ""
     place = found.place
     start = _position(query, place.start) if place is not None else (None, None)
@@ -154,7 +155,7 @@ def _position(text: str, offset: int) -> tuple[int, int]:
 
 
 def _parted(golds: Sequence[Gold], options: LintOptions) -> tuple[tuple[int, Refutation], ...]:
-    """The golds that give the first one's result here, and another on another database."""
+    """The gold queries that return the first one's result here, and a different one on another database."""
     part = None if not golds or golds[0].database is None else golds[0].database.part
     if part is None or len(golds) == 1 or not options.applies(GOLDS_PARTED):
         return ()
@@ -171,7 +172,7 @@ def _parted(golds: Sequence[Gold], options: LintOptions) -> tuple[tuple[int, Ref
 def _together(case: Case, golds: Sequence[Gold], others: Sequence[OtherAnswer]) -> CaseGolds:
     digests = tuple(digest(gold.execution) for gold in golds)
     texts = tuple(" ".join(gold.text.casefold().replace(";", " ").split()) for gold in golds)
-    # What stored runs give for the case: the largest group that gives one result other than every gold's.
+    # The result in stored runs for the case: the largest group with one result other than every gold result.
     database = golds[0].database if golds else None
     groups: dict[str, list[str]] = {}
     for other in others:
@@ -193,7 +194,7 @@ def _together(case: Case, golds: Sequence[Gold], others: Sequence[OtherAnswer]) 
 
 
 def digest(execution: Execution | None) -> str | None:
-    """A hash of a result that is blind to the order of rows and columns; None where there is no result."""
+    """A hash of a result that ignores the order of rows and columns; None if there is no result."""
     if execution is None or not execution.succeeded or execution.result is None:
         return None
     rows = execution.result.rows
@@ -212,7 +213,7 @@ def _spelt(cell: object) -> str:
 
 
 def lint_across(cases: Sequence[CaseGolds], options: LintOptions, *, runs: bool) -> Iterator[LintFinding]:
-    """Apply the rules that look at all cases together; those that need stored runs only with ``runs``."""
+    """Apply the rules that compare all cases; those that need stored runs only with ``runs``."""
     by_id = {one.case.id: one.case for one in cases}
     off = {
         (one.case.id, index): ignored_rules(query, "sqlite")[0]
@@ -230,7 +231,7 @@ def lint_across(cases: Sequence[CaseGolds], options: LintOptions, *, runs: bool)
 
 
 def applied(options: LintOptions, *, database: bool, runs: bool) -> tuple[str, ...]:
-    """The names of the rules that a lint with these options applies."""
+    """The names of the rules that lint applies with these options."""
     return tuple(
         rule.about.name
         for rule in catalogue()

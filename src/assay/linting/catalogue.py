@@ -1,7 +1,7 @@
 """All rules: every module in a folder of `assay.linting.rules` is one.
 
-A rule declares itself as ``RULE``. It checks one gold in ``check_query``, if its query can be read, or in ``check``, or
-all cases in ``across``.
+A rule declares itself as ``RULE``. It checks one gold query in ``check_query``, which requires a readable query, or in
+``check``, or all cases in ``across``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """A rule with its check: ``check`` looks at one gold, ``across`` at all cases; one of the two is None."""
+    """A rule with its check: ``check`` for one gold query, ``across`` for all cases; one of the two is None."""
 
     about: LintRule
     check: Callable[[Gold], Iterator[Found]] | None
@@ -48,22 +48,22 @@ def catalogue() -> tuple[Rule, ...]:
 
 
 def _check_readable(check_query: Callable[[Gold, Query], Iterator[Found]], gold: Gold) -> Iterator[Found]:
-    """A rule that looks into the query has nothing to say of one that cannot be read."""
+    """A rule that reads the query finds nothing in an unreadable one."""
     return iter(()) if gold.query is None else check_query(gold, gold.query)
 
 
 def rules_by_name() -> dict[str, LintRule]:
-    """All that is said of each rule."""
+    """The description of each rule."""
     return {rule.about.name: rule.about for rule in catalogue()}
 
 
 def rule_named(name: str) -> LintRule:
-    """The rule of that name. Raises KeyError where there is none."""
+    """The rule of that name. Raises KeyError if there is none."""
     return rules_by_name()[name]
 
 
 def closest_rule(name: str) -> str | None:
-    """The closest rule to a name that is none; the name itself where it is one."""
+    """The most similar rule to an unknown name; a known name itself."""
     names = [rule.about.name for rule in catalogue()]
     if name in names:
         return name

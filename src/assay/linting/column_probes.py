@@ -1,4 +1,4 @@
-"""Queries that ask a database about the columns that another query reads."""
+"""Queries about the columns that another query reads."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def quoted(*names: str | None, dialect: str) -> str:
-    """Names as a query must write them, joined by dots; those that are None are left out."""
+    """Names as a query must write them, joined by dots, without those that are None."""
     from sqlglot import exp
 
     return ".".join(exp.to_identifier(name, quoted=True).sql(dialect=dialect) for name in names if name is not None)
 
 
 def table_name(table: TableSchema, dialect: str) -> str:
-    """The table as a query must write it, with its schema where that is not the default one."""
+    """The table as a query must write it, with its schema if that is not the default one."""
     return quoted(table.namespace, table.name, dialect=dialect)
 
 
@@ -53,8 +53,7 @@ def value_probe(column: StoredColumn, value: str, names: SchemaNames, *, is_numb
 
 def probe_of_outermost(query: Query, selected: Sequence[str], *, grouped: bool = True) -> str | None:
     """The outermost SELECT with other selected expressions: the same FROM and WHERE, and GROUP BY if ``grouped``, but
-    neither HAVING, ORDER BY nor LIMIT. None where the query's outermost level is no SELECT, or cannot be written again.
-    """
+    without HAVING, ORDER BY and LIMIT. None if the query's outermost level is not a SELECT, or cannot be written."""
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 

@@ -1,4 +1,4 @@
-"""One gold query as the rules see it: what it means, its question's words, its database behind probes."""
+"""One gold query as the rules see it: its meaning, its question's words, its database through probes."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from assay.sql.select import StoredColumn
 MOST_QUESTION = 5_000
 """Characters of a question, and of its evidence, that rules read."""
 MOST_VALUES = 20_000
-"""Distinct values of a column that are read; with more of them nothing is said about the column."""
+"""Distinct values of a column that are read; columns with more values are not checked."""
 
 
 FindsCounterexamples: TypeAlias = Callable[[str, str], Refutation]
-"""Looks for a database that parts two golds."""
+"""Searches for a counterexample that distinguishes two gold queries."""
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What a rule saw. ``evidence`` is a sentence; ``remedy`` only where it differs from the rule's own."""
+    """What a rule found. ``evidence`` is a sentence; ``remedy`` only if it differs from the rule's own."""
 
     evidence: str
     place: Span | None = None
     remedy: str | None = None
     severity: str | None = None
     root_cause: str = ""
-    """What lies behind it, in the same words wherever it lies behind something in this database."""
+    """Its root cause, in the same words for every finding with that root cause in this database."""
 
 
 class ColumnValues(Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class ColumnValues(Struct, frozen=True, kw_only=True):
 
 
 class GoldDatabase:
-    """A database behind the executor's guards and limits. What was asked once is kept, for all golds of it."""
+    """A database behind the executor's guards and limits. Results are cached for all gold queries of the database."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class GoldDatabase:
         *,
         part: FindsCounterexamples | None = None,
     ) -> None:
-        """``part`` looks for another database that parts two queries; None: nobody looks for one."""
+        """``part`` searches for a counterexample that distinguishes two queries; None: no search."""
         self.part = part
         self.executor = executor
         self.url = url
@@ -92,14 +92,14 @@ class GoldDatabase:
         return found
 
     def rows(self, query: str | None) -> Sequence[tuple[object, ...]] | None:
-        """The rows of a probe; None where it fails, or gives too many."""
+        """The rows of a probe; None if it fails, or returns too many."""
         if query is None:
             return None
         done = self.run(query)
         return done.result.rows if done.succeeded and done.result is not None else None
 
     def values(self, column: StoredColumn | None) -> ColumnValues | None:
-        """The values of a stored column; None where they cannot be read."""
+        """The values of a stored column; None if they cannot be read."""
         if column is None or self.names is None:
             return None
         stored = self.names.column(column.table, column.column)
@@ -124,24 +124,24 @@ class GoldDatabase:
         return values
 
     def run_anew(self, query: str) -> Execution | None:
-        """Execute a query again, not from what is kept; None where the executor cannot."""
+        """Execute a query again, without the cache; None if the executor cannot."""
         anew = getattr(self.executor, "execute_anew", None)
         return None if anew is None else cast("Execution", anew(self.url, query))
 
     def shares(self, left: StoredColumn, right: StoredColumn) -> bool | None:
-        """Whether two columns have a value in common, as the database compares them; None where it cannot say."""
+        """Whether two columns have a value in common, as the database compares them; None if it cannot say."""
         if self.names is None:
             return None
         return _some(self.rows(pairs_probe(left, right, self.names, self.dialect)))
 
     def holds(self, column: StoredColumn, value: str, *, is_number: bool) -> bool | None:
-        """Whether a column holds a value, as the database itself compares them; None where it cannot say."""
+        """Whether a column holds a value, as the database itself compares them; None if it cannot say."""
         if self.names is None:
             return None
         return _some(self.rows(value_probe(column, value, self.names, is_number=is_number, dialect=self.dialect)))
 
     def is_unique(self, column: StoredColumn | None) -> bool:
-        """Whether no two rows share a value of the column: it is the key, or its values say so."""
+        """Whether the column is unique: it is the key, or its values are distinct."""
         if column is None or self.names is None:
             return False
         if self.dialect not in DECLARED_KEYS and self.names.is_key(column.table, column.column):
@@ -151,7 +151,7 @@ class GoldDatabase:
 
 
 def _some(rows: Sequence[tuple[object, ...]] | None) -> bool | None:
-    """Whether a probe's only number is more than 0; None where the probe failed."""
+    """Whether a probe's only number is more than 0; None if the probe failed."""
     return None if not rows else rows[0][0] != 0
 
 
@@ -164,7 +164,7 @@ def _hashable(value: object) -> object:
 
 
 class Gold:
-    """One gold of one case. The query is read when a rule first asks for it."""
+    """One gold query of one case. It is read when a rule first needs it."""
 
     def __init__(
         self, case: Case, index: int, dialect: str, names: SchemaNames | None, database: GoldDatabase | None
@@ -183,48 +183,48 @@ class Gold:
 
     @property
     def query(self) -> Query | None:
-        """The query; None where it cannot be read."""
+        """The query; None if it cannot be read."""
         return None if isinstance(self.reading, Unreadable) else self.reading
 
     @cached_property
     def execution(self) -> Execution | None:
-        """What executing the query gave; None without a database."""
+        """The result of executing the query; None without a database."""
         return None if self.database is None else self.database.run(self.text)
 
     @property
     def rows(self) -> Sequence[tuple[object, ...]] | None:
-        """The query's rows; None where it did not give all of them."""
+        """The query's rows; None if it did not return all of them."""
         done = self.execution
         return done.result.rows if done is not None and done.succeeded and done.result is not None else None
 
     @property
     def question(self) -> str:
-        """The question, the beginning of a very long one."""
+        """The question; only the beginning of a very long one."""
         return self.case.question[:MOST_QUESTION]
 
     @property
     def evidence(self) -> str:
-        """The question set's hints for the question, the beginning of very long ones."""
+        """The question set's hints for the question; only the beginning of very long ones."""
         return (self.case.context or "")[:MOST_QUESTION]
 
 
 class CaseGolds(Struct, frozen=True, kw_only=True):
-    """What is known of one case when all cases are looked at together."""
+    """What is known of one case when all cases are compared."""
 
     case: Case
     digests: tuple[str | None, ...] = ()
-    """Per gold, a hash of its result whatever the order of rows; None where it gave none."""
+    """Per gold query, a hash of its result, regardless of the order of rows; None if it has none."""
     texts: tuple[str, ...] = ()
-    """Per gold, its text without what does not matter."""
+    """Per gold query, its normalised text."""
     rows: tuple[int, ...] = ()
-    """Per gold, the number of rows; 0 where it gave no result."""
+    """Per gold query, the number of rows; 0 if it has no result."""
     widths: tuple[int, ...] = ()
-    """Per gold, the number of columns."""
+    """Per gold query, the number of columns."""
     agreeing: tuple[str, ...] = ()
-    """The runs of the largest group that gives one result other than every gold's."""
+    """The runs of the largest group with one result other than every gold result."""
     others: int = 0
-    """How many stored runs gave a result."""
+    """How many stored runs have a result."""
     contradiction: str | None = None
-    """How the query that is said to give the case's results contradicts them."""
+    """How the query that should give the case's results contradicts them."""
     parted: tuple[tuple[int, Refutation], ...] = ()
-    """The golds that give the first one's result here, and another on another database."""
+    """The gold queries that return the first one's result here, and a different one on another database."""

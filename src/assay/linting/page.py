@@ -1,4 +1,4 @@
-"""The page of all rules, made from them:  python -m assay.linting.page > docs/reference/lint-rules.md"""
+"""The page of all rules, generated from them: python -m assay.linting.page > docs/reference/lint-rules.md"""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import sys
 from assay.linting.catalogue import catalogue
 
 _GROUPS = {
-    "query": "Rules that need the query alone",
+    "query": "Rules that only need the query",
     "question": "Rules that compare the query with its question",
     "database": "Rules that need the database",
-    "cases": "Rules that look at all cases together",
-    "runs": "Rules that look at what systems answered (`--runs RUN`)",
+    "cases": "Rules that compare all cases",
+    "runs": "Rules that use the answers of systems (`--runs RUN`)",
 }
 
 
 def rules_page() -> str:
     """The whole page in Markdown."""
     lines = [
-        "# The rules of `assay lint`",
+        "# Rules of `assay lint`",
         "",
-        "Made from the rules by `python -m assay.linting.page`; see [lint.md](../guides/lint.md) for how to use them.",
+        "Generated from the rules by `python -m assay.linting.page`. See [lint.md](../guides/lint.md) for their use.",
         "",
     ]
     for needs, title in _GROUPS.items():
@@ -39,7 +39,7 @@ def rules_page() -> str:
                 f"**Remedy.** {rule.remedy}",
                 "",
             ]
-            for heading, text in (("Found:", rule.bad), ("Mended:", rule.good)):
+            for heading, text in (("Found:", rule.bad), ("Corrected:", rule.good)):
                 lines += [heading, "", *(f"    {line}" for line in text.splitlines()), ""]
     return "\n".join(lines).rstrip() + "\n"
 

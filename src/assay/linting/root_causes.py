@@ -1,4 +1,4 @@
-"""What lies behind several findings: the words for it, and how findings of one gold and of several share it."""
+"""Root causes of several findings: their wording, and how findings of one or several gold queries share them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from assay.model.lint import LintFinding
 
-BLANKS = "blanks at the ends of texts, or between their words"
-"""The data has texts such as `` AAF``, and queries write ``AAF``."""
+BLANKS = "blanks at the ends of texts, or repeated blanks between words"
+"""For example, the data has the text `` AAF``, and queries write ``AAF``."""
 _EMPTIES = ("unknown-literal", "join-shares-no-value", "not-in-null")
-"""Rules whose findings are reasons for an empty result."""
+"""Rules whose findings can explain an empty result."""
 
 
 def letter_case_of(column: str) -> str:
@@ -31,7 +31,7 @@ def without_values(column: str) -> str:
 
 
 def explained(findings: Sequence[LintFinding]) -> list[LintFinding]:
-    """The findings of one gold, where an empty result has the root cause of what empties it."""
+    """The findings of one gold query; an empty result gets the root cause of what empties it."""
     behind = next((one.root_cause for one in findings if one.rule in _EMPTIES and one.root_cause), "")
     return [
         replace(one, root_cause=behind) if one.rule == "empty-result" and not one.root_cause else one
@@ -40,13 +40,13 @@ def explained(findings: Sequence[LintFinding]) -> list[LintFinding]:
 
 
 def shared(findings: Iterable[LintFinding]) -> list[LintFinding]:
-    """All findings, where those of one query in several cases have that query as their root cause."""
+    """All findings; those of one query in several cases have that query as their root cause."""
     found = list(findings)
     cases: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     for one in found:
         cases[one.database, _plain(one.query)].add(one.case_id)
     return [
-        replace(one, root_cause=f"{one.rule} of one query in several cases: {_plain(one.query)}")
+        replace(one, root_cause=f"{one.rule} for one query in several cases: {_plain(one.query)}")
         if not one.root_cause and one.query and len(cases[one.database, _plain(one.query)]) > 1
         else one
         for one in found

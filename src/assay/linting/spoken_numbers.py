@@ -1,4 +1,4 @@
-"""The numbers that an English text says in words, such as ``twenty-five``, ``two hundred thousand``, ``half``."""
+"""The numbers that an English text spells out, for example ``twenty-five``, ``two hundred thousand``, ``half``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _DECADES = {name: 10 * place for place, name in enumerate(_DECADE_NAMES.split(),
 
 
 def spoken(words: Sequence[str]) -> Iterator[float]:
-    """Every number that words in lower case can be taken to say, the parts of a longer number among them."""
+    """Every number that lower-case words may mean, including the parts of a longer number."""
     place = 0
     while place < len(words):
         word = words[place]
@@ -54,7 +54,7 @@ def spoken(words: Sequence[str]) -> Iterator[float]:
 
 
 def _numeral(words: Sequence[str], start: int) -> tuple[int, list[float]]:
-    """The number that begins at a word: where it ends, and its values, those of its parts among them."""
+    """The number that begins at a word: where it ends, and its values, including those of its parts."""
     whole = group = 0.0
     parts: list[float] = []
     place = start
@@ -82,6 +82,6 @@ def _numeral(words: Sequence[str], start: int) -> tuple[int, list[float]]:
 
 
 def _year(parts: Sequence[float]) -> Iterator[float]:
-    """``twenty ten`` and the like are read apart; nothing more is made of them."""
+    """``twenty ten`` and the like are read as separate numbers and not combined."""
     if len(parts) == 2 and parts[0] in (19.0, 20.0) and 10 <= parts[1] < 100:
         yield parts[0] * 100 + parts[1]

@@ -1,4 +1,4 @@
-"""What a question says that a query must say too: its numbers, years, quoted values and some of its words."""
+"""What both a question and its query must mention: numbers, years, quoted values and some words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.linting.spoken_numbers import SCALES, spoken
 
-# Parts of dates, times ("1:29.488"), versions and codes are no numbers by themselves.
+# Parts of dates, times ("1:29.488"), versions and codes are not numbers by themselves.
 _NUMBER = re.compile(
     r"(?<![\w.,#/-])(?<!\d:)-?(?:\d{1,3}(?:[   ]\d{3})+|\d+(?:,\d{3})*)(?:\.\d+)?(?![\w/]|-\d|:\d|\.\d)(%?)"
 )
@@ -36,7 +36,7 @@ _PEOPLES = {
     "polish": ("poland",),
     "welsh": ("wales", "united kingdom", "uk"),
 }
-"""Names of peoples whose country begins otherwise."""
+"""Names of peoples whose country begins with other letters."""
 
 
 @lru_cache(maxsize=4096)
@@ -46,7 +46,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def has(text: str, pattern: str) -> bool:
-    """Whether a regular expression of whole words occurs, whatever the case of letters."""
+    """Whether a regular expression of whole words occurs, case-insensitively."""
     return re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE) is not None
 
 
@@ -59,7 +59,7 @@ def quoted_values(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def numbers(text: str) -> tuple[tuple[str, float], ...]:
-    """The numbers in digits, as written and as values (``2 million`` is 2,000,000); those in quotes left out."""
+    """The numbers in digits, as written and as values (``2 million`` is 2,000,000), without those in quotes."""
     plain = _QUOTED.sub(" ", text)
     found = []
     for match in _NUMBER.finditer(plain):
@@ -76,13 +76,13 @@ _TIME = re.compile(r"(?<![\w:.+-])\d{1,2}(?::\d{2}){1,2}(?:\.\d+)?(?![\w:]|\.\d)
 
 @lru_cache(maxsize=4096)
 def times(text: str) -> tuple[str, ...]:
-    """The times of day and durations that a text says: ``10:30``, ``1:29.488``, also beside a date."""
+    """The times of day and durations in a text: ``10:30``, ``1:29.488``, also next to a date."""
     return tuple(_TIME.findall(text))
 
 
 @lru_cache(maxsize=4096)
 def said_numbers(text: str) -> frozenset[float]:
-    """All numbers that a text can be taken to say, in digits anywhere or in words."""
+    """All numbers that a text may mean, in digits anywhere or in words."""
     found = {value for _, value in numbers(text)}
     for digits in re.findall(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+", text):
         found.add(float(digits.replace(",", "")))
@@ -93,7 +93,7 @@ def said_numbers(text: str) -> frozenset[float]:
 
 
 def as_number(text: str | None) -> float | None:
-    """The number that a text is; None where it is none."""
+    """The number that a text is; None if it is not a number."""
     try:
         return float(text) if text is not None else None
     except ValueError:
@@ -107,7 +107,7 @@ def stems(text: str) -> Iterator[str]:
 
 
 def says(text: str, value: str) -> bool:
-    """Whether a text says a value, in its words, in words of the same beginning, or by its initials."""
+    """Whether a text mentions a value, in its words, in words with the same beginning, or by its initials."""
     lowered, wanted = text.lower(), value.lower().strip(" %_")
     if not wanted or wanted in lowered:
         return True
@@ -131,12 +131,12 @@ def says(text: str, value: str) -> bool:
 
 
 def is_english(text: str) -> bool:
-    """Whether a text is surely English: it has some of its small words."""
+    """Whether a text is certainly English: it has some of its function words."""
     return any(word in _ENGLISH for word in words(text))
 
 
 def _is_like(first: str, second: str) -> bool:
-    """Whether one word may stand for another, as ``French`` for ``France``."""
+    """Whether one word may stand for another, for example ``French`` for ``France``."""
     return first[:2] == second[:2] and len(first) > 3 and SequenceMatcher(None, first, second).ratio() >= _LIKE
 
 

@@ -1,4 +1,4 @@
-"""Read SQL: is it one read-only query, what its outermost level asks for, and which of its rows tie."""
+"""Read SQL: whether it is one read-only query, what its outermost level asks for, and which of its rows tie."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ _HOMES = {
     "shape": "OuterClauses chooses_by_number is_nondeterministic is_plain may_be_cut read_shape same_text warm_up",
     "statement": "StatementReading read_statement",
 }
-"""The names of each module. They load when first used: the process of a run needs few of them, its workers all.
+"""The names of each module. They load on first use: the main process of a run needs only a few, its workers all.
 
-A name must not also be a module's, which would take its place as soon as the module is imported.
+A name must not equal a module's name: importing the module would replace it.
 """
 
 
 class _WithoutOwnTexts(logging.Filter):
-    """Drops what sqlglot logs when Assay calls it, and lets through what other callers cause.
+    """Drops what sqlglot logs when Assay calls it; passes records that other callers cause.
 
-    sqlglot logs the text of each statement that it only half understands. A system's answer may repeat a password,
-    which only the connection to that system could mask.
+    sqlglot logs each statement that it only partly understands. A system's answer may contain a password that only its
+    connection could mask.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - as logging calls it
@@ -85,13 +85,13 @@ logging.getLogger("sqlglot").addFilter(_WithoutOwnTexts())
 
 
 def _refuse_compiled_parser() -> None:
-    """Raise InputError where sqlglot's machine code is installed: no class of Python can extend its parser."""
+    """Raise InputError if sqlglot's compiled parser is installed: Python classes cannot extend it."""
     package = find_spec("sqlglot")
     for folder in (package and package.submodule_search_locations) or ():
         if any(found.suffix in (".so", ".pyd") for found in Path(folder).glob("parser.*")):
             raise InputError(
-                "the package sqlglotc is installed, whose compiled parser cannot be extended for VQL and for some "
-                "checks: pip uninstall sqlglotc"
+                "the package sqlglotc is installed. Its compiled parser cannot be extended for VQL. To remove "
+                "it: pip uninstall sqlglotc"
             )
 
 

@@ -1,4 +1,4 @@
-"""Where each engine lets a name mean a selected expression by its alias."""
+"""When each engine reads a name as the alias of a selected expression."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _CLAUSES_THAT_SEE_ALIASES: Mapping[str, frozenset[str]] = {
     "mysql": frozenset({"expressions", "group", "having", "order"}),
     "postgres": frozenset({"group"}),
 }
-"""By dialect: where an output's alias comes before the columns of the queries around."""
+"""By dialect: clauses in which an output's alias comes before the columns of the outer queries."""
 _ALIAS_FIRST_IN_ORDER = frozenset({"bigquery", "snowflake"})
 """Dialects in which a name within an expression of ORDER BY is an output's alias first, and a column second."""
 _ALIAS_UNDER_COLLATE = frozenset({"sqlite", "duckdb"})
 """Dialects in which ``ORDER BY name COLLATE c`` is ordered by the output called name, if there is one."""
 _COLUMN_FIRST_IN_HAVING = frozenset({"sqlite", "postgres"})
-"""Dialects in which a name in HAVING may be a column that is not grouped by."""
+"""Dialects in which a name in HAVING may be an ungrouped column."""
 
 
 def alias_seen(select: Select, column: exp.Column, dialect: str) -> exp.Expr | None:
-    """The output of a SELECT whose alias a column names, where the column's clause sees aliases."""
+    """The output of a SELECT whose alias a column names, if the column's clause sees aliases."""
     clauses = _CLAUSES_THAT_SEE_ALIASES.get(dialect, frozenset())
     node: exp.Expr = column
     while node.parent is not None and node.parent is not select.node:

@@ -24,14 +24,14 @@ def bind(
 ) -> tuple[exp.Expr, dict[int, exp.Expr]]:
     """A copy of the tree that `qualify` has rewritten, and its node for each of ``nodes`` by id.
 
-    ``texts``: names in double quotes that are texts, which `qualify` does not know of. ``elsewhere``: what the schema
-    calls the tables that are of another schema than the default one, by the id of their entries in FROM.
+    ``texts``: names in double quotes that are texts, which `qualify` cannot know. ``elsewhere``: how the schema calls
+    tables of a schema other than the default one, by the id of their entries in FROM.
     """
     from sqlglot import Dialect
     from sqlglot.errors import SqlglotError
     from sqlglot.optimizer.qualify import qualify
 
-    # Names are looked up whatever their case.
+    # Names are looked up case-insensitively.
     speaks = Dialect.get_or_raise(f"{dialect}, normalization_strategy=case_insensitive")
     for expands_aliases in (True, False):
         bound: exp.Expr = copied(tree)
@@ -50,7 +50,7 @@ def bind(
                 validate_qualify_columns=False,
                 quote_identifiers=False,
             )
-        except (SqlglotError, RecursionError, ValueError, AssertionError):  # it asserts that no star is ordered by
+        except (SqlglotError, RecursionError, ValueError, AssertionError):  # it asserts that ORDER BY has no star
             continue
         return bound, twins
     return tree, {}
@@ -75,7 +75,7 @@ def _is_called(entry: exp.Expr, table: str) -> None:
 
 
 def types_of(bound: exp.Expr, names: SchemaNames | None, dialect: str) -> dict[int, TypeFamily]:
-    """The kind of values that each node of a bound tree gives, by its id, if that is known."""
+    """The kind of values of each node of a bound tree, by its id, if known."""
     from sqlglot.optimizer.annotate_types import annotate_types
 
     mapping = None if names is None else names.mapping
@@ -86,19 +86,19 @@ def types_of(bound: exp.Expr, names: SchemaNames | None, dialect: str) -> dict[i
 
 @lru_cache(maxsize=8)
 def _rules_of_types(dialect: str) -> dict[Any, Any]:
-    """The type of each expression. sqlglot's own rules, but for some that integer divisions would be misjudged by."""
+    """The type of each expression, by sqlglot's rules, except for some that would misclassify integer divisions."""
     from sqlglot import Dialect, exp
 
     rules: dict[Any, Any] = dict(Dialect.get_or_raise(dialect).EXPRESSION_METADATA)
-    # A truth value that is computed with is a whole number. To sqlglot, whatever it is added to or multiplied by is a
-    # truth value as well, and so is 100.0 * SUM(age > 40).
+    # A truth value in arithmetic is an integer. For sqlglot, anything added to or multiplied by it is a truth value
+    # too, including 100.0 * SUM(age > 40).
     truths = (exp.Boolean, exp.Connector, exp.Not, exp.Predicate)
     rules.update({kind: {"returns": exp.DataType.Type.INT} for kind in rules if issubclass(kind, truths)})
-    rules.pop(exp.Extract, None)  # may have a fraction, as PostgreSQL's seconds
+    rules.pop(exp.Extract, None)  # may have a fraction, for example seconds in PostgreSQL
     if dialect == "snowflake":
         rules.pop(exp.Div, None)  # an exact number there
     if dialect == "tsql":
-        rules[exp.Avg] = rules[exp.Max]  # of whole numbers, a whole number
+        rules[exp.Avg] = rules[exp.Max]  # of integers, an integer
     return rules
 
 

@@ -1,4 +1,4 @@
-"""The comments of a query, and the query without them, where every dialect agrees on what a comment is."""
+"""The comments of a query, and the query without them, if all dialects agree on what a comment is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import lru_cache
 from assay.sql.reader import reader
 
 _COMMENT = re.compile(r"--[^\r\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
-# Where dialects differ on what a comment is: nested comments, MySQL's executed comments, templates, strings with
-# unusual quotes or escapes, a line that ends in a carriage return alone.
+# Where dialects differ on comments: nested comments, MySQL's executed comments, templates, strings with unusual quotes
+# or escapes, and a line that ends in a carriage return only.
 _DOUBTFUL = re.compile(r"/\*(?:(?!\*/).)*/\*|/\*!|\{#|\\['\"`]|\$\w*\$|--[^\n]*\r(?!\n)", re.DOTALL)
 _MYSQL_FAMILY = frozenset({"mysql", "doris", "starrocks", "singlestore", "mariadb"})
 # There, two hyphens open a comment only before a blank.
@@ -19,9 +19,9 @@ _TWO_MINUSES = re.compile(r"--(?![\s\0]|\Z)")
 def without_comments(query: str, dialect: str | None = None) -> str:
     """The query with each comment and optimizer hint replaced by a blank.
 
-    Everything else stays character for character, strings above all. The text comes back unchanged where
-    it cannot be read, and where dialects disagree on what is a comment in it: one dialect's comment may be
-    executed by another, and nothing that may be executed must be hidden.
+    All other characters stay as they are, strings above all. The text is returned unchanged if it cannot be read, or if
+    dialects disagree on what is a comment in it: one dialect's comment may be executed by another, and nothing that may
+    be executed must be hidden.
     """
     if "--" not in query and "/*" not in query:
         return query
@@ -46,7 +46,7 @@ def without_comments(query: str, dialect: str | None = None) -> str:
 
 @lru_cache(maxsize=4096)
 def comments_of(query: str, dialect: str) -> tuple[str, ...]:
-    """The texts of a query's comments; none where it cannot be cut into words."""
+    """The texts of a query's comments; empty if it cannot be tokenized."""
     from sqlglot.errors import SqlglotError
 
     if "--" not in query and "/*" not in query and "#" not in query:

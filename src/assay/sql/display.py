@@ -1,7 +1,7 @@
-"""A query's text in tokens for a reader: words told apart by kind, and those that differ between two queries found.
+"""A query's tokens for a reader, with their kinds, and the tokens that differ between two queries.
 
-Nothing is parsed: tokens and the keywords outside parentheses are enough, so that broken queries can be shown, too. The
-page's script ``sql.js`` has the same rules, by which it colours a query when a case is opened; a test compares the two.
+Nothing is parsed: tokens and the keywords outside parentheses suffice, so that broken queries can be shown, too. The
+page's script ``sql.js`` follows the same rules to colour a query when a case is opened; a test compares the two.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from msgspec.structs import replace
 TokenKind = Literal["comment", "string", "name", "number", "word", "space", "sign", "keyword"]
 
 LONGEST = 20_000
-"""Of a longer text the rest is one plain token."""
+"""The rest of a longer text is one plain token."""
 _MOST = 1_500
-"""Beyond so many tokens on a side their difference is not looked for."""
+"""With more tokens on a side, their difference is not searched."""
 _MOST_PAIRS = 400
-"""Of conditions that are set beside each other."""
+"""Limit for the conditions that are compared with one another."""
 _TOKEN = re.compile(
     r"""
       (--[^\n]*|/\*[\s\S]*?(?:\*/|\Z))
@@ -45,14 +45,14 @@ _KEYWORD_WORDS = """
 _KEYWORDS = frozenset(_KEYWORD_WORDS.split())
 _SETS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
 _FOLLOWED = {"GROUP": "BY", "ORDER": "BY"}
-"""Words that begin a clause only before another one: WITHIN GROUP (ORDER BY x) is none."""
+"""Words that begin a clause only before another one: not in WITHIN GROUP (ORDER BY x)."""
 _CLAUSES = {
     **{word: word for word in ("WITH", "SELECT", "FROM", "WHERE", "HAVING", "WINDOW", "QUALIFY")},
     **{word: word for word in ("LIMIT", "OFFSET", "FETCH", *_SETS)},
     **{word: f"{word} {second}" for word, second in _FOLLOWED.items()},
 }
 _BETWEEN_PIECES = {"WHERE": "AND", "HAVING": "AND", "GROUP BY": ","}
-"""Words between the pieces of a clause that may stand in any order."""
+"""Words between the pieces of a clause whose order is free."""
 
 
 class Token(Struct, frozen=True, kw_only=True):
@@ -63,13 +63,13 @@ class Token(Struct, frozen=True, kw_only=True):
     text: str
     kind: TokenKind
     key: str = ""
-    """What it is for a comparison: words in one letter case, an alias as its table."""
+    """Its form for a comparison: words in one letter case, an alias as its table."""
     clause: str = ""
     """The clause that it begins."""
 
     @property
     def is_meaningful(self) -> bool:
-        """Whether it counts for a comparison."""
+        """Whether it counts in a comparison."""
         return self.kind not in ("space", "comment") and self.text != ";"
 
 
@@ -110,7 +110,7 @@ def _key(text: str, kind: TokenKind) -> str:
 
 
 def _with_tables(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens, with its table as the key of each alias before a dot: systems number aliases as they please.
+    """The tokens, with the table as the key of each alias before a dot: systems choose aliases freely.
 
     An alias of several tables keeps its name, as do the aliases of a table that has several.
     """
@@ -143,11 +143,11 @@ def _key_at(words: Sequence[Token], place: int) -> str:
 
 
 def _beginnings(found: Sequence[tuple[str, TokenKind]]) -> dict[int, str]:
-    """By place, the clauses that words outside parentheses may begin."""
+    """By index, the clauses that words outside parentheses may begin."""
     begun: dict[int, str] = {}
-    hides: list[bool] = []  # of each open parenthesis, whether a clause in it is a part of a clause around it
+    hides: list[bool] = []  # per open parenthesis, whether a clause in it is a part of a clause around it
     depth = 0
-    starts = True  # whether a query may start here: (SELECT …) UNION (SELECT …) is two, not none
+    starts = True  # whether a query may start here: (SELECT …) UNION (SELECT …) is two queries
     for place, (part, kind) in enumerate(found):
         if kind == "word":
             word = part.upper()
@@ -167,10 +167,10 @@ def _beginnings(found: Sequence[tuple[str, TokenKind]]) -> dict[int, str]:
 def differing(
     gold: Sequence[Token], predicted: Sequence[Token], alike: Collection[str] = ()
 ) -> tuple[frozenset[int], frozenset[int]]:
-    """The places of the tokens of each query that the other one does not have there, clause by clause.
+    """The indexes of the tokens of each query that the other one lacks there, clause by clause.
 
-    Nothing differs in the clauses that are known to say the same, such as a FROM whose aliases are swapped, unless
-    nothing else does.
+    Clauses that are known to be equivalent, for example a FROM with swapped aliases, do not differ, unless nothing else
+    does.
     """
     found = _differing(gold, predicted, alike)
     return _differing(gold, predicted, ()) if alike and not any(found) else found
@@ -200,7 +200,7 @@ def _differing(
 
 
 def _clauses(tokens: Sequence[Token]) -> list[tuple[str, _Side]]:
-    """The clauses in their order, each with its tokens; what stands before the first one is a clause without a name."""
+    """The clauses in order, each with its tokens; what precedes the first one is a clause without a name."""
     found: list[tuple[str, _Side]] = []
     for token in tokens:
         if token.clause or not found:
@@ -211,7 +211,7 @@ def _clauses(tokens: Sequence[Token]) -> list[tuple[str, _Side]]:
 
 
 def _of_clause(name: str, ours: _Side, theirs: _Side) -> tuple[set[int], set[int]]:
-    """What differs in a clause that both have: conditions as sets, each beside the most similar one."""
+    """The differences in a clause that both have: conditions as sets, each compared with the most similar one."""
     mine, other = _pieces(name, ours), _pieces(name, theirs)
     if not mine or not other or len(mine) * len(other) > _MOST_PAIRS:
         return _of_tokens(ours, theirs)
@@ -235,7 +235,7 @@ def _of_clause(name: str, ours: _Side, theirs: _Side) -> tuple[set[int], set[int
 
 
 def _pieces(name: str, clause: _Side) -> list[_Side]:
-    """The pieces of such a clause; empty where their order may say something, as beside OR."""
+    """The pieces of such a clause; empty if their order may matter, for example with OR."""
     separator = _BETWEEN_PIECES.get(name)
     if separator is None:
         return []
@@ -268,7 +268,7 @@ def _of_tokens(ours: _Side, theirs: _Side) -> tuple[set[int], set[int]]:
 
 
 def _keys(tokens: _Side, others: _Side) -> list[str]:
-    """The keys of one side. SQLite and MySQL take "France" for a text: so it is where the other side has 'France'."""
+    """The keys of one side. SQLite and MySQL read "France" as a text, so it equals 'France' on the other side."""
     texts = {token.text[1:-1] for token in others if token.kind == "string"}
     return [
         f"'{token.text[1:-1]}'" if token.text[0] == '"' and token.text[1:-1] in texts else token.key for token in tokens
@@ -276,8 +276,8 @@ def _keys(tokens: _Side, others: _Side) -> list[str]:
 
 
 def _common(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of places in the longest common subsequence of two lists."""
-    lengths = [[0] * (len(right) + 1)]  # of the lists from each place on, the last place first
+    """Pairs of indexes in the longest common subsequence of two lists."""
+    lengths = [[0] * (len(right) + 1)]  # for the suffixes of the lists, the last index first
     for one in reversed(left):
         below, row = lengths[-1], [0] * (len(right) + 1)
         for j in range(len(right) - 1, -1, -1):

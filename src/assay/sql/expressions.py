@@ -1,4 +1,4 @@
-"""What an expression of a parsed query is made of, whatever its names mean."""
+"""What an expression of a parsed query consists of, regardless of what its names mean."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def inside(node: exp.Expr) -> exp.Expr:
 
 
 def parts_of(node: exp.Expr) -> Iterator[tuple[exp.Expr, bool]]:
-    """The nodes of an expression in the order of the text, subqueries left out.
+    """The nodes of an expression in text order, without subqueries.
 
-    True: the node stands within an aggregate function or a window.
+    True: the node is inside an aggregate function or a window.
     """
     waiting = [(node, False)]
     while waiting:
@@ -30,14 +30,14 @@ def parts_of(node: exp.Expr) -> Iterator[tuple[exp.Expr, bool]]:
 
 
 def has_aggregate(node: exp.Expr) -> bool:
-    """Whether an expression has an aggregate function that no window makes one of each row."""
+    """Whether an expression has an aggregate function that is not a window function."""
     return any(
         isinstance(part, exp.AggFunc | exp.WithinGroup) and not is_covered for part, is_covered in parts_of(node)
     )
 
 
 def limit_of(query: exp.Expr) -> int | None:
-    """The number in a query's LIMIT, if that is a plain number and the rows of the whole result are meant."""
+    """The number in a query's LIMIT, if it is a plain number and limits the rows of the whole result."""
     limit = query.args.get("limit")
     # LIMIT 2 BY x and LIMIT 2 WITH TIES may give more rows.
     if not isinstance(limit, exp.Limit) or limit.expressions or limit.args.get("limit_options"):
@@ -47,7 +47,7 @@ def limit_of(query: exp.Expr) -> int | None:
 
 
 def argument_of(aggregate: exp.AggFunc) -> exp.Expr | None:
-    """What an aggregate function takes, without DISTINCT; None for COUNT(*) and for several expressions."""
+    """The argument of an aggregate function, without DISTINCT; None for COUNT(*) and for several expressions."""
     argument = aggregate.this
     if isinstance(argument, exp.Distinct):
         argument = argument.expressions[0] if len(argument.expressions) == 1 else None

@@ -1,9 +1,9 @@
-"""Cut SQL text into words, names, literals and signs, by PostgreSQL's lexical rules, without parsing it.
+"""Split SQL text into words, names, literals and signs, by PostgreSQL's lexical rules, without parsing it.
 
-Every text can be cut, in time linear in its length: for inspecting untrusted texts, and for telling
-a semicolon that separates statements from one in a literal. Literals follow the server's rules
-(``standard_conforming_strings`` on): E'' with backslashes and its continuation on the next line,
-dollar quotes, nested comments.
+Every text can be split, in time linear in its length. This serves to inspect untrusted texts, and to distinguish a
+semicolon that separates statements from one in a literal. Literals follow the server's rules
+(``standard_conforming_strings`` on): E'' with backslashes and its continuation on the next line, dollar quotes, nested
+comments.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Literal, NamedTuple
 
 PieceKind = Literal["word", "name", "text", "sign", "open"]
-"""``word`` a keyword, bare name or number (letters right after a number are a piece of their own); ``name`` a name in
+"""``word`` a keyword, bare name or number (letters right after a number are a separate piece); ``name`` a name in
 double quotes; ``text`` a literal; ``sign`` one other character; ``open`` a literal, name or comment without its end.
-Blanks and comments are left out."""
+Blanks and comments are omitted."""
 
 
 class Piece(NamedTuple):
@@ -92,7 +92,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def _comment_end(text: str, place: int) -> int:
-    """The end of the comment whose content begins at ``place``, with nested comments; -1 where it does not end."""
+    """The end of the comment whose content begins at ``place``, with nested comments; -1 if it does not end."""
     depth = 1
     while found := _COMMENT_MARK.search(text, place):
         depth += 1 if found[0] == "/*" else -1

@@ -1,7 +1,7 @@
-"""Small changes of a query, each of which a careless author could make: what a test of the query should tell apart.
+"""Small changes of a query that a careless author could make, and that a test of the query should detect.
 
 After the neighbor queries of Zhong, Yu and Klein, "Semantic Evaluation for Text-to-SQL with Distilled Test Suites"
-(EMNLP 2020). The same query has the same mutants.
+(EMNLP 2020). The same query always has the same mutants.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ MutantKind = Literal[
     "constant", "operator", "aggregate", "column", "join", "distinct", "limit", "order", "condition", "group", "set"
 ]
 _Change: TypeAlias = tuple[MutantKind, "Callable[[Any], exp.Expr | None]"]
-"""What becomes of a copy of the node; None: the copy itself is changed, or removed."""
+"""What a copy of the node becomes; None: the copy itself is changed, or removed."""
 
 
 class Mutant(Struct, frozen=True, kw_only=True):
-    """A query that differs from another in one small thing."""
+    """A query that differs from another in one small change."""
 
     query: str
     kind: MutantKind
 
 
 def mutants_of(query: str, schema: DatabaseSchema, dialect: str, *, most: int = 60) -> tuple[Mutant, ...]:
-    """Up to ``most`` mutants, of each kind about as many; none where the query cannot be parsed."""
+    """Up to ``most`` mutants, about equally many of each kind; empty if the query cannot be parsed."""
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
@@ -135,7 +135,7 @@ def _sets(name: str, value: object) -> Callable[[exp.Expr], None]:
 
 
 def _as(kind: type[exp.Expr], **more: bool) -> Callable[[exp.Expr], exp.Expr]:
-    """The same operands under another function or operator."""
+    """The same operands with another function or operator."""
     return lambda node: kind(this=node.this, expression=node.args.get("expression"), **more)
 
 
@@ -144,7 +144,7 @@ def _without_last(clause: str) -> Callable[[exp.Expr], None]:
 
 
 def _turned(key: exp.Expr) -> None:
-    """Sort the other way, NULLs at the other end."""
+    """Sort in the opposite direction, with NULLs at the other end."""
     key.set("desc", not key.args.get("desc"))
     key.set("nulls_first", not key.args.get("nulls_first"))
 
@@ -162,7 +162,7 @@ def _of_literal(node: exp.Literal) -> Iterator[_Change]:
     from sqlglot import exp
 
     if node.find_ancestor(exp.DataType, exp.Interval) is not None or isinstance(node.parent, exp.Ordered | exp.Group):
-        return  # a type's length, or the place of an output
+        return  # a type's length, or the position of an output
     if node.find_ancestor(exp.Limit, exp.Offset, exp.Fetch) is not None:
         if node.name.isdigit():
             yield "limit", _sets("this", str(int(node.name) + 1))
@@ -195,7 +195,7 @@ def _of_column(node: exp.Column, query: Query) -> Iterator[_Change]:
     family = type_family(table.columns[name].type)
     others = [column for other, column in table.columns.items() if other != name]
     alike = [column for column in others if type_family(column.type) == family]
-    # An output of an inner query keeps its name, by which the query around it knows it.
+    # An output of an inner query keeps its name, by which the outer query knows it.
     is_named = isinstance(node.parent, exp.Select) and node.arg_key == "expressions" and node.parent.parent is not None
     for column in (alike or others)[:3]:
         identifier = exp.to_identifier(column.name, quoted=not column.name.isidentifier())
@@ -203,7 +203,7 @@ def _of_column(node: exp.Column, query: Query) -> Iterator[_Change]:
 
 
 def _renamed(identifier: exp.Identifier) -> Callable[[exp.Expr], exp.Expr]:
-    """Another column under the name of the one that it takes the place of."""
+    """Another column under the name of the one that it replaces."""
     from sqlglot import exp
 
     def change(column: exp.Expr) -> exp.Expr:

@@ -16,9 +16,9 @@ from assay.sql.shape import outermost
 from assay.sql.sources import Ctes, named_outputs
 
 _MOST_HOPS = 30
-"""Subqueries and CTEs that a column is followed through."""
+"""Limit for the subqueries and CTEs through which a column is traced."""
 _TEXT_IN_DOUBLE_QUOTES = frozenset({"sqlite"})
-"""Dialects in which a name in double quotes that is no column is a text."""
+"""Dialects in which a name in double quotes that is not a column is a text."""
 _SYSTEM_COLUMNS: Mapping[str, frozenset[str]] = {
     "sqlite": frozenset({"rowid", "oid", "_rowid_"}),
     "duckdb": frozenset({"rowid"}),
@@ -29,29 +29,29 @@ _SYSTEM_COLUMNS: Mapping[str, frozenset[str]] = {
     "databricks": frozenset({"_metadata"}),
     "clickhouse": frozenset({"_part", "_part_index", "_part_offset", "_partition_id", "_table", "_database"}),
 }
-"""By dialect: names of columns that every stored table has, and no schema lists."""
+"""By dialect: names of columns that every stored table has and no schema lists."""
 _NAMES_ROWS = frozenset({"postgres", "duckdb", "bigquery"})
-"""Dialects in which a table's alias that is no column stands for its whole row, as in ``row_to_json(t)``."""
+"""Dialects in which a table's alias that is not a column stands for its whole row, as in ``row_to_json(t)``."""
 _NAMES_FIELDS = frozenset({"bigquery", "spark", "databricks", "clickhouse"})
 """Dialects in which ``x.y`` may be the field y of a column x."""
 _OWN_SCHEMA = {"sqlite": "main"}
-"""By dialect: the only schema that a database has. Elsewhere the default one may have any name."""
+"""By dialect: the only schema that a database has. In other dialects the default one may have any name."""
 _NEVER_OWN = frozenset({"temp", "pg_temp", "information_schema", "pg_catalog"})
-"""Schemas that no listed table is in."""
+"""Schemas that contain no listed table."""
 _Node = TypeVar("_Node", bound="exp.Expr")
 
 
 class QueryNames:
     """The names of one query on one schema, each looked up once.
 
-    A name is looked for in the sources of the SELECT around it, then in those of the SELECTs around that one which it
-    may see. Where an output's alias comes first depends on the clause and on the engine::
+    A name is searched in the sources of its SELECT, then in those of the outer SELECTs that it may see. Whether an
+    output's alias takes precedence depends on the clause and on the engine::
 
         SELECT id AS x FROM a ORDER BY x       the output id, in every engine
-        SELECT id AS x FROM a ORDER BY x + 1   the column a.x; the output where the engine has it so
+        SELECT id AS x FROM a ORDER BY x + 1   the column a.x; in some engines the output
         SELECT id AS x FROM a WHERE x > 1      the column a.x
 
-    A column of a subquery or a CTE is followed into it until a stored column, or a computed expression, is found.
+    A column of a subquery or a CTE is traced to a stored column or a computed expression.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class QueryNames:
         self.names = names
         self.tree = tree
         self.nodes = nodes
-        """Every node of the tree, as `nodes_of` gives them."""
+        """Every node of the tree, in the order of `nodes_of`."""
         self._ctes = Ctes(always_recursive=dialect == "sqlite")
         self._selects: dict[int, Select] = {}
         self._meanings: dict[int, Meaning] = {}
@@ -77,12 +77,12 @@ class QueryNames:
 
     @cached_property
     def top(self) -> Select | None:
-        """The outermost SELECT; None where a set operation or VALUES is outermost."""
+        """The outermost SELECT; None if a set operation or VALUES is outermost."""
         return self._selects.get(id(outermost(self.tree)))
 
     @cached_property
     def columns(self) -> tuple[exp.Column, ...]:
-        """Every column as parsed, stars left out."""
+        """Every column as parsed, without stars."""
         return tuple(node for node in self.all_of(exp.Column) if not node.is_star)
 
     def all_of(self, *kinds: type[_Node]) -> Iterator[_Node]:
@@ -90,7 +90,7 @@ class QueryNames:
         return (node for node in self.nodes if isinstance(node, kinds))
 
     def select_of(self, node: exp.Expr) -> Select | None:
-        """The SELECT around a node, or that the node is."""
+        """The SELECT around a node, or the node itself."""
         return self._selects.get(id(node)) or self._select_above(node)
 
     def _select_above(self, node: exp.Expr) -> Select | None:
@@ -100,7 +100,7 @@ class QueryNames:
         return None if above is None else self._selects.get(id(above))
 
     def _outer_of(self, node: exp.Expr) -> Select | None:
-        """The SELECT whose sources may be named within this one: of FROM, not the SELECT that has it."""
+        """The SELECT whose sources may be named within this one: of FROM, not the SELECT that contains it."""
         hidden = False
         while (above := node.parent) is not None:
             if isinstance(above, exp.Lateral):
@@ -139,7 +139,7 @@ class QueryNames:
         return Source(alias=alias, table=None, node=entry, inner=inner, cte=cte, names=tuple(names), is_known=is_known)
 
     def _stored_source(self, entry: exp.Table, alias: str, names: list[str]) -> Source:
-        """A stored table; one whose columns are renamed where it is read is read like a subquery."""
+        """A stored table; one whose columns are renamed in FROM is read like a subquery."""
         called = self._called(entry)
         stored = None if self.names is None else self.names.table(called)
         if names:
@@ -149,7 +149,7 @@ class QueryNames:
         return Source(alias=alias, table=table, node=entry, is_known=stored is not None)
 
     def _called(self, entry: exp.Table) -> str:
-        """What the schema calls a stored table: ``a``, and ``s.a`` where it has no such table, or another one, as a."""
+        """The schema's name for a stored table: ``a``, and ``s.a`` if it has no such table, or another one, as a."""
         schema = entry.db.lower()
         if not schema or schema == _OWN_SCHEMA.get(self.dialect):
             return entry.name
@@ -180,9 +180,9 @@ class QueryNames:
         return found
 
     def _find(self, column: exp.Column) -> Meaning:
-        """Look a name up: as an output where those come first, then in each SELECT from the column's own outwards.
+        """Look a name up: as an output if those take precedence, then in each SELECT from the column's own outwards.
 
-        In each, the columns of its sources come first, then the aliases of its outputs where its clause sees these.
+        In each, the columns of its sources come first, then the aliases of its outputs if its clause sees these.
         """
         name, qualifier = column.name.lower(), column.table.lower()
         if not qualifier and name in self._values:
@@ -210,7 +210,7 @@ class QueryNames:
             names_row = self.dialect in _NAMES_ROWS and name in select.sources and select.is_known
             if row is UNKNOWN and not qualifier and names_row:
                 row = Meaning(select=select, source=select.sources[name], is_row=True)
-                if self.dialect == "duckdb":  # where it comes before aliases and the columns of the queries around
+                if self.dialect == "duckdb":  # it takes precedence over aliases and the columns of the outer queries
                     return row
             output = None if qualifier else alias_seen(select, column, self.dialect)
             if output is not None:
@@ -231,7 +231,7 @@ class QueryNames:
 
     @cached_property
     def _values(self) -> dict[str, exp.Expr]:
-        """What ClickHouse's ``WITH 5 AS five`` calls a value, by its name in small letters."""
+        """A value named by ClickHouse's ``WITH 5 AS five``, by its lower-case name."""
         from sqlglot import exp
 
         return {cte.alias.lower(): cte.this for cte in self.all_of(exp.CTE) if cte.args.get("scalar")}
@@ -247,12 +247,12 @@ class QueryNames:
         if select is None:
             return UNKNOWN
         output = select.output_called(name) or select.output_called(name, by_column=True)
-        if output is None and isinstance(operation, exp.SetOperation):  # SQLite takes the names of the others, too
+        if output is None and isinstance(operation, exp.SetOperation):  # SQLite accepts the other SELECTs' names, too
             return self._output_of(operation.expression, name)
         return UNKNOWN if output is None else Meaning(select=select, output=output)
 
     def _has(self, source: Source, name: str) -> bool:
-        """Whether a source surely has a column of this name, in small letters."""
+        """Whether a source certainly has a column of this lower-case name."""
         if source.table is not None:
             if self.names is None:
                 return False
@@ -264,7 +264,7 @@ class QueryNames:
         return self._within(source, name) is not UNKNOWN
 
     def _within(self, source: Source, name: str) -> Meaning:
-        """What a name, in small letters, means among the outputs of the query behind a source."""
+        """What a lower-case name means among the outputs of the query behind a source."""
         select = None if source.inner is None else self._first_select(source.inner)
         if source.inner is None or select is None:
             return UNKNOWN
@@ -295,9 +295,8 @@ class QueryNames:
         return meaning.output  # type: ignore[no-any-return]
 
     def stored(self, column: exp.Column) -> StoredColumn | None:
-        """The stored column that a column passes on, through subqueries, CTEs and aliases; None: it is computed, or
-        not known.
-        """
+        """The stored column that a column passes on, through subqueries, CTEs and aliases; None if it is computed or
+        unknown."""
         if id(column) not in self._stored:
             self._stored[id(column)] = self._find_stored(column)
         return self._stored[id(column)]
@@ -349,7 +348,7 @@ class QueryNames:
             return StoredColumn(table, name.lower())
         key = next(iter(self.names.keys.get(table.lower(), ())), "rowid")
         column = self.names.column(table, key)
-        is_number = column is not None and column.type.upper() == "INTEGER"  # such a key is the number of the row
+        is_number = column is not None and column.type.upper() == "INTEGER"  # such a key is the row number
         return StoredColumn(table, column.name if column is not None and is_number else "rowid")
 
     def _numbers_rows(self, table: str) -> bool:
@@ -360,14 +359,14 @@ class QueryNames:
         return not {"without", "rowid"} <= table_clauses(stored.ddl, self.dialect).options
 
     def column_of(self, node: exp.Expr) -> exp.Column | None:
-        """The column that an expression is, whatever parentheses are around it; None: it is something else."""
+        """The column that an expression is, apart from parentheses; None if it is something else."""
         node = inside(node)
         if not isinstance(node, exp.Column) or node.is_star or self.meaning(node).is_text:
             return None
         return node
 
     def value_of(self, node: exp.Expr) -> str | None:
-        """The text or the number that a literal is, a name in double quotes that means a text among them."""
+        """The text or the number that a literal is, including a name in double quotes that means a text."""
         node = inside(node)
         if isinstance(node, exp.Neg) and isinstance(inside(node.this), exp.Literal):
             return f"-{inside(node.this).name}"
@@ -375,16 +374,16 @@ class QueryNames:
         return node.name if is_literal else None
 
     def twin(self, node: exp.Expr) -> exp.Expr:
-        """The node of the bound tree that was this one; of names alone, the node itself."""
+        """The node of the bound tree that corresponds to this one; for names only, the node itself."""
         return node
 
     @cached_property
     def unresolved(self) -> tuple[exp.Column, ...]:
-        """Columns that no table of the schema has, of those whose every possible source is known."""
+        """Columns that no table of the schema has, of those whose possible sources are all known."""
         return tuple(node for node in self.columns if self.names is not None and self._is_unresolved(node))
 
     def _may_be_field(self, column: exp.Column) -> bool:
-        """Whether a name with a dot may be a field of a column, of a structure or of JSON."""
+        """Whether a name with a dot may be a field of a structure or JSON column."""
         from sqlglot import exp
 
         if self.dialect not in _NAMES_FIELDS or not column.table:
@@ -419,7 +418,7 @@ class QueryNames:
 
 
 def _star_means(star: exp.Expr, select: Select, name: str) -> Meaning | None:
-    """What a star's EXCEPT, REPLACE, RENAME or ILIKE makes of a name in small letters; None: they leave it alone."""
+    """What a star's EXCEPT, REPLACE, RENAME or ILIKE makes of a lower-case name; None if they do not change it."""
     args = (star.this if star.key == "column" else star).args
     for replaced in args.get("replace") or ():
         if replaced.alias.lower() == name:
@@ -432,7 +431,7 @@ def _star_means(star: exp.Expr, select: Select, name: str) -> Meaning | None:
 
 
 def _value_names(values: exp.Values, dialect: str) -> list[str]:
-    """The names that VALUES without others gives its columns."""
+    """The names that VALUES gives its columns by default."""
     row = values.expressions[0]
     first = 0 if dialect == "duckdb" else 1
     width = len(row.expressions) if isinstance(row, exp.Tuple) else 1
@@ -440,7 +439,7 @@ def _value_names(values: exp.Values, dialect: str) -> list[str]:
 
 
 def _is_lateral_around(source: Source, column: exp.Expr) -> bool:
-    """Whether a column stands within a LATERAL, which sees the sources before it, and not itself."""
+    """Whether a column is within a LATERAL, which sees the sources before it, but not itself."""
     return isinstance(source.node, exp.Lateral) and any(above is source.node for above in _above(column))
 
 
@@ -452,7 +451,7 @@ def _above(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _operation_ordered_by(column: exp.Expr) -> exp.Expr | None:
-    """The set operation, or the query in parentheses, whose ORDER BY a column stands in."""
+    """The set operation, or the query in parentheses, whose ORDER BY contains a column."""
     above = column.find_ancestor(exp.Query)
     if isinstance(above, exp.SetOperation) or (isinstance(above, exp.Subquery) and isinstance(above.this, exp.Query)):
         return above
@@ -460,7 +459,7 @@ def _operation_ordered_by(column: exp.Expr) -> exp.Expr | None:
 
 
 def _is_compared(node: exp.Expr) -> bool:
-    """Whether a name stands on the right side of a comparison, where a text is likelier than a column."""
+    """Whether a name is on the right side of a comparison, where it is more likely a text than a column."""
     above = node.parent
     if isinstance(above, exp.In | exp.Between):
         return above.this is not node

@@ -1,4 +1,4 @@
-"""sqlglot's types of nodes, imported when the first of them is asked for: ``exp.Column``.
+"""sqlglot's node types, imported on first use: ``exp.Column``.
 
 Importing sqlglot takes longer than scoring many cases that need no tree. An import statement in each function that
 needs a type would be executed at each call, thousands of times per case.

@@ -1,11 +1,11 @@
-"""Read a query of plain words without a parser, which takes ten times as long.
+"""Read a simple query without a parser, which takes ten times as long.
 
-Most queries of a benchmark are SELECTs of columns and aggregates. The first words of their clauses tell these apart::
+Most queries of a benchmark are SELECTs of columns and aggregates. The first words of their clauses identify these::
 
     SELECT city, COUNT(*) FROM t WHERE x IN (SELECT y FROM s) GROUP BY city ORDER BY COUNT(*) DESC LIMIT 3
 
-`read_outline` says nothing about any query that it does not know every word of, and nothing that a parser would not
-say: tests hold it to the parser's reading.
+`read_outline` returns None for a query unless it knows every word of it, and otherwise agrees with the parser: tests
+compare the two.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _WORD = "|".join(
         r"""'[^'\\]*+'(?!')|"[^"\\]*+"(?!")""",
     )
 )
-"""A name, a number, signs, or a quoted text, each of which is a word of its own in every dialect."""
+"""A name, a number, signs, or a quoted text: one word in every dialect."""
 _PLAIN_WORD = re.compile(_WORD)
 _PLAIN_TEXT = re.compile(rf"(?>\s++|{_WORD})*+")
 
 Item: TypeAlias = "str | list[Item]"
-"""A word, or what stands in a pair of parentheses."""
+"""A word, or the content of a pair of parentheses."""
 
 _CLAUSES = {"select": 0, "from": 1, "where": 2, "group": 3, "having": 4, "order": 5, "limit": 6, "offset": 7}
 _SET_OPERATIONS = ("union", "intersect", "except")
@@ -57,7 +57,7 @@ _RESERVED = frozenset(
     | {"current_date", "current_time", "current_timestamp", "current_user", "localtime", "localtimestamp", "user"}
     | {"session_user", "rownum", "rowid", "oid", "_rowid_"}
 )
-"""Words that are no names: they have a meaning of their own in some dialect."""
+"""Words that are not names: they have a special meaning in some dialect."""
 _CONSTANTS = frozenset({"null", "true", "false"})
 _COUNT = re.compile(r"\d{1,9}")
 _FROM = re.compile(r"\bfrom\b", re.IGNORECASE)
@@ -79,26 +79,26 @@ class Outline(Struct, frozen=True, kw_only=True):
     has_inner_limit: bool
     """A subquery has LIMIT."""
     is_decided: bool
-    """No row is read that might be another one of several: no column that its groups do not decide, and no value of
-    a subquery with several rows."""
+    """Every value is determined: no column that its groups do not determine, and no value of a subquery with several
+    rows."""
     bare: tuple[str, ...]
-    """The columns among the outputs that their groups do not decide, if nothing else reads one row of several and no
-    MIN or MAX has a say in which. Empty for other queries."""
+    """The columns among the outputs that their groups do not determine, if nothing else reads any row of several and no
+    MIN or MAX selects the row. Empty for other queries."""
     is_aggregate: bool
-    """It gives one row of aggregates, each over a column of a stored table or over its rows."""
+    """It returns one row of aggregates, each over a column of a stored table or over its rows."""
     keys: str | None
-    """The keys of ORDER BY as written, if each is a column or an aggregate and none is an alias: a window beside the
-    outputs can have them, too. None for other queries."""
+    """The keys of ORDER BY as written, if each is a column or an aggregate and none is an alias, so that a window among
+    the outputs can use them. None for other queries."""
 
 
 def plain_words(text: str) -> list[str] | None:
-    """The words of a text that has the same ones in every dialect, bare ones in small letters; None for others."""
+    """The words of a text that are the same in every dialect, bare ones in lower case; None for others."""
     if "'" in text or '"' in text:
         if not _PLAIN_TEXT.fullmatch(text):
             return None
         return [word if word[0] in "'\"" else word.lower() for word in _PLAIN_WORD.findall(text)]
     words = _PLAIN_WORD.findall(text)
-    # Whatever is no word was left out. This takes half the time of matching the whole text.
+    # Anything that is not a word was skipped. This takes half the time of matching the whole text.
     return list(map(str.lower, words)) if len("".join(words)) == len("".join(text.split())) else None
 
 
@@ -134,7 +134,8 @@ def without_limit(query: str) -> str:
 
 
 def with_output(query: str, output: str) -> str:
-    """A plain query with one more output at the end: one that `Outline.is_aggregate`, or that has `Outline.keys`."""
+    """A plain query with one more output at the end. The query must be `Outline.is_aggregate` or have
+    `Outline.keys`."""
     start = _FROM.search(query)
     assert start is not None
     return f"{query[: start.start()]}, {output} {query[start.start() :]}"
@@ -145,7 +146,7 @@ class _NotPlainError(Exception):
 
 
 def _nested(words: Sequence[str]) -> list[Item]:
-    """The words, with what stands in parentheses as a list."""
+    """The words, with the content of parentheses as a list."""
     current: list[Item] = []
     around: list[list[Item]] = []
     for word in words:
@@ -184,7 +185,7 @@ class _Level:
 
     @property
     def gives_one_row(self) -> bool:
-        """Whether it surely gives one row at most: by LIMIT, or as an aggregate of all rows."""
+        """Whether it certainly returns at most one row: by LIMIT, or as an aggregate of all rows."""
         last = self.last
         if last.most_rows in (0, 1):
             return True
@@ -238,7 +239,7 @@ class _Level:
 
 
 class _Select:
-    """One SELECT, its clauses told apart by their first words."""
+    """One SELECT, split into clauses by their first words."""
 
     def __init__(self, items: list[Item]) -> None:
         clauses = _clauses(items)
@@ -261,7 +262,7 @@ class _Select:
 
     @property
     def is_decided(self) -> bool:
-        """Whether all that is computed after grouping has one value for each group."""
+        """Whether all that is computed after grouping has one value per group."""
         if self._is_distinct and self.order:
             return False  # the key may not be among the outputs
         after = [*self.having, *self.order]
@@ -282,7 +283,7 @@ class _Select:
         return tuple(dict.fromkeys([str(part[0]) for part in found]))
 
     def _bare(self, after: Sequence[list[Item]]) -> Sequence[list[Item]]:
-        """The parts that the groups do not decide: outputs, and among ``after`` those that are no output's."""
+        """The parts that the groups do not determine: outputs, and among ``after`` those that are not outputs."""
         keys = [str(key[0]) for key in self.groups if len(key) == 1 and _is_name(key[0])]
         if len(keys) < len(self.groups) or not self._aliases.isdisjoint(keys):
             return [["*"]]
@@ -396,7 +397,7 @@ def _is_name(item: Item) -> bool:
 
 
 def _is_operand(item: Item) -> bool:
-    """Whether a name, a number, a text or a group: what has an operator before and after it."""
+    """Whether a name, a number, a text or a group: an operand."""
     return isinstance(item, list) or (bool(item) and item not in _RESERVED and item[0] not in "<>=!")
 
 
@@ -429,7 +430,7 @@ def _has_aggregate(part: Sequence[Item]) -> bool:
 
 
 def _is_grouped(part: Sequence[Item], keys: Sequence[str]) -> bool:
-    """Whether every column in a part is grouped by or stands in an aggregate."""
+    """Whether every column in a part is grouped by or inside an aggregate."""
     if part == ["*"]:
         return False
     for place, item in enumerate(part):

@@ -1,7 +1,7 @@
-"""Write the plain part of a tree as sqlglot's generator does, in a fraction of its time: `plainly_written`.
+"""Write the simple parts of a tree as sqlglot's generator does, in a fraction of its time: `plainly_written`.
 
-Nearly all trees that are written have no other nodes than these. The generator writes whatever holds one that is not
-here, or that has an argument which is not read here.
+Nearly all trees that are written consist only of these nodes. The generator writes trees that contain other nodes or
+arguments.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 DIALECTS = frozenset({"", "sqlite"})
-"""The dialects in which plain nodes are written as here; "" is sqlglot's own."""
+"""The dialects in which simple nodes are written as here; "" is sqlglot's own."""
 _INFIX: Mapping[str, str] = {
     "eq": "=",
     "neq": "<>",
@@ -43,7 +43,7 @@ class _UnplainError(Exception):
 
 
 def plainly_written(tree: exp.Expr) -> str | None:
-    """The text of a tree in one of `DIALECTS`; None where the generator must write it."""
+    """The text of a tree in one of `DIALECTS`; None if the generator must write it."""
     try:
         return _written(tree).strip()
     except (_UnplainError, RecursionError):
@@ -58,7 +58,7 @@ def _written(node: Any) -> str:
 
 
 def _only(args: Mapping[str, Any], *names: str) -> None:
-    """Raise where other arguments than these are given."""
+    """Raise if other arguments than these are given."""
     for name, value in args.items():
         if value and name not in names:
             raise _UnplainError
@@ -221,7 +221,7 @@ def _subquery(args: Mapping[str, Any]) -> str:
 
 
 def _written_select(node: Any) -> str:
-    """The text of a SELECT; raises for what else a query may be."""
+    """The text of a SELECT; raises for other parts that a query may have."""
     if getattr(node, "key", "") != "select":
         raise _UnplainError
     return _written(node)

@@ -30,21 +30,21 @@ class Predicate(Struct, frozen=True, kw_only=True, eq=False):
     operator: Operator
     left: Any
     right: tuple[Any, ...]
-    """Several for IN and BETWEEN. Parentheses around either side are left out."""
+    """Several for IN and BETWEEN. Parentheses around either side are omitted."""
     is_required: bool
-    """It must hold for every row: only AND stands above it, and a NOT of its own."""
+    """It must hold for every row: only AND, and a NOT of its own, are above it."""
     is_negated: bool
-    """An odd number of NOTs stands above it."""
+    """An odd number of NOTs is above it."""
     conjunction: Any
     """The node at which the ANDs above it end. Predicates with one conjunction hold together."""
     disjunction: Any
-    """The uppermost of the ORs that make it one of several alternatives; None: it is not."""
+    """The topmost of the ORs that make it one of several alternatives; None if there is none."""
 
 
 def predicates_of(
     select: int, clause: Clause, root: exp.Expr, is_constant: Callable[[exp.Expr], bool]
 ) -> Iterator[Predicate]:
-    """Every comparison of one clause in the order of the text, those within expressions too, subqueries left out."""
+    """Every comparison of one clause in text order, including those within expressions, without subqueries."""
     from sqlglot import exp
 
     waiting: list[tuple[exp.Expr, _Above]] = [(root, _Above(is_required=clause in REQUIRED, conjunction=root))]
@@ -92,7 +92,7 @@ def _sides(
 
 
 class _Above(Struct, frozen=True, kw_only=True):
-    """What stands above a node within its clause."""
+    """What is above a node within its clause."""
 
     is_required: bool
     conjunction: Any

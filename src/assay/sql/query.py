@@ -1,9 +1,9 @@
-"""A query read once: what each SELECT reads from, the stored column that each name means, and where it stands.
+"""A query read once: what each SELECT reads from, the stored column that each name means, and where each node is.
 
-Names are looked up on the tree as parsed, which spelling, places and edits are about. `Query.bound` is a copy that
-sqlglot's `qualify` has rewritten: stars expanded, USING spelled out, each column with its source. It is made when it is
-first asked for, and its nodes can be asked about, too. `qualify` does not answer for all names, since it takes as long
-as everything else here together, and refuses queries whose columns do not exist.
+Names are looked up on the tree as parsed, which spelling, positions and edits refer to. `Query.bound` is a copy that
+sqlglot's `qualify` has rewritten: stars expanded, USING spelled out, each column with its source. It is made on first
+use, and its nodes can be queried, too. `qualify` is not used for all names, since it takes as long as everything else
+here together, and refuses queries whose columns do not exist.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from assay.sql.trees import levels_of, nodes_of
 MOST_CHARACTERS = 50_000
 MOST_NODES = 20_000
 MOST_LEVELS = 1_500
-"""Of the tree. `qualify` takes time quadratic in the depth that a chain of ANDs or ORs has."""
+"""Limit for the tree. `qualify` takes time quadratic in the depth of a chain of ANDs or ORs."""
 MOST_COMPARED_NODES = 2_000
 MOST_COMPARED_SELECTS = 60
-"""A longer query is read, but not compared clause by clause: pairing its conditions takes time quadratic in their
-number, and nobody would read the result. A CTE counts at each use."""
+"""A longer query is read, but not compared clause by clause: pairing its conditions takes quadratic time, and the
+result would be unreadable. A CTE counts once per use."""
 
 
 class Unreadable(Struct, frozen=True):
-    """Why a text cannot be read as a query, in words that follow its name: ``has more than 50,000 characters``."""
+    """Why a text cannot be read as a query, as a predicate to follow its name: ``has more than 50,000 characters``."""
 
     reason: str
 
@@ -48,18 +48,18 @@ class Span(Struct, frozen=True):
 
 
 class Query(QueryNames):
-    """One query on one schema. Shared by all who read it: do not change its trees."""
+    """One query on one schema. Shared by its readers: do not change its trees."""
 
     @property
     def bound(self) -> exp.Expr:
         """A copy of the tree with stars expanded, USING spelled out, and each column with its source.
 
-        The tree as parsed where `qualify` refuses the query, as it does for some columns that do not exist.
+        The tree as parsed if `qualify` refuses the query, as it does for some columns that do not exist.
         """
         return self._bound[0]
 
     def twin(self, node: exp.Expr) -> exp.Expr:
-        """The node of the bound tree that was this one; the node itself if it belongs to that tree."""
+        """The node of the bound tree that corresponds to this one; the node itself if it belongs to that tree."""
         return self._bound[1].get(id(node), node)
 
     @cached_property
@@ -78,7 +78,7 @@ class Query(QueryNames):
     def identity(self, column: exp.Column) -> tuple[int, str, str]:
         """What uses of one column share: the number of the SELECT that reads it, the source's alias, and its name.
 
-        Names are in small letters, that of a table's column as in the schema: ``rowid`` is the key that it stands for.
+        Names are in lower case, that of a table's column as in the schema: ``rowid`` is the key that it stands for.
         Without a known source, the number is -1, and the alias as written.
         """
         meaning = self.meaning(column)
@@ -89,7 +89,7 @@ class Query(QueryNames):
         return meaning.select.index, meaning.source.alias, name.lower()
 
     def name_of(self, column: exp.Column) -> str:
-        """A column for a reader: ``singer.Country``; its name alone, if it is not stored."""
+        """A column for a reader: ``singer.Country``; only its name if it is not stored."""
         return str(self.stored(column) or column.name)
 
     def columns_in(self, node: exp.Expr, *, bare: bool = False) -> list[exp.Column]:
@@ -102,7 +102,7 @@ class Query(QueryNames):
 
     @cached_property
     def literals(self) -> tuple[str, ...]:
-        """Every text and number, those of LIMIT, OFFSET and types left out."""
+        """Every text and number, except those of LIMIT, OFFSET and types."""
         left_out = (exp.Limit, exp.Offset, exp.Fetch, exp.DataType)
         values = (
             self.value_of(node) for node in self.all_of(exp.Literal, exp.Column) if not node.find_ancestor(*left_out)
@@ -115,7 +115,7 @@ class Query(QueryNames):
         return (predicate for select in self.selects for predicate in select.predicates)
 
     def type_of(self, node: exp.Expr) -> TypeFamily | None:
-        """The kind of values that an expression gives; None where that is not known."""
+        """The kind of values of an expression; None if that is not known."""
         node = inside(node)
         if isinstance(node, exp.Select) and len(node.selects) == 1:
             node = inside(node.selects[0])
@@ -134,7 +134,7 @@ class Query(QueryNames):
         return "real" if found is None and self._has_real_part(node) else found
 
     def _has_real_part(self, node: exp.Expr) -> bool:
-        """Whether it is arithmetic with a real number, and therefore real whatever its other parts are."""
+        """Whether it is arithmetic with a real number, and therefore real regardless of its other parts."""
         arithmetic = (exp.Add, exp.Sub, exp.Mul, exp.Div)
         waiting = [node] if isinstance(node, arithmetic) else []
         while waiting:
@@ -150,7 +150,7 @@ class Query(QueryNames):
         return types_of(self.bound, self.names, self.dialect)
 
     def span(self, node: exp.Expr) -> Span | None:
-        """Where a node stands: from the first to the last of its words whose place is known."""
+        """The span of a node: from the first to the last of its words whose position is known."""
         return span_of(node)
 
     def shown(self, node: exp.Expr) -> str:
@@ -171,7 +171,8 @@ class Query(QueryNames):
 
 @lru_cache(maxsize=128)
 def read_query(text: str, dialect: str, names: SchemaNames | None = None) -> Query | Unreadable:
-    """Read a query on a schema. Without one, columns have no types, and only the query says what belongs where.
+    """Read a query on a schema. Without one, columns have no types, and only the query says which source they belong
+    to.
 
     Never raises.
     """
@@ -186,7 +187,7 @@ def read_query(text: str, dialect: str, names: SchemaNames | None = None) -> Que
 
 
 def read_tree(tree: exp.Query, text: str, dialect: str, names: SchemaNames | None = None) -> Query | Unreadable:
-    """Read a query that is part of a longer text, such as a view's. Never raises."""
+    """Read a query that is part of a longer text, for example of a view. Never raises."""
     from sqlglot.errors import SqlglotError
 
     nodes = nodes_of(tree)
@@ -216,7 +217,7 @@ def read_view(ddl: str, dialect: str, names: SchemaNames | None = None) -> Query
 
 
 def span_of(node: exp.Expr) -> Span | None:
-    """Where a node stands: from the first to the last of its words whose place is known."""
+    """The span of a node: from the first to the last of its words whose position is known."""
     marks = [one._meta for one in nodes_of(node) if one._meta and "start" in one._meta]
     if not marks:
         return None
@@ -224,9 +225,8 @@ def span_of(node: exp.Expr) -> Span | None:
 
 
 def too_large(nodes: list[exp.Expr], most_nodes: int) -> str | None:
-    """Why a tree of these nodes has too many of them, or too many levels. A list of literals in IN counts as nothing,
-    however long it is.
-    """
+    """Whether a tree of these nodes has too many of them, or too many levels, and why. A list of literals in IN is not
+    counted."""
     if len(nodes) > most_nodes:
         lists = (node for node in nodes if node.key == "in")
         listed = sum(value.key == "literal" for node in lists for value in node.expressions)

@@ -1,4 +1,4 @@
-"""sqlglot's tokenizers and parsers, corrected where engines read a text otherwise."""
+"""sqlglot's tokenizers and parsers, corrected for texts that engines read differently."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ CLICKHOUSE_TYPES = frozenset(_TYPES.split())
 def reader(dialect: str | None) -> Dialect:
     """sqlglot's dialect, which reads texts as the engine does:
 
-    - Signs of templates are nothing special: to sqlglot, ``{# … #}`` is a comment in every dialect.
-    - A pipe operator replaces nothing of what stands before it: sqlglot drops the first order of
-      ``|> ORDER BY a |> ORDER BY b``, and filters before it cuts in ``|> LIMIT 3 |> WHERE a``.
-    - Spark has paths such as ``v:a.b``, BigQuery has MATCH_RECOGNIZE, and ClickHouse has more types and aggregates.
-    - The parser remembers the places of all tables that it met (`table_places`), also those that it left out.
+    - Template signs have no special meaning: for sqlglot, ``{# … #}`` is a comment in every dialect.
+    - A pipe operator does not replace what precedes it: sqlglot drops the first order of
+      ``|> ORDER BY a |> ORDER BY b``, and filters before it limits in ``|> LIMIT 3 |> WHERE a``.
+    - Spark has paths, for example ``v:a.b``, BigQuery has MATCH_RECOGNIZE, ClickHouse more types and aggregates.
+    - The parser records the positions of all tables that it met (`table_places`), including those that it dropped.
 
     Raises ValueError for an unknown dialect.
     """
@@ -100,7 +100,7 @@ def _after_all(operator: str, parse: _Operator) -> _Operator:
 
 
 def _finished(parser: Any, query: Any, operator: str) -> Any:
-    """The query that a pipe operator applies to, as a table where its clauses would be changed or come too late."""
+    """The query that a pipe operator applies to, as a table if its clauses would be changed or come too late."""
     from sqlglot import exp
 
     cut = any(query.args.get(clause) for clause in ("limit", "offset", "distinct"))
@@ -123,7 +123,7 @@ def _finished(parser: Any, query: Any, operator: str) -> Any:
 
 
 def _takes_all(query: Any) -> bool:
-    """Whether a SELECT takes all columns as they are."""
+    """Whether a SELECT takes all columns unchanged."""
     from sqlglot import exp
 
     outputs: list[Any] = list(query.args.get("expressions") or ())
@@ -131,7 +131,7 @@ def _takes_all(query: Any) -> bool:
 
 
 def _select(parser: Any, query: Any) -> Any:
-    """As sqlglot's own, but with DISTINCT, and without a FROM, which no engine accepts there."""
+    """Like sqlglot's own, but with DISTINCT, and without a FROM, which no engine accepts there."""
     from sqlglot import exp
 
     select = parser._parse_select(consume_pipe=False)
@@ -167,9 +167,9 @@ def _rename(parser: Any, query: Any) -> Any:
 
 
 def _with_parameters(base: Any) -> Callable[..., Any]:
-    """Read every function of ClickHouse as an aggregate where a second list of arguments follows: ``lttb(3)(x, y)``.
+    """Read every function of ClickHouse as an aggregate if a second list of arguments follows: ``lttb(3)(x, y)``.
 
-    To sqlglot, that list is one of aliases, but for the aggregates that it knows.
+    For sqlglot, that list consists of aliases, except for the aggregates that it knows.
     """
     from sqlglot import TokenType
 
@@ -181,7 +181,7 @@ def _with_parameters(base: Any) -> Callable[..., Any]:
 
 
 def _more_types(base: Any) -> dict[str, Any]:
-    """The methods of a parser that reads `CLICKHOUSE_TYPES`, each at its place in the text."""
+    """The methods of a parser that reads `CLICKHOUSE_TYPES`, each at its position in the text."""
     from sqlglot import TokenType, exp
 
     def is_type(token: Token | None) -> bool:

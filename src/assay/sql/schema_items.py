@@ -1,4 +1,4 @@
-"""Which tables and columns of the schema a query uses, and how the use of two queries compares."""
+"""Which tables and columns of the schema a query uses, and how two queries compare in this."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _FROM_NEAREST: tuple[SchemaUse, ...] = ("same", "other_columns", "other_tables")
 
 
 class SchemaItems(Struct, frozen=True):
-    """The tables and columns that a query uses, in small letters: ``singer``, and ``singer.age``.
+    """The tables and columns that a query uses, in lower case: ``singer``, and ``singer.age``.
 
-    A table or column that the schema does not have is among them as the query names it, so that it is never gold's.
+    A table or column that the schema lacks is included as the query names it, so that it never equals one of the gold
+    query.
     """
 
     tables: frozenset[str]
@@ -36,7 +37,7 @@ class SchemaItems(Struct, frozen=True):
 def schema_items(text: str, dialect: str, names: SchemaNames) -> SchemaItems | Unreadable:
     """The items that a query uses in any of its clauses, subqueries and CTEs. Never raises.
 
-    ``*`` uses every column of its tables, but not in COUNT(*), nor as what EXISTS selects. USING and NATURAL use the
+    ``*`` uses every column of its tables, but not in COUNT(*) or directly in an EXISTS. USING and NATURAL use the
     joined columns of both sides.
     """
     query = read_query(text, dialect, names)
@@ -49,7 +50,7 @@ def schema_items(text: str, dialect: str, names: SchemaNames) -> SchemaItems | U
 
 
 def nearest_use(golds: Iterable[str], predicted: str, dialect: str, names: SchemaNames) -> SchemaUse | None:
-    """How a prediction's use of the schema compares with that of the gold query nearest to it.
+    """How a prediction's use of the schema compares with that of the nearest gold query.
 
     None: the prediction, or every gold query, cannot be read.
     """
@@ -86,7 +87,7 @@ def _columns_of(query: Query, columns: Iterable[exp.Column]) -> Iterable[str]:
 
 
 def _behind_stars(query: Query) -> Iterable[str]:
-    """The columns of the stored tables that a selected star stands for, but for what EXISTS selects.
+    """The columns of the stored tables that a selected star stands for, except directly in an EXISTS.
 
     Those of a subquery or CTE are among the columns that this selects itself.
     """
@@ -96,7 +97,7 @@ def _behind_stars(query: Query) -> Iterable[str]:
 
 
 def joined_columns(query: Query) -> Iterable[exp.Column]:
-    """The columns that USING and NATURAL compare, which stand in no text: those of the bound tree's joins."""
+    """The columns that USING and NATURAL compare, which the text does not name: those of the bound tree's joins."""
     written = {id(query.twin(column)) for column in query.columns}
     for join in nodes_of_kind(query.bound, exp.Join):
         if (condition := join.args.get("on")) is not None:

@@ -18,7 +18,7 @@ class Source(Struct, frozen=True, kw_only=True, eq=False):
     """One entry of FROM."""
 
     alias: str
-    """The name under which its columns are read, in small letters."""
+    """The name under which its columns are read, in lower case."""
     table: str | None
     """The stored table's name, as in the schema; None for a subquery, a CTE or a function."""
     node: Any
@@ -41,7 +41,7 @@ class StoredColumn(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Both names in small letters."""
+        """Both names in lower case."""
         return self.table.lower(), self.column.lower()
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class StoredColumn(Struct, frozen=True):
 
 
 class Meaning(Struct, frozen=True, kw_only=True):
-    """What a column's name means. All empty: it is not known."""
+    """What a column's name means. All fields empty: it is not known."""
 
     select: Select | None = None
     """The SELECT that reads the source, or whose output is meant."""
@@ -80,29 +80,29 @@ class JoinPair(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Lookup(Protocol):
-    """What a SELECT asks the query that it is part of."""
+    """What a SELECT needs from its query."""
 
     def source_at(self, entry: exp.Expr, *, default: str) -> Source:
         """What an entry of FROM reads; ``default`` is its alias if it has none."""
 
     def select_of(self, node: exp.Expr) -> Select | None:
-        """The SELECT around a node, or that the node is."""
+        """The SELECT around a node, or the node itself."""
 
     def meaning(self, column: exp.Column) -> Meaning:
         """What a column's name means."""
 
     def column_of(self, node: exp.Expr) -> exp.Column | None:
-        """The column that an expression is, whatever parentheses are around it; None: it is something else."""
+        """The column that an expression is, apart from parentheses; None if it is something else."""
 
     def value_of(self, node: exp.Expr) -> str | None:
         """The text or the number that a literal is."""
 
     def twin(self, node: exp.Expr) -> exp.Expr:
-        """The node of the bound tree that was this one."""
+        """The node of the bound tree that corresponds to this one."""
 
 
 class Select:
-    """One SELECT of a query, as parsed. What it gives out are nodes: ask the query what their names mean."""
+    """One SELECT of a query, as parsed. Its results are nodes: ask the query what their names mean."""
 
     def __init__(
         self, query: Lookup, index: int, node: exp.Select, parent: Select | None, outer: Select | None
@@ -117,7 +117,7 @@ class Select:
 
     @cached_property
     def sources(self) -> dict[str, Source]:
-        """What FROM and the JOINs read, by alias, in the order of the text. Of two with one alias, the first."""
+        """What FROM and the JOINs read, by alias, in text order. Of two with one alias, the first."""
         found: dict[str, Source] = {}
         for entry, _ in entries_of(self.node):
             source = self.query.source_at(entry, default=f"?{len(found)}")
@@ -132,7 +132,7 @@ class Select:
         return all(source.is_known for source in self.sources.values())
 
     def output_called(self, name: str, *, by_column: bool = False) -> exp.Expr | None:
-        """The first selected expression that has this alias; None: there is none.
+        """The first selected expression that has this alias; None if there is none.
 
         ``by_column``: a column without an alias has its own name.
         """
@@ -161,7 +161,7 @@ class Select:
 
     @cached_property
     def joins(self) -> tuple[exp.Join, ...]:
-        """The JOINs of FROM, those within parentheses too."""
+        """The JOINs of FROM, including those within parentheses."""
         waiting: list[exp.Expr] = list(self.node.args.get("joins") or ())
         start = self.node.args.get("from_")
         if start is not None:
@@ -181,7 +181,7 @@ class Select:
 
     @cached_property
     def predicates(self) -> tuple[Predicate, ...]:
-        """Every comparison, those within expressions too, in the order of the text; those of subqueries are theirs."""
+        """Every comparison in text order, including those within expressions, without those of subqueries."""
         return tuple(
             predicate
             for clause, node in self.clauses
@@ -218,7 +218,7 @@ class Select:
 
     @cached_property
     def many_rowed(self) -> tuple[Source, ...]:
-        """The sources that may give more than one row."""
+        """The sources that may return more than one row."""
         found = []
         for source in self.sources.values():
             inner = self.query.select_of(source.inner) if isinstance(source.inner, exp.Select) else None
@@ -229,10 +229,10 @@ class Select:
 
     @cached_property
     def unlinked_sources(self) -> tuple[Source, ...]:
-        """The sources of several rows that no condition ties to the first of them."""
+        """The sources of several rows that no condition links to the first of them."""
         if len(self.many_rowed) < 2:
             return ()
-        # Functions are no sources that could be left unlinked, but may link others.
+        # Functions cannot be unlinked sources, but may link others.
         linking = [one for one in self.sources.values() if one in self.many_rowed or one.inner is None]
         group = {source.alias: source.alias for source in linking}
 
@@ -269,7 +269,7 @@ class Select:
         return tuple(source for source in self.many_rowed if root(source.alias) != root(first))
 
     def nodes(self, *clauses: Clause) -> Iterator[exp.Expr]:
-        """The nodes of these clauses, or of all; those of subqueries are theirs."""
+        """The nodes of these clauses, or of all; without those of subqueries."""
         return (part for clause, node in self.clauses if not clauses or clause in clauses for part, _ in parts_of(node))
 
     @cached_property
@@ -279,14 +279,14 @@ class Select:
 
     @cached_property
     def is_aggregated(self) -> bool:
-        """Whether an aggregate function stands among the outputs, in HAVING or in ORDER BY."""
+        """Whether the outputs, HAVING or ORDER BY contain an aggregate function."""
         having = self.node.args.get("having")
         parts = (*self.outputs, *(self.meant(key) for key in self.order))
         return any(map(has_aggregate, parts)) or (having is not None and having.find(exp.AggFunc) is not None)
 
     @cached_property
     def group(self) -> tuple[exp.Expr, ...]:
-        """The expressions of GROUP BY; of GROUP BY ALL, the outputs without an aggregate."""
+        """The expressions of GROUP BY; for GROUP BY ALL, the outputs without an aggregate."""
         group = self.node.args.get("group")
         if group is None:
             return ()
@@ -301,9 +301,9 @@ class Select:
         return () if order is None else tuple(order.expressions)
 
     def meant(self, key: exp.Expr) -> exp.Expr:
-        """The expression that a key of GROUP BY or ORDER BY means: by position, by alias, or as it stands.
+        """The expression that a key of GROUP BY or ORDER BY means: by position, by alias, or as written.
 
-        A position from a star on stays the number: which column it is the text does not say.
+        A position at or after a star stays a number: the text does not say which column it is.
         """
         node = inside(key.this if isinstance(key, exp.Ordered) else key)
         if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(self.outputs):
@@ -330,7 +330,7 @@ class Select:
 
     @cached_property
     def has_more_rows(self) -> bool:
-        """Whether a selected function, such as Spark's explode, makes several rows of one."""
+        """Whether a selected function, for example Spark's explode, makes several rows of one."""
         from sqlglot import exp
 
         kinds = (exp.Explode, exp.Posexplode, exp.Inline, exp.Stack, exp.Unnest, exp.ExplodingGenerateSeries)
@@ -338,7 +338,7 @@ class Select:
 
     @cached_property
     def is_single_row(self) -> bool:
-        """Whether it surely gives at most one row."""
+        """Whether it certainly returns at most one row."""
         if self.limit == 1:
             return True
         if self.has_more_rows:
@@ -347,5 +347,5 @@ class Select:
 
 
 def _is_function_of_columns(entry: exp.Expr) -> bool:
-    """Whether an entry of FROM is a function of columns beside it, such as ``json_each(t.list)``."""
+    """Whether an entry of FROM is a function of neighbouring columns, for example ``json_each(t.list)``."""
     return not isinstance(entry.this, exp.Identifier | exp.Query) and entry.find(exp.Column) is not None

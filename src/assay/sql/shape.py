@@ -1,9 +1,9 @@
-"""What a query's outermost level asks for: row order, a LIMIT, chance.
+"""What a query's outermost level asks for: row order, a LIMIT, randomness.
 
-Parsed with sqlglot, never found by searching the text; a search only saves parsing queries in
-which the words do not occur at all, and the plainest of queries, which are recognised by their text: one column, or one
-aggregate of one, from one table, by a condition without brackets. A benchmark such as LLMSQL has hardly any other, and
-parsing one takes longer than running it.
+Determined by parsing with sqlglot, never by searching the text. A search only avoids parsing queries that do not
+contain the words at all, and the simplest queries, which are recognised by their text: one column, or one aggregate of
+one, from one table, with a condition without brackets. A benchmark like LLMSQL has hardly any others, and parsing one
+takes longer than running it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _LUCK = (
     "spark_partition_id",
     "rownumberin",
 )
-"""Every query that asks for chance or the clock contains one of these: searching for them saves parsing."""
+"""Every query that uses randomness or the clock contains one of these: searching for them avoids parsing."""
 
 _CLOCK = re.compile(r"'now'|\b(?:current_(?:date|time|timestamp)|localtime(?:stamp)?)\b")
 _LUCKY_FUNCTIONS = frozenset(
@@ -124,7 +124,7 @@ _CHANCE_FUNCTIONS = frozenset(
     | {"generateuuidv4", "generateuuidv7", "generatesnowflakeid", "monotonically_increasing_id", "spark_partition_id"}
     | {"rownumberinblock", "rownumberinallblocks"}
 )
-"""Functions that give another value for every row. The clock stands still while a query runs."""
+"""Functions that give another value for every row. The clock does not change while a query runs."""
 _CLOCK_FUNCTIONS = frozenset({"date", "time", "datetime", "julianday", "unixepoch"})
 """SQLite's functions that read the clock when called without arguments."""
 
@@ -132,13 +132,13 @@ _CLOCK_FUNCTIONS = frozenset({"date", "time", "datetime", "julianday", "unixepoc
 class OuterClauses(Struct, frozen=True, kw_only=True):
     """The outermost level of one query.
 
-    ``parsed`` False means that sqlglot failed to parse the query: ``ordered`` and ``limited``
-    then only say that the words occur.
+    ``parsed`` False means that sqlglot failed to parse the query: ``ordered`` and ``limited`` then only say that the
+    words occur.
     """
 
     parsed: bool = True
     ordered: bool = False
-    """The outermost query has ORDER BY, and by more than chance."""
+    """The outermost query has ORDER BY, not only by a random key."""
     limited: bool = False
     """The outermost query has LIMIT, OFFSET, FETCH or TOP."""
     written: bool = False
@@ -151,9 +151,9 @@ class OuterClauses(Struct, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=4096)
 def plain_aggregate(query: str) -> tuple[str, str | None, str] | None:
-    """The text before the aggregate's end, the aggregate, and the rest, of a plain query in SQLite's dialect.
+    """For a plain query in SQLite's dialect: the text before the aggregate's end, the aggregate, and the rest.
 
-    The aggregate is None where the query takes a column as it is. None for a query that is not plain.
+    The aggregate is None if the query selects a plain column. None for a query that is not plain.
     """
     found = _PLAIN.fullmatch(query)
     if found is None:
@@ -165,7 +165,7 @@ def plain_aggregate(query: str) -> tuple[str, str | None, str] | None:
 
 
 def is_plain(query: str) -> bool:
-    """Whether nothing about the query needs a parser: it has no order and no limit, and no chance or clock is in it."""
+    """Whether the query needs no parser: it has no order, no limit, no randomness and no clock."""
     return plain_aggregate(query) is not None
 
 
@@ -223,7 +223,7 @@ def read_shape(query: str, dialect: str) -> OuterClauses:
 
 @lru_cache(maxsize=2048)
 def is_nondeterministic(query: str, dialect: str) -> bool:
-    """Whether a query uses chance or the clock anywhere. False where it cannot be parsed."""
+    """Whether a query uses randomness or the clock anywhere. False if it cannot be parsed."""
     lowered = query.lower()
     if not _has_any(lowered, _LUCK) or (not _CLOCK.search(lowered) and read_outline(query) is not None):
         return False
@@ -242,12 +242,12 @@ class ParsedQuery(Struct, frozen=True):
 
 @lru_cache(maxsize=128)
 def parse_query(query: str, dialect: str) -> ParsedQuery | None:
-    """Parse one query; None where the text cannot be parsed or is not one query."""
+    """Parse one query; None if the text cannot be parsed or is not one query."""
     return _parsed(query, dialect)
 
 
 def parse_with_signs(query: str, dialect: str) -> ParsedQuery | None:
-    """As `parse_query`, with a node for each plus before an operand, which sqlglot drops."""
+    """Like `parse_query`, with a node for each unary plus, which sqlglot drops."""
     return _parsed(query, dialect, keeps_signs=True) if "+" in query else parse_query(query, dialect)
 
 
@@ -259,7 +259,8 @@ def _parsed(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQue
 
 
 def is_nested_too_deeply(query: str, dialect: str) -> bool:
-    """Whether a text cannot be parsed because of its depth alone. Some engines execute what is too deep for sqlglot."""
+    """Whether a text cannot be parsed only because of its depth. Some engines execute texts that are too deep for
+    sqlglot."""
     try:
         _one_query(query, dialect)
     except RecursionError:
@@ -286,7 +287,7 @@ def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> Parsed
 
 
 def _call_windows(tokens: Sequence[Token]) -> None:
-    """Let window(ts, '1 hour') be a function, as Spark does. To sqlglot, the clause WINDOW begins with that word."""
+    """Treat window(ts, '1 hour') as a function, as Spark does. In sqlglot, that word begins the clause WINDOW."""
     from sqlglot import TokenType
 
     for token, following in pairwise(tokens):
@@ -306,7 +307,7 @@ def _keeping_signs(parser_class: type[Parser]) -> type[Parser]:
 
 
 def outermost(tree: exp.Query) -> exp.Query:
-    """The query whose ORDER BY orders the whole, inside any parentheses around everything.
+    """The query whose ORDER BY orders the whole, inside any outer parentheses.
 
     A LIMIT after such parentheses cuts the same rows: `(SELECT … ORDER BY x) LIMIT 1`.
     """
@@ -364,13 +365,13 @@ def same_text(first: str, second: str, dialect: str) -> bool:
 
 
 def _words_of_select(query: str) -> list[str] | None:
-    """The words of a SELECT that has the same ones in every dialect; None for others."""
+    """The words of a SELECT that are the same in every dialect; None for others."""
     text = query.strip().removesuffix(";")
     return plain_words(text) if text[:6].lower() == "select" else None
 
 
 def deterministic_keys(tree: exp.Expr) -> list[exp.Ordered]:
-    """The keys of an ORDER BY, of a query or a window, before the first that depends on chance, such as random()."""
+    """The keys of an ORDER BY, of a query or a window, before the first random one, for example random()."""
     from sqlglot import exp
 
     order = tree.args.get("order")
@@ -404,7 +405,7 @@ def _is_nondeterministic(tree: exp.Expr, dialect: str = "") -> bool:
 
 
 def _reads_clock(node: exp.Expr, name: str) -> bool:
-    """SQLite's date functions read the clock where they are given 'now', or no time at all."""
+    """SQLite's date functions read the clock if they are given 'now', or no time."""
     from sqlglot import exp
 
     if name in _CLOCK_FUNCTIONS and not any(node.iter_expressions()):

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 _MOST_CHARACTERS = 120
 _MOST_PARTS = 300
-"""Of an expression that is written anew; a larger one is shown as it stands in the query."""
+"""Limit for an expression that is written from the tree; a larger one is shown as in the query."""
 
 
 def shown(node: exp.Expr, text: str, stored: Callable[[exp.Column], StoredColumn | None], dialect: str) -> str:
     """The beginning of an expression's text, with the tables' names in place of their aliases.
 
-    A column or a literal is shown as written (``text``), the rest as sqlglot writes it: parsing loses the places of
-    keywords and parentheses. ``stored`` gives what a column with an alias before it is.
+    A column or a literal is shown as written (``text``), the rest as sqlglot writes it: parsing loses the positions of
+    keywords and parentheses. ``stored`` gives the column behind a column with an alias before it.
     """
     from sqlglot import exp
 

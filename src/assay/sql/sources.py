@@ -1,4 +1,4 @@
-"""What a SELECT reads from, and which CTE a name there means: for whoever resolves the names of a query."""
+"""What a SELECT reads from, and which CTE a name there means, for resolving the names of a query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KINDS = frozenset({"SEMI", "ANTI", "ANY", "ASOF", "ARRAY"})
 
 
 def entries_of(select: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
-    """The tables and subqueries of a SELECT's FROM and JOINs, each with its kind of join, parentheses taken away."""
+    """The tables and subqueries of a SELECT's FROM and JOINs, each with its kind of join, without parentheses."""
 
     start = select.args.get("from_") or select.args.get("from")
     waiting: list[tuple[exp.Expr, str]] = [] if start is None else [(start.this, "INNER")]
@@ -36,7 +36,7 @@ def _is_join_in_parentheses(entry: exp.Expr) -> bool:
 
 
 def _side(join: exp.Expr) -> str:
-    """The side of a join; its kind, where that decides which rows and columns there are."""
+    """The side of a join; its kind, if that decides which rows and columns there are."""
     for name in ("kind", "method"):
         if (kind := str(join.args.get(name) or "").upper()) in _KINDS:
             return kind
@@ -44,25 +44,25 @@ def _side(join: exp.Expr) -> str:
 
 
 class Ctes:
-    """The common table expressions of a query, each seen only where SQL lets a name mean it."""
+    """The common table expressions of a query, each visible only where SQL allows."""
 
     def __init__(self, *, always_recursive: bool = False) -> None:
-        """``always_recursive``: as in SQLite, where the word RECURSIVE means nothing."""
+        """``always_recursive``: as in SQLite, which ignores the word RECURSIVE."""
         self._always_recursive = always_recursive
         self._named: dict[int, dict[str, tuple[int, exp.CTE]]] = {}
 
     def find(self, name: str, node: exp.Expr) -> exp.CTE | None:
-        """The CTE that a table's name means at a node; None where it means a stored table."""
+        """The CTE that a table's name means at a node; None if it means a stored table."""
         name = name.lower()
         below, at = node, node.parent
         while at is not None:
             if isinstance(at, exp.With):
-                # Within a CTE only those before it are seen, unless they may be recursive.
+                # A CTE only sees those before it, unless they may be recursive.
                 found = self._of(at).get(name)
                 is_recursive = self._always_recursive or at.recursive
                 if found is not None and (is_recursive or found[0] < self._place(at, below)):
                     return found[1]
-                below, at = at, at.parent  # the query around has no others of this WITH
+                below, at = at, at.parent  # the outer query has no others of this WITH
                 if at is None:
                     return None
             elif (with_ := at.args.get("with_") or at.args.get("with")) is not None and with_ is not below:
@@ -84,7 +84,7 @@ class Ctes:
 
 
 def named_outputs(query: exp.Query, names: list[str]) -> list[tuple[str, exp.Expr]]:
-    """What a subquery or CTE gives out, each with its name in small letters; ``names`` are those given beside it."""
+    """The outputs of a subquery or CTE, each with its lower-case name; ``names`` are those of its alias."""
     outputs = query.selects
     if names and len(names) == len(outputs):
         return [(name.lower(), output) for name, output in zip(names, outputs, strict=True)]

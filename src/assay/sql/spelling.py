@@ -1,4 +1,4 @@
-"""Where sqlglot reads a text otherwise than the engine does: characters that look like blanks, and tables after IN."""
+"""Where sqlglot reads a text differently from the engine: characters that look like blanks, and tables after IN."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _BLANKS: Mapping[str, str] = {
     "postgres": "(?!)",
     "mysql": "(?!)",
 }
-"""By dialect: what the engine takes for a blank. Every other character beyond ASCII is a letter of a name there.
+"""By dialect: what the engine reads as a blank. Every other non-ASCII character is a letter of a name there.
 
-SQLite skips U+FEFF between two tokens. DuckDB has a list, and forgets U+00A0 at the end of the text.
+SQLite skips U+FEFF between two tokens. DuckDB has a list, which omits U+00A0 at the end of the text.
 """
 _REFUSE_CONTROLS = frozenset({"sqlite", "postgres", "mysql"})
-"""Dialects that do not accept the separators U+001C to U+001F. To DuckDB they are letters."""
+"""Dialects that do not accept the separators U+001C to U+001F. For DuckDB they are letters."""
 _FIRST_STAND_IN = 0xF0000
-"""Letters of a name that sqlglot takes for blanks are read as letters of a plane for private use, and put back."""
+"""Letters of a name that sqlglot reads as blanks are replaced by letters of a private use plane, and put back."""
 _SELECTS_NOTHING = frozenset({"postgres"})
 """Dialects in which SELECT may select no columns."""
 
 
 def as_engine_reads(text: str, dialect: str) -> str:
-    """The text, as long as before, in which sqlglot takes the characters for blanks that the engine does.
+    """The text, of the same length, in which sqlglot reads the same characters as blanks as the engine does.
 
     Raises TokenError for a character that the engine does not accept.
     """
@@ -56,7 +56,7 @@ def as_engine_reads(text: str, dialect: str) -> str:
 
 
 def as_engine_means(tree: exp.Query, text: str, dialect: str) -> exp.Query | None:
-    """The tree of a text that `as_engine_reads` gave, changed into what the engine reads; None: it refuses the text."""
+    """The tree of a text from `as_engine_reads`, changed into what the engine reads; None if it refuses the text."""
     nodes = nodes_of(tree)
     if not text.isascii():
         for node in nodes:
@@ -82,7 +82,7 @@ def _put_back(letter: str) -> str:
 
 
 def _name_version(table: exp.Expr) -> None:
-    """Read ``t@v3`` as the third version of t. To sqlglot, ``@v3`` is an alias."""
+    """Read ``t@v3`` as the third version of t. For sqlglot, ``@v3`` is an alias."""
     from sqlglot import exp
 
     alias = table.args.get("alias")
@@ -103,9 +103,8 @@ def _order_by_all(key: exp.Expr) -> None:
 
 
 def _end_at_sample(select: exp.Expr) -> None:
-    """Give the clauses of ClickHouse that sqlglot reads as names and rows what they mean: settings are no columns, and
-    in ``SAMPLE 0.1 OFFSET 0.5`` no row is skipped.
-    """
+    """Correct the clauses of ClickHouse that sqlglot reads as names and rows: settings are not columns, and in ``SAMPLE
+    0.1 OFFSET 0.5`` no row is skipped."""
     from sqlglot import exp
 
     for setting in select.args.get("settings") or ():

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from sqlglot import Token
 
 StatementKind = Literal["query", "write", "command", "several", "none", "unreadable"]
-"""``query`` one statement that only reads; ``write`` one that changes data or schema, however
-deeply the change is hidden; ``command`` one of another kind (PRAGMA, SET, ATTACH); ``several``
-more than one statement; ``none`` no statement at all; ``unreadable`` a text that sqlglot cannot parse."""
+"""``query`` one statement that only reads; ``write`` one that changes data or schema, however deeply the change is
+hidden; ``command`` one of another kind (PRAGMA, SET, ATTACH); ``several`` more than one statement; ``none`` no
+statement; ``unreadable`` a text that sqlglot cannot parse."""
 
 MOST_CHARACTERS = 1_000_000
 """A longer text is not a plausible answer, and takes seconds to read."""
 
 Does = Literal["query", "write", "refused", "reaches", "several", "none", "prose", "error"]
-"""``query`` may be run; ``write`` changes something; ``refused`` is another command; ``reaches`` out of
-the query; ``several`` statements; ``none``: no statement; ``prose``: does not begin like a statement;
-``error``: no server would accept it."""
+"""``query`` may be run; ``write`` changes something; ``refused`` is another command; ``reaches`` outside of the query;
+``several`` statements; ``none``: no statement; ``prose``: does not begin like a statement; ``error``: no server would
+accept it."""
 
 _QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
 _WRITE_WORDS = frozenset(
@@ -62,7 +62,7 @@ _REACHING = frozenset(
 
 
 class StatementReading(Struct, frozen=True, kw_only=True):
-    """What a text would do if it were run, and the words in it that show it (empty where not needed)."""
+    """What a text would do if it were run, and the words in it that show it (empty if not needed)."""
 
     does: Does
     detail: str = ""
@@ -94,11 +94,11 @@ def statement_kind(query: str, dialect: str) -> StatementKind:
 
 
 def read_statement(query: str, dialect: str) -> StatementReading:
-    """Say what a text would do. Never raises.
+    """Classify what a text would do. Never raises.
 
-    A doubtful text counts as the worst that it might do: a text that sqlglot cannot parse is a query only
-    if it begins like one and no bare word in it writes. In Transact-SQL, whose statements need no semicolon
-    between them, such a text is never a query.
+    An ambiguous text is classified as the worst that it might do: a text that sqlglot cannot parse is a query only if
+    it begins like one and no bare word in it writes. In Transact-SQL, whose statements need no semicolon between them,
+    such a text is never a query.
     """
     from sqlglot import TokenType
     from sqlglot.errors import SqlglotError
@@ -134,12 +134,12 @@ def read_statement(query: str, dialect: str) -> StatementReading:
         return StatementReading(does="refused", detail=f"it {why}: {opening}")
     called = [a.text.lower() for a, b in pairwise(tokens) if b.token_type is TokenType.L_PAREN]
     if reaching := next((name for name in called if name in _REACHING), None):
-        return StatementReading(does="reaches", detail=f"{reaching}() reaches out of the query")
+        return StatementReading(does="reaches", detail=f"{reaching}() reads or affects something outside of the query")
     return QUERY
 
 
 def told_by_opening(opening: str, query: str) -> StatementReading | None:
-    """The reading by the first word alone; None where that begins a query."""
+    """The reading by the first word only; None if that begins a query."""
     if opening in _QUERY_WORDS:
         return None
     if opening in _WRITE_WORDS:
@@ -156,7 +156,7 @@ def too_long(query: str) -> StatementReading:
 
 
 def without_last_semicolon(text: str, dialect: str) -> str:
-    """The text up to the semicolon after its last statement, which may stand before a comment."""
+    """The text up to the semicolon after its last statement, which may precede a comment."""
     if ";" not in text:
         return text
     from sqlglot import TokenType

@@ -1,4 +1,4 @@
-"""Copy a tree, and write it as text, in a fraction of the time that sqlglot's own general ways take."""
+"""Copy a tree, and write it as text, in a fraction of the time of sqlglot's general methods."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _expression() -> type[exp.Expr]:
 
 
 def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None = None) -> _Tree:
-    """A copy of a tree, as ``tree.copy()``. ``bare``: that does not know where its parts stood in the text.
+    """A copy of a tree, like ``tree.copy()``. ``bare``: without the positions of its parts in the text.
 
     ``twins`` gets the copy of each node, by the node's id.
     """
@@ -67,7 +67,7 @@ def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None
 
 
 def put_in_place(old: exp.Expr, new: exp.Expr) -> None:
-    """Put a node in the place of another, as ``old.replace(new)``, which visits the whole list that holds it."""
+    """Replace a node by another, like ``old.replace(new)``, which visits the whole list that holds it."""
     parent, name, index = old.parent, old.arg_key, old.index
     if parent is None or name is None:
         return
@@ -102,7 +102,7 @@ def nodes_of(tree: exp.Expr, *, but_in: type[exp.Expr] | None = None) -> list[ex
 
 
 def levels_of(tree: exp.Expr, nodes: list[exp.Expr]) -> int:
-    """How many levels a tree has. ``nodes`` are its `nodes_of`, the last of which is on the lowest level."""
+    """How many levels a tree has. ``nodes`` are its `nodes_of`; the last one is on the lowest level."""
     node, levels = nodes[-1], 1
     while node is not tree and node.parent is not None:
         node, levels = node.parent, levels + 1
@@ -110,18 +110,18 @@ def levels_of(tree: exp.Expr, nodes: list[exp.Expr]) -> int:
 
 
 def nodes_of_kind(tree: exp.Expr, *kinds: type[_Tree]) -> list[_Tree]:
-    """As `nodes_of`, of these kinds only."""
+    """Like `nodes_of`, of these kinds only."""
     return [node for node in nodes_of(tree) if isinstance(node, kinds)]
 
 
 def written(tree: exp.Expr, dialect: str = "", *, is_last: bool = False) -> str:
-    """A tree as text, as ``tree.sql(dialect)``, which makes a generator and copies the tree each time.
+    """A tree as text, like ``tree.sql(dialect)``, which makes a generator and copies the tree each time.
 
     ``is_last``: the tree is not needed any more, and may be changed.
     """
     if dialect not in DIALECTS:
         return str(_new_generator(dialect).generate(tree if is_last else copied(tree), copy=False))
-    # The generators of these dialects number nothing, so that one serves for all trees.
+    # The generators of these dialects number nothing, so one can be used for all trees.
     text = plainly_written(tree)
     return (
         text if text is not None else str(_generator(dialect).generate(tree if is_last else copied(tree), copy=False))

@@ -21,17 +21,17 @@ class UnknownColumn(Struct, frozen=True, kw_only=True):
 
     name: str
     tables: tuple[str, ...] = ()
-    """The tables, in small letters, that it may have been meant to be in."""
+    """The tables, in lower case, that may have been meant."""
     unknown_qualifier: str = ""
-    """``T3`` of ``T3.name``, if no table or alias that can be used there is called so."""
+    """``T3`` of ``T3.name``, if no table or alias in scope has this name."""
     sources: tuple[str, ...] = ()
-    """With an unknown qualifier: what can be used there, such as ``singer AS T1``."""
+    """With an unknown qualifier: the names in scope, for example ``singer AS T1``."""
     is_out_of_scope: bool = False
     """The qualifier is a table or an alias of another part of the query."""
 
 
 class UnknownNames(Struct, frozen=True, kw_only=True):
-    """Tables and columns that do not exist, as the query writes them, each once."""
+    """Tables and columns that do not exist, as the query writes them, without duplicates."""
 
     tables: tuple[str, ...] = ()
     columns: tuple[UnknownColumn, ...] = ()
@@ -75,7 +75,7 @@ def _unknown(column: exp.Column, query: Query) -> UnknownColumn:
 
 
 def _usable(column: exp.Column, query: Query) -> Iterator[Source]:
-    """What the SELECT of a column reads, and then those around it."""
+    """What the SELECT of a column reads, and then the outer ones."""
     select = query.select_of(column)
     while select is not None:
         yield from select.sources.values()

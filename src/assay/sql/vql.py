@@ -1,13 +1,13 @@
-"""Denodo's VQL: a sqlglot dialect of ours that reads it, and what a text in it would do.
+"""Denodo's VQL: a sqlglot dialect that reads it, and what a text in it would do.
 
-sqlglot finds the dialect under the name ``denodo`` through its own plugin group
-(``sqlglot.dialects`` in pyproject.toml), and once this module is imported. Importing this
-module loads sqlglot: import it inside a function where startup must be fast.
+sqlglot finds the dialect under the name ``denodo`` through its plugin group (``sqlglot.dialects`` in pyproject.toml),
+and once this module is imported. Importing this module loads sqlglot: import it inside a function if startup must be
+fast.
 
-The dialect reads VQL, as far as scoring needs it, and writes what it has read; it does not translate. VQL's
-additions to SQL are taken out of the tokens before parsing, so that positions in the text stay valid: the CONTEXT and
-TRACE clauses at a query's end are dropped; join hints (HASH, NESTED, MERGE, ORDERED, REVERSEORDER) and FLATTEN become
-tokens of a kind that can be no name. Grammar: Denodo's VQL guide, "SELECT statement".
+The dialect reads VQL, as far as scoring needs it, and writes what it has read; it does not translate. VQL's additions
+to SQL are removed from the tokens before parsing, so that positions in the text stay valid: the CONTEXT and TRACE
+clauses at a query's end are dropped; join hints (HASH, NESTED, MERGE, ORDERED, REVERSEORDER) and FLATTEN become tokens
+of a kind that cannot be a name. Grammar: Denodo's VQL guide, "SELECT statement".
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BEFORE_NAME = frozenset(
     | {TokenType.JOIN, TokenType.ON, TokenType.WHERE, TokenType.HAVING, TokenType.AND, TokenType.OR, TokenType.NOT}
     | {TokenType.GROUP_BY, TokenType.ORDER_BY}
 )
-"""After one of these any word is a name: no query is complete before it."""
+"""After one of these any word is a name: a query cannot end before it."""
 _BEGINS_QUERY = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 _WRITE_WORDS = frozenset(
     {"INSERT", "UPDATE", "DELETE", "MERGE", "UPSERT", "REPLACE", "CREATE", "ALTER", "DROP", "TRUNCATE", "REFRESH"}
@@ -44,7 +44,7 @@ _HIDDEN_WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "ALTER", "DRO
 _WRITING_CONTEXT = frozenset({"cache_preload", "cache_invalidate", "datamovementplan", "mppmovementplan"})
 _OTHER_USER_CONTEXT = frozenset({"username", "password", "domain"})
 _ACTING_PROCEDURES = ("create_", "drop_", "clean_", "generate_stats", "compute_", "write", "logcontroller", "refresh_")
-"""Prefixes of Denodo's own stored procedures that change something, such as CREATE_REMOTE_TABLE."""
+"""Prefixes of Denodo's own stored procedures that change something, for example CREATE_REMOTE_TABLE."""
 
 
 class Denodo(Dialect):
@@ -94,13 +94,13 @@ class Denodo(Dialect):
         }
 
         def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
-            """The hint stands before the kind of join."""
+            """The hint precedes the kind of join."""
             hint = expression.args.pop("hint", None)
             text = super().join_sql(expression, join_op)
             return text if hint is None else f" {hint}{text}"
 
         def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
-            """With FLATTEN before it, and its fields behind."""
+            """With FLATTEN before it, and its fields after it."""
             text = super().table_sql(expression, sep)
             fields = expression.args.get("flattened")
             return text if fields is None else f"FLATTEN {text} {fields}".rstrip()
@@ -111,8 +111,8 @@ class Denodo(Dialect):
 
 
 DoesWhat = Literal["query", "write", "refused", "several", "none", "prose"]
-"""``query`` may be run; ``write`` changes something; ``refused`` is another command; ``several``
-statements; ``none``: no statement at all; ``prose``: does not begin like a statement."""
+"""``query`` may be run; ``write`` changes something; ``refused`` is another command; ``several`` statements; ``none``:
+no statement; ``prose``: does not begin like a statement."""
 
 
 class VqlReading(Struct, frozen=True, kw_only=True):
@@ -124,11 +124,11 @@ class VqlReading(Struct, frozen=True, kw_only=True):
 
 
 def read_vql(query: str) -> VqlReading:
-    """Say what a text would do. Never raises.
+    """Classify what a text would do. Never raises.
 
-    Denodo executes whatever its user is allowed to do, so a doubtful text counts as the worst that it might
-    do: a text that cannot be parsed is a query only if it begins like one and no word in it writes.
-    A text does not show what a user's own stored procedures do: Denodo's privileges must restrict those.
+    Denodo executes whatever its user is allowed to do, so an ambiguous text is classified as the worst that it might
+    do: a text that cannot be parsed is a query only if it begins like one and no word in it writes. A text does not
+    show what a user's own stored procedures do: Denodo's privileges must restrict those.
     """
     try:
         found = Dialect.tokenize(Denodo(), query)
@@ -151,7 +151,7 @@ def read_vql(query: str) -> VqlReading:
     kind = statement_kind(query, "denodo")
     if kind == "several" or any(token.token_type is TokenType.SEMICOLON for token in found):
         return VqlReading(does="several")
-    if kind == "command":  # it begins with a parenthesis and holds no query
+    if kind == "command":  # it begins with a parenthesis and contains no query
         return VqlReading(does="prose", detail=" ".join(query.split())[:60])
     return _read_one(query, found, unreadable=kind == "unreadable", writes=kind == "write")
 
@@ -177,7 +177,7 @@ def _read_one(query: str, found: Sequence[Token], *, unreadable: bool, writes: b
 
 
 def _read_untokenized(query: str) -> VqlReading:
-    """Read a text with an open quote or comment. One statement may run: Denodo will refuse it anyway."""
+    """Read a text with an unclosed quote or comment. One statement may run: Denodo will refuse it anyway."""
     alone = query.strip("; \t\r\n")
     opening = alone.split(None, 1)[0].upper() if alone else ""
     if opening.startswith(("SELECT", "WITH", "(")):
@@ -210,7 +210,7 @@ def _position(writer: generator.Generator, node: exp.StrPosition) -> str:
 def _plain(found: Sequence[Token], text: str) -> Iterator[Token]:
     """The tokens without CONTEXT and TRACE; join hints, FLATTEN and its list of fields marked."""
     depth = 0
-    skip = 0  # tokens before this place are left out
+    skip = 0  # tokens before this index are dropped
     fields = -1
     for index, token in enumerate(found):
         kind = token.token_type
@@ -237,7 +237,7 @@ def _marked(token: Token, text: str, *, end: int) -> Token:
 
 
 def _clause_end(found: Sequence[Token], index: int) -> int:
-    """The end of the CONTEXT or TRACE clause that begins here, which ends its statement. 0 where there is none."""
+    """The end of the CONTEXT or TRACE clause that begins here, which ends its statement. 0 if there is none."""
     token = found[index]
     if token.token_type is not TokenType.VAR or index == 0:
         return 0
@@ -255,7 +255,7 @@ def _clause_end(found: Sequence[Token], index: int) -> int:
 
 
 def _past_parentheses(found: Sequence[Token], index: int) -> int:
-    """The place after the parenthesis that closes the one here; the end where it is not closed."""
+    """The index after the parenthesis that closes the one here; the end if it is not closed."""
     depth = 0
     for place in range(index, len(found)):
         depth += (found[place].token_type in _OPEN) - (found[place].token_type in _CLOSE)
@@ -291,7 +291,7 @@ def _is_flatten(found: Sequence[Token], index: int) -> bool:
 
 
 def _flattened_fields(found: Sequence[Token], index: int) -> int:
-    """The place of the parenthesis in ``db.view AS v (v.fields)``; -1 where there is none."""
+    """The index of the parenthesis in ``db.view AS v (v.fields)``; -1 if there is none."""
     place = index
     while place < len(found) and found[place].token_type in (*_NAMES, TokenType.DOT, TokenType.ALIAS):
         place += 1
@@ -321,7 +321,7 @@ def _context_keys(found: Sequence[Token]) -> Iterator[str]:
 
 
 def _in_from(found: Sequence[Token], index: int) -> bool:
-    """Whether a call, with or without its database's name, is in the place of a table."""
+    """Whether a call, with or without its database's name, is used as a table."""
     while index >= 2 and found[index - 1].token_type is TokenType.DOT:
         index -= 2
     return index > 0 and found[index - 1].token_type in (TokenType.FROM, TokenType.JOIN, TokenType.COMMA)

@@ -1,4 +1,4 @@
-"""How certain a number or a difference is: intervals, paired tests, and the rankings of runs that they support."""
+"""The uncertainty of a number or a difference: intervals, paired tests, and the rankings of runs that they support."""
 
 from assay.stats.clusters import design_effect
 from assay.stats.correction import holm, is_significant

@@ -1,4 +1,4 @@
-"""Cases that come in clusters, such as questions about one database, whose results tend to be alike."""
+"""Cases in clusters, for example questions about one database, whose results tend to be similar."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ClusterSums(Struct, frozen=True, kw_only=True):
-    """The number and the sum of each cluster's differences, which are all that a mean depends on."""
+    """The number and the sum of each cluster's differences; a mean depends on nothing else."""
 
     counts: NDArray[Any]
     sums: NDArray[Any]
@@ -43,8 +43,8 @@ class ClusterSums(Struct, frozen=True, kw_only=True):
     def jackknife_error(self) -> float:
         """The standard error of the mean, from the means without each cluster; needs at least two clusters.
 
-        Larger than the ratio estimator's where clusters differ in size, and rightly so (see `assay.stats.paired`).
-        Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapter 11.
+        Correctly larger than the ratio estimator's if clusters differ in size (see `assay.stats.paired`). Efron &
+        Tibshirani, An Introduction to the Bootstrap, 1993, chapter 11.
         """
         groups = len(self.counts)
         without = (self.sums.sum() - self.sums) / (self.counts.sum() - self.counts)
@@ -52,17 +52,18 @@ class ClusterSums(Struct, frozen=True, kw_only=True):
 
 
 def as_differences(differences: Sequence[float] | NDArray[Any]) -> NDArray[Any]:
-    """The differences as an array of floats; raises `UsageError` where one is not finite."""
+    """The differences as an array of floats; raises `UsageError` if one is not finite."""
     import numpy
 
     values: NDArray[Any] = numpy.asarray(differences, dtype=numpy.float64)
     if values.ndim != 1 or not numpy.isfinite(values).all():
-        raise UsageError("differences must be a plain list of finite numbers: leave out cases without a value")
+        raise UsageError("differences must be a plain list of finite numbers: omit cases without a value")
     return values
 
 
 def cluster_codes(clusters: Sequence[Hashable] | NDArray[Any], n: int) -> NDArray[Any]:
-    """A number from 0 for each case's cluster. An array of integers is fastest. Raises `UsageError` unless ``n``."""
+    """A number from 0 on for each case's cluster. An array of integers is fastest. Raises `UsageError` unless there are
+    ``n``."""
     import numpy
 
     if len(clusters) != n:
@@ -95,8 +96,8 @@ def design_effect(
 ) -> float | None:
     """The variance of the mean as a multiple of that with independent cases; at least 1.
 
-    None with fewer than two clusters, and where all differences are equal. Few clusters give a poor estimate. Kish,
-    Survey Sampling, 1965. Loads numpy. Raises `UsageError` as `paired_interval` does.
+    None with fewer than two clusters, and if all differences are equal. Few clusters give a poor estimate. Kish, Survey
+    Sampling, 1965. Loads numpy. Raises `UsageError` as `paired_interval` does.
     """
     values = as_differences(differences)
     grouped = cluster_sums(values, clusters)

@@ -26,10 +26,10 @@ _EXACT_DEGREES = 1000
 
 
 def wilson_interval(successes: float, n: int, *, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Bound a rate of yes among ``n`` yes/no values, within [0, 1]; None where ``n`` is 0.
+    """Bound a rate of yes among ``n`` yes/no values, within [0, 1]; None if ``n`` is 0.
 
-    Wilson's score interval without continuity correction (Wilson 1927). Raises `UsageError` where
-    ``successes`` is not within [0, n] or ``confidence`` not within (0, 1).
+    Wilson's score interval without continuity correction (Wilson 1927). Raises `UsageError` if ``successes`` is not
+    within [0, n] or ``confidence`` not within (0, 1).
     """
     if n == 0:
         return None
@@ -44,13 +44,13 @@ def wilson_at(mean: float, n: float, *, confidence: float = 0.95) -> tuple[float
 
 
 def bounded_mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Bound the mean of values that lie within [0, 1]; None where there are none.
+    """Bound the mean of values that lie within [0, 1]; None if there are none.
 
-    Wilson's interval at an effective sample size: a variance of s² instead of the m(1-m) of yes/no
-    values counts as n·m(1-m)/s² of them, with Student's t for the normal quantile (as for survey
-    data: Dean & Pagano 2015). Never wider than Wilson's interval at n, which holds for any values
-    within [0, 1] and is used for values without spread, since these do not show the true spread.
-    Yes/no values get Wilson's interval itself. Raises `UsageError` for a value outside [0, 1].
+    Wilson's interval at an effective sample size: a variance of s² instead of the m(1-m) of yes/no values counts as
+    n·m(1-m)/s² of them, with Student's t for the normal quantile (as for survey data: Dean & Pagano 2015). Never wider
+    than Wilson's interval at n, which holds for any values within [0, 1] and is used for values without spread, since
+    these do not show the true spread. Yes/no values get Wilson's interval itself. Raises `UsageError` for a value
+    outside [0, 1].
     """
     n = len(values)
     if n == 0:
@@ -68,7 +68,7 @@ def bounded_mean_interval(values: Sequence[float], *, confidence: float = 0.95) 
 
 
 def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Bound the mean of any finite values by Student's t; None where there are fewer than two."""
+    """Bound the mean of any finite values by Student's t; None if there are fewer than two."""
     n = len(values)
     if n < 2:
         return None
@@ -81,10 +81,10 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> tuple
 def bootstrap_mean_interval(
     values: Sequence[float], *, confidence: float = 0.95, resamples: int = 2000, seed: int = 0
 ) -> tuple[float, float] | None:
-    """Bound a mean by the percentiles of its bootstrap distribution; None where there are no values.
+    """Bound a mean by the percentiles of its bootstrap distribution; None if there are no values.
 
-    Deterministic for a seed. Loads numpy (0.1 s), unless all values are equal: then the interval is
-    that value twice. For few or nearly equal values it is far too narrow (see the module's table).
+    Deterministic for a seed. Loads numpy (0.1 s), unless all values are equal: then the interval is that value twice.
+    For few or nearly equal values it is far too narrow (see the module's table).
     """
     if not values:
         return None
@@ -148,7 +148,7 @@ def _wilson(mean: float, n: float, quantile: float) -> tuple[float, float]:
 
 
 def _variance(values: Sequence[float], mean: float) -> float:
-    """The sample variance (n - 1); 0 for one value, or where all are equal."""
+    """The sample variance (n - 1); 0 for one value, or if all are equal."""
     if len(values) < 2 or min(values) == max(values):
         return 0.0
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
@@ -161,7 +161,7 @@ def _normal_quantile(confidence: float) -> float:
 
 def _upper_tail(confidence: float) -> float:
     if not 0.0 < confidence < 1.0:
-        raise UsageError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
+        raise UsageError(f"confidence must lie between 0 and 1, for example 0.95, got {confidence!r}")
     return 0.5 + confidence / 2.0
 
 

@@ -1,4 +1,4 @@
-"""How certain the difference between two runs over the same cases is.
+"""The uncertainty of the difference between two runs over the same cases.
 
 Which interval a difference gets was decided by measurement (`benchmarks/coverage.py`,
 docs/background/measured/statistics.md). Intervals meant to hold the true mean difference 95 % of the time did so in
@@ -20,7 +20,7 @@ bootstrap-t:
     5 databases of 10 to 200, correlation 0.15      80 %         95 %      47 %        96 %
     20 databases of 10 to 200, correlation 0.15     92 %         96 %      45 %        94 %
 
-The bootstrap knows only the cases it has: where few of them differ, or there are few databases, it is too narrow.
+The bootstrap knows only the cases it has: if few of them differ, or there are few databases, it is too narrow.
 For databases, percentile and Student's t (at the jackknife's standard error; at the ratio estimator's it held the
 truth in 90 to 94 % for unequal sizes) take them whole; the score interval ignores them.
 """
@@ -90,21 +90,21 @@ def paired_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> PairedInterval | None:
-    """Bound the mean of per-case differences between two runs; None where there are none.
+    """Bound the mean of per-case differences between two runs; None if there are none.
 
-    The outer bounds of two intervals: the percentile bootstrap (Efron 1979), and one that is not certain when a
-    sample has no spread: `score_interval`, for graded differences at an effective number of cases. For differences
-    beyond [-1, 1], which are unbounded, it is Student's t: a single such case has no interval, so None.
+    The outer bounds of two intervals: the percentile bootstrap (Efron 1979), and one that keeps a width if a sample has
+    no spread: `score_interval`, for graded differences at an effective number of cases. For differences beyond [-1, 1],
+    which are unbounded, it is Student's t: a single such case has no interval, so None.
 
-    With ``clusters``, one name per case, of which there are two or more, whole clusters are resampled, and the
-    interval is also no narrower than Student's t with one degree of freedom less than there are clusters, at the
-    jackknife's standard error. Two clusters have a t quantile of 12.7 and three of 4.3: such an interval says
-    next to nothing, because so few databases say little about databases in general. One cluster alone cannot show
-    how clusters vary: ``clusters`` of the result is then None, and the interval treats cases as independent.
+    With ``clusters``, one name per case and at least two different ones, whole clusters are resampled, and the interval
+    is also no narrower than Student's t with one degree of freedom less than there are clusters, at the jackknife's
+    standard error. Two clusters have a t quantile of 12.7 and three of 4.3: such an interval says next to nothing,
+    because so few databases say little about databases in general. A single cluster cannot show how clusters vary:
+    ``clusters`` of the result is then None, and the interval treats cases as independent.
 
-    The order of the cases does not matter, swapping the runs mirrors the bounds, and a seed fixes the result.
-    Loads numpy. About 1 ms, 10 ms with 100,000 graded cases. Raises `UsageError` for values that are not finite,
-    other than one cluster per case, ``resamples`` below 1 and a ``confidence`` outside (0, 1).
+    The order of the cases does not matter, swapping the runs mirrors the bounds, and a seed fixes the result. Loads
+    numpy. About 1 ms, 10 ms with 100,000 graded cases. Raises `UsageError` for values that are not finite, other than
+    one cluster per case, ``resamples`` below 1 and a ``confidence`` outside (0, 1).
     """
     if resamples < 1:
         raise UsageError(f"resamples must be at least 1, got {resamples!r}")
@@ -137,18 +137,18 @@ def paired_interval(
 
 
 def score_interval(gained: float, lost: float, n: float, *, confidence: float = 0.95) -> tuple[float, float] | None:
-    """Bound the difference between two runs' rates of yes over the same ``n`` cases; None where ``n`` is 0.
+    """Bound the difference between two runs' rates of yes over the same ``n`` cases; None if ``n`` is 0.
 
-    ``gained`` and ``lost`` cases are right in one run alone; they may be sums of fractions. Tango's score interval
-    (Statistics in Medicine 17, 1998): the differences that a score test does not reject. It is never certain:
-    without a differing case it is ±z² / (n + z²). Within [-1, 1]. Raises `UsageError` for impossible
-    counts, and a ``confidence`` outside (0, 1).
+    ``gained`` and ``lost`` cases are right in only one run; they may be sums of fractions. Tango's score interval
+    (Statistics in Medicine 17, 1998): the differences that a score test does not reject. It always has a width: without
+    a differing case it is ±z² / (n + z²). Within [-1, 1]. Raises `UsageError` for impossible counts, and a
+    ``confidence`` outside (0, 1).
     """
     _check_confidence(confidence)
     if n == 0:
         return None
     if not (n > 0 and gained >= 0 and lost >= 0 and gained + lost <= n * (1 + 1e-9)):
-        raise UsageError(f"gained and lost must be parts of n, got {gained!r} and {lost!r} of {n!r}")
+        raise UsageError(f"gained and lost must be counts of the n cases, got {gained!r} and {lost!r} of {n!r}")
     return _score(gained / n, lost / n, n, NormalDist().inv_cdf(0.5 + confidence / 2.0))
 
 
@@ -164,7 +164,7 @@ def _tally(values: NDArray[Any]) -> _Tally:
 
 
 def _orientation(tally: _Tally, grouped: ClusterSums | None) -> float:
-    """Above 0 for one order of the runs, below 0 for the other, which gets mirrored bounds; 0 where both are alike."""
+    """Above 0 for one order of the runs, below 0 for the other, which gets mirrored bounds; 0 if both are alike."""
     mirrored = tally.mirrored()
     pairs = [(tally.values, mirrored.values), (tally.counts, mirrored.counts)]
     if grouped is not None:
@@ -236,9 +236,9 @@ def _clustered_bounds(grouped: ClusterSums, confidence: float, *, resamples: int
 def _percentiles(tally: _Tally, confidence: float, *, resamples: int, seed: int) -> tuple[float, float]:
     """Percentiles of the means of resamples of the differences.
 
-    Resamples are drawn where the differences are few or take few values. Otherwise the percentiles follow from the
-    exact cumulants of the means, as the limit of ever more resamples (Cornish-Fisher expansion; Hall, The Bootstrap
-    and Edgeworth Expansion, 1992), unless the differences are too skewed for the expansion.
+    Resamples are drawn if the differences are few or have few values. Otherwise the percentiles follow from the exact
+    cumulants of the means, as the limit of ever more resamples (Cornish-Fisher expansion; Hall, The Bootstrap and
+    Edgeworth Expansion, 1992), unless the differences are too skewed for the expansion.
     """
     import numpy
 
@@ -299,4 +299,4 @@ def _wider(one: tuple[float, float], other: tuple[float, float]) -> tuple[float,
 
 def _check_confidence(confidence: float) -> None:
     if not 0.0 < confidence < 1.0:
-        raise UsageError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
+        raise UsageError(f"confidence must lie between 0 and 1, for example 0.95, got {confidence!r}")

@@ -19,19 +19,19 @@ _MOST_SUMS = 1 << 16
 """Up to this many sums of flipped differences are enumerated; beyond, they are drawn."""
 
 _NORMAL_FROM = 1000.0
-"""From this many equally weighted differences on, their flipped sum is taken as normal."""
+"""From this many equally weighted differences on, their flipped sum is treated as normal."""
 
 _DRAWN_VALUES = 256
-"""This many of the largest distinct differences are flipped one by one; the sum of the rest is taken as normal."""
+"""This many of the largest distinct differences are flipped one by one; the sum of the rest is treated as normal."""
 
 
 def mcnemar_exact(gained: int, lost: int) -> float:
-    """The two-sided p-value of no difference between two runs' rates; 1 where no case differs.
+    """The two-sided p-value of no difference between two runs' rates; 1 if no case differs.
 
-    ``gained`` and ``lost`` cases are right in one run alone. Without a difference each of them falls to
-    either side like a fair coin: the p-value is twice the smaller binomial tail, at most 1 (the exact form of
-    McNemar, Psychometrika 12, 1947). Relative error below 1e-8 for 100,000 cases; never below the smallest
-    normal float. Raises `UsageError` for negative counts.
+    ``gained`` and ``lost`` cases are right in only one run. Without a difference each of them falls to either side like
+    a fair coin: the p-value is twice the smaller binomial tail, at most 1 (the exact form of McNemar, Psychometrika 12,
+    1947). Relative error below 1e-8 for 100,000 cases; never below the smallest normal float. Raises `UsageError` for
+    negative counts.
     """
     if gained < 0 or lost < 0:
         raise UsageError(f"counts of cases must not be negative, got {gained!r} and {lost!r}")
@@ -56,19 +56,19 @@ def sign_flip_test(
     permutations: int = 10_000,
     seed: int = 0,
 ) -> float | None:
-    """The two-sided p-value of a mean difference of 0; None where there are no differences, 1 where all are 0.
+    """The two-sided p-value of a mean difference of 0; None if there are no differences, 1 if all are 0.
 
     If the runs were equally good, each difference could as well have the opposite sign: the p-value is the share of
-    sign patterns whose sum is at least as far from 0 as the observed one (Fisher 1935; Dror et al. 2018 for
-    language systems). With ``clusters``, one name per difference, whole clusters flip, that is, their sums.
-    A p-value below 0.05 then needs six clusters.
+    sign patterns whose sum is at least as far from 0 as the observed one (Fisher 1935; Dror et al. 2018 for language
+    systems). With ``clusters``, one name per difference, whole clusters flip, that is, their sums. A p-value below 0.05
+    then needs six clusters.
 
-    Exact where the patterns make few enough different sums: yes/no differences always (`mcnemar_exact`), and
-    16 different ones. Where the sum of squares is spread as over 1,000 equal differences or more ((Σd²)²/Σd⁴),
-    by the normal distribution, whose error is then within 5 % of p for p > 0.001. Else by ``permutations``
-    random patterns, the observed one counted as one of them (Phipson & Smyth 2010), so that p is at least
-    1 / (permutations + 1). Deterministic for a seed. Loads numpy. Raises `UsageError` for values that are not
-    finite, or for other than one cluster per difference.
+    Exact if the patterns make few enough different sums: yes/no differences always (`mcnemar_exact`), and 16 different
+    ones. If the sum of squares is spread as over 1,000 equal differences or more ((Σd²)²/Σd⁴), by the normal
+    distribution, whose error is then within 5 % of p for p > 0.001. Else by ``permutations`` random patterns, the
+    observed one counted as one of them (Phipson & Smyth 2010), so that p is at least 1 / (permutations + 1).
+    Deterministic for a seed. Loads numpy. Raises `UsageError` for values that are not finite, or for other than one
+    cluster per difference.
     """
     if permutations < 1:
         raise UsageError(f"permutations must be at least 1, got {permutations!r}")

@@ -35,15 +35,15 @@ def detectable_difference(
 ) -> float | None:
     """The smallest mean difference that ``n`` paired cases show with ``power`` at the two-sided level ``alpha``.
 
-    Give ``variance`` of the differences for a graded metric, or for a yes/no metric ``discordant``, the share of
-    cases that only one run has right; None where neither is known. ``design_effect`` reduces cases in
-    clusters to a smaller number of independent ones.
+    Give ``variance`` of the differences for a graded metric, or for a yes/no metric ``discordant``, the share of cases
+    that only one run has right; None if neither is known. ``design_effect`` reduces cases in clusters to a smaller
+    number of independent ones.
 
-    Graded: (z_α/2 + z_β)·√(variance / n); None where the variance is 0, which does not show the true spread.
-    Yes/no: see `cases_needed`. The discordant share bounds the difference; where the result would exceed it, the
-    share is raised with it. A sample without discordant cases does not prove that there are none: the share is then
-    the upper end of its 95 % Wilson interval. None where ``n`` is 0, or no difference up to 1 is enough.
-    Raises `UsageError` for impossible numbers.
+    Graded: (z_α/2 + z_β)·√(variance / n); None if the variance is 0, which does not show the true spread. Yes/no: see
+    `cases_needed`. The discordant share bounds the difference; if the result would exceed it, the share is raised with
+    it. A sample without discordant cases does not prove that there are none: the share is then the upper end of its 95
+    % Wilson interval. None if ``n`` is 0, or no difference up to 1 is enough. Raises `UsageError` for impossible
+    numbers.
     """
     z_alpha, z_beta = _quantiles(alpha, power)
     _check(variance, discordant, design_effect)
@@ -73,8 +73,7 @@ def cases_needed(
 ) -> int | None:
     """How many paired cases show a mean ``difference`` with ``power`` at the two-sided level ``alpha``.
 
-    Give ``variance`` or ``discordant`` as for `detectable_difference`. None where the difference is 0 or neither
-    is known.
+    Give ``variance`` or ``discordant`` as for `detectable_difference`. None if the difference is 0 or neither is known.
 
     Graded: (z_α/2 + z_β)²·variance / d². Yes/no: n·d - ½ = z_α/2·√(nψ) + z_β·√(n(ψ - d²)) solved for n, with ψ the
     discordant share, but at least d: Miettinen 1968 and Connor 1987 (Biometrics 24 and 43) for McNemar's test, and a

@@ -1,4 +1,4 @@
-"""The order of several runs as far as pairwise tests establish it. Runs are named by their places, from 0."""
+"""The order of several runs as far as pairwise tests establish it. Runs are named by their index, from 0."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from assay.errors import UsageError
 
 
 def letter_groups(count: int, distinct: Iterable[tuple[int, int]]) -> tuple[str, ...]:
-    """Give each of ``count`` runs letters, so that two runs share a letter exactly if they are not in ``distinct``.
+    """Give each of ``count`` runs letters, so that two runs share a letter if and only if they are not in ``distinct``.
 
-    The compact letter display by insertion and absorption (Piepho, Journal of Computational and Graphical
-    Statistics 13, 2004): ``a`` goes to the group that holds the first run. Each letter of a run occurs once,
-    in alphabetical order; after ``z`` come the capitals, then other scripts' letters. Pairs may come in any
-    order and twice. Raises `UsageError` for a pair that does not name two of the runs.
+    The compact letter display by insertion and absorption (Piepho, Journal of Computational and Graphical Statistics
+    13, 2004): ``a`` goes to the group that holds the first run. Each letter of a run occurs once, in alphabetical
+    order; after ``z`` come the capitals, then other scripts' letters. Pairs may be in any order and repeated. Raises
+    `UsageError` for a pair that does not name two of the runs.
     """
     groups = [frozenset(range(count))] if count else []
     for pair in sorted({_pair(one, other, count) for one, other in distinct}):
@@ -31,16 +31,16 @@ def letter_groups(count: int, distinct: Iterable[tuple[int, int]]) -> tuple[str,
 def rank_bounds(count: int, better: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """The best and the worst rank, from 1, that are possible for each of ``count`` runs.
 
-    ``better`` holds the pairs ``(winner, loser)`` that a test tells apart: a run's best rank is 1 and the number
-    of runs that beat it, its worst ``count`` less the number that it beats. With p-values corrected across all
-    pairs, all bounds hold at once at the tests' level. Pairs may come in any order and twice. Raises
-    `UsageError` for a pair that does not name two of the runs, or that also occurs the other way round.
+    ``better`` holds the pairs ``(winner, loser)`` that a test distinguishes: a run's best rank is 1 plus the number of
+    runs that beat it, its worst ``count`` minus the number that it beats. With p-values corrected across all pairs, all
+    bounds hold at once at the tests' level. Pairs may be in any order and repeated. Raises `UsageError` for a pair that
+    does not name two of the runs, or that also occurs in reverse.
     """
     pairs = set(better)
     for winner, loser in pairs:
         _pair(winner, loser, count)
         if (loser, winner) in pairs:
-            raise UsageError(f"runs {winner} and {loser} are each said to be better than the other")
+            raise UsageError(f"runs {winner} and {loser} are each listed as better than the other")
     losses, wins = [0] * count, [0] * count
     for winner, loser in pairs:
         wins[winner] += 1
@@ -50,7 +50,7 @@ def rank_bounds(count: int, better: Iterable[tuple[int, int]]) -> tuple[tuple[in
 
 def _pair(one: int, other: int, count: int) -> tuple[int, int]:
     if one == other or not (0 <= one < count and 0 <= other < count):
-        raise UsageError(f"a pair must name two of the {count} runs by their places from 0, got ({one!r}, {other!r})")
+        raise UsageError(f"a pair must name two of the {count} runs by their index from 0, got ({one!r}, {other!r})")
     return min(one, other), max(one, other)
 
 

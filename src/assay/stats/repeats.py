@@ -8,20 +8,20 @@ from assay.errors import UsageError
 
 
 def pass_at_k(n: int, c: int, k: int) -> float | None:
-    """The chance that at least one of ``k`` answers is right, where ``c`` of ``n`` were; None where ``n < k``.
+    """The chance that at least one of ``k`` answers is right, if ``c`` of ``n`` were; None if ``n < k``.
 
-    Without bias: 1 - C(n-c, k) / C(n, k), the share of all choices of ``k`` of the ``n`` answers that hold a
-    right one (Chen et al. 2021, arXiv:2107.03374). Raises `UsageError` for counts that cannot be.
+    Unbiased: 1 - C(n-c, k) / C(n, k), the share of all choices of ``k`` of the ``n`` answers that contain a right one
+    (Chen et al. 2021, arXiv:2107.03374). Raises `UsageError` for impossible counts.
     """
     _check(n, c, k)
     return None if n < k else 1.0 - comb(n - c, k) / comb(n, k)
 
 
 def pass_all_k(n: int, c: int, k: int) -> float | None:
-    """The chance that all of ``k`` answers are right, where ``c`` of ``n`` were; None where ``n < k``.
+    """The chance that all of ``k`` answers are right, if ``c`` of ``n`` were; None if ``n < k``.
 
-    Without bias: C(c, k) / C(n, k), called pass^k (Yao et al. 2024, tau-bench, arXiv:2406.12045). Raises
-    `UsageError` for counts that cannot be.
+    Unbiased: C(c, k) / C(n, k), called pass^k (Yao et al. 2024, tau-bench, arXiv:2406.12045). Raises `UsageError` for
+    impossible counts.
     """
     _check(n, c, k)
     return None if n < k else comb(c, k) / comb(n, k)

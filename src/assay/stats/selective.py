@@ -1,6 +1,6 @@
-"""Systems that may decline: the reliability score, risk by coverage, and whether confidence means what it says.
+"""Systems that may decline: the reliability score, risk by coverage, and calibration of the confidence.
 
-Plain Python: a run of a hundred thousand answers takes a tenth of a second, and numpy need not load.
+Plain Python: a run of a hundred thousand answers takes a tenth of a second, without loading numpy.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from assay.model.runs.reliability import CalibrationBin
 
 
 def reliability(*, good: float, bad: float, n: int, penalty: float) -> float | None:
-    """The reliability score RS(c): (good - c·bad) / n; None where ``n`` is 0.
+    """The reliability score RS(c): (good - c·bad) / n; None if ``n`` is 0.
 
     Good are the right answers to questions that have one and the refusals of those that have none; bad are all other
-    answers, and each costs ``penalty`` (c). Refusing a question that has an answer counts 0. Within [-c, 1].
-    Lee et al., TrustSQL: Benchmarking Text-to-SQL Reliability with Penalty-Based Scoring, 2024 (arXiv 2403.15879); the
-    shared task EHRSQL 2024 uses it with c of 0, 5, 10 and N, the number of questions.
+    answers, and each costs ``penalty`` (c). Refusing a question that has an answer counts 0. Within [-c, 1]. Lee et
+    al., TrustSQL: Benchmarking Text-to-SQL Reliability with Penalty-Based Scoring, 2024 (arXiv 2403.15879); the shared
+    task EHRSQL 2024 uses it with c of 0, 5, 10 and N, the number of questions.
     """
     if n == 0:
         return None
@@ -35,7 +35,7 @@ def reliability(*, good: float, bad: float, n: int, penalty: float) -> float | N
 
 
 class Accepted(Struct, frozen=True, kw_only=True):
-    """What is left of the answers that are at least so sure."""
+    """The answers with at least this confidence."""
 
     threshold: float
     answers: int
@@ -48,9 +48,9 @@ class Accepted(Struct, frozen=True, kw_only=True):
 
 
 def by_threshold(confidences: Sequence[float], right: Sequence[bool]) -> list[Accepted]:
-    """For each different confidence as threshold, the highest first, the answers that are at least so sure.
+    """For each different confidence as threshold, the highest first, the answers with at least this confidence.
 
-    Raises `UsageError` where the two differ in length.
+    Raises `UsageError` if the two differ in length.
     """
     _check_pairs(confidences, right)
     accepted: list[Accepted] = []
@@ -64,11 +64,11 @@ def by_threshold(confidences: Sequence[float], right: Sequence[bool]) -> list[Ac
 
 
 def area_under_risk(confidences: Sequence[float], right: Sequence[bool]) -> float | None:
-    """AURC: the mean, over k from 1 to n, of the risk among the k surest answers; None without answers.
+    """AURC: the mean, over k from 1 to n, of the risk among the k most confident answers; None without answers.
 
-    0 is best. Answers that are equally sure have no order: of every order of them, the mean is taken. Confidences
-    that say nothing give the risk of all answers, on average. Geifman & El-Yaniv, Selective Classification for Deep
-    Neural Networks, 2017; the name is of Geifman, Uziel & El-Yaniv, 2019.
+    0 is best. Answers with equal confidence have no order: the mean over all of their orders is used. Uninformative
+    confidences give the risk of all answers, on average. Geifman & El-Yaniv, Selective Classification for Deep Neural
+    Networks, 2017; the name is from Geifman, Uziel & El-Yaniv, 2019.
     """
     points = by_threshold(confidences, right)
     if not points:
@@ -78,14 +78,15 @@ def area_under_risk(confidences: Sequence[float], right: Sequence[bool]) -> floa
     for point in points:
         size, wrong = point.answers - before, point.wrong - wrong_before
         share = wrong / size
-        # Among the j first of a tie, so many are wrong on average: j·share.
+        # Among the j first of a tie, the average number of wrong ones is j·share.
         total += math.fsum((wrong_before + share * j) / (before + j) for j in range(1, size + 1))
         before, wrong_before = point.answers, point.wrong
     return total / before
 
 
 def least_area_under_risk(n: int, wrong: int) -> float | None:
-    """The least AURC of ``n`` answers of which so many are wrong: every right one surer than every wrong one."""
+    """The least AURC of ``n`` answers with this many wrong ones: every right one is more confident than every wrong
+    one."""
     if n == 0:
         return None
     if not 0 <= wrong <= n:
@@ -117,10 +118,11 @@ def calibration_bins(confidences: Sequence[float], right: Sequence[bool], *, bin
 
 
 def calibration_error(bins: Sequence[CalibrationBin]) -> float | None:
-    """ECE: how far accuracy lies from mean confidence, bin by bin, weighted by their answers; None without answers.
+    """ECE: the distance between accuracy and mean confidence, bin by bin, weighted by their answers; None without
+    answers.
 
     Naeini, Cooper & Hauskrecht, 2015; Guo et al., On Calibration of Modern Neural Networks, 2017. It depends on the
-    bins, and is biased upward where they hold few answers.
+    bins, and is biased upward if they hold few answers.
     """
     n = sum(one.n for one in bins)
     if not n:
@@ -131,8 +133,8 @@ def calibration_error(bins: Sequence[CalibrationBin]) -> float | None:
 def brier_score(confidences: Sequence[float], right: Sequence[bool]) -> float | None:
     """The mean of (confidence - 1 if right else confidence)²; None without answers. 0 is best.
 
-    Brier, Verification of forecasts expressed in terms of probability, 1950, in the form for two outcomes. Saying
-    0.5 of everything gives 0.25.
+    Brier, Verification of forecasts expressed in terms of probability, 1950, in the form for two outcomes. A constant
+    confidence of 0.5 gives 0.25.
     """
     _check_pairs(confidences, right)
     if not confidences:

@@ -1,1 +1,1 @@
-"""Cells as whole numbers of 64 bits, so that large results are compared by arrays. Loaded for large results alone."""
+"""Cells as 64-bit integers, so that large results are compared by arrays. Loaded only for large results."""

@@ -1,7 +1,7 @@
-"""Under which mapping of columns do two coded results have the same rows, by the rule of tolerance?
+"""Find a mapping of columns under which two coded results have the same rows, within tolerance.
 
-It goes the way of `assay.comparison.tolerant_mapping`, by arrays. Rows that hold a number of a loose cluster, which are
-few, are handed to that module as they are.
+It works like `assay.comparison.tolerant_mapping`, by arrays. Rows with a number of a loose cluster, which are few, are
+passed to that module unchanged.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class CodedPair(Struct, frozen=True, kw_only=True):
     options: ComparisonOptions
 
     def agreement(self, budget: Budget) -> Mapping | None:
-        """A mapping of gold's columns under which the rows are equal, as `find_agreement` finds it.
+        """A mapping of the gold columns under which the rows are equal, as in `find_agreement`.
 
-        None where there is none. Raises BudgetSpent where that could not be found out.
+        None if there is none. Raises BudgetSpent if this could not be determined.
         """
         found = self._search(self.gold, self.predicted, budget.part(budget.work))
         if found is not None:
@@ -74,7 +74,7 @@ class CodedPair(Struct, frozen=True, kw_only=True):
         twins: list[int] | None = None,
     ) -> Mapping | None:
         identity = self._identity
-        # The search tries gold's own order before any other, and most answers keep it.
+        # The search tries the gold order before any other, and most answers have it.
         if verify(identity) if verify else self._same_in_place(ours, theirs):
             return identity
         if self.options.columns == "strict":
@@ -87,7 +87,7 @@ class CodedPair(Struct, frozen=True, kw_only=True):
             return ours.same_rows(theirs, self._identity)
         if ours.row_count != theirs.row_count or ours.fingerprints() != theirs.fingerprints():
             return False
-        # The metrics will ask for the same numbers.
+        # The metrics will need the same numbers.
         numbers = self.columns.row_numbers(ours.row_count, theirs.row_count)
         return numbers is not None and counts_agree(*numbers)
 
@@ -97,7 +97,7 @@ class CodedPair(Struct, frozen=True, kw_only=True):
         loose: tuple[list[Flags], list[Flags]] = ([], [])
         totals = self.gold.fingerprints(), self.predicted.fingerprints()
         for column, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
-            # Equal bags need no gathering, mostly; where they do, the search finds out.
+            # Equal bags usually need no clusters; if they do, the search finds out.
             if totals[0][column] == totals[1][column] or not (mine.any_floats or other.any_floats):
                 continue
             both = gathered([mine, other], self.columns.known, self.options)
@@ -139,10 +139,10 @@ class CodedPair(Struct, frozen=True, kw_only=True):
         except BudgetSpent as spent:
             if spent.out_of_time or not in_place:
                 raise
-            return False  # the search will come to this order once more
+            return False  # the search will reach this order again
 
     def _few(self, which: int, places: list[int], mapping: Mapping) -> Side:
-        """Some rows of one side as keys, the columns in gold's order."""
+        """Some rows of one side as keys, with columns in gold order."""
         coded = (self.gold, self.predicted)[which]
         rows = [self.rows[which][place] for place in places]
         keys, _ = to_columns(rows, len(mapping), boolean_is_integer=self.options.boolean_is_integer)
@@ -150,14 +150,14 @@ class CodedPair(Struct, frozen=True, kw_only=True):
         return Side(columns=[keys[column] for column in mapping], places=fixed)
 
     def _exactly(self, column: int, option: int) -> bool:
-        """Whether two columns may stand for each other: without floats they must hold the same values as often."""
+        """Whether two columns may correspond: without floats they must hold the same values equally often."""
         ours, theirs = self.gold.columns[column], self.predicted.columns[option]
         if ours.any_floats or theirs.any_floats:
             return True
         return bool((np.sort(ours.codes) == np.sort(theirs.codes)).all())
 
     def _typed_twins(self) -> list[int]:
-        """For each predicted column the first with the same numbers of the same types."""
+        """For each predicted column, the first one with the same numbers of the same types."""
         columns = self.predicted.columns
         return [next(first for first, other in enumerate(columns) if _same(one, other)) for one in columns]
 
@@ -165,9 +165,9 @@ class CodedPair(Struct, frozen=True, kw_only=True):
 def coded_pair(
     gold: Sequence[Row], predicted: Sequence[Row], width: int, counts: Sequence[int], options: ComparisonOptions
 ) -> CodedPair | None:
-    """Two results of ``width`` columns as codes; None where cells hold other cells, since floats may be among those.
+    """Two results of ``width`` columns as codes; None if cells contain other cells, which may include floats.
 
-    ``counts`` says how many rows stand in each place; with one place order does not count.
+    ``counts``: the number of rows per position; with one position, order does not matter.
     """
     found = coded_columns(gold, predicted, (width, width), boolean_is_integer=options.boolean_is_integer)
     if found.nested:

@@ -30,32 +30,32 @@ _EXACT, _FLOATS = frozenset({int, NoneType}), frozenset({float, NoneType})
 
 
 class CodedColumn(Struct, frozen=True, kw_only=True, dict=True):
-    """One column as codes, with what codes do not say."""
+    """One column as codes, with what the codes do not express."""
 
     codes: Codes
     floats: Flags | bool
-    """Which cells are floats: a flag for each, or one for all numbers of the column."""
+    """Which cells are floats: one flag per cell, or one for all numbers of the column."""
     kinds: frozenset[type]
     """The types of its cells."""
     has_negative_zero: bool = False
 
     @property
     def any_floats(self) -> bool:
-        """Whether a float may be among its cells."""
+        """Whether its cells may include a float."""
         return self.floats if isinstance(self.floats, bool) else bool(self.floats.any())
 
     def is_float(self) -> Flags:
-        """For each cell that is a number whether it is a float."""
+        """For each cell that is a number, whether it is a float."""
         return np.full(len(self.codes), self.floats) if isinstance(self.floats, bool) else self.floats
 
     @cached_property
     def total(self) -> int:
-        """A number that equal bags of values share, and different ones hardly ever."""
+        """A number that is equal for equal bags of values, and hardly ever for different ones."""
         return total(self.codes)
 
 
 class DictionaryEncoder:
-    """Codes results so that they can be compared with one another. Two coders give different codes."""
+    """Codes results so that they can be compared with one another. Codes of two coders are not comparable."""
 
     def __init__(self, *, boolean_is_integer: bool) -> None:
         self.boolean_is_integer = boolean_is_integer
@@ -79,10 +79,10 @@ class DictionaryEncoder:
 
 
 class _Growing:
-    """A column that is coded while its cells come in portions.
+    """A column that is coded while its cells arrive in batches.
 
-    Portions of integers alone, or of floats alone, with or without NULLs, wait as an array until there are many, since
-    arrays are fast when they are long. Any other portion is coded at once, after those that wait.
+    Batches of only integers, or only floats, with or without NULLs, are collected in an array until there are many,
+    since arrays are fast when they are long. Any other batch is coded at once, after those collected.
     """
 
     def __init__(self, coder: DictionaryEncoder, count: int) -> None:
@@ -91,13 +91,13 @@ class _Growing:
         self._done = 0
         self._waiting: array[Any] = array("q")
         self._nulls = bytearray()
-        """For each number that waits whether it is NULL; shorter if there is none among the last of them."""
+        """For each collected number, whether it is NULL; shorter if the last ones are not NULL."""
         self._flags: list[tuple[int, Flags | bool]] = []
         self._kinds: set[type] = set()
         self._negative_zero = False
 
     def coded(self) -> CodedColumn:
-        """The column, once all portions are there."""
+        """The column, once all batches have arrived."""
         self._code_waiting()
         kinds = frozenset(self._kinds)
         floats: Flags | bool = False
@@ -120,7 +120,7 @@ class _Growing:
         self._put(codes)
 
     def _waits(self, cells: tuple[Cell, ...], kinds: set[type]) -> bool:
-        """Put numbers of one type to those that wait; False where a number is too large for an array."""
+        """Add numbers of one type to those collected; False if a number is too large for an array."""
         code: Any = "d" if float in kinds else "q" if int in kinds else self._waiting.typecode
         if code != self._waiting.typecode or len(self._waiting) >= _WAITING:
             self._code_waiting()
@@ -162,7 +162,7 @@ class _Growing:
         self._done += len(codes)
 
     def _of_both_kinds(self, cells: tuple[Cell, ...], kinds: set[type]) -> Codes | None:
-        """The codes of integers and floats by arrays; None where an integer is too large for that."""
+        """The codes of integers and floats by arrays; None if an integer is too large for that."""
         filled: list[Any] = [0.0 if cell is None else cell for cell in cells]
         try:
             numbers = np.frombuffer(array("d", filled), dtype=np.float64)

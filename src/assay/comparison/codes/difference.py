@@ -1,4 +1,4 @@
-"""What large results that differ have in common, by their codes: which columns and which rows stand for each other."""
+"""What large results that differ have in common, by their codes: which columns and which rows correspond."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ class CodedBag:
 
 
 class CodedDifference(Struct, frozen=True, kw_only=True):
-    """Two results that differ, as codes, with numbers within tolerance gathered where they are few enough for that."""
+    """Two results that differ, as codes, with numbers within tolerance merged if they are few enough for that."""
 
     gold: list[CodedColumn]
     predicted: list[CodedColumn]
     counts: tuple[int, int]
 
     def mapping(self) -> tuple[int | None, ...]:
-        """The best guess at which columns belong together, as `greedy_mapping` has it."""
+        """The best guess at which columns correspond, as in `greedy_mapping`."""
         bags = [[CodedBag(column.codes) for column in side] for side in (self.gold, self.predicted)]
         return greedy_by_bags(bags[0], bags[1], max(self.counts))
 
     def partners(self, pairs: Sequence[tuple[int, int]]) -> list[int | None]:
-        """For each gold row, the place of the first equal predicted row that no earlier gold row took."""
+        """For each gold row, the index of the first equal predicted row that no earlier gold row took."""
         ours, theirs = row_numbers(
             [self.gold[column].codes for column, _ in pairs],
             [self.predicted[option].codes for _, option in pairs],
@@ -79,9 +79,9 @@ def _starts(counts: Integers) -> Integers:
 def coded_difference(
     gold: Result, predicted: Result, options: ComparisonOptions, *, near: bool
 ) -> CodedDifference | None:
-    """Two results that differ. None where cells hold other cells, or clusters of numbers do not tell who pairs up.
+    """Two results that differ. None if cells contain other cells, or if clusters of numbers do not determine the pairs.
 
-    ``near``: with numbers within tolerance gathered.
+    ``near``: with numbers within tolerance merged.
     """
     widths = gold.column_count, predicted.column_count
     found = coded_columns(gold.rows, predicted.rows, widths, boolean_is_integer=options.boolean_is_integer)

@@ -1,4 +1,4 @@
-"""Give the cells of a columnar result their codes: those that the same cells have in rows."""
+"""Code the cells of a columnar result: the same codes as for the same cells in rows."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _integers(values: NDArray[Any], known: Known) -> Codes:
 
 
 def _texts(column: TextCells, start: int, stop: int, known: Known) -> Codes:
-    """The codes of texts. Where many are the same, one of each is looked up in the dictionary."""
+    """The codes of texts. If many are the same, one of each is looked up in the dictionary."""
     cells = column.cells
     codes = np.empty(stop - start, dtype=np.uint64)
     left = np.arange(stop - start)
@@ -129,7 +129,7 @@ def _texts(column: TextCells, start: int, stop: int, known: Known) -> Codes:
 
 
 def _words(column: TextCells, start: int, stop: int) -> NDArray[np.uint64] | None:
-    """Each text as words of 64 bits, its length among them, equal exactly where texts are; None for long texts."""
+    """Each text as 64-bit words that include its length, equal if and only if the texts are; None for long texts."""
     ends = column.values[start:stop]
     begins = np.concatenate([column.values[start - 1 : start] if start else np.zeros(1, dtype=np.int64), ends[:-1]])
     lengths = ends - begins

@@ -1,8 +1,8 @@
-"""Which code a cell has: equal codes exactly where the cells' keys are equal, so that nothing is left to chance.
+"""The code of each cell. Codes are equal if and only if the cells' keys are: there are no collisions.
 
-Most numbers are their own codes: whole numbers up to 2**61 whatever their type, then all floats with a fraction, then
-decimals that are none of these, then moments without time zone. Every other key (text, large numbers) is numbered as it
-is first met, by a dictionary.
+Most numbers are their own codes: integers up to 2**61 of any type, then all floats with a fraction, then decimals that
+are neither, then timestamps without time zone. Every other key (text, large numbers) is numbered when it first occurs,
+by a dictionary.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Integers: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
 
 WHOLE = 2**61
-"""Whole numbers nearer to 0 than this are their own codes, moved up by as much."""
+"""Integers nearer to 0 than this are their own codes, shifted up by as much."""
 _FLOATS = 2**62
 _FRACTIONS = 0x433 << 52
-"""The bits of a float's magnitude are below these exactly where it is below 2**52, as are all with a fraction."""
+"""The bits of a float's magnitude are below these if and only if it is below 2**52, as are all with a fraction."""
 NULL = _FLOATS + 2 * _FRACTIONS
 NAN = NULL + 1
 DECIMALS = NULL + 2
@@ -38,7 +38,7 @@ _MOST_DIGITS = 2**53
 MOST_PLACES = 22
 """A float holds each power of ten up to this one, and so the nearest float to a decimal is one division away."""
 MOMENTS = DECIMALS + 2**59
-"""Microseconds since the year 1, of which there are less than 2**59."""
+"""Microseconds since the year 1: fewer than 2**59."""
 EPOCH = MOMENTS + 719_162 * 86_400_000_000
 """The code of 1970."""
 OTHERS = MOMENTS + 2**59
@@ -52,7 +52,7 @@ _SPREAD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint
 
 
 class Known(dict[Key, int]):
-    """The codes of all keys met so far that are not coded by arrays; asking for a new one numbers it."""
+    """The codes of all keys so far that are not coded by arrays; looking up a new key numbers it."""
 
     def __init__(self) -> None:
         super().__init__({None: NULL, ("nan",): NAN})
@@ -76,7 +76,7 @@ class Known(dict[Key, int]):
         return np.fromiter(map(self.__getitem__, keys), dtype=np.uint64, count=len(keys))
 
     def floats(self) -> Floats:
-        """For each key from `OTHERS` on the nearest finite float, NaN where it is no finite number."""
+        """For each key from `OTHERS` on, the nearest finite float, NaN if it is not a finite number."""
         found = [as_float(key) if is_number(key) and _is_finite(key) else np.nan for key in self.keys_met]
         most = np.finfo(np.float64).max
         return np.clip(np.array(found, dtype=np.float64), -most, most)
@@ -87,7 +87,7 @@ def _is_finite(number: int | float | Decimal) -> bool:
 
 
 def _number_code(number: int | float | Decimal) -> int | None:
-    """The code of a number by its value; None where it needs one of its own."""
+    """The code of a number by its value; None if it needs a numbered code."""
     if not _is_finite(number):
         return None
     if -WHOLE < number < WHOLE and number == (whole := int(number)):
@@ -100,7 +100,7 @@ def _number_code(number: int | float | Decimal) -> int | None:
 
 
 def _decimal_code(number: Decimal) -> int | None:
-    """The code of a decimal that is no float and not whole; None where it has too many digits."""
+    """The code of a decimal that is neither a float nor an integer; None if it has too many digits."""
     sign, digits, places = number.as_tuple()
     if not isinstance(places, int) or len(digits) > _MOST_READ:
         return None
@@ -113,7 +113,7 @@ def _decimal_code(number: Decimal) -> int | None:
 
 
 def _moment_code(moment: datetime) -> int | None:
-    """The code of a moment; None of one that has a time zone or counts less than microseconds."""
+    """The code of a timestamp; None if it has a time zone or a precision below microseconds."""
     plain = datetime(  # noqa: DTZ001 - as the other one, which has no time zone
         moment.year, moment.month, moment.day, moment.hour, moment.minute, moment.second, moment.microsecond
     )
@@ -123,12 +123,12 @@ def _moment_code(moment: datetime) -> int | None:
 
 
 def decimal_codes(unscaled: Integers, scale: int, known: Known) -> Codes:
-    """The codes of decimals with so many decimal places."""
+    """The codes of decimals with this number of decimal places."""
     codes = np.empty(len(unscaled), dtype=np.uint64)
     left = np.arange(len(unscaled))
     numbers = unscaled
     for places in range(scale, -1, -1):
-        # Trailing zeros are no digits: what has them is looked at with one place less.
+        # Trailing zeros do not count: decimals that have them are read with one place less.
         shorter = numbers % 10 == 0 if places else np.zeros(len(numbers), dtype=np.bool_)
         here = ~shorter
         codes[left[here]] = _codes_of_decimals(numbers[here], places, known)
@@ -139,7 +139,7 @@ def decimal_codes(unscaled: Integers, scale: int, known: Known) -> Codes:
 
 
 def _codes_of_decimals(numbers: Integers, places: int, known: Known) -> Codes:
-    """The codes of decimals that do not end with a zero, but for whole ones."""
+    """The codes of decimals that do not end with a zero, except integers."""
     if not places:
         whole = integer_codes(numbers)
         return known.codes_of(numbers.tolist()) if whole is None else whole
@@ -160,19 +160,19 @@ def _codes_of_decimals(numbers: Integers, places: int, known: Known) -> Codes:
 
 
 def moment_codes(microseconds: Integers) -> Codes:
-    """The codes of moments, given as microseconds since 1970."""
+    """The codes of timestamps, given as microseconds since 1970."""
     return microseconds.view(np.uint64) + np.uint64(EPOCH)
 
 
 def integer_codes(numbers: Integers) -> Codes | None:
-    """The codes of integers; None where one is too large for a code of its own."""
+    """The codes of integers; None if one is too large to be its own code."""
     if len(numbers) and not (int(numbers.min()) > -WHOLE and int(numbers.max()) < WHOLE):
         return None
     return (numbers + np.int64(WHOLE)).view(np.uint64)
 
 
 def float_codes(numbers: Floats, known: Known) -> Codes:
-    """The codes of floats, NaN and infinities among them."""
+    """The codes of floats, including NaN and infinities."""
     with np.errstate(invalid="ignore"):
         near = np.abs(numbers) < 2.0**61
         whole = np.where(near, numbers, 0.0).astype(np.int64)
@@ -191,7 +191,7 @@ def float_codes(numbers: Floats, known: Known) -> Codes:
 
 
 def numbers_of(codes: Codes, known: Known) -> Floats:
-    """For each code the nearest finite float, NaN where it stands for no finite number."""
+    """For each code the nearest finite float, NaN if it does not stand for a finite number."""
     values = (codes - np.uint64(WHOLE)).view(np.int64).astype(np.float64)
     floats = (codes >= np.uint64(_FLOATS)) & (codes < np.uint64(NULL))
     if floats.any():
@@ -223,7 +223,7 @@ def mixed(codes: Codes) -> Codes:
 
 
 def distinct(codes: Codes) -> Codes:
-    """The different codes, sorted: `numpy.unique` hashes them, which takes ten times as long where they are many."""
+    """The different codes, sorted: `numpy.unique` hashes them, which takes ten times as long if they are many."""
     found = np.sort(codes)
     if not len(found):
         return found
@@ -233,5 +233,5 @@ def distinct(codes: Codes) -> Codes:
 
 
 def total(codes: Codes) -> int:
-    """A number that equal bags of codes share, and different ones hardly ever."""
+    """A number that is equal for equal bags of codes, and hardly ever for different ones."""
     return int(mixed(codes).sum(dtype=np.uint64))

@@ -1,4 +1,4 @@
-"""What metrics count over two large results, by codes: the numbers of counting cell by cell, to the last bit."""
+"""What metrics count over two large results, by codes: exactly the numbers of counting cell by cell."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from assay.comparison.codes.side import counts_agree, row_numbers
 from assay.model import ComparisonOptions, Row
 
 _PORTION = 32_768
-"""Rows that are looked at together: few enough for a processor's cache."""
+"""Rows that are processed together: few enough for a processor's cache."""
 _HASHED_BY_VALUE = frozenset({int, float, bool, str, bytes, NoneType, Decimal, datetime, time, timedelta, UUID})
 _ONE_SPELLING = frozenset({int, float, str, bytes})
-"""Types whose values are written in one way each, and in different ways where they differ."""
+"""Types whose equal values have one textual form, and whose different values have different ones."""
 
 
 class Measures:
@@ -34,7 +34,7 @@ class Measures:
 
     @cached_property
     def is_python_equality(self) -> bool:
-        """Whether Python's ``==`` takes the same cells for equal as the rules of the verdict do, NaN among them."""
+        """Whether Python's ``==`` treats the same cells as equal as the rules of the verdict do, including NaN."""
         kinds = self._columns.kinds
         dates_alone = date not in kinds or datetime not in kinds
         if not (kinds <= _HASHED_BY_VALUE | {date} and dates_alone):
@@ -43,18 +43,19 @@ class Measures:
 
     @cached_property
     def is_typed_alike(self) -> bool:
-        """Whether each column has one type, the same on both sides, so that equal cells are also written alike."""
+        """Whether each column has one type, the same on both sides, so that equal cells also have the same textual
+        form."""
         ours, theirs = self._columns.gold, self._columns.predicted
         return len(ours) == len(theirs) and all(map(_typed_alike, ours, theirs))
 
     @cached_property
     def same_bag(self) -> bool:
-        """Whether the rows are equal as bags, the columns in their order."""
+        """Whether the rows are equal as bags, with columns in order."""
         return self._numbers is not None and self._counts[0] == self._counts[1] and counts_agree(*self._numbers)
 
     @cached_property
     def same_set(self) -> bool:
-        """Whether the rows are equal as sets, the columns in their order."""
+        """Whether the rows are equal as sets, with columns in order."""
         if self._numbers is None:
             return False
         found = [np.zeros(1 + int(max(map(np.max, self._numbers))), dtype=np.bool_) for _ in range(2)]
@@ -68,15 +69,15 @@ class Measures:
         return self._numbers is not None and np.array_equal(*self._numbers)
 
     def may_be_same_within_rows(self, *, ordered: bool) -> bool:
-        """Whether rows may be equal as sets, or as lists, once the order of cells within them does not count.
+        """Whether rows may be equal as sets, or as lists, if the order of cells within them does not matter.
 
-        False only where they are not.
+        False only if they are not.
         """
         ours, theirs = (_sums(side) for side in (self._columns.gold, self._columns.predicted))
         return np.array_equal(ours, theirs) if ordered else np.array_equal(distinct(ours), distinct(theirs))
 
     def soft_counts(self, *, in_place: bool) -> tuple[float, float, float]:
-        """The counts of BIRD's soft F1: found, only predicted and missed cells, as shares of gold's row."""
+        """The counts of BIRD's soft F1: found, only predicted and missed cells, as shares of the gold row."""
         ours, theirs = self._firsts()
         width = len(self._columns.gold)
         wide = len(self._columns.predicted)
@@ -99,7 +100,7 @@ class Measures:
         return counts[0], counts[1], counts[2]
 
     def row_shares(self) -> float:
-        """The sum over row indexes of the share of gold's row, as a set, found in the predicted row."""
+        """The sum over row indexes of the share of the gold row, as a set, found in the predicted row."""
         every = np.arange(min(self._counts))
         shares: list[float] = []
         for one, two in self._portions(every, every, near=True):
@@ -113,7 +114,7 @@ class Measures:
         return sum(shares)
 
     def overlap(self) -> tuple[int, int]:
-        """How many cells the two bags of cells have in common, and how many there are in their union."""
+        """How many cells the two bags of cells have in common, and how many are in their union."""
         if self.same_bag:
             cells = self._counts[0] * len(self._columns.gold)
             return cells, cells
@@ -123,7 +124,7 @@ class Measures:
         return common, int(ours[1].sum() + theirs[1].sum()) - common
 
     def has_alike(self, column: int) -> bool:
-        """Whether some predicted column holds the same values of the same type as often as this one of gold's."""
+        """Whether some predicted column holds the same values of the same type equally often as this gold column."""
         ours, theirs = self._columns.gold[column], self._columns.predicted
         if self._counts[0] != self._counts[1]:
             return False
@@ -135,11 +136,11 @@ class Measures:
 
     @cached_property
     def _numbers(self) -> tuple[Integers, Integers] | None:
-        """A number for each row; None where there are not equally many columns."""
+        """A number per row; None if the numbers of columns differ."""
         return self._columns.row_numbers(*self._counts)
 
     def _firsts(self) -> tuple[Integers, Integers]:
-        """The places at which each side's rows occur first."""
+        """The index of the first occurrence of each side's rows."""
         if self._numbers is not None:
             return _first_places(self._numbers[0]), _first_places(self._numbers[1])
         found = []
@@ -158,7 +159,7 @@ class Measures:
     def _portions(
         self, ours: Integers, theirs: Integers, *, near: bool = False
     ) -> Iterator[tuple[list[Codes], list[Codes]]]:
-        """The cells of these rows, paired by position, some rows at a time."""
+        """The cells of these rows, paired by position, in batches of rows."""
         sides = self._gathered if near else (self._columns.gold, self._columns.predicted)
         for start in range(0, min(len(ours), len(theirs)), _PORTION):
             stop = min(start + _PORTION, len(ours), len(theirs))
@@ -169,7 +170,7 @@ class Measures:
 
 
 def measures(gold: Sequence[Row], predicted: Sequence[Row]) -> Measures | None:
-    """The two results as codes; None where cells hold other cells, or where there are no cells."""
+    """The two results as codes; None if cells contain other cells, or if there are no cells."""
     if not gold or not predicted or not gold[0] or not predicted[0]:
         return None
     columns = coded_columns(gold, predicted, (len(gold[0]), len(predicted[0])), boolean_is_integer=True)
@@ -196,7 +197,7 @@ def _all_equal(one: Sequence[Codes], two: Sequence[Codes]) -> Flags:
 
 
 def _added(start: float, numbers: Floats) -> float:
-    """The numbers added one after the other, as a loop would: `numpy.sum` adds in another order."""
+    """The sum of the numbers in loop order: `numpy.sum` adds in another order."""
     return float(np.add.accumulate(np.concatenate([[start], numbers]))[-1])
 
 
@@ -207,7 +208,7 @@ def _first_places(numbers: Integers) -> Integers:
 
 
 def _sums(columns: Sequence[CodedColumn]) -> Codes:
-    """For each row a number that does not depend on the order of its cells."""
+    """A number per row that does not depend on the order of its cells."""
     found = mixed(columns[0].codes)
     for column in columns[1:]:
         found += mixed(column.codes)

@@ -21,11 +21,12 @@ class Gathered(Struct, frozen=True, kw_only=True):
 
     columns: list[CodedColumn]
     loose: list[Flags] | None
-    """Per column, the cells whose clusters hold numbers that are not all equal to each other; None: there are none."""
+    """Per column, the cells whose clusters hold numbers that are not all equal to each other; None if there are
+    none."""
 
 
 def gathered(columns: Sequence[CodedColumn], known: Known, options: ComparisonOptions) -> Gathered | None:
-    """The columns with their numbers gathered. None where no two different numbers are within tolerance."""
+    """The columns with their numbers merged. None if no two different numbers are within tolerance."""
     if not any(column.any_floats for column in columns):
         return None
     if not (options.relative_tolerance or options.absolute_tolerance):
@@ -86,7 +87,7 @@ class _Places:
         self._first = first
 
     def changed(self, others: Codes) -> list[Codes]:
-        """The arrays with another code for each code of `distinct`."""
+        """The arrays with each code of `distinct` replaced by another one."""
         codes = np.empty(len(self._order), dtype=np.uint64)
         codes[self._order] = others[np.cumsum(self._first) - 1]
         return np.split(codes, self._ends[:-1])
@@ -141,7 +142,7 @@ class _Table:
 
 
 def _places_among(codes: Codes, those: Codes) -> tuple[Integers, Flags]:
-    """For each code its place among these sorted ones, and whether it is there."""
+    """For each code its index among these sorted ones, and whether it is there."""
     if not len(those):
         return np.zeros(len(codes), dtype=np.int64), np.zeros(len(codes), dtype=np.bool_)
     places = np.minimum(np.searchsorted(those, codes), len(those) - 1)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 MANY = 100_000
-"""From this many cells of both results on codes pay, numpy's import included."""
+"""From this many cells of both results on, codes are faster, including numpy's import."""
 _MANY_ROWS = 2_000
 _FEW_CELLS = 5_000
-"""Up to this many cells are compared again in less time than it takes to keep that they are equal."""
+"""Up to this many cells are compared again in less time than caching the result takes."""
 _MOST_RESULTS = 4
-"""How many results of one case are kept as codes; a prediction and its golds are two, mostly."""
+"""How many results of one case are cached as codes; usually a prediction and its gold results are two."""
 
 
 class CodedColumns(Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class CodedColumns(Struct, frozen=True, kw_only=True):
 
     @property
     def nested(self) -> bool:
-        """Whether a cell holds other cells, among which there may be floats."""
+        """Whether a cell contains other cells, which may include floats."""
         return any(issubclass(kind, (list, tuple, dict)) for kind in self.kinds)
 
     @property
@@ -45,14 +45,14 @@ class CodedColumns(Struct, frozen=True, kw_only=True):
         return frozenset().union(*(column.kinds for column in (*self.gold, *self.predicted)))
 
     def once(self, name: str, make: Callable[[], _T]) -> _T:
-        """What ``make`` gives, made when it is first asked for under this name."""
+        """The result of ``make``, computed on first use of this name."""
         if name not in self._made:
             self._made[name] = make()
         found: _T = self._made[name]
         return found
 
     def row_numbers(self, our_count: int, their_count: int) -> tuple[Integers, Integers] | None:
-        """A number for each row of both, equal where rows are; None where there are not equally many columns."""
+        """A number per row of both, equal if the rows are; None if the numbers of columns differ."""
         from assay.comparison.codes.side import row_numbers
 
         if len(self.gold) != len(self.predicted):
@@ -71,7 +71,11 @@ class _Store:
     def same_lists(self, ours: Sequence[Row], theirs: Sequence[Row]) -> bool:
         key = (id(ours), id(theirs))
         if key not in self._equal:
-            self._equal[key] = (ours == theirs, ours, theirs)  # the rows stay, so that their ids stay theirs
+            self._equal[key] = (
+                ours == theirs,
+                ours,
+                theirs,
+            )  # the rows stay referenced, so that their ids are not reused
         return self._equal[key][0]
 
     def pair(
@@ -116,7 +120,7 @@ class _Store:
 
 
 def _has_booleans(columns: list[CodedColumn]) -> bool:
-    """Whether it matters for codes if booleans are integers: nested cells may hold some."""
+    """Whether it matters for codes that booleans are integers: nested cells may contain some."""
     return any(issubclass(kind, (bool, list, tuple, dict, set, frozenset)) for one in columns for kind in one.kinds)
 
 
@@ -125,7 +129,7 @@ _store: ContextVar[_Store | None] = ContextVar("assay_codes", default=None)
 
 @contextmanager
 def shared_codes() -> Iterator[None]:
-    """While this is open, each result is coded once; then its codes are let go."""
+    """While this is open, each result is coded once; afterwards its codes are released."""
     if _store.get() is not None:
         yield
         return
@@ -139,13 +143,13 @@ def shared_codes() -> Iterator[None]:
 def coded_columns(
     gold: Sequence[Row], predicted: Sequence[Row], widths: tuple[int, int], *, boolean_is_integer: bool
 ) -> CodedColumns:
-    """The codes of two results, which are these very objects each time they are asked for."""
+    """The codes of two results, the same objects on each call."""
     store = _store.get() or _Store()
     return store.pair(gold, predicted, widths, boolean_is_integer=boolean_is_integer)
 
 
 def same_lists(ours: Sequence[Row], theirs: Sequence[Row]) -> bool:
-    """Whether ``ours == theirs``. While codes are shared, large results are looked at once."""
+    """Whether ``ours == theirs``. While codes are shared, large results are compared once."""
     store = _store.get()
     if store is None or len(ours) != len(theirs) or len(ours) < _MANY_ROWS:
         return ours == theirs
@@ -153,7 +157,7 @@ def same_lists(ours: Sequence[Row], theirs: Sequence[Row]) -> bool:
 
 
 def are_few(*results: Sequence[Row]) -> bool:
-    """Whether the results are so small that nothing about them is worth keeping."""
+    """Whether the results are too small for caching to pay off."""
     for rows in results:  # noqa: SIM110 - every case passes here: a generator takes longer
         if rows and len(rows) * len(rows[0]) > _FEW_CELLS:
             return False

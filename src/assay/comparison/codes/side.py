@@ -16,23 +16,23 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 class EncodedResult(Struct, frozen=True, kw_only=True):
-    """One result: its columns, and the fixed place of each row; None where order does not count."""
+    """One result: its columns, and the fixed position of each row; None if order does not matter."""
 
     columns: Sequence[CodedColumn]
     row_count: int
     places: Codes | None = None
 
     def chosen(self, mapping: Sequence[int]) -> list[Codes]:
-        """These columns' codes, with the places in front where there are any."""
+        """These columns' codes, preceded by the positions if there are any."""
         placed = [] if self.places is None else [self.places]
         return placed + [self.columns[column].codes for column in mapping]
 
     def first_prefix(self) -> Codes:
-        """The hashes of rows of no column."""
+        """The hashes of rows without columns."""
         return np.zeros(self.row_count, dtype=np.uint64) if self.places is None else mixed(self.places)
 
     def extended(self, prefix: Codes, column: int) -> Codes:
-        """The hashes of rows of one column more."""
+        """The hashes of rows with one more column."""
         return mixed(prefix * _FACTOR + self.columns[column].codes)
 
     def total(self, prefix: Codes) -> int:
@@ -61,7 +61,7 @@ class EncodedResult(Struct, frozen=True, kw_only=True):
         return ManyHashed(np.stack([mixed(column.codes) for column in self.columns], axis=1), mixed(places))
 
     def same_rows(self, other: EncodedResult, mapping: Mapping) -> bool:
-        """Whether the rows are equal as bags (per place) under this mapping to the other's columns."""
+        """Whether the rows are equal as bags (per position) under this mapping to the other's columns."""
         if self.row_count != other.row_count:
             return False
         one, two = self.chosen(range(len(self.columns))), other.chosen(mapping)
@@ -92,7 +92,7 @@ def row_hashes(columns: Sequence[Codes], count: int) -> Codes:
 def row_numbers(
     ours: Sequence[Codes], theirs: Sequence[Codes], our_count: int, their_count: int
 ) -> tuple[Integers, Integers]:
-    """A number for each row of both sides, from 0 on: equal numbers exactly where all codes are equal."""
+    """A number for each row of both sides, from 0 on: numbers are equal if and only if all codes are."""
     return _numbered(ours, theirs, row_hashes(ours, our_count), row_hashes(theirs, their_count))
 
 
@@ -102,7 +102,7 @@ def _numbered(
     """The numbers of rows with these hashes.
 
     Equal bags are numbered by one side. Otherwise both sides are sorted together by their hashes, and neighbours with
-    one hash are compared. Where hashes collide, rows are sorted by all codes.
+    one hash are compared. If hashes collide, rows are sorted by all codes.
     """
     if (orders := _paired_orders(ours, theirs, our_hashes, their_hashes)) is not None:
         alike = _alike_rows(our_hashes, ours, orders[0])
@@ -126,12 +126,9 @@ def _numbered(
 def _paired_orders(
     ours: Sequence[Codes], theirs: Sequence[Codes], our_hashes: Codes, their_hashes: Codes
 ) -> tuple[Integers, Integers] | None:
-    """An order of each side's rows in which rows at the same place are equal.
-
-    None if the bags differ, or if hashes collide.
-    """
+    """An order of each side's rows in which rows at the same index are equal."""
     if len(our_hashes) != len(their_hashes) or our_hashes.sum(dtype=np.uint64) != their_hashes.sum(dtype=np.uint64):
-        return None  # different bags nearly always show by the sums, and need no sorting
+        return None  # different bags nearly always have different sums, and need no sorting
     order, their_order = np.argsort(our_hashes), np.argsort(their_hashes)
     pairs = zip((our_hashes, *ours), (their_hashes, *theirs), strict=True)
     if not all(np.array_equal(one[order], two[their_order]) for one, two in pairs):
@@ -140,7 +137,7 @@ def _paired_orders(
 
 
 def _alike_rows(hashes: Codes, columns: Sequence[Codes], order: Integers) -> Flags | None:
-    """For each row in this order but the first whether it equals the one before; None where hashes collide."""
+    """For each row in this order except the first, whether it equals the previous one; None if hashes collide."""
     alike = _alike(hashes[order])
     if not alike.any():
         return alike
@@ -151,7 +148,7 @@ def _alike_rows(hashes: Codes, columns: Sequence[Codes], order: Integers) -> Fla
 
 
 def _counted_up(alike: Flags, count: int) -> Integers:
-    """A number from 0 on for each of so many sorted rows, the same for rows that are alike."""
+    """A number from 0 on for each of the sorted rows, the same for equal rows."""
     numbers = np.zeros(count, dtype=np.int64)
     np.cumsum(~alike, out=numbers[1:])
     return numbers
@@ -164,6 +161,6 @@ def _scattered(numbers: Integers, order: Integers) -> Integers:
 
 
 def _alike(values: Codes) -> Flags:
-    """For each value but the first whether it is the one before."""
+    """For each value except the first, whether it is the previous one."""
     same: Flags = values[1:] == values[:-1]
     return same

@@ -1,4 +1,4 @@
-"""BigQuery: each query a job of its own, tried dry before it runs, with its cost."""
+"""BigQuery: each query is a separate job, preceded by a dry run, and records its cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.model import Cost, DatabaseSchema, DatabaseUrl, Execution, Limits, Ro
 from assay.model.databases.secret import masked
 
 _LABELS = {"application": "assay"}
-"""What the jobs of Assay have in the project's job history and its bill."""
+"""Labels of Assay's jobs in the project's job history and its bill."""
 _PAGE_ROWS = 8192
 _CANCEL_S = 5.0
 _ROUND_TRIP_S = 5.0
@@ -31,8 +31,8 @@ _BEYOND_READING = ("bigquery.tables.updateData", "bigquery.tables.update", "bigq
 class BigqueryEngine(Warehouse):
     """A dataset of BigQuery: ``bigquery://project/dataset``; see `assay.engines.bigquery.login`.
 
-    A query takes two requests more than its result: a dry run, which costs nothing and says what the text is, and
-    ``jobs.insert``, whose job can be cancelled. Rows come as the service's JSON, page by page.
+    Besides fetching its result, a query takes two requests: a dry run, which is free and reports the kind of statement,
+    and ``jobs.insert``, whose job can be cancelled. Rows arrive as the service's JSON, page by page.
     """
 
     name: ClassVar[str] = "bigquery"
@@ -52,7 +52,8 @@ class BigqueryEngine(Warehouse):
 
     @classmethod
     def open(cls, url: DatabaseUrl, limits: Limits) -> BigqueryEngine:
-        """As the base. The driver is imported here, which takes seconds that no query is charged for."""
+        """Like the base class. The driver is imported here, because that takes seconds that must not count as a
+        query's."""
         cls.require()
         import assay.engines.bigquery.session  # noqa: F401
 
@@ -60,7 +61,7 @@ class BigqueryEngine(Warehouse):
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
-        """As the base; the dataset must be there, in the URL's location."""
+        """Like the base class; the dataset must exist, in the URL's location."""
         super().check(url)
         engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S))
         try:
@@ -86,10 +87,10 @@ class BigqueryEngine(Warehouse):
             engine.close()
         if engine._address.dataset is None:
             why = "it names no dataset, so queries must write PROJECT.DATASET or DATASET before each table's name"
-            return (f"{url}: {why}, and causes and lint do without a schema: write {FORM}",)
+            return (f"{url}: {why}, and causes and lint have no schema: write {FORM}",)
         if not can:
             return ()
-        advice = "give Assay an account that may only read: assay doctor URL prints the roles"
+        advice = "use an account that may only read: assay doctor URL prints the roles"
         return (f"{url}: the account may do more than read ({', '.join(can)}): {advice}",)
 
     @classmethod
@@ -107,10 +108,10 @@ class BigqueryEngine(Warehouse):
     def estimate(
         cls, url: DatabaseUrl, queries: Sequence[str], *, timeout_s: float, max_bytes_billed: int | None = None
     ) -> Cost | None:
-        """What these queries will bill, each as often as it is listed, by dry runs, which cost nothing.
+        """What these queries will bill, each as often as it is listed, by dry runs, which are free.
 
-        What cannot be run, or would bill more than it may, bills nothing. A query that the time does not suffice for is
-        not counted. None where the service cannot be asked.
+        Queries that cannot be run, or would exceed the billing limit, bill nothing. Queries beyond the time limit are
+        not counted. None if the service cannot be reached.
         """
         engine = cls.open(url, Limits(timeout_s=max(1.0, timeout_s)))
         engine._until = time.monotonic() + timeout_s
@@ -124,7 +125,7 @@ class BigqueryEngine(Warehouse):
                 job = engine._query(query, dry_run=True)
             except Exception as error:
                 if engine._explain(error).kind == "unreadable_database":
-                    engine._until = None  # no other one will fare better
+                    engine._until = None  # any other one would fail as well
                     raise
                 return Cost(queries=counts[query], bytes_billed=0)
             if job.statement_type not in ("SELECT", None):
@@ -147,12 +148,12 @@ class BigqueryEngine(Warehouse):
             engine.close()
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
-        """The tables and views of the dataset. Raises DatabaseError where they cannot be listed."""
+        """The tables and views of the dataset. Raises DatabaseError if they cannot be listed."""
         from assay.engines.bigquery.schema import read_schema
 
         return self._asked(lambda: read_schema(self._connection, self._address, with_values=with_values))
 
-    # What the base asks for.
+    # Methods for the base class.
 
     def _connect(self) -> Any:
         return self._address.client()
@@ -163,7 +164,7 @@ class BigqueryEngine(Warehouse):
 
     def _second_opinion(self, query: str) -> Execution | None:
         kind = self._query(query, dry_run=True).statement_type
-        if kind in ("SELECT", None):  # an emulator may not say it; the service always does
+        if kind in ("SELECT", None):  # an emulator may omit it; the service never does
             return None
         if kind == "SCRIPT":
             return outcomes.several_statements(query)
@@ -206,7 +207,7 @@ class BigqueryEngine(Warehouse):
         return DEFAULT_RETRY.with_delay(initial=0.2, maximum=4.0).with_timeout(self._limits.timeout_s)
 
     def _query(self, query: str, *, dry_run: bool = False) -> Any:
-        """Start a job. It ends by itself at the time limit, and bills at most as many bytes as it may."""
+        """Start a job. It ends by itself at the time limit, and cannot bill more bytes than allowed."""
         from google.cloud.bigquery import QueryJobConfig
 
         address = self._address
@@ -227,7 +228,7 @@ class BigqueryEngine(Warehouse):
         return self._connection.query(query, config, retry=self._retry(), job_retry=None, timeout=timeout_s)
 
     def _asked(self, ask: Callable[[], _Answer]) -> _Answer:
-        """What the service says. Raises DatabaseError where it cannot be asked."""
+        """The service's response. Raises DatabaseError if it cannot be reached."""
         try:
             if self._connection is None:
                 self._connection = self._connect()
@@ -238,7 +239,7 @@ class BigqueryEngine(Warehouse):
             raise DatabaseError(f"{self._url} cannot be used: {message}") from None
 
     def _check_dataset(self) -> None:
-        """Raise DatabaseError where there is no such dataset, or where it is in another location than the URL says."""
+        """Raise DatabaseError if the dataset does not exist, or is in another location than the URL says."""
         from google.api_core.exceptions import Forbidden
 
         address = self._address
@@ -246,7 +247,7 @@ class BigqueryEngine(Warehouse):
             return
 
         def location() -> str | None:
-            with suppress(Forbidden):  # who may read tables need not see the dataset
+            with suppress(Forbidden):  # an account that may read tables need not see the dataset
                 found: str | None = self._connection.get_dataset(
                     address.dataset, retry=self._retry(), timeout=CHECK_TIMEOUT_S
                 ).location
@@ -256,11 +257,11 @@ class BigqueryEngine(Warehouse):
         actual = self._asked(location)
         if actual and address.location and actual.lower() != address.location.lower():
             raise DatabaseError(
-                f"{self._url}: the dataset {address.dataset} is in {actual}: write ?location={actual}, or leave it out"
+                f"{self._url}: the dataset {address.dataset} is in {actual}: write ?location={actual}, or omit it"
             )
 
     def _beyond_reading(self) -> tuple[str, ...]:
-        """What the account may do to a table of the dataset beside reading it; nothing where that cannot be told."""
+        """What the account may do to a table of the dataset besides reading it; empty if that cannot be determined."""
         address = self._address
         if address.dataset is None:
             return ()
@@ -281,10 +282,10 @@ class BigqueryEngine(Warehouse):
 
 
 class _Pages:
-    """The pages of a result, given out in portions. A result with fewer rows than it announced is an error."""
+    """The pages of a result, returned in batches. A result with fewer rows than announced is an error."""
 
     def __init__(self, rows: Any, readers: Sequence[Any]) -> None:
-        rows.item_to_value = lambda _, item: item  # the service's own JSON, not what the client makes of it
+        rows.item_to_value = lambda _, item: item  # the service's own JSON, not the client's conversion
         self._announced: int | None = rows.total_rows
         self._readers = readers
         self._rows = self._read(rows)
@@ -297,7 +298,7 @@ class _Pages:
                 count += 1
                 yield tuple([read(cell["v"]) for read, cell in zip(readers, item["f"], strict=True)])
         if self._announced is not None and count != self._announced:
-            raise ConnectionError(f"the result was cut: {count:,} of its {self._announced:,} rows came")
+            raise ConnectionError(f"the result is incomplete: {count:,} of its {self._announced:,} rows arrived")
 
     def fetch(self, wanted: int) -> list[Row]:
         """The next rows, at most ``wanted``."""

@@ -1,4 +1,4 @@
-"""What the errors of BigQuery and of its client mean, in one line that says what to do."""
+"""What the errors of BigQuery and of its client mean, in one line with the remedy."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def explain(error: BaseException, address: Address) -> Problem:
 
 
 def _of_service(error: object, address: Address) -> Problem:
-    """What an answer with an error means, by its reason."""
+    """What an error response means, by its reason."""
     reason, message, status = _reason(error), _message(error), getattr(error, "code", None) or 0
     if status == 401:
-        return _setup(f"BigQuery refuses the credentials, which may have expired: {_LOGIN} ({message})")
+        return _setup(f"BigQuery rejects the credentials, which may have expired: {_LOGIN} ({message})")
     if reason == "bytesBilledLimitExceeded" or "exceeded limit for bytes billed" in message:
-        return Problem(kind="billing_limit", message=f"it would bill more bytes than it may: {message}")
+        return Problem(kind="billing_limit", message=f"it would exceed the limit for billed bytes: {message}")
     if reason in _QUOTA or status == 429:
-        return _setup(f"a quota of the project {address.project} is used up: {message}")
+        return _setup(f"a quota of the project {address.project} is exhausted: {message}")
     if reason in ("billingNotEnabled", "accountDisabled"):
         return _setup(f"the project {address.project} has no active billing account: {message}")
     if reason in ("stopped", "timeout") or status == 499:
@@ -69,7 +69,8 @@ def _of_service(error: object, address: Address) -> Problem:
 
 
 def _denied(message: str, address: Address) -> Problem:
-    """A right that the account lacks. A table elsewhere is the query's own mistake: it may also not exist."""
+    """A right that the account lacks. For a table elsewhere it is the query's own mistake: the table may not exist
+    either."""
     told = f"{message.rstrip('.')}: {_READER}"
     table = _TABLE.search(message)
     elsewhere = table is not None and table["dataset"].replace(":", ".") != address.dataset
@@ -77,14 +78,14 @@ def _denied(message: str, address: Address) -> Problem:
 
 
 def _not_found(message: str, address: Address) -> Problem:
-    """What is not there: the URL's project or dataset, or something that the query names."""
+    """What does not exist: the URL's project or dataset, or something that the query names."""
     dataset = None if "Table " in message else _DATASET.search(message)
     if dataset is not None and dataset["dataset"].replace(":", ".") == address.dataset:
         place = _PLACE.search(message)
-        hint = f" in the location {place['location']}, or write ?location= where the dataset is" if place else ""
-        return _setup(f"there is no dataset {address.dataset}{hint} ({message}): write {FORM}")
+        hint = f" in the location {place['location']}, or write ?location= with the dataset's location" if place else ""
+        return _setup(f"the dataset {address.dataset} does not exist{hint} ({message}): write {FORM}")
     if f"Project {address.project}" in message or f"project {address.project}" in message.replace('"', ""):
-        return _setup(f"there is no project {address.project} ({message}): write {FORM}")
+        return _setup(f"the project {address.project} does not exist ({message}): write {FORM}")
     return Problem(kind="error", message=message)
 
 

@@ -1,4 +1,4 @@
-"""Where a BigQuery URL leads, and with which credentials: ``bigquery://project/dataset?location=EU``."""
+"""Target and credentials of a BigQuery URL: ``bigquery://project/dataset?location=EU``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARAMETERS: dict[str, Reader] = {
     "use_query_cache": flag,
 }
 _PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[A-Za-z][\w-]*", re.ASCII)
-"""The name of a project, which may have its organisation's domain before it."""
+"""The name of a project, which may be preceded by its organisation's domain."""
 _DATASET = re.compile(rf"(?:{_PROJECT.pattern}\.)?\w+")
 _SCOPES = ("https://www.googleapis.com/auth/bigquery",)
 _EMULATOR = "BIGQUERY_EMULATOR_HOST"
@@ -33,12 +33,12 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Address(Struct, frozen=True, kw_only=True):
-    """A BigQuery URL, taken apart."""
+    """A parsed BigQuery URL."""
 
     project: str
     """The project that runs the queries and is billed for them."""
     dataset: str | None
-    """What tables without a dataset's name belong to, with its project: ``project.dataset``. None: there is none."""
+    """The dataset of unqualified tables, with its project: ``project.dataset``; or None."""
     location: str | None
     credentials_path: str | None
     access_token: str | None
@@ -49,19 +49,21 @@ class Address(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, url: DatabaseUrl) -> Address:
-        """Read a URL. Raises DatabaseError for one that names no project, or has an unknown parameter."""
+        """Read a URL. Raises DatabaseError for one without a project, or with an unknown parameter."""
         parts = read_url(url, _PARAMETERS, form=FORM, path=("one dataset",), has_host=False)
         given = parts.parameters
         project, dataset = unquote(parts.split.netloc), parts.names[0] if parts.names else None
         if not _PROJECT.fullmatch(project):
-            raise DatabaseError(f"{url}: first comes the project that is billed, without user and port: write {FORM}")
+            raise DatabaseError(
+                f"{url}: the URL must begin with the project that is billed, without user and port: write {FORM}"
+            )
         if dataset is not None and not _DATASET.fullmatch(dataset):
             raise DatabaseError(
-                f"{url}: {dataset!r} is not the name of a dataset, or of one in another project as PROJECT.DATASET: "
-                f"write {FORM}"
+                f"{url}: {dataset!r} is not the name of a dataset, or of one in another project as "
+                f"PROJECT.DATASET: write {FORM}"
             )
         if "access_token" in given and "credentials_path" in given:
-            raise DatabaseError(f"{url}: there are access_token and credentials_path in it: leave one of the two out")
+            raise DatabaseError(f"{url}: access_token and credentials_path exclude each other: omit one of the two")
         if dataset is not None and "." not in dataset:
             dataset = f"{project}.{dataset}"
         return cls(

@@ -1,6 +1,6 @@
-"""Read the tables and views of a dataset over the tables API, which bills nothing, unlike INFORMATION_SCHEMA.
+"""Read the tables and views of a dataset over the tables API, which is free, unlike INFORMATION_SCHEMA.
 
-Keys are not told: BigQuery does not enforce them.
+Keys are not read: BigQuery does not enforce them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _table(client: Any, table: Any, options: dict[str, Any], *, with_values: boo
             for item in page
         ]
     except (GoogleAPICallError, ValueError, TypeError, LookupError):
-        # An external table has no rows to list, and an emulator may list them in a form of its own.
+        # An external table has no rows to list, and an emulator may list them in another format.
         return schema
     return sampled(schema, cells)
 

@@ -1,4 +1,4 @@
-"""The HTTP session of a client. Import it only once the driver is known to be installed."""
+"""The HTTP session of a client. Import it only if the driver is known to be installed."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from google.auth.transport.requests import AuthorizedSession
 from google.cloud import bigquery  # noqa: F401 - loaded with the session, before a query is timed
 
 _GRACE_S = 1.0
-"""How long beyond the time limit an answer is waited for: the service's own word comes first, and a job's cancelling
-needs a moment."""
+"""How long beyond the time limit to wait for a response: the service may respond first, and cancelling a job takes a
+moment."""
 
 
 class TimedSession(AuthorizedSession):
     """Ends requests soon after the current query's time limit.
 
-    The client itself waits two minutes for a page of a result, whatever limit it is given.
+    The client itself waits two minutes for a page of a result, regardless of the limit that it is given.
     """
 
     until: float | None = None
-    """The moment of `time.monotonic` at which the current query has run out of time; None: no query runs."""
+    """The moment of `time.monotonic` at which the current query reaches its time limit; None: no query runs."""
 
     def request(self, method: str, url: str, *arguments: Any, **options: Any) -> Any:  # type: ignore[override]
         """Send a request."""

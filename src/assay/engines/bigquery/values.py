@@ -1,6 +1,6 @@
-"""How BigQuery's values become cells. They are read from the service's own text, which is exact.
+"""Convert BigQuery's values to cells. They are read from the service's own text, which is exact.
 
-The client's own conversion loses the digits of numbers in JSON, and gives an interval a type that has no order.
+The client's own conversion loses the digits of numbers in JSON, and gives intervals a type without an order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.model import Cell
 from assay.model.results.cells import document_of
 
 Reader = Callable[[Any], Cell]
-"""Makes a cell of what stands in the service's JSON for one value."""
+"""Converts a value in the service's JSON to a cell."""
 _DAYS_OF_MONTH = 30
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INTERVAL = re.compile(
@@ -26,12 +26,12 @@ _INTERVAL = re.compile(
 
 
 def reader_of(field: Any) -> Reader:
-    """What reads the values of a column, by its field in the result's schema.
+    """Returns the converter for the values of a column, by its field in the result's schema.
 
-    NUMERIC and BIGNUMERIC are Decimal, and so are fractions in JSON. A TIMESTAMP is a moment in UTC, a DATETIME has no
-    zone. An INTERVAL is a timedelta whose months have 30 days, as in BigQuery's own comparison. An ARRAY is a list
-    (the service sends an empty one for NULL), a STRUCT a dictionary, or a list where its fields lack names of their
-    own, a RANGE a dictionary of ``start`` and ``end``. GEOGRAPHY is text.
+    NUMERIC and BIGNUMERIC are Decimal, and so are fractions in JSON. A TIMESTAMP is in UTC, a DATETIME has no time
+    zone. An INTERVAL is a timedelta whose months have 30 days, as in BigQuery's own comparison. An ARRAY is a list (the
+    service sends an empty one for NULL), a STRUCT a dictionary, or a list if its fields have no distinct names, a RANGE
+    a dictionary of ``start`` and ``end``. GEOGRAPHY is text.
     """
     read = _reader_of_one(field)
     if field.mode != "REPEATED":
@@ -76,7 +76,7 @@ def _reader_of_range(kind: str) -> Reader:
 
 
 def _moment(text: str) -> datetime:
-    """A moment from its microseconds since 1970."""
+    """A timestamp from its microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=int(text))
 
 
@@ -111,4 +111,4 @@ _SCALARS: dict[str, Reader] = {
     "INTERVAL": _interval,
     "JSON": document_of,
 }
-"""By the type's name, the older one of the service's schemas and that of SQL. Any other type is text."""
+"""By the type's name, both the older one of the service's schemas and that of SQL. Any other type is text."""

@@ -1,4 +1,4 @@
-"""What a ClickHouse database holds, a hash of it, and what its user may do: from the system tables."""
+"""The content of a ClickHouse database, a hash of it, and its user's rights: from the system tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.engines.samples import Executes, rows_of, with_samples
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema, quoted
 
 CONTENT_BYTES = 64 * 1024 * 1024
-"""Up to this size of all tables together, their rows are read; beyond it, the hashes of their files replace them."""
+"""Up to this size of all tables together, their rows are read; beyond it, the hashes of their files are used."""
 
 _TABLES = """
 SELECT name, engine LIKE '%View' FROM system.tables
@@ -41,7 +41,7 @@ _SHOWN_RIGHTS = 5
 def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
     """The tables and views of the database.
 
-    A primary or sorting key of ClickHouse says how rows are stored; it is not unique, so no key is stated.
+    A primary or sorting key of ClickHouse describes how rows are stored; it is not unique, so no key is returned.
     """
     columns: dict[object, list[ColumnSchema]] = defaultdict(list)
     for table, name, kind in rows_of(engine, _COLUMNS):
@@ -61,9 +61,9 @@ def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
 def fingerprint(engine: Executes) -> str:
     """A hash of the server's version, the definitions of the tables and views, and their content.
 
-    Where all tables take `CONTENT_BYTES` at most, every row is hashed, whatever their order, and the fingerprint begins
-    with ``content``. Beyond that it begins with ``parts`` and covers the hashes that the server has of its files, which
-    also change when it merges them. Raises DatabaseError where the database cannot be read.
+    If all tables take `CONTENT_BYTES` at most, every row is hashed, in any order, and the fingerprint begins with
+    ``content``. Beyond that it begins with ``parts`` and covers the server's hashes of its files, which also change
+    when it merges them. Raises DatabaseError if the database cannot be read.
     """
     version = str(rows_of(engine, "SELECT version()")[0][0])
     digest = blake2b(_json([version]), digest_size=12)
@@ -73,7 +73,7 @@ def fingerprint(engine: Executes) -> str:
     if whole:
         for name, kind, *_ in shape:
             if not str(kind).endswith("View"):
-                # The hash of a row with a NULL would be NULL: so its bytes are hashed.
+                # The hash of a row with a NULL would be NULL, so its bytes are hashed.
                 rows = f"SELECT count(), sum(cityHash64(formatRow('RowBinary', *))) FROM {quoted(str(name), '`')}"
                 digest.update(_json([name, rows_of(engine, rows)]))
     else:
@@ -82,19 +82,19 @@ def fingerprint(engine: Executes) -> str:
 
 
 def warnings(engine: Executes) -> tuple[str, ...]:
-    """What the user may do beyond reading, a sentence; empty for one that only reads."""
+    """What the user may do beyond reading, a sentence; empty for one that may only read."""
     rights = beyond_reading(str(row[0]) for row in rows_of(engine, "SHOW GRANTS"))
     if not rights:
         return ()
     user = rows_of(engine, "SELECT currentUser()")[0][0]
     more = f" and {len(rights) - _SHOWN_RIGHTS} more" if len(rights) > _SHOWN_RIGHTS else ""
     can = ", ".join(rights[:_SHOWN_RIGHTS]) + more
-    advice = "give Assay a user who may only read: see docs/guides/clickhouse.md"
+    advice = "use a user who may only read: see docs/guides/clickhouse.md"
     return (f"the user {user!r} may do more than read ({can}): {advice}",)
 
 
 def beyond_reading(grants: Iterable[str]) -> list[str]:
-    """The rights in the lines of SHOW GRANTS that are not for reading, sorted."""
+    """The rights in the lines of SHOW GRANTS that go beyond reading, sorted."""
     rights: set[str] = set()
     for line in grants:
         if found := _GRANT.match(line):
@@ -103,7 +103,7 @@ def beyond_reading(grants: Iterable[str]) -> list[str]:
 
 
 def reader_grants(database: str) -> tuple[str, ...]:
-    """Statements that make a user who may only read a database."""
+    """Statements that create a user who may only read a database."""
     return (
         "CREATE USER assay IDENTIFIED BY '…'",
         f"GRANT SELECT ON {quoted(database, '`')}.* TO assay",

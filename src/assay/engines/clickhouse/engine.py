@@ -1,6 +1,6 @@
 """ClickHouse through its HTTP interface and the driver clickhouse-connect.
 
-Each query has its own ``query_id``, by which it is killed when its time is up, and is sent with ``readonly=1``: the
+Each query has its own ``query_id``, by which it is killed at its time limit, and is sent with ``readonly=1``: the
 server itself then refuses writes, settings, and functions that reach outside. For values see
 `assay.engines.clickhouse.values`.
 """
@@ -30,7 +30,7 @@ from assay.sql.comments import without_comments
 _OWN_LIMITS = Limits(timeout_s=60.0)
 _NESTED = re.compile(r"\b(?:JSON|Map|Variant|Dynamic|Tuple|Nested|Array)\b")
 _AFTER_SERVER_S = 5.0
-"""How much longer than the limit the client waits for an answer: the server is asked to end the query first."""
+"""How much longer than the limit the client waits for a response: the server is told to end the query first."""
 
 
 class ClickhouseEngine(Warehouse):
@@ -77,11 +77,11 @@ class ClickhouseEngine(Warehouse):
 
     @classmethod
     def reader_grants(cls, url: DatabaseUrl) -> tuple[str, ...]:
-        """Statements that make a user who may only read this database."""
+        """Statements that create a user who may only read this database."""
         return catalogue.reader_grants(read_address(url, form=cls.form).database)
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
-        """The tables and views of the database. Raises DatabaseError where they cannot be listed."""
+        """The tables and views of the database. Raises DatabaseError if they cannot be listed."""
         return catalogue.read_schema(_Own(self), with_values=with_values)
 
     @property
@@ -106,7 +106,7 @@ class ClickhouseEngine(Warehouse):
     def _connect(self) -> Any:
         import clickhouse_connect
 
-        logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)  # what it logs, its errors say
+        logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)  # its errors contain what it logs
         limits = self._limits
         client = clickhouse_connect.get_client(
             **self._address.arguments,
@@ -125,7 +125,7 @@ class ClickhouseEngine(Warehouse):
             "log_comment": "assay",
             "readonly": 1,
         }
-        # A user with a profile of its own may not change some settings: then the profile's values hold.
+        # A user with its own profile may not change some settings: then the profile's values apply.
         self._settings = {
             name: value
             for name, value in wanted.items()
@@ -136,7 +136,7 @@ class ClickhouseEngine(Warehouse):
         return client
 
     def _submit(self, query: str) -> Answer:
-        # The driver appends a FORMAT clause, which must not stand behind a semicolon.
+        # The driver appends a FORMAT clause, which must not follow a semicolon.
         text = (without_comments(query, self.dialect) if ";" in query else query).strip().rstrip("; \n\t")
         with self._naming(text):
             stream = self._ask(text)
@@ -178,7 +178,7 @@ class ClickhouseEngine(Warehouse):
 
     @contextmanager
     def _naming(self, text: str) -> Iterator[None]:
-        """Name the columns where a value cannot be read. The driver does not say in which column it stands."""
+        """Name the columns if a value cannot be read. The driver does not say which column it is in."""
         try:
             yield
         except (TypeError, ValueError, LookupError, AttributeError) as error:
@@ -206,7 +206,7 @@ class ClickhouseEngine(Warehouse):
 
 
 class _Own:
-    """An engine as readers of catalogues want it: their queries need no check."""
+    """An engine for readers of catalogues: their queries need no check."""
 
     def __init__(self, engine: ClickhouseEngine) -> None:
         self._engine = engine

@@ -19,12 +19,12 @@ _MEMORY = frozenset({241, 173})
 _READ_ONLY = 164
 _CANCELLED = 394
 _BUSY = frozenset({202, 203, 210, 279, 425, 439, 499, 518, 519, 745, 999})
-"""Of the server, not of the query: too many queries, a lost replica, keeper or disk. Another attempt may succeed."""
+"""Errors of the server, not of the query: too many queries, a lost replica, keeper or disk. A retry may succeed."""
 _ACCESS = 497
 
 
 def explain(error: BaseException, address: Address, *, connecting: bool) -> Problem | None:
-    """What an error means; None: it is the query's own fault, in the driver's words."""
+    """What an error means; None: it is the query's own mistake, in the driver's words."""
     from clickhouse_connect.driver.exceptions import Error, OperationalError, StreamFailureError
 
     if not isinstance(error, Error | StreamFailureError):
@@ -36,10 +36,10 @@ def explain(error: BaseException, address: Address, *, connecting: bool) -> Prob
     if code is None:
         return _transport(error, address, connecting=connecting)
     if code in _LOGIN:
-        why = f"the server refuses the user {address.user!r} or the password"
+        why = f"the server rejects the user {address.user!r} or the password"
         return Problem(kind="unreadable_database", message=why)
     if code == _NO_DATABASE and connecting:
-        why = f"there is no database {address.database!r} on {address.host}:{address.port}"
+        why = f"the database {address.database!r} does not exist on {address.host}:{address.port}"
         return Problem(kind="unreadable_database", message=why)
     if code == _ACCESS and connecting:
         return Problem(kind="unreadable_database", message=f"the user {address.user!r} lacks a right: {text}")
@@ -52,27 +52,27 @@ def explain(error: BaseException, address: Address, *, connecting: bool) -> Prob
             why = f"refused: a query may not change settings ({text})"
             return Problem(kind="refused", message=why)
         return Problem(kind="writes", message=f"refused: it writes or reaches outside the database ({text})")
-    if code in _BUSY or code == _CANCELLED:  # cancelled by somebody else: our own time limit is handled before
+    if code in _BUSY or code == _CANCELLED:  # cancelled by another client: our own time limit is handled before
         return Problem(kind="unreadable_database", message=text, lost=True)
     return Problem(kind="error", message=text)
 
 
 def _transport(error: BaseException, address: Address, *, connecting: bool) -> Problem:
-    """The server was not reached, or the connection ended."""
+    """The server could not be reached, or the connection ended."""
     text = _text(error)
     where = f"{address.host}:{address.port}"
     causes = [f"{type(cause).__name__}: {cause}" for cause in _chain(error)]
     chain = " ".join(causes)
     if "NameResolutionError" in chain:
-        why = f"there is no host {address.host!r}"
+        why = f"the host {address.host!r} is unknown"
     elif "SSL" in chain or "WRONG_VERSION" in chain:
-        why = f"TLS fails at {where}: a port for plain HTTP needs clickhouse://, one for HTTPS clickhouses://"
+        why = f"TLS fails at {where}: use clickhouse:// for an HTTP port, clickhouses:// for an HTTPS port"
     elif "NewConnectionError" in chain or "Connection refused" in chain:
-        why = f"no server answers at {where}: its HTTP port is 8123 unless it is set otherwise"
+        why = f"no server responds at {where}: its HTTP port is 8123 by default"
     elif "ConnectTimeout" in chain:
-        why = f"no server answers at {where} within the time limit"
+        why = f"no server responds at {where} within the time limit"
     elif connecting:
-        why = f"what answers at {where} is not ClickHouse's HTTP interface: {text}"
+        why = f"the server at {where} is not ClickHouse's HTTP interface: {text}"
     else:
         why = text
     return Problem(kind="unreadable_database", message=why, lost=not connecting)

@@ -36,7 +36,7 @@ class Address(Struct, frozen=True, kw_only=True):
     user: str
     database: str
     arguments: dict[str, Any]
-    """Of the driver, the password included."""
+    """For the driver, including the password."""
 
 
 def read_address(url: DatabaseUrl, *, form: str) -> Address:
@@ -45,7 +45,7 @@ def read_address(url: DatabaseUrl, *, form: str) -> Address:
     arguments, port, split = parts.parameters, parts.port, parts.split
     if parts.split.scheme == "clickhouses":
         if arguments.get("secure") is False:
-            raise DatabaseError(f"{url}: clickhouses:// is encrypted: write clickhouse://, or leave secure=false out")
+            raise DatabaseError(f"{url}: clickhouses:// is encrypted: write clickhouse://, or omit secure=false")
         arguments["secure"] = True
     database = parts.names[0] if parts.names else ""
     secure = arguments.get("secure", port in (443, 8443))

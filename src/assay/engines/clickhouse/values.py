@@ -2,18 +2,18 @@
 
 | type | cell |
 |---|---|
-| Int8 … UInt256, Bool, Decimal, UUID, Date, Date32 | int, bool, Decimal, UUID, date, as the driver has them |
+| Int8 … UInt256, Bool, Decimal, UUID, Date, Date32 | int, bool, Decimal, UUID, date, as the driver returns them |
 | Float32 | the float that ClickHouse would print: 0.1 and not 0.10000000149011612 |
-| String, FixedString (without the padding) | str; bytes where it is not UTF-8 |
+| String, FixedString (without the padding) | str; bytes if it is not UTF-8 |
 | DateTime, DateTime64 | with the column's time zone; without one, the clock of the server's time zone |
-| Time, Interval of days or less; of months | timedelta; timedelta of 30 days a month, as for PostgreSQL |
+| Time, Interval of days or less; of months | timedelta; timedelta of 30 days per month, as for PostgreSQL |
 | Enum, IPv4, IPv6 | str |
 | Array, Tuple, named Tuple, JSON | list, tuple, dict, dict |
-| Map | dict; all entries where keys repeat; within a Dynamic a list of pairs |
+| Map | dict; all entries if keys repeat; within a Dynamic a list of pairs |
 | Variant, Dynamic | the value |
 
-The driver is asked for strings as bytes: it would return one that is not UTF-8 as hexadecimal digits. It cuts
-DateTime64 to microseconds.
+The driver is asked for strings as bytes, because it would return one that is not UTF-8 as hexadecimal digits. It
+truncates DateTime64 to microseconds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from assay.model import Cell
 from assay.model.results.cells import map_of
 
 QUERY_FORMATS = {"String": "bytes", "FixedString": "bytes", "Map": "pairs", "Variant": "typed"}
-"""How the driver shall return values: its dictionaries lose entries, and values of a Variant may look alike."""
+"""How the driver must return values: its dictionaries lose entries, and values of a Variant may look alike."""
 _DAYS_OF_MONTH = 30
 _INTERVALS = {
     "Nanosecond": timedelta(microseconds=0.001),
@@ -57,9 +57,9 @@ def has_zoneless_times(kind: str) -> bool:
 
 
 def converter(kind: str, zone: tzinfo, own_zone: tzinfo | None) -> Callable[[Sequence[Any]], Sequence[Cell]] | None:
-    """What makes cells of a column of this type; None: the driver's values are cells.
+    """Returns the converter for a column of this type; None: the driver's values are cells.
 
-    ``zone`` is the server's. ``own_zone`` is the column's where the driver does not know it.
+    ``zone`` is the server's. ``own_zone`` is the column's if the driver does not know it.
     """
     from clickhouse_connect.datatypes.registry import get_from_name
 
@@ -74,10 +74,10 @@ def converter(kind: str, zone: tzinfo, own_zone: tzinfo | None) -> Callable[[Seq
 
 
 class _Readers:
-    """Makes, for a type of the driver's, the function that makes a cell of one of its values, which is not NULL.
+    """Returns, for a type of the driver's, the converter of its values that are not NULL.
 
     The driver is asked for maps as pairs and for the type of each value of a Variant. Only within a Dynamic are values
-    read by what they are.
+    converted by their Python type.
     """
 
     def __init__(self, zone: tzinfo, own_zone: tzinfo | None) -> None:
@@ -86,7 +86,7 @@ class _Readers:
         self._known: dict[str, _Read | None] = {}
 
     def of(self, kind: Any) -> _Read | None:
-        """The function; None where the value is the cell."""
+        """The function; None if the value is the cell."""
         if kind.name not in self._known:
             self._known[kind.name] = self._made(kind)
         return self._known[kind.name]
@@ -135,14 +135,16 @@ class _Readers:
         def document(value: Any) -> Cell:
             read: set[tuple[str, ...]] = set()
             cell = within(value, (), read)
-            if len(read) < len(readers):  # each value has all of them, but the driver puts what is above a path over it
+            if len(read) < len(
+                readers
+            ):  # each value has all of them, but the driver overwrites them with a value of a path above
                 raise ValueError("a path of the JSON has a value and is the beginning of another one")
             return cell
 
         return document
 
     def _untyped(self, value: Any) -> Cell:
-        """The cell of a value by what it is. A map within a Dynamic is a list of pairs."""
+        """The cell of a value by its Python type. A map within a Dynamic is a list of pairs."""
         if (name := getattr(value, "type_name", None)) is not None:  # a value of a Variant
             from clickhouse_connect.datatypes.registry import get_from_name
 

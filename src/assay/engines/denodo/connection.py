@@ -1,4 +1,4 @@
-"""One kept-alive HTTP connection to a Data Catalog: send a query, receive the whole answer within a deadline."""
+"""One persistent HTTP connection to a Data Catalog: send a query, receive the whole response within a deadline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _ERROR_BYTES = 64 * 1024
 
 
 class Unreachable(Exception):
-    """No whole answer came, and the query is not the reason. The text gives the reason, without credentials."""
+    """There is no complete response, and the query is not the reason. The text gives the reason, without
+    credentials."""
 
     def __init__(self, message: str, *, sent: bool) -> None:
         self.sent = sent
@@ -30,30 +31,30 @@ class Unreachable(Exception):
 
 
 class DeadlinePassed(Exception):
-    """No whole answer came in time."""
+    """There was no complete response in time."""
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """What the server answered."""
+    """The server's response."""
 
     status: int
     body: bytes
     cut: bool = False
-    """``body`` is only the beginning: the answer was larger than asked for."""
+    """``body`` is only the beginning: the response was larger than asked for."""
     location: str | None = None
     """Where a redirect leads."""
     reason: str = ""
 
 
 class CatalogConnection:
-    """Posts queries, one at a time, over a connection that is kept. Used by one thread.
+    """Posts queries, one at a time, over a persistent connection. Used by one thread.
 
-    The deadline covers the whole exchange, from connecting to the last byte. httpx's own timeouts cover each wait
-    alone, so a watchdog ends the connection where an answer trickles in.
+    The deadline covers the whole exchange, from connecting to the last byte. httpx's own timeouts only cover each
+    single wait, so a watchdog ends the connection if a response arrives too slowly.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
-        """Prepare; nothing is sent. Raises MissingDependency where httpx is not installed."""
+        """Prepare; nothing is sent. Raises MissingDependency if httpx is not installed."""
         try:
             import httpx
         except ImportError:
@@ -101,7 +102,7 @@ class CatalogConnection:
                     if self._connected_now or not isinstance(error, self._httpx.RemoteProtocolError | OSError):
                         sent = not isinstance(error, self._httpx.ConnectError | self._httpx.ProxyError)
                         raise Unreachable(self._endpoint.scrubbed(self._explain(error)), sent=sent) from error
-                    # The server had closed the kept connection meanwhile: try once more, on a new one.
+                    # The server has closed the idle connection: retry once, on a new one.
         finally:
             self._watchdog.stop()
 
@@ -135,13 +136,13 @@ class CatalogConnection:
             )
 
     def _trace(self, event: str, info: dict[str, Any]) -> None:
-        """Remember the connection that is in use, for the watchdog."""
+        """Remember the current connection, for the watchdog."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             self._stream = info["return_value"]
             self._connected_now = True
 
     def _disconnect(self) -> None:
-        """Break off the connection, which ends another thread's wait for it."""
+        """Break the connection, which ends another thread's wait for it."""
         sock = self._stream.get_extra_info("socket") if self._stream is not None else None
         if sock is not None:
             try:
@@ -158,8 +159,8 @@ class CatalogConnection:
                 return (
                     f"its certificate is not trusted ({detail}): verify=0 or DATA_CATALOG_VERIFY_SSL=0 skips the check"
                 )
-            return f"it cannot be connected to ({detail})"
-        return f"the connection broke before the whole answer was there ({detail})"
+            return f"the connection failed ({detail})"
+        return f"the connection broke before the response was complete ({detail})"
 
 
 def _read(response: httpx.Response, max_bytes: int) -> tuple[bytes, bool]:

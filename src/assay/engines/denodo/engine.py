@@ -37,8 +37,8 @@ class DenodoHttpEngine:
 
     Values have JSON's types: see `assay.engines.denodo.rows` for numbers; dates and times are text. An empty result has
     no columns. The engine asks for one row more than the row limit, to see whether the limit cut the result; a lower
-    limit of the server's own cannot be seen. With ``rows=100`` it asks for at most 100 rows and takes those as the
-    whole result, as Denodo's own evaluator does. An answer that reports an execution error is a failed query, whatever
+    limit of the server's own cannot be detected. With ``rows=100`` it asks for at most 100 rows and takes those as the
+    whole result, as Denodo's own evaluator does. A response that reports an execution error is a failed query, whatever
     its status; one that says that its values are masked has no result that could be compared.
     """
 
@@ -46,7 +46,7 @@ class DenodoHttpEngine:
     dialect: ClassVar[str] = "denodo"
     has_boolean_type: ClassVar[bool] = True
     stands_between: ClassVar[bool] = True
-    """The catalog reports its own trouble with the Denodo server as an error of the query."""
+    """The catalog reports its own errors with the Denodo server as an error of the query."""
 
     __slots__ = ("_connection", "_endpoint", "_limits")
 
@@ -62,9 +62,9 @@ class DenodoHttpEngine:
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
-        """Raise DatabaseError where no Data Catalog answers, or it refuses the credentials.
+        """Raise DatabaseError if no Data Catalog responds, or it rejects the credentials.
 
-        Asks for ``SELECT 1`` and waits at most `CHECK_TIMEOUT_S` seconds. An answer that refuses that query passes with
+        Asks for ``SELECT 1`` and waits at most `CHECK_TIMEOUT_S` seconds. If only that query is refused, it passes with
         a warning: the server is there and accepted the credentials, but Denodo behind it may be down.
         """
         engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S, max_rows=1))
@@ -74,15 +74,16 @@ class DenodoHttpEngine:
             engine.close()
         if failure is not None and failure.kind == "error":
             message = (
-                f"{engine._named} answers {_CHECK_QUERY} with an error ({failure.message}): if Denodo behind it is not "
-                "available, every query of the run fails"
+                f"{engine._named} answers {_CHECK_QUERY} with an error ({failure.message}). If Denodo behind it "
+                "is not available, every query of the run fails"
             )
             warnings.warn(message, UserWarning, stacklevel=2)
         if failure is None or failure.kind in ("error", "truncated", "masked"):
             return
         if failure.kind == "timeout":
             raise DatabaseError(
-                f"{engine._named} did not answer within {CHECK_TIMEOUT_S:g} s: is it up, and the address right?"
+                f"{engine._named} did not respond within {CHECK_TIMEOUT_S:g} s: check that it is running, and "
+                "the address"
             )
         raise DatabaseError(failure.message)
 
@@ -109,7 +110,7 @@ class DenodoHttpEngine:
         return refusal(query) or self._run(query, started)
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
-        """None: a server has no databases of the same schema beside it."""
+        """None: a server has no sibling databases of the same schema."""
         return ()
 
     def close(self) -> None:
@@ -139,7 +140,7 @@ class DenodoHttpEngine:
         try:
             answer = (parse_cut_rows if reply.cut else parse_rows)(reply.body)
         except MalformedAnswer as error:
-            why = f"its answer {self._endpoint.scrubbed(str(error))}: is the address right?"
+            why = f"its response {self._endpoint.scrubbed(str(error))}: check the address"
             return self._unreadable(query, why, ran=True)
         if answer.error is not None:
             reason = self._endpoint.scrubbed(answer.error)
@@ -152,7 +153,7 @@ class DenodoHttpEngine:
             cap = "rows"
         return outcomes.fetched(
             query,
-            tuple(map(self._endpoint.scrubbed, answer.columns)),  # rows stay as they came: they are compared
+            tuple(map(self._endpoint.scrubbed, answer.columns)),  # rows stay unchanged: they are compared
             answer.rows,
             wall_time_s=wall_time_s,
             cap=cap,
@@ -161,7 +162,7 @@ class DenodoHttpEngine:
         )
 
     def _refused_by_server(self, query: str, reply: Reply, wall_time_s: float) -> Execution:
-        """What an answer other than 200 means: the query's own error, or trouble on the way to its execution."""
+        """What a response other than 200 means: the query's own error, or a failure before its execution."""
         said = error_line(reply.body)
         said = None if said is None else self._endpoint.scrubbed(said)
         told = f"{reply.status} {self._endpoint.scrubbed(reply.reason)}".strip() + (f": {said}" if said else "")
@@ -169,21 +170,23 @@ class DenodoHttpEngine:
             case 401 | 403:
                 who = "the token" if self._endpoint.token is not None else f"user {self._endpoint.user!r}"
                 if self._endpoint.user is None and self._endpoint.token is None:
-                    return self._unreadable(query, f"it wants a user and password, and none are given ({told})")
-                why = f"it refuses {who} ({told}): check user, password and privileges"
+                    return self._unreadable(query, f"it requires a user and password, but none are given ({told})")
+                why = f"it rejects {who} ({told}): check user, password and privileges"
                 return self._unreadable(query, why, ran=reply.status == 403)
             case 504:
                 return outcomes.failed(
-                    query, "timeout", "timeout", f"a gateway gave up waiting ({told})", wall_time_s=wall_time_s
+                    query, "timeout", "timeout", f"a gateway timed out ({told})", wall_time_s=wall_time_s
                 )
             case status if status in _BUSY:
                 return self._unreadable(query, f"it is not available ({told})")
             case status if status < 400:
                 location = None if reply.location is None else self._endpoint.scrubbed(shown_location(reply.location))
                 leads = f" and leads to {location}" if location else ""
-                return self._unreadable(query, f"it answered {told}{leads}: is the address right?")
+                return self._unreadable(query, f"it responded with {told}{leads}: check the address")
             case status if said is None and status < 500:
-                return self._unreadable(query, f"it answered {told} without a reason: is the address right?", ran=True)
+                return self._unreadable(
+                    query, f"it responded with {told} without a reason: check the address", ran=True
+                )
         return outcomes.failed(query, "error", "error", said or f"the server failed ({told})", wall_time_s=wall_time_s)
 
     def _unreadable(self, query: str, why: str, *, ran: bool = False) -> Execution:
@@ -195,7 +198,7 @@ class DenodoHttpEngine:
 
 
 class DenodoHttpsEngine(DenodoHttpEngine):
-    """As `DenodoHttpEngine`, over HTTPS. ``verify=0`` accepts any certificate."""
+    """Like `DenodoHttpEngine`, over HTTPS. ``verify=0`` accepts any certificate."""
 
     name: ClassVar[str] = "denodo+https"
 
@@ -203,7 +206,7 @@ class DenodoHttpsEngine(DenodoHttpEngine):
 
 
 def refusal(query: str) -> Execution | None:
-    """Why this text is not sent to Denodo; None where it is one query."""
+    """Why this text is not sent to Denodo; None if it is one query."""
     from assay.sql.vql import read_vql  # loads sqlglot, which `check` does not need
 
     reading = read_vql(query)

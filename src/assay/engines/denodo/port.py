@@ -1,4 +1,4 @@
-"""Denodo's database port, where older releases of its evaluator execute queries: `--db-config`, or flags."""
+"""Denodo's database port, through which older releases of its evaluator execute queries: `--db-config`, or options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS: Mapping[str, type] = {"user": str, "password": str, "host": str, "port":
 
 
 class DatabasePort(Struct, frozen=True, kw_only=True):
-    """The address, database and credentials of a Denodo server's PostgreSQL port; each None where not given."""
+    """The address, database and credentials of a Denodo server's PostgreSQL port; each None if not given."""
 
     user: str | None = None
     password: Secret | None = None
@@ -38,15 +38,15 @@ class DatabasePort(Struct, frozen=True, kw_only=True):
         return self.host is not None or self.database is not None
 
     def overlaid(self, *, host: str | None, port: int | None, database: str | None) -> DatabasePort:
-        """These settings, overridden by those from flags."""
+        """These settings, overridden by those from options."""
         return replace(self, host=host or self.host, port=port or self.port, database=database or self.database)
 
     def database_url(self, *, user: str | None, password: Secret | None) -> str:
-        """``denodo+psycopg2://...``. Raises InputError where no database is named."""
+        """``denodo+psycopg2://...``. Raises InputError if no database is named."""
         if self.database is None:
             raise InputError(
-                f"a database port is named, {self.host}:{self.port or DEFAULT_PORT}, and no database at it: give "
-                "--database, or name the Data Catalog (--catalog-url)"
+                f"the database port {self.host}:{self.port or DEFAULT_PORT} has no database: give --database, "
+                "or name the Data Catalog (--catalog-url)"
             )
         secret = "" if password is None else f":{quote(password.reveal(), safe='')}"
         who = "" if user is None else f"{quote(user, safe='')}{secret}@"
@@ -55,25 +55,25 @@ class DatabasePort(Struct, frozen=True, kw_only=True):
 
 
 def read_database_port(path: Path | None) -> DatabasePort:
-    """The settings in a ``--db-config`` file; empty where no file is given.
+    """The settings in a ``--db-config`` file; empty if no file is given.
 
-    Raises InputError, with the file and the nearest name, for a file without such settings.
+    Raises InputError, with the file and the most similar name, for a file without such settings.
     """
     if path is None:
         return DatabasePort()
     try:
         found = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         if isinstance(error, FileNotFoundError):
             reason = f"{reason}{nearest_file(path)}"
         raise InputError(f"{path}: the settings of the database port cannot be read: {reason}") from error
     except (ValueError, RecursionError) as error:
-        # Say where, but do not quote the text: it may hold a password.
+        # Give the location, but do not quote the text: it may hold a password.
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise InputError(f"{path}{where}: this is no JSON: {_FORM}") from None
+        raise InputError(f"{path}{where}: invalid JSON: {_FORM}") from None
     if not isinstance(found, dict):
-        raise InputError(f"{path}: this is no JSON object: {_FORM}")
+        raise InputError(f"{path}: not a JSON object: {_FORM}")
     port = found.get("port")
     if isinstance(port, str) and port.isascii() and port.isdigit() and len(port) <= _LONGEST_PORT:
         found["port"] = int(port)  # drivers accept this form, too
@@ -93,8 +93,8 @@ def _check(path: Path, found: Mapping[str, Any]) -> None:
         if name not in _KINDS:
             near = get_close_matches(name, _KINDS, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise InputError(f"{path}: there is no setting {name!r}{hint}: there is {', '.join(_KINDS)}")
+            raise InputError(f"{path}: unknown setting {name!r}{hint}: the settings are {', '.join(_KINDS)}")
         if value is not None and (not isinstance(value, _KINDS[name]) or isinstance(value, bool)):
             raise InputError(f"{path}: {name} is no {'number' if name == 'port' else 'text'}: {_FORM}")
         if name == "port" and isinstance(value, int) and not 1 <= value <= _LAST_PORT:
-            raise InputError(f"{path}: port is {value}: give one from 1 to {_LAST_PORT}")
+            raise InputError(f"{path}: port is {value}: write one from 1 to {_LAST_PORT}")

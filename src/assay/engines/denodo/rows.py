@@ -25,47 +25,47 @@ _SURELY_KEPT = 15
 _MOST_DIGITS = 4000
 _ROW_END = b"}]}"
 _COLUMN_NAMES = ("column", "columnName")
-"""The keys of a cell under which servers name its column; the first one that is there counts."""
+"""The keys of a cell under which servers name its column; the first one present counts."""
 _EXECUTION_ERRORS = frozenset({"executionerrors", "executionerror"})
 _ERROR_NAMES = _EXECUTION_ERRORS | {"errors", "error"}
 _MASK_NAMES = frozenset({"masked", "ismasked"})
-"""Keys of the answer, without underscores and in lower case."""
+"""Keys of the response, without underscores and in lower case."""
 _OF_AN_EXECUTION = _MASK_NAMES | _EXECUTION_ERRORS
-"""Any of these keys shows that an answer without rows is that of an execution."""
+"""Any of these keys shows that a response without rows is that of an execution."""
 _REASON_NAMES = ("message", "errorMessage", "error", "reason", "description", "detail", "msg")
 _MOST_REASONS = 3
 _NOT_MASKED = frozenset({"", "0", "false", "no", "none", "null"})
 
 
 class MalformedAnswer(ValueError):
-    """The body does not have the execute endpoint's form. The text says in which way, as a clause without a subject."""
+    """The body does not have the execute endpoint's format. The text says how, as a predicate."""
 
 
 class CatalogAnswer(Struct, frozen=True, kw_only=True):
-    """What the execute endpoint answered with status 200."""
+    """The execute endpoint's response with status 200."""
 
     columns: tuple[str, ...] = ()
-    """Empty where there are no rows: the API then names no columns."""
+    """Empty if there are no rows: the API then names no columns."""
     rows: list[Row]
     undecodable: bool = False
     """Whether some text was not valid UTF-8."""
     error: str | None = None
     """Why the execution failed: then the rows, if there are any, are not the query's result."""
     masked: bool = False
-    """Whether the account saw masked values in place of the real ones."""
+    """Whether the account saw masked values instead of the real ones."""
 
 
 class _Cell(tuple[str, Cell, Any]):
-    """Name and value of one cell, told apart from a register or array that is a value.
+    """Name and value of one cell, as opposed to a register or array that is a value.
 
-    The third item is the object's content where it is more than these two, in case the object is a register after all.
+    The third item is the object's content if it is more than these two, in case the object is a register after all.
     """
 
     __slots__ = ()
 
 
 class _Reader:
-    """Turns JSON objects into cells and rows while they are read, so that no row lives as dicts."""
+    """Turns JSON objects into cells and rows while they are read, so that no row is stored as dicts."""
 
     def __init__(self) -> None:
         self.columns: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class _Reader:
         found = dict(pairs)
         for name in _COLUMN_NAMES:
             if isinstance(column := found.get(name), str):
-                return _Cell((column, found.get("value"), found))  # some serializers leave NULL out
+                return _Cell((column, found.get("value"), found))  # some serializers omit NULL
         for name, value in pairs:
             if name == "values" and type(value) is list and value and all(type(cell) is _Cell for cell in value):
                 return self._row(value)
@@ -98,10 +98,11 @@ class _Reader:
         return tuple(values)
 
     def _realigned(self, cells: dict[str, Cell], names: tuple[str, ...]) -> Row:
-        """Reorder a row whose cells come in another order, or without some that are NULL."""
+        """Reorder a row whose cells are in another order, or lack some that are NULL."""
         if len(cells) < len(names) or len(set(self.columns)) < len(self.columns) or set(names) - set(self.columns):
             raise MalformedAnswer(
-                f"has rows of different columns: {', '.join(self.columns)} in the first, {', '.join(names)} in another"
+                f"has rows with different columns: {', '.join(self.columns)} in the first, {', '.join(names)} "
+                "in another"
             )
         return tuple([cells.get(name) for name in self.columns])
 
@@ -110,7 +111,7 @@ _NESTED = (_Cell, dict, list)
 
 
 def _plain(value: Any) -> Any:
-    """A register or array, in which registers with the keys of a cell were taken for cells."""
+    """A register or array, in which registers with the keys of a cell were mistaken for cells."""
     if type(value) is _Cell:
         name, held, content = value
         return {"column": name, "value": _plain(held)} if content is None else _plain(content)
@@ -122,8 +123,8 @@ def _plain(value: Any) -> Any:
 def parse_rows(body: bytes) -> CatalogAnswer:
     """The rows, or why the execution failed. Raises MalformedAnswer.
 
-    No rows (``rows`` absent, null or empty) is an empty result. An object with other content than an execution's and
-    no ``rows`` is another service's answer, and never an empty result.
+    No rows (``rows`` absent, null or empty) is an empty result. An object with other content than an execution's and no
+    ``rows`` is another service's response, and never an empty result.
     """
     try:
         text, undecodable = body.decode("utf-8-sig"), False
@@ -133,7 +134,7 @@ def parse_rows(body: bytes) -> CatalogAnswer:
     try:
         answer = json.loads(text, object_pairs_hook=reader.object, parse_float=_number, parse_int=_whole_number)
     except MalformedAnswer as error:
-        # Rows that cannot be read matter only where the execution succeeded.
+        # Rows that cannot be read matter only if the execution succeeded.
         if (reason := _error_in(_plainly(text))) is not None:
             return CatalogAnswer(rows=[], undecodable=undecodable, error=reason)
         raise error
@@ -164,7 +165,7 @@ def parse_rows(body: bytes) -> CatalogAnswer:
 
 
 def _plainly(text: str) -> Any:
-    """The JSON again, without cells and rows. None where it is not JSON."""
+    """The JSON again, without cells and rows. None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -176,12 +177,12 @@ def _bare(name: str) -> str:
 
 
 def _is_masked(value: Any) -> bool:
-    """Whether values are masked. If in doubt, they are: masked values look like any others."""
+    """Whether values are masked. In case of doubt, they are: masked values look like any others."""
     return value.strip().lower() not in _NOT_MASKED if isinstance(value, str) else bool(value)
 
 
 def _error_in(answer: Any, names: Set[str] = _ERROR_NAMES) -> str | None:
-    """The errors that an answer reports, each by the first line of its message; None where it reports none."""
+    """The errors that a response reports, each by the first line of its message; None if it reports none."""
     if not isinstance(answer, Mapping):
         return None
     reported = [value for name, value in answer.items() if _bare(name) in names and value]
@@ -206,9 +207,9 @@ def _reasons(value: Any) -> list[str]:
 
 
 def parse_cut_rows(body: bytes) -> CatalogAnswer:
-    """As `parse_rows`, for a body that is cut off: its complete rows; no rows if they cannot be told apart."""
+    """Like `parse_rows`, for a truncated body: its complete rows; no rows if they cannot be separated."""
     end = len(body)
-    for _ in range(4):  # the last mark may lie within a text, and an earlier one not
+    for _ in range(4):  # the last delimiter may be inside a text, and an earlier one not
         end = body.rfind(_ROW_END, 0, end)
         if end < 0:
             break
@@ -220,7 +221,7 @@ def parse_cut_rows(body: bytes) -> CatalogAnswer:
 
 
 def _shown(text: str, most: int) -> str:
-    """The beginning of a text, marked where it is cut: a secret that the cut divides is masked there."""
+    """The beginning of a text, marked if it is truncated: a secret that the cut divides is masked there."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -230,7 +231,7 @@ def _whole_number(text: str) -> int | Decimal:
 
 
 def _number(text: str) -> float | Decimal:
-    """A number with a point or exponent: a float where that keeps it."""
+    """A number with a point or exponent: a float if that is exact."""
     if len(text) <= _SURELY_KEPT and "e" not in text and "E" not in text:
         return float(text)
     value = float(text)
@@ -241,9 +242,9 @@ def _number(text: str) -> float | Decimal:
 
 
 def error_line(body: bytes) -> str | None:
-    """The first line of what an error answer says: its ``message``, or the errors that it lists."""
+    """The first line of an error response: its ``message``, or the errors that it lists."""
     answer = _plainly(body.decode("utf-8", "replace"))
     message = answer.get("message") if isinstance(answer, dict) else None
     lines = _reasons(message)
-    # Web servers have an ``error`` of their own, such as "Not Found", which is not the query's.
+    # Web servers have an ``error`` of their own, for example "Not Found", which is not the query's.
     return lines[0] if lines else _error_in(answer, _EXECUTION_ERRORS)

@@ -1,4 +1,4 @@
-"""Denodo over its SQLAlchemy dialect: Arrow Flight SQL (port 9994) or the PostgreSQL wire (port 9996).
+"""Denodo over its SQLAlchemy dialect: Arrow Flight SQL (port 9994) or the PostgreSQL wire protocol (port 9996).
 
 Both give typed columns, column names for empty results, and no row limit of the server's own. Neither has a read-only
 mode, so any text that is not exactly one query is refused before it is sent, as over HTTP
@@ -22,7 +22,7 @@ _AFTER_WATCHDOG_S = 0.1
 
 
 class DenodoSqlAlchemyEngine(SqlAlchemyBase):
-    """What both connections have in common."""
+    """Common parts of both connections."""
 
     dialect: ClassVar[str] = "denodo"
     streams: ClassVar[bool] = False
@@ -69,7 +69,7 @@ class DenodoSqlAlchemyEngine(SqlAlchemyBase):
         return None
 
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:
-        # ADBC reports a failure by its status: in these, the query is not at fault.
+        # ADBC reports a failure by its status: in these, the query is not the cause.
         status = getattr(getattr(error, "status_code", None), "name", "")
         return ("unreadable_database", str(error)) if status in ("IO", "UNAUTHENTICATED") else None
 
@@ -104,7 +104,7 @@ class DenodoFlightSqlEngine(DenodoSqlAlchemyEngine):
 
 
 class DenodoPsycopg2Engine(DenodoSqlAlchemyEngine):
-    """Denodo over the PostgreSQL wire: ``denodo+psycopg2://user:password@host:9996/database``."""
+    """Denodo over the PostgreSQL wire protocol: ``denodo+psycopg2://user:password@host:9996/database``."""
 
     name: ClassVar[str] = "denodo+psycopg2"
     packages: ClassVar[tuple[str, ...]] = (

@@ -1,4 +1,4 @@
-"""Read a ``denodo+http`` URL: where queries are executed, and as which user."""
+"""Read a ``denodo+http`` URL: the address at which queries are executed, and the user."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     user: str | None = None
     password: Secret | None = None
     rows: int | None = None
-    """The most rows to ask for, as Denodo's own evaluator asks for 100. Where set, a cut result is not a failure."""
+    """The most rows to ask for, as Denodo's own evaluator asks for 100. If set, a cut result is not a failure."""
     token: Secret | None = None
-    """Where given, requests bear it; user and password are then None."""
+    """Bearer token of the requests, if given; user and password are then None."""
     headers: tuple[tuple[str, Secret], ...] = ()
     """HTTP headers of each request, for example for a gateway."""
 
@@ -46,16 +46,16 @@ def read_endpoint(url: DatabaseUrl) -> Endpoint:
     """Read the URL. Raises DatabaseError, without any credentials, for any other text.
 
     User and password are percent-decoded. A password without a user, ``//:TOKEN@host``, is a bearer token.
-    ``execution`` is a path on the same host, or a whole address, in place of the usual path below the URL's own. The
+    ``execution`` is a path on the same host, or a whole address, instead of the usual path below the URL's own. The
     default port is Denodo's 9090, for https 443.
     """
     text = url.reveal()
     authority = text.partition("://")[2].split("/", 1)[0]
     if text.split("?", 1)[0].count("@") > 1 or authority.count("@") != text.split("?", 1)[0].count("@"):
-        # The message does not quote the URL: which part is the password cannot be told.
+        # The message does not quote the URL: it is unknown which part is the password.
         raise DatabaseError(
-            f"a {url.scheme} URL holds '@' or '/' in its user or password: write %40 for @ and %2F for /; "
-            f"its form is {FORM}"
+            f"a {url.scheme} URL has '@' or '/' in its user or password: write %40 for @ and %2F for /; its "
+            f"form is {FORM}"
         )
     try:
         split = urlsplit(text.removeprefix("denodo+").removeprefix("DENODO+"))
@@ -70,7 +70,7 @@ def read_endpoint(url: DatabaseUrl) -> Endpoint:
     origin = f"{split.scheme}://{shown_host}:{port or _PORT.get(split.scheme, 9090)}"
     execution = options.get("execution", split.path.rstrip("/") + EXECUTE_PATH)
     if "@" in execution:
-        raise DatabaseError(f"a {url.scheme} URL holds '@' in execution=: user and password stand before the host")
+        raise DatabaseError(f"a {url.scheme} URL has '@' in execution=: user and password belong before the host")
     if not execution.startswith(("http://", "https://")):
         execution = f"{origin}/{execution.lstrip('/')}"
     user, password = split.username, split.password
@@ -100,7 +100,7 @@ def read_endpoint(url: DatabaseUrl) -> Endpoint:
 
 def _rows(value: str, what: str) -> int:
     if not (value.isascii() and value.isdigit() and int(value[:10]) > 0) or len(value) > 9:
-        raise InputError(f"{what} is {value!r}: give how many rows to ask for, such as 100")
+        raise InputError(f"{what} is {value!r}: write how many rows to ask for, for example 100")
     return int(value)
 
 
@@ -111,9 +111,10 @@ def _options(url: DatabaseUrl, query: str) -> dict[str, str]:
         if name not in _OPTIONS:
             close = get_close_matches(name, _OPTIONS, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
-            # The message leaves out the URL: an unknown option may be a misplaced secret.
+            # The message omits the URL: an unknown option may be a misplaced secret.
             raise DatabaseError(
-                f"a {url.scheme} URL knows no option {name!r}{hint}: there is {', '.join(_OPTIONS)}; its form is {FORM}"
+                f"a {url.scheme} URL has no option {name!r}{hint}: the options are {', '.join(_OPTIONS)}; its "
+                f"form is {FORM}"
             )
     check_once(url, [pair for pair in pairs if pair[0] != "header"])
     return options

@@ -1,3 +1,3 @@
-"""DuckDB, with its doors to files, network and settings locked."""
+"""DuckDB, without access to files, network and settings."""
 
 from assay.engines.duckdb.engine import DuckdbEngine as DuckdbEngine

@@ -1,7 +1,7 @@
 """Read an Arrow C stream into numpy arrays, batch by batch, without pyarrow.
 
 The C data interface is a stable binary format (https://arrow.apache.org/docs/format/CDataInterface.html). Only flat
-columns are read; what is read is copied, and each batch is given back before the next one is asked for.
+columns are read. What is read is copied, and each batch is released before the next one is requested.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _pointer_of.argtypes = [ctypes.py_object, c_char_p]
 
 
 class ColumnPart:
-    """One column of one batch, which is valid until the next batch is asked for."""
+    """One column of one batch, which is valid until the next batch is requested."""
 
     __slots__ = ("_array", "_parent_offset", "length")
 
@@ -91,7 +91,7 @@ class ColumnPart:
         return np.unpackbits(octets, bitorder="little")[start : start + self.length].astype(np.bool_)
 
     def nulls(self) -> NDArray[np.bool_] | None:
-        """Which cells are NULL; None where none is."""
+        """Which cells are NULL; None if none is."""
         if self._array.null_count == 0 or not self._array.buffers[0]:
             return None
         found = ~self.bits(0)
@@ -120,7 +120,7 @@ class ColumnPart:
 
 
 class ArrowStream:
-    """A stream of batches, taken out of a capsule of the name ``arrow_array_stream``. Close it."""
+    """A stream of batches, taken out of a capsule of the name ``arrow_array_stream``. Must be closed."""
 
     def __init__(self, capsule: object) -> None:
         self._capsule = capsule  # it owns the memory of the structure
@@ -161,6 +161,6 @@ class ArrowStream:
 
 
 def _format(schema: Any) -> str:
-    """A column's format; of one that a dictionary encodes a notation that no flat column has."""
+    """A column's format; for a dictionary-encoded one, a notation that no flat column has."""
     text = (schema.format or b"").decode("ascii", "replace")
     return f"dictionary of {text}" if schema.dictionary else text

@@ -1,8 +1,8 @@
-"""Fetch a result as columns, which takes a tenth of the time that rows of Python values take.
+"""Fetch a result as columns, in a tenth of the time of fetching rows of Python values.
 
-Only columns of plain types are fetched so. What a row made of them shows is what the client's own rows show, and a
-result counts as many bytes against its cap as if it were rows. The client streams batches of Arrow by methods that it
-keeps for itself; where it lacks them, or they have changed, results come as rows.
+Only columns of plain types are fetched this way. Rows made of them equal the client's own rows, and a result counts as
+many bytes against its cap as if it were rows. The client streams batches of Arrow by private methods; if it lacks them,
+or they have changed, results are fetched as rows.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _EXPECTED = {
     "hugeint": "d:38,0",
     "decimal": "d:",
 }
-"""The types that are fetched as columns, with the Arrow format that each has, or how that begins."""
+"""The types that are fetched as columns, with the Arrow format of each, or its beginning."""
 _BYTES = {
     **dict.fromkeys(("boolean", "tinyint", "smallint", "integer", "utinyint", "usmallint", "uinteger"), 28),
     **dict.fromkeys(("bigint", "ubigint"), 32),
@@ -72,10 +72,10 @@ _DAY_US = 86_400_000_000
 
 
 class NotColumnarError(Exception):
-    """A value that columns cannot hold, or a stream that broke: the query is to be executed again, for rows.
+    """A value that columns cannot hold, or a broken stream: the query must be executed again, for rows.
 
-    A stream has a message where rows have a kind of exception, and fails where rows do not: a batch of texts of more
-    than 2 GiB, or of less where memory is short. So rows say what is wrong with a query.
+    A stream has a message instead of a kind of exception, and fails in cases in which rows do not: a batch of texts of
+    more than 2 GiB, or of less if memory is short. So the error of a query is taken from rows.
     """
 
 
@@ -90,7 +90,7 @@ class Fetched(Struct, frozen=True, kw_only=True):
 def fetch_columns(
     connection: duckdb.DuckDBPyConnection, query: str, limits: Limits, check_clock: Callable[[], None]
 ) -> Fetched | None:
-    """Execute one SELECT and fetch it as columns; None where its columns have other types, and nothing was executed.
+    """Execute one SELECT and fetch it as columns; None, without executing anything, if its columns have other types.
 
     Raises what `duckdb` raises for the query, what ``check_clock`` raises, and NotColumnarError.
     """
@@ -118,14 +118,14 @@ def fetch_columns(
 
 
 def _bound(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[tuple[str, ...], list[str]] | None:
-    """The names and types of a query's columns; None where it cannot be fetched as columns."""
+    """The names and types of a query's columns; None if it cannot be fetched as columns."""
     try:
-        connection.abort()  # what is left of a result that a cap cut would stop a stream
+        connection.abort()  # the rest of a result that a cap cut would stop a stream
         names, types, parameters, *_ = connection._bind(query)
         kinds = [str(kind.id) for kind in types]
         connection._submit  # noqa: B018 - the client has it, or the query is executed in the other way
     except (duckdb.Error, RuntimeError, AttributeError, TypeError, ValueError):
-        return None  # executed in the other way, it says what is wrong with it
+        return None  # executed as rows, it reports its error
     if parameters or not kinds or not all(kind in _EXPECTED for kind in kinds):
         return None
     return tuple(names), kinds
@@ -177,8 +177,8 @@ class _Growing(Struct):
         self.nulls.append((part.length, nulls))
         values = self._values(part)
         if nulls is not None:
-            values[nulls] = 0  # whatever stands there: two columns with the same cells have the same arrays
-        # Python has no value for some dates, and of some the client makes another one.
+            values[nulls] = 0  # normalise these: two columns with the same cells must have the same arrays
+        # Python has no value for some dates, and the client replaces some of these.
         unit = {"date": 1, "timestamp": _DAY_US}.get(self.kind)
         if unit is not None and len(values):
             least, most = _FIRST_DAY * unit, (_LAST_DAY + 1) * unit - 1
@@ -188,7 +188,7 @@ class _Growing(Struct):
         return self._size(part.length, 0 if nulls is None else int(np.count_nonzero(nulls)))
 
     def done(self, count: int) -> ColumnCells:
-        """The first ``count`` cells. Lets go of the batches."""
+        """The first ``count`` cells. Releases the batches."""
         values, nulls = self._joined(count), self._all_nulls(count)
         match self.kind:
             case "boolean":
@@ -202,7 +202,7 @@ class _Growing(Struct):
         return IntegerCells(values=values, nulls=nulls)
 
     def spill(self) -> None:
-        """From now on, keep the values in a file."""
+        """From now on, store the values in a file."""
         parts, self.parts = self.parts, []
         self.file = MemmapWriter(parts[0].dtype)
         for values in parts:
@@ -246,12 +246,12 @@ class _Growing(Struct):
 
 
 class _GrowingWide(_Growing):
-    """Decimals and integers of 128 bits whose values fit into 64."""
+    """128-bit decimals and integers whose values fit into 64 bits."""
 
     scale: int = 0
 
     def done(self, count: int) -> ColumnCells:
-        """The first ``count`` cells. Lets go of the batches."""
+        """The first ``count`` cells. Releases the batches."""
         values, nulls = self._joined(count), self._all_nulls(count)
         if self.kind == "hugeint":
             return IntegerCells(values=values, nulls=nulls)
@@ -280,7 +280,7 @@ class _GrowingText(_Growing):
     content_bytes: int = 0
 
     def spill(self) -> None:
-        """From now on, keep the texts in a file, and where each ends in another one."""
+        """From now on, store the texts in one file, and the end of each in another."""
         _Growing.spill(self)
         self.content_file = MemmapWriter(np.uint8)
         self.content_file.append(np.frombuffer(self.content, dtype=np.uint8))
@@ -307,7 +307,7 @@ class _GrowingText(_Growing):
         return size - null_count * sys.getsizeof("") + sum(map(sys.getsizeof, texts))
 
     def done(self, count: int) -> ColumnCells:
-        """The first ``count`` cells. Lets go of the batches."""
+        """The first ``count`` cells. Releases the batches."""
         ends, nulls = self._joined(count), self._all_nulls(count)
         last = int(ends[-1]) if count else 0
         if self.content_file is not None:

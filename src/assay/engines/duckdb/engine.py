@@ -1,4 +1,4 @@
-"""DuckDB, with its doors to files, network and settings locked. The only module of this room that imports it."""
+"""DuckDB, without access to files, network and settings. The only module of this package that imports it."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "allow_unsigned_extensions": False,
     "allow_persistent_secrets": False,
     "python_enable_replacements": False,  # a query must not read this program's variables as tables
-    "temp_directory": "",  # a query that does not fit into memory fails: no file appears
+    "temp_directory": "",  # a query that does not fit into memory fails: no file is created
     "max_temp_directory_size": "0KB",
     "threads": 1,
 }
 if int(duckdb.__version__.partition(".")[0]) >= 2:
-    # Else each database has eight threads more, whose stacks count as memory that the process may hold.
+    # Else each database has eight more threads, whose stacks count as memory of the process.
     _SETTINGS["async_threads"] = 0
 
 _LOCKS = "SET enable_external_access = false; SET lock_configuration = true"
-"""Separate statements, since the settings given at connecting are applied in no known order."""
+"""Separate statements, since the order in which connection settings are applied is undefined."""
 
 _MAP_OF_UNIONS = "MAP(UNION("
-"""Such a type's dictionaries lose entries: of the keys 1 and true, Python has room for one."""
+"""Such a type's dictionaries lose entries: of the keys 1 and true, a Python dict holds only one."""
 _NESTED = frozenset({"list", "array", "struct", "map", "union", "variant"})
 _CELL_BYTES = {
     **dict.fromkeys(("boolean", "tinyint", "smallint", "integer", "utinyint", "usmallint", "uinteger"), 28),
@@ -72,8 +72,8 @@ _CELL_BYTES = {
     "decimal": 104,
     **dict.fromkeys(("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone"), 48),
 }
-"""What a cell of these types takes as a Python value; cells of other types are measured, which takes a third as long as
-to fetch them."""
+"""The size of a cell of these types as a Python value; cells of other types are measured, which takes a third as long
+as fetching them."""
 
 _MANY_ROWS = 50_000
 _MOST_ROWS = "SELECT max(estimated_size) FROM duckdb_tables()"
@@ -85,8 +85,8 @@ _functions: frozenset[str] | None = None
 class DuckdbEngine(DatabaseFile):
     """One DuckDB database file, or an empty one in memory, read-only.
 
-    Values come as DuckDB's Python client gives them: Decimal, date, datetime, timedelta, UUID,
-    lists and dicts for nested types among them.
+    Values are those of DuckDB's Python client, including Decimal, date, datetime, timedelta, UUID, and lists and dicts
+    for nested types.
     """
 
     name = "duckdb"
@@ -109,12 +109,12 @@ class DuckdbEngine(DatabaseFile):
         self._repeatable: Repeatable | None = None
         self._large: bool | None = None
         self._shares = shares
-        """Another connection of this process has the file open: what this one reads is what that one opened."""
+        """Another connection of this process has the file open: this one reads what that one opened."""
         self._watchdog = Watchdog(connection.interrupt)
 
     @classmethod
     def open(cls, url: DatabaseUrl, limits: Limits) -> DuckdbEngine:
-        """Open the database read-only. Raises DatabaseError where it cannot be read."""
+        """Open the database read-only. Raises DatabaseError if it cannot be read."""
         cls.check(url)
         memory_mib = max(16, limits.max_memory_bytes // (1024 * 1024))
         settings = {**_SETTINGS, "memory_limit": f"{memory_mib}MiB"}
@@ -146,8 +146,8 @@ class DuckdbEngine(DatabaseFile):
         if refusal := _refusal(query, statements) or self._call_refusal(query):
             return refusal
         statement = statements[0]
-        # Nothing of this query may remain for the next one: neither PIVOT's temporary types, nor what a WITH clause
-        # might write into an in-memory database.
+        # Remove everything of this query before the next one: PIVOT's temporary types, and what a WITH clause might
+        # write into an in-memory database.
         isolated = self._in_memory or _kind(statement) == "MULTI"
         self._watchdog.start(self._limits.timeout_s)
         try:
@@ -172,7 +172,7 @@ class DuckdbEngine(DatabaseFile):
         )
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
-        """The tables and views of the file, without DuckDB's own. Raises DatabaseError where it cannot be read."""
+        """The tables and views of the file, without DuckDB's own. Raises DatabaseError if it cannot be read."""
         from assay.engines.duckdb.schema import read_schema
 
         return read_schema(self, with_values=with_values)
@@ -190,14 +190,14 @@ class DuckdbEngine(DatabaseFile):
         return DuckdbScratch(connection, engine, schema, version=cls.version(), without_keys=without_keys)
 
     def session(self) -> str | None:
-        """The settings of this connection: all that decides answers besides the file and the query."""
+        """The settings of this connection: everything that determines results besides the file and the query."""
         try:
             return None if self._shares else session_of(self._connection)
         except duckdb.Error:
             return None
 
     def repeats(self, query: str) -> bool:
-        """Whether a query depends on the file alone."""
+        """Whether a query depends on the file only."""
         try:
             if self._repeatable is None:
                 self._repeatable = Repeatable(self._connection)
@@ -223,10 +223,11 @@ class DuckdbEngine(DatabaseFile):
         return outcomes.failed(query, "refused", "refused", f"refused: it calls {name}(), which no query needs")
 
     def _may_give_many_rows(self) -> bool:
-        """Whether some table has so many rows that fetching columns may pay. Of others results come as rows."""
+        """Whether some table has enough rows for fetching columns to pay off. Otherwise, results are fetched as
+        rows."""
         if self._large is None:
             try:
-                # To its end: an open result stops the next query.
+                # Read to its end: an open result stops the next query.
                 most = self._connection.execute(_MOST_ROWS).fetchall()[0][0]
             except duckdb.Error:
                 return False
@@ -234,7 +235,7 @@ class DuckdbEngine(DatabaseFile):
         return self._large
 
     def _run_for_columns(self, query: str, statement: duckdb.Statement, started: float) -> Execution | None:
-        """As `_run`, fetching columns; None where the result is to be fetched as rows."""
+        """Like `_run`, fetching columns; None if the result must be fetched as rows."""
         if _kind(statement) != "SELECT" or not self._may_give_many_rows():
             return None
         from assay.engines.duckdb.columnar import NotColumnarError, fetch_columns
@@ -278,7 +279,7 @@ class DuckdbEngine(DatabaseFile):
         )
 
     def _check_clock(self) -> None:
-        if self._watchdog.fired:  # between two chunks, no query runs that an interrupt could end
+        if self._watchdog.fired:  # between two chunks, an interrupt has no running query to end
             raise RuntimeError("interrupted")
 
     def _failed(self, query: str, error: Exception, wall_time_s: float) -> Execution:
@@ -301,7 +302,7 @@ class DuckdbEngine(DatabaseFile):
 
 
 def _lock(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Lock files, network and settings. False where another connection to the same database has done so."""
+    """Lock files, network and settings. False if another connection to the same database has done so."""
     found = connection.execute("SELECT current_setting('lock_configuration')").fetchone()
     if found is not None and found[0]:
         return False
@@ -311,7 +312,7 @@ def _lock(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _kind(statement: duckdb.Statement) -> str:
-    """The name of the statement's type; empty for a type that DuckDB's parser knows and its Python client does not."""
+    """The name of the statement's type; empty for a type that DuckDB's parser knows but its Python client does not."""
     try:
         return statement.type.name
     except ValueError:  # UPDATE EXTENSIONS, in DuckDB 1.3
@@ -330,7 +331,7 @@ def _refusal(query: str, statements: list[duckdb.Statement]) -> Execution | None
     words = kind.replace("_", " ") or "of a kind that the client does not know"
     if kind in _WRITES:
         return outcomes.failed(query, "refused", "writes", f"refused: it writes ({words})")
-    return outcomes.failed(query, "refused", "refused", f"refused: it is no query ({words})")
+    return outcomes.failed(query, "refused", "refused", f"refused: it is not a query ({words})")
 
 
 def _size(rows: list[Row], kinds: list[str]) -> int:

@@ -1,8 +1,8 @@
 """Which functions a query may call in DuckDB.
 
 A file that is opened read-only still has functions that log into files, print profiles, sleep, seed the random numbers
-of the queries that follow, or run a text as a query; each version brings more. So functions that make tables must be on
-an allow-list. Others are judged by what DuckDB reports about them: only a few of those with effects pass.
+of later queries, or run a text as a query; each version adds more. So functions that make tables must be on an
+allow-list. Others are checked by what DuckDB reports about them: only a few of those with effects are allowed.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _TABLES = frozenset(
     | {"pragma_storage_info", "pragma_table_info", "pragma_user_agent", "pragma_version"}
     | {"icu_calendar_names", "pg_timezone_names"}
 )
-"""Functions that make rows of their arguments, or tell about the database."""
+"""Functions that make rows of their arguments, or describe the database."""
 _VOLATILE = frozenset(
     {"random", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "error", "stats", "vector_type", "current_query"}
     | {"current_connection_id", "current_query_id", "current_transaction_id"}
     | {"nextval", "currval"}  # nextval fails on the read-only file, with the message that it writes
 )
 _ALWAYS = frozenset({"getenv", "setseed", "write_log", "sleep_ms", "query", "query_table"})
-"""Refused whatever the library says of them."""
+"""Refused regardless of what the library reports."""
 _FUNCTIONS = """
 SELECT lower(function_name), bool_or(function_type IN ('table', 'table_macro', 'pragma')),
        bool_or(coalesce(has_side_effects, false) OR coalesce(stability = 'VOLATILE', false))
@@ -59,17 +59,17 @@ _USUAL = frozenset(
     }
     | {"select", "strftime", "substr", "substring", "sum", "trim", "union", "upper", "using", "values", "when", "where"}
 )
-"""Words that mostly precede a parenthesis. A text with no other word there need not wait for the full list."""
+"""Words that usually precede a parenthesis. A text without any other such word does not need the full list."""
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _LAST_WORD = re.compile(r"[A-Za-z0-9_]+\Z")
 _GAP = re.compile(r""""?(?>\s++|--[^\n\r]*+(?:[\n\r]|\Z)|/\*(?>[^*]++|\*(?!/))*+(?:\*/|\Z)|\*/)*+(?=(.?))""", re.DOTALL)
 _LONGEST_GAP = 300
-"""Characters of blanks and comments before a parenthesis that are looked at; a longer gap counts as one before it."""
+"""Characters of blanks and comments before a parenthesis that are read; a longer gap counts as a name before it."""
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def calls_only_usual(query: str) -> bool:
-    """Whether a text clearly calls no function with effects, as far as can be told without asking the library."""
+    """Whether a text clearly calls no function with effects, without asking the library."""
     if not query.isascii() or "--" in query or "/*" in query:
         return False
     before = (text.rstrip(' \t\n\r\f\v"') for text in query.split("(")[:-1])
@@ -87,11 +87,11 @@ def effectful_functions(connection: duckdb.DuckDBPyConnection) -> frozenset[str]
 
 
 def called(query: str, functions: Collection[str]) -> str | None:
-    """The first of these functions that a text may call; None where there is none. Never raises.
+    """The first of these functions that a text may call, or None. Never raises.
 
-    A name followed by a parenthesis counts anywhere in the text, since DuckDB may end a literal at another place than
-    this reader. Names within literals are allowed only where the literals are certain: in a text without backslash and
-    dollar sign.
+    A name followed by a parenthesis counts anywhere in the text, since DuckDB may end a literal elsewhere than this
+    reader. Names within literals are allowed only if the literals are certain: in a text without backslash and dollar
+    sign.
     """
     # DuckDB treats non-ASCII blanks as blanks, and no function's name contains such a character.
     text = _NOT_ASCII.sub(" ", query)

@@ -1,8 +1,8 @@
-"""Whether a query gives the same answer again, as long as the file is the same.
+"""Whether a query returns the same result again, as long as the file is the same.
 
-DuckDB says which of its functions depend on more than their arguments. A query in whose text such a name stands
-anywhere, be it as a column or in a literal, counts as one that may call it; so does every query of a file with a view
-or a macro whose text has such a name.
+DuckDB reports which of its functions depend on more than their arguments. A query whose text contains such a name, even
+as a column or in a literal, may call it; so may every query of a file with a view or a macro whose text has such a
+name.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _ALSO = frozenset(
     }
     | {"explain", "pragma", "show", "describe", "summarize", "summary", "call", "getvariable", "current_setting"}
 )
-"""Words with such an effect that are no functions, and functions of other versions."""
+"""Words with such an effect that are not functions, and functions of other versions."""
 _OF_SYSTEM = ("duckdb_", "pragma_", "pg_", "icu_", "information_schema", "sqlite_")
 _AGE = re.compile(r"\bage\b", re.IGNORECASE)
-"""Of one argument, it counts from today, which DuckDB does not say of it."""
+"""With one argument, it counts from today, which DuckDB does not report."""
 _DEFINITIONS = """
 SELECT sql FROM duckdb_views() WHERE NOT internal
 UNION ALL SELECT macro_definition FROM duckdb_functions() WHERE NOT internal
@@ -55,7 +55,7 @@ UNION ALL SELECT 'name', current_database() ORDER BY 1
 
 
 class Repeatable:
-    """Tells the queries of one connection that depend on the file alone."""
+    """Finds the queries of one connection that depend on the file only."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         functions = connection.execute(_FUNCTIONS).fetchall()
@@ -64,7 +64,7 @@ class Repeatable:
         self._file = all(text is None or self._is_steady(text) for text in definitions)
 
     def __call__(self, query: str) -> bool:
-        """Whether the query depends on the file alone."""
+        """Whether the query depends on the file only."""
         return self._file and self._is_steady(query)
 
     def _is_steady(self, text: str) -> bool:
@@ -80,5 +80,5 @@ class Repeatable:
 
 
 def session_of(connection: duckdb.DuckDBPyConnection) -> str:
-    """All settings of a connection, the time zone and the calendar among them. No extension is loaded at run time."""
+    """All settings of a connection, including the time zone and the calendar. No extension is loaded at run time."""
     return repr(connection.execute(_SESSION).fetchall())

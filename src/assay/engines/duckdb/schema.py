@@ -37,7 +37,7 @@ ORDER BY schema_name, table_name, index_name
 
 
 def read_schema(engine: Engine, *, with_values: bool) -> DatabaseSchema:
-    """Tables and views, sorted by name: no other order is stable. Raises DatabaseError where reading fails."""
+    """Tables and views, sorted by name: no other order is stable. Raises DatabaseError if reading fails."""
     listed = rows_of(engine, _TABLES)
     columns = _by_table(rows_of(engine, _COLUMNS))
     constraints = _by_table(rows_of(engine, _CONSTRAINTS))
@@ -52,7 +52,7 @@ def read_schema(engine: Engine, *, with_values: bool) -> DatabaseSchema:
 
 
 def _stands(engine: Engine, view: TableSchema) -> bool:
-    """Whether the view's own query still works: no query can read the view otherwise."""
+    """Whether the view's own query still works: otherwise no query can read the view."""
     try:
         rows_of(engine, f"SELECT * FROM {view.quoted_name} LIMIT 0")
     except DatabaseError:
@@ -92,7 +92,8 @@ def _table(row: Row, columns: list[Any], constraints: list[Any], indexes: list[A
 
 
 def _indexed(expressions: str, columns: Mapping[str, ColumnSchema]) -> tuple[str, ...]:
-    """The columns of a unique index, which DuckDB tells as a list of names and expressions; none where one is more."""
+    """The columns of a unique index, which DuckDB returns as a list of names and expressions; empty if one is an
+    expression."""
     parts = [part.strip().strip("'") for part in expressions.strip("[]").split(",")]
     names = [part[1:-1].replace('""', '"') if part.startswith('"') and part.endswith('"') else part for part in parts]
     return tuple(names) if all(name in columns for name in names) else ()

@@ -1,4 +1,4 @@
-"""Small DuckDB databases in memory, on which untrusted queries are tried: some hundred a second."""
+"""Small in-memory DuckDB databases on which untrusted queries are tried: some hundred per second."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SCRATCH_BYTES = 512 * 1024 * 1024
 
 
 class _SeveralStatements(ValueError):
-    """A statement that comes from elsewhere is more than one."""
+    """An untrusted statement is more than one statement."""
 
 
 class DuckdbScratch(Scratch):
     """A scratch database in memory.
 
-    Keys are not declared: an index that is deleted from and filled again refuses rows that it should take. Whoever
-    fills the tables keeps keys unique.
+    Keys are not declared: an index whose rows are deleted and inserted again rejects valid rows. The caller keeps keys
+    unique.
     """
 
     dialect = "duckdb"
@@ -45,7 +45,7 @@ class DuckdbScratch(Scratch):
         self._connection = connection
         self._engine = engine
         for namespace in sorted({table.namespace for table in schema.tables if table.namespace is not None}):
-            self._try(f"the schema {namespace} cannot be made", f"CREATE SCHEMA IF NOT EXISTS {quoted(namespace)}")
+            self._try(f"the schema {namespace} cannot be created", f"CREATE SCHEMA IF NOT EXISTS {quoted(namespace)}")
         declared = frozenset() if without_keys else EVERY_CONSTRAINT
         for table in schema.tables:
             if table.kind != "table":
@@ -54,7 +54,7 @@ class DuckdbScratch(Scratch):
             clauses = table_clauses(table.ddl if schema.dialect == self.dialect else "", self.dialect)
             body = partial(table_body, table, clauses, default_type="VARCHAR", computed_not_null=False)
             if self._try(
-                f"the table {table.name} cannot be made",
+                f"the table {table.name} cannot be created",
                 f"CREATE TABLE {name} ({body(constraints=declared - {'PRIMARY KEY', 'UNIQUE'})})",
                 table=name,
                 shown=f"CREATE TABLE {name} ({body(constraints=declared)})",
@@ -65,10 +65,10 @@ class DuckdbScratch(Scratch):
                 )
         for view in schema.tables:
             if view.kind == "view" and view.ddl:
-                self._try(f"the view {view.name} cannot be made", view.ddl)
+                self._try(f"the view {view.name} cannot be created", view.ddl)
 
     def content(self) -> list[list[Row]]:
-        """The rows that the prepared tables hold now."""
+        """The current rows of the prepared tables."""
         return [
             frozen_rows(self._connection.execute(f"SELECT {table.columns} FROM {table.location}").fetchall())
             for table in self._filled

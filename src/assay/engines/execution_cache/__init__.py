@@ -1,1 +1,1 @@
-"""Executions that runs share: kept in a folder by the content of the database, and never trusted without a check."""
+"""Executions that runs share: cached in a folder by the content of the database, and never trusted without a check."""

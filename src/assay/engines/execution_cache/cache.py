@@ -1,4 +1,4 @@
-"""What engines gave before, in this run or another, if it is certain that they would give it again."""
+"""Earlier results of engines, in this run or another, if it is certain that the engines would return them again."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from assay.ports import Engine, EngineClass
 
 
 class ExecutionCache:
-    """The executions of databases whose content can be told: files of SQLite and DuckDB.
+    """The executions of databases whose content can be identified: files of SQLite and DuckDB.
 
-    Call `watch` before a connection is opened, and `get` and `put` with that connection. Nothing is found or kept once
-    the file has changed since `watch`: what the connection then reads is known to nobody.
+    Call `watch` before a connection is opened, and `get` and `put` with that connection. Nothing is found or stored if
+    the file has changed since `watch`, because it is unknown what the connection then reads.
     """
 
     def __init__(self, folder: CacheFolder, limits: Limits) -> None:
@@ -35,7 +35,7 @@ class ExecutionCache:
         self._limits = (limits.timeout_s, limits.max_rows, limits.max_result_bytes, limits.max_memory_bytes)
         self._files: dict[str, WatchedFile] = {}
         self._sessions: dict[str, str] = {}
-        """By URL, what decides answers besides content and query."""
+        """By URL, what determines results besides content and query."""
 
     def watch(self, url: DatabaseUrl, engine_class: EngineClass) -> None:
         """Note which file is about to be opened."""
@@ -47,21 +47,21 @@ class ExecutionCache:
             self._files[url.text] = WatchedFile(url.path, beside)
 
     def get(self, url: DatabaseUrl, engine: Engine, query: str) -> Execution | None:
-        """What the engine gave to this query on this content; None if that is not known."""
+        """The engine's result for this query on this content; None if unknown."""
         try:
             key = self._key(url, engine, query)
             content = None if key is None else self._folder.get(key)
             return None if content is None else decode_execution(query, content)
-        except MemoryError:  # the query is not to blame
+        except MemoryError:  # the query is not the cause
             return None
 
     def put(self, url: DatabaseUrl, engine: Any, query: str, execution: Execution) -> None:
-        """Keep what the engine just gave, if it would give it again."""
+        """Store the engine's last result, if the engine would return it again."""
         with suppress(MemoryError):  # the query has what it needs
             file = self._files.get(url.text)
             if not execution.succeeded or file is None or not file.unchanged() or not engine.repeats(query):
                 return
-            # After `repeats`, which asks what the engine noticed last: telling the session may run queries, too.
+            # After `repeats`, which uses what the engine noticed last: reading the session may run queries, too.
             key = self._key(url, engine, query)
             content = None if key is None else encode_execution(execution)
             if key is not None and content is not None and file.unchanged():
@@ -83,7 +83,7 @@ class ExecutionCache:
 
 @cache
 def _machine() -> tuple[object, ...]:
-    """What an engine takes from the process around it: time zone, locale, the C library's arithmetic."""
+    """What an engine takes from its process: time zone, locale, the C library's arithmetic."""
     return (
         __version__,
         sys.version,
@@ -103,12 +103,12 @@ _SAMPLE_BYTES = 4096
 _TICK_S = 0.1
 """Longer than the tick of any clock that gives file times their fractions of a second."""
 _WHOLE_SECONDS_S = 2.5
-"""The same where times have no fractions."""
+"""The same if times have no fractions."""
 _SECOND_NS = 1_000_000_000
 
 
 class FileState(Struct, frozen=True):
-    """A file and the files beside it at one moment."""
+    """A file and its companion files at one moment."""
 
     device: int
     inode: int
@@ -118,7 +118,7 @@ class FileState(Struct, frozen=True):
 
     @classmethod
     def of(cls, path: str, beside: Sequence[str]) -> FileState | None:
-        """The state now; None where it tells nothing: no plain file, or a file of ``beside`` that holds something."""
+        """The current state; None if it identifies nothing: not a plain file, or a non-empty companion file."""
         try:
             status = os.stat(path)
         except (OSError, ValueError):
@@ -137,48 +137,47 @@ class FileState(Struct, frozen=True):
 
 
 class WatchedFile:
-    """A database file from the moment before it is opened. Make it before, and ask it after.
+    """A database file from the moment before it is opened. Create it before, and query it after opening.
 
-    Its content is a hash. A file is read whole once. After that, its identity and its times answer for it: device,
-    inode, size, modification and change. A program can set back the time of modification, not that of change; a file
-    that took another's place has another inode. What the times cannot tell is met so:
+    Its content is a hash. A file is read completely once. After that, it is identified by device, inode, size and the
+    times of modification and change. A program can set back the time of modification, but not that of change; a file
+    that replaced another has another inode. For what the times cannot show:
 
-    - two changes within one tick of the file system's clock: a file is looked at only once its last change is older;
-    - a file that other files belong to (a write-ahead log, a journal): its content cannot be told while they hold
-      anything;
-    - a writer that the times do not show, as through a map of the file into memory: files up to 16 MiB are read whole
-      for every connection, and of larger ones the first bytes, where SQLite and DuckDB count their changes, and 64
-      samples.
+    - two changes within one tick of the file system's clock: a file is only read once its last change is older;
+    - a file with companion files (a write-ahead log, a journal): its content is unknown while they are not empty;
+    - a writer that the times do not show, for example through a memory map of the file: files up to 16 MiB are read
+      completely for every connection, and of larger ones the first bytes, in which SQLite and DuckDB count changes,
+      and 64 samples.
 
-    Where the system has no time of change (Windows), no content is told.
+    If the system has no time of change (Windows), no content is identified.
     """
 
     __slots__ = ("_beside", "_digest", "_path", "_state")
 
     def __init__(self, path: str, beside: Sequence[str]) -> None:
-        # Not where a link leads now: it may lead elsewhere when the file is opened, and then the state differs.
+        # Do not follow a link now: it may lead elsewhere when the file is opened, and then the state differs.
         self._path = os.path.abspath(path)
         self._beside = tuple(place + suffix for place in {self._path, os.path.realpath(path)} for suffix in beside)
         self._state = self._settled()
         self._digest: bytes | None = None
 
     def digest(self, folder: CacheFolder) -> bytes | None:
-        """The hash of the content; None if it cannot be told, or the file changed since it was first looked at.
+        """The hash of the content; None if it cannot be determined, or the file changed since it was first read.
 
-        The folder remembers the hashes of large files from run to run.
+        The folder stores the hashes of large files between runs.
         """
         if self._digest is None and self.unchanged():
             self._digest = self._read(folder)
         return self._digest if self.unchanged() else None
 
     def unchanged(self) -> bool:
-        """Whether the file is as it was when it was first looked at. Once it is not, this stays so."""
+        """Whether the file is unchanged since it was first read. Once it is not, this stays False."""
         if self._state is not None and FileState.of(self._path, self._beside) != self._state:
             self._state = None
         return self._state is not None
 
     def _settled(self) -> FileState | None:
-        """The state, once another change would show; this waits a moment for a file that has just changed."""
+        """The state, once a further change would show; waits a moment for a file that has just changed."""
         state = FileState.of(self._path, self._beside)
         if state is None:
             return None

@@ -1,8 +1,8 @@
-"""An Execution as bytes and back, every value with its type, and no code in it.
+"""An Execution as bytes and back, every value with its type, without executable code.
 
-Whole results only: a failure is cheap to have again, or depends on the machine. Values that came back otherwise than
-they went in would make a wrong verdict. So what MessagePack has no exact form for is written as in stored runs
-(`assay.model.results.cell_json`), and a result that does not come back exactly is not kept.
+Complete results only: a failure is cheap to reproduce, or depends on the machine. Values that change in a round trip
+would make a wrong verdict. So values without an exact form in MessagePack are written as in stored runs
+(`assay.model.results.cell_json`), and a result that does not come back exactly is not stored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Written(msgspec.Struct, array_like=True, frozen=True):
 
 
 def encode_execution(execution: Execution) -> bytes | None:
-    """The execution as bytes; None where it is not one to keep: a failure, or a value without an exact form."""
+    """The execution as bytes; None if it is not to be stored: a failure, or a value without an exact form."""
     result = execution.result
     if not execution.succeeded or result is None or execution.columns != result.columns:
         return None
@@ -58,7 +58,7 @@ def encode_execution(execution: Execution) -> bytes | None:
         content = msgspec.msgpack.encode(msgspec.structs.replace(written, columns=columns, rows=rows, as_json=True))
     except (RecursionError, MemoryError, ValueError, TypeError, OverflowError):
         return None
-    # Read back before it is believed: drivers have values of classes that nobody foresaw.
+    # Verify by reading it back: drivers may return values of unknown classes.
     back = decode_execution(execution.query, content)
     if back is None or back.result is None or back.result.fingerprint() != result.fingerprint():
         return None
@@ -66,7 +66,7 @@ def encode_execution(execution: Execution) -> bytes | None:
 
 
 def decode_execution(query: str, content: bytes) -> Execution | None:
-    """The execution of an entry, with the time that it took then; None where the bytes hold none."""
+    """The execution of an entry, with its original time; None if the bytes are not an entry."""
     try:
         written = msgspec.msgpack.decode(content, type=_Written)
         columns, rows = written.columns, written.rows
@@ -90,7 +90,7 @@ def decode_execution(query: str, content: bytes) -> Execution | None:
 
 
 def _same_types(one: Any, other: Any) -> bool:
-    """Whether values that are written alike have the same types, and so has what is in them."""
+    """Whether values that are written alike have the same types, including nested ones."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

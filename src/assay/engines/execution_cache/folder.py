@@ -1,8 +1,8 @@
 """A folder of entries, each under a key and checked by a hash. Several processes may use it at once.
 
-An entry is one file. It is written beside its place and then renamed, so a reader finds a whole entry or none; what a
-crash, a full disk or a foreign program leaves there fails the check and counts as absent. Nothing here raises for what
-the folder holds or the disk does.
+An entry is one file. It is written under a temporary name and then renamed, so a reader finds a complete entry or none;
+what a crash, a full disk or a foreign program leaves there fails the check and counts as absent. Nothing here raises
+because of the folder's content or the disk.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from assay.platform.spool import BINARY
 
 DEFAULT_BYTES = 2 * 1024**3
 _FORMAT = "executions-2"
-"""The folder within the given one. Raised whenever entries of before would be read wrongly."""
+"""The folder within the given one. Incremented whenever older entries would be read incorrectly."""
 _MAGIC = b"assay execution 1\n"
 _DIGEST_BYTES = 32
 _KEY_BYTES = 20
 _ENTRY = re.compile(rf"[0-9a-f]{{{2 * _KEY_BYTES}}}\Z")
 _UNFINISHED = re.compile(r"writing-\d+-[0-9a-f]+\Z")
 _ABANDONED_S = 3600.0
-"""An unfinished entry that nobody has touched for so long has no writer any more."""
+"""An unfinished entry that is unchanged for this long has no writer any more."""
 _SHARE = 4
-"""The largest entry may take this part of the folder; a sweep leaves a quarter less than the bound."""
+"""The largest entry may take this share of the folder; a sweep leaves a quarter less than the maximum."""
 _NOT_WRITABLE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT})
 
 
@@ -52,7 +52,7 @@ class _Held(Struct, frozen=True):
 
 
 class CacheFolder:
-    """Entries of bytes, ``most_bytes`` of them whenever `make_room` has ended; the least recently used go first."""
+    """Entries of bytes, at most ``most_bytes`` after `make_room`; the least recently used are evicted first."""
 
     def __init__(self, path: Path, *, most_bytes: int = DEFAULT_BYTES) -> None:
         self._root = path / _FORMAT
@@ -62,16 +62,16 @@ class CacheFolder:
         self._writes = True
 
     def shared_by(self, writers: int) -> CacheFolder:
-        """The same folder for each of several processes, which make room before they wrote a quarter of the bound."""
+        """The same folder for each of several processes, which make room before they write a quarter of the maximum."""
         shared = CacheFolder(self._root.parent, most_bytes=self._most_bytes)
         shared._step //= max(1, writers)
         return shared
 
     def get(self, key: bytes) -> bytes | None:
-        """The content of an entry that is whole; None for any other."""
+        """The content of a complete entry; None for any other."""
         path = self._path(key)
         try:
-            # Not waiting: in place of the entry there may be a pipe.
+            # Non-blocking: there may be a pipe instead of the entry.
             waiting_not = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
             descriptor = os.open(path, os.O_RDONLY | BINARY | waiting_not)
         except (OSError, ValueError):
@@ -88,12 +88,12 @@ class CacheFolder:
             os.close(descriptor)
         content = _checked(key, written)
         if content is not None:
-            with contextlib.suppress(OSError):  # a folder that cannot be written still gives
+            with contextlib.suppress(OSError):  # a folder that cannot be written can still be read
                 os.utime(path)
         return content
 
     def put(self, key: bytes, content: bytes) -> None:
-        """Keep an entry, unless it is too large or the folder does not take it."""
+        """Store an entry, unless it is too large or the folder cannot be written."""
         size = len(_MAGIC) + _DIGEST_BYTES + len(content)
         if not self._writes or size > self._most_bytes // _SHARE:
             return
@@ -115,7 +115,7 @@ class CacheFolder:
                 unfinished.unlink()
 
     def make_room(self) -> None:
-        """Where the folder holds more than its bound, remove the entries that were least recently used."""
+        """If the folder exceeds its maximum size, remove the least recently used entries."""
         held = sorted(self._held(), key=lambda one: one.used)
         total = sum(one.size for one in held)
         if total <= self._most_bytes:
@@ -129,9 +129,9 @@ class CacheFolder:
                 total -= one.size
 
     def check(self) -> None:
-        """Make the folder, and room in it. Raises InputError where it is no folder or cannot be made.
+        """Create the folder, and make room in it. Raises InputError if it is not a folder or cannot be created.
 
-        A folder that can only be read is no error: its entries serve.
+        A read-only folder is not an error: its entries can be used.
         """
         try:
             self._make(self._root)
@@ -140,11 +140,11 @@ class CacheFolder:
             if error.errno in _NOT_WRITABLE and self._root.parent.is_dir():
                 return
             raise InputError(
-                f"the cache {str(self._root.parent)!r} cannot be made ({error.strerror}): name another folder"
+                f"the cache {str(self._root.parent)!r} cannot be created ({error.strerror}): name another folder"
             ) from error
 
     def _make(self, path: Path) -> None:
-        """Make a folder of entries for this user alone: they hold what databases hold."""
+        """Create a folder of entries for this user only: they contain data of the databases."""
         if not path.is_dir():
             os.makedirs(self._root.parent, mode=0o700, exist_ok=True)
             for folder in (self._root, path):
@@ -155,7 +155,7 @@ class CacheFolder:
         return self._root / name[:2] / name
 
     def _held(self) -> Iterator[_Held]:
-        """The entries, also those that nobody finishes; files of other names are not ours."""
+        """The entries, including abandoned ones; files with other names are ignored."""
         abandoned = time.time() - _ABANDONED_S
         for folder in _listed(str(self._root)):
             for entry in _listed(folder.path) if folder.is_dir(follow_symlinks=False) else ():
@@ -180,7 +180,7 @@ def _listed(path: str) -> list[os.DirEntry[str]]:
 
 
 def _digest(key: bytes, content: bytes) -> bytes:
-    """The key is part of it: an entry under another's name is not that other's."""
+    """The hash includes the key: an entry under another's name is not valid."""
     digest = blake2b(key, digest_size=_DIGEST_BYTES)
     digest.update(content)
     return digest.digest()

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 MOST_BYTES = 256 * 1024 * 1024
-"""Bytes of data and indexes. Reading more for a fingerprint alone takes too long."""
+"""Bytes of data and indexes. Reading more only for a fingerprint takes too long."""
 
 _OWN = "('information_schema', 'performance_schema', 'mysql', 'sys')"
 _COLUMNS = f"""
@@ -28,13 +28,13 @@ ORDER BY table_schema, table_name
 def fingerprint_content(connection: Any) -> str:
     """A hash of the server's version, the tables' columns and their content (``CHECKSUM TABLE``).
 
-    For databases above `MOST_BYTES`, the hash covers the server's times of creation and last change in place of the
-    content, and begins with ``schema-``: InnoDB forgets the time of the last change when the server restarts. Without a
+    For databases above `MOST_BYTES`, the hash covers the server's times of creation and last change instead of the
+    content, and begins with ``schema-``: InnoDB loses the time of the last change when the server restarts. Without a
     database in the URL, the hash covers all databases that the user sees.
     """
     digest = blake2b(digest_size=16)
     if not connection.dialect.is_mariadb and connection.dialect.server_version_info >= (8, 0, 3):
-        # Otherwise MySQL gives sizes and times that may be a day old.
+        # Otherwise MySQL returns sizes and times that may be a day old.
         connection.exec_driver_sql("SET SESSION information_schema_stats_expiry = 0")
     digest.update(str(connection.exec_driver_sql("SELECT VERSION()").scalar()).encode())
     for row in connection.exec_driver_sql(_COLUMNS):
@@ -59,15 +59,15 @@ _REACHES = {
     "SUPER": "change the server's settings and end other sessions",
     "CONNECTION ADMIN": "end other sessions",
     "CONNECTION_ADMIN": "end other sessions",
-    "PROCESS": "see what other sessions run",
+    "PROCESS": "see the queries of other sessions",
     "SHUTDOWN": "stop the server",
-    "READ_ONLY ADMIN": "write to a server that is set to only read",
+    "READ_ONLY ADMIN": "write to a server that is set to read-only",
 }
 _ALL = "ALL PRIVILEGES"
 
 
 def beyond_reading(grants: Iterable[str]) -> str:
-    """What an account may do beyond reading, from the lines of SHOW GRANTS; empty where it only reads."""
+    """What an account may do beyond reading, from the lines of SHOW GRANTS; empty if it may only read."""
     reaches: set[str] = set()
     others: set[str] = set()
     for line in grants:
@@ -77,7 +77,7 @@ def beyond_reading(grants: Iterable[str]) -> str:
         # A right may be followed by columns in parentheses.
         rights = set(_RIGHT.findall(re.sub(r"\(.*?\)", "", found["rights"])))
         if _ALL in rights and found["where"] == "*.*":
-            return "do everything, reading and writing files of the server included"
+            return "do everything, including reading and writing files of the server"
         reaches |= rights & _REACHES.keys()
         others |= rights - _REACHES.keys() - _READS
     told = [f"{meaning} ({right})" for right, meaning in _REACHES.items() if right in reaches]
@@ -91,11 +91,11 @@ def beyond_reading(grants: Iterable[str]) -> str:
 def loaded_functions(connection: Any) -> frozenset[str]:
     """The names, in lower case, of functions that the server loaded from libraries.
 
-    Empty where the account may not see them. Functions whose names are known are refused in any case.
+    Empty if the account may not see them. Functions with known names are always refused.
     """
     from sqlalchemy.exc import DBAPIError
 
     try:
         return frozenset(str(name).lower() for (name,) in connection.exec_driver_sql("SELECT name FROM mysql.func"))
-    except DBAPIError:  # drivers raise various errors where a table may not be read
+    except DBAPIError:  # drivers raise various errors if a table may not be read
         return frozenset()

@@ -1,9 +1,9 @@
 """MySQL and MariaDB: read-only transactions on a session that is reset before each query.
 
-Four things restrain a query: its text is checked before it is sent (`assay.engines.mysql.guard`); the server enforces
-a read-only transaction and a time limit; a second connection kills a query that takes longer or gives more rows than
-wanted; and nothing of the session remains for the next query. The session's `sql_mode` is set each time, so that the
-server splits the text as the check did.
+Four measures restrict a query: its text is checked before it is sent (`assay.engines.mysql.guard`); the server enforces
+a read-only transaction and a time limit; a second connection kills a query that takes longer or returns more rows than
+wanted; and no session state remains for the next query. The session's `sql_mode` is set each time, so that the server
+splits the text as the check did.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LATER_TIMEOUT_S = 20.0
 _LATER_TRIES = 3
 _FINGERPRINT_TIMEOUT_S = 120.0
 _RESET_COMMAND = 0x1F
-"""COM_RESET_CONNECTION: user variables, temporary tables, named locks and settings go, the transaction is undone."""
+"""COM_RESET_CONNECTION: removes user variables, temporary tables, named locks and settings, and rolls back."""
 
 _PARAMETERS: dict[str, Reader] = {
     **dict.fromkeys(("ssl_ca", "ssl_cert", "ssl_key"), file),
@@ -40,7 +40,7 @@ _PARAMETERS: dict[str, Reader] = {
     **dict.fromkeys(("ssl_disabled", "ssl_verify_cert", "ssl_verify_identity"), one_of("true")),
     **dict.fromkeys(("connect_timeout", "read_timeout", "write_timeout", "client_flag", "max_allowed_packet"), whole),
 }
-"""PyMySQL's parameters that a URL can give. It takes any text for true, false included."""
+"""PyMySQL's parameters that a URL can give. It reads any text as true, even "false"."""
 
 _TIMEOUTS = frozenset({1205, 1969, 3024, 1907})
 _AWAY = frozenset({1040, 1053, 1152, 1158, 1159, 1160, 1161, 1317, 1927, 2002, 2003, 2006, 2013, 2055, 4031})
@@ -53,7 +53,7 @@ class MysqlEngine(SqlAlchemyBase):
     """A MySQL database: ``mysql://user:password@host:3306/database``, over PyMySQL unless the URL names a driver.
 
     Values have the driver's types: int, Decimal, float, str, bytes, date, datetime, and timedelta for TIME. BIT becomes
-    int; BOOLEAN is TINYINT(1), thus 0 and 1; JSON is text; an invalid date, such as 0000-00-00, is text.
+    int; BOOLEAN is TINYINT(1), that is, 0 and 1; JSON is text; an invalid date, for example 0000-00-00, is text.
     """
 
     name: ClassVar[str] = "mysql"
@@ -74,7 +74,7 @@ class MysqlEngine(SqlAlchemyBase):
 
     @classmethod
     def version(cls) -> str:
-        """SQLAlchemy's version and PyMySQL's, where that is installed."""
+        """The versions of SQLAlchemy and, if installed, PyMySQL."""
         from importlib.metadata import PackageNotFoundError, version
 
         text = super().version()
@@ -86,7 +86,7 @@ class MysqlEngine(SqlAlchemyBase):
     def fingerprint(cls, url: DatabaseUrl) -> str:
         """A hash of the tables' content, see `assay.engines.mysql.content`.
 
-        Raises DatabaseError where the database cannot be read.
+        Raises DatabaseError if the database cannot be read.
         """
         from assay.engines.mysql.content import fingerprint_content
 
@@ -102,7 +102,7 @@ class MysqlEngine(SqlAlchemyBase):
 
     @classmethod
     def reader_grants(cls, url: DatabaseUrl) -> tuple[str, ...]:
-        """The statements that make a user who may only read."""
+        """The statements that create a user who may only read."""
         name = unquote(urlsplit(str(url)).path.strip("/")) or "DATABASE"
         return (
             "CREATE USER 'assay'@'%' IDENTIFIED BY '...'",
@@ -142,7 +142,7 @@ class MysqlEngine(SqlAlchemyBase):
 
     @classmethod
     def _read_parameters(cls, parsed: Any) -> None:
-        """Raise DatabaseError for a parameter that PyMySQL does not have, and for a wrong value."""
+        """Raise DatabaseError for a parameter that PyMySQL does not have, and for an invalid value."""
         given = [
             (name, value)
             for name, values in parsed.query.items()
@@ -159,8 +159,7 @@ class MysqlEngine(SqlAlchemyBase):
             from pymysql.constants import FIELD_TYPE
             from pymysql.converters import conversions
 
-            # A server that stops answering must not hold up the worker: the read ends just after the watchdog has
-            # fired.
+            # A server that stops responding must not block the worker: the read ends just after the watchdog has fired.
             return {
                 "charset": "utf8mb4",
                 "local_infile": False,
@@ -173,7 +172,7 @@ class MysqlEngine(SqlAlchemyBase):
         return {}
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
-        """The tables and views that the account may read. Raises DatabaseError where they cannot be listed."""
+        """The tables and views that the account may read. Raises DatabaseError if they cannot be listed."""
         from assay.engines.mysql.schema import read_schema
 
         return read_schema(self, with_values=with_values)
@@ -228,7 +227,7 @@ class MysqlEngine(SqlAlchemyBase):
         return f"SET {', '.join(settings)}"
 
     def _finish(self) -> None:
-        """Undo the transaction and all changes of the query to its session; a driver that cannot reset reconnects."""
+        """Undo the transaction and all of the query's changes to its session; a driver that cannot reset reconnects."""
         driver = self._driver
         if reset := getattr(driver, "cmd_reset_connection", None):  # mysql-connector
             reset()
@@ -247,8 +246,8 @@ class MysqlEngine(SqlAlchemyBase):
         self._finish_or_drop()
 
     def _cut(self, cursor: Any) -> None:
-        # The protocol sends a result to its end, and drivers read it to its end before they close: megabytes may be on
-        # their way. So the query is killed, PyMySQL is told that nothing follows, and the connection is dropped.
+        # The protocol sends a result to its end, and drivers read it to its end before they close, which may be
+        # megabytes. So the query is killed, PyMySQL is told that nothing follows, and the connection is dropped.
         self._kill("QUERY")
         self._forget_result()
         try:
@@ -296,24 +295,24 @@ class MysqlEngine(SqlAlchemyBase):
             cursor = self._killer.cursor()
             cursor.execute(f"KILL {what} {thread_id}")
             cursor.close()
-        except Exception:  # noqa: BLE001 - a driver raises what it likes; nobody waits for a server that takes longer
+        except Exception:  # noqa: BLE001 - drivers raise various errors; a server that takes longer is not waited for
             self._close_killer()
             threading.Thread(target=self._kill_later, args=(thread_id, since), daemon=True).start()
 
     def _kill_later(self, thread_id: int, since: float) -> None:
-        """End a connection that a busy server did not end in time: its query could otherwise run on forever."""
+        """End a connection that a busy server did not end in time: otherwise its query could run forever."""
         for _ in range(_LATER_TRIES):
-            with contextlib.suppress(Exception):  # no caller is left to tell; a server that is gone runs nothing
+            with contextlib.suppress(Exception):  # there is no caller left; a server that is gone runs nothing
                 connection = self._connect_apart(_LATER_TIMEOUT_S)
                 with contextlib.closing(connection), contextlib.closing(connection.cursor()) as cursor:
                     cursor.execute("SHOW GLOBAL STATUS LIKE 'Uptime'")
-                    # A server that was restarted since then gives this id to other connections.
+                    # A restarted server gives this id to other connections.
                     if int(cursor.fetchone()[1]) + 1 >= time.monotonic() - since:
                         cursor.execute(f"KILL CONNECTION {thread_id}")
                 return
 
     def _connect_apart(self, timeout_s: float) -> Any:
-        """Open a second connection, with the driver alone."""
+        """Open a second connection, with only the driver."""
         dialect, url = self._engine.dialect, self._engine.url
         positional, named = dialect.create_connect_args(url)
         named |= self._connect_args(url.get_driver_name(), timeout_s)
@@ -345,5 +344,5 @@ class MariadbEngine(MysqlEngine):
 
 
 def _bit(value: object) -> object:
-    """BIT as a number: it is compared with numbers in SQL."""
+    """BIT as a number: SQL compares it with numbers."""
     return int.from_bytes(value, "big") if isinstance(value, bytes) else value

@@ -1,9 +1,8 @@
 """What a text would do on MySQL or MariaDB, by their own lexical rules.
 
-sqlglot is not used: it takes ``/*! ... */`` for a comment, but these servers run it, and this module must
-read a text exactly as the server does. So it only tells quotes, comments, numbers and words apart, and
-refuses whatever is not plainly a query, as well as every text that a server could split differently:
-a word could hide there.
+sqlglot is not used: it reads ``/*! ... */`` as a comment, but these servers run it, and this module must read a text
+exactly as the server does. So it only distinguishes quotes, comments, numbers and words, and refuses anything that is
+not clearly a query, as well as every text that a server could split differently: a word could be hidden there.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _SHOWS_OF_TWO_WORDS = {
 _DESCRIBES = frozenset({"DESC", "DESCRIBE", "EXPLAIN"})
 
 _STALLING = frozenset({"load_file", "sleep", "benchmark", "get_lock"})
-"""Functions whose names are refused even without a following parenthesis, unless a dot precedes them."""
+"""Functions whose names are refused even without a following parenthesis, unless preceded by a dot."""
 _REACHING_FUNCTIONS = _STALLING | frozenset(
     {"release_lock", "release_all_locks", "is_free_lock", "is_used_lock", "setval", "nextval", "lastval"}
     | {"master_pos_wait", "master_gtid_wait", "source_pos_wait", "wait_for_executed_gtid_set", "des_encrypt"}
@@ -68,12 +67,12 @@ _CALLED = re.compile(r"([\w$]+)\s*\(")
 
 _DOUBTS = {
     "run": "a comment that the server executes, /*! ... */",
-    "hint": "an optimizer hint that changes the session's limits, or that is not known",
+    "hint": "an optimizer hint that changes the session's limits, or is unknown",
     "nested": "a comment within a comment",
-    "minus": "'--' without a blank behind it, which begins no comment here: write '-- '",
-    "digit": "a number that runs into a word: put a blank between them, or the name into backticks",
-    "alien": "a blank or sign that is not ASCII, outside of quotes",
-    "strange": "a sign that no query needs outside of quotes",
+    "minus": "'--' without a blank after it, which does not begin a comment here: write '-- '",
+    "digit": "a number directly followed by a word: insert a blank, or quote the name with backticks",
+    "alien": "a non-ASCII blank or character outside of quotes",
+    "strange": "a character that no query needs outside of quotes",
     "introducer": "a literal in a character set that may hide a quote",
 }
 """Kinds of tokens that a server may split differently from this reader."""
@@ -122,16 +121,16 @@ def _lexer(*, backslash_escapes: bool, ansi_quotes: bool) -> re.Pattern[str]:
 def read_mysql(
     query: str, *, backslash_escapes: bool = True, ansi_quotes: bool = False, loaded: Collection[str] = ()
 ) -> StatementReading:
-    """Say what a text would do. Never raises.
+    """Classify what a text would do. Never raises.
 
-    ``backslash_escapes`` and ``ansi_quotes`` are the session's, from its ``sql_mode``: they decide
-    where a text in quotes ends. ``loaded`` are the names, in lower case, of functions that the
-    server loaded from libraries: their effects are unknown.
+    ``backslash_escapes`` and ``ansi_quotes`` are the session's, from its ``sql_mode``: they decide where a quoted text
+    ends. ``loaded`` are the names, in lower case, of functions that the server loaded from libraries: their effects are
+    unknown.
     """
     if len(query) > MOST_CHARACTERS:
         return too_long(query)
     if (place := query.find("\0")) >= 0:
-        return StatementReading(does="error", detail=f"it holds a NUL at character {place + 1}")
+        return StatementReading(does="error", detail=f"it contains a NUL at character {place + 1}")
     tokens: list[_Token] = []
     doubt: StatementReading | None = None
     for found in _lexer(backslash_escapes=backslash_escapes, ansi_quotes=ansi_quotes).finditer(query):
@@ -139,8 +138,9 @@ def read_mysql(
         if kind == "open":
             return StatementReading(does="error", detail="a quote or comment in it does not end")
         if kind in _LOOKED_AT and (doubtful := _doubt(kind, text, tokens)):
-            # The rest may be split wrongly. Whether the text begins like a query is decided by now, or does not matter.
-            detail = f"it holds {_DOUBTS[doubtful]} (at character {found.start() + 1})"
+            # The rest may be split incorrectly. Whether the text begins like a query is known by now, or does not
+            # matter.
+            detail = f"it contains {_DOUBTS[doubtful]} (at character {found.start() + 1})"
             doubt = StatementReading(does="reaches", detail=detail)
             break
         if kind not in _LEFT_OUT:
@@ -164,7 +164,7 @@ def read_mysql(
 
 
 def _doubt(kind: str, text: str, before: list[_Token]) -> str:
-    """The kind of doubt in `_DOUBTS` about a token; empty where server and reader split it alike."""
+    """The kind of doubt in `_DOUBTS` about a token; empty if server and reader split it alike."""
     if kind == "hint":
         plain = not text[3:-2].strip(" \t\n\r_`@,().abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
         return "" if plain and all(map(_HINT.fullmatch, _CALLED.findall(text))) else "hint"
@@ -186,11 +186,11 @@ def _look_inside(tokens: list[_Token], loaded: Collection[str]) -> StatementRead
         name, word, calls, behind_a_point = token.name, token.text.upper(), after.text == "(", before.text == "."
         if name == _SERVERS_OWN and after.text == "." and not behind_a_point:
             return StatementReading(
-                does="reaches", detail="it reads the server's own tables (mysql), accounts among them"
+                does="reaches", detail="it reads the server's own tables (mysql), including accounts"
             )
         stalls = name in _STALLING and token.kind == "word" and not behind_a_point
         if stalls or (calls and (name in _REACHING_FUNCTIONS or name.startswith(_REACHING_PREFIXES))):
-            return StatementReading(does="reaches", detail=f"{name}() reaches out of the query")
+            return StatementReading(does="reaches", detail=f"{name}() reads or affects something outside of the query")
         if calls and name in loaded:
             return StatementReading(
                 does="reaches", detail=f"{name}() is a function that the server loaded from a library"
@@ -201,7 +201,7 @@ def _look_inside(tokens: list[_Token], loaded: Collection[str]) -> StatementRead
 
 
 def _keyword(word: str, before: _Token, after: _Token) -> StatementReading | None:
-    """The reading that a bare word gives as a keyword; None where it is harmless or not a keyword."""
+    """The reading that a bare word gives as a keyword; None if it is harmless or not a keyword."""
     following = after.text.upper()
     if word in _NEVER:
         where = following if following in _NEVER else "a file, variable or table"
@@ -211,7 +211,7 @@ def _keyword(word: str, before: _Token, after: _Token) -> StatementReading | Non
     if word == "FOR" and following in ("UPDATE", "SHARE"):
         return StatementReading(does="reaches", detail=f"FOR {following} locks rows")
     if word == "FOR" and following == "CONNECTION":
-        return StatementReading(does="reaches", detail="FOR CONNECTION looks into another session")
+        return StatementReading(does="reaches", detail="FOR CONNECTION reads another session")
     if word == "LOCK" and following == "IN":
         return StatementReading(does="reaches", detail="LOCK IN SHARE MODE locks rows")
     if word in ("NEXT", "PREVIOUS") and following == "VALUE":

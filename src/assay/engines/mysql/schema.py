@@ -1,7 +1,4 @@
-"""Read the tables and views of a MySQL or MariaDB database from those views that an account sees which may only read.
-
-``TABLE_CONSTRAINTS`` and ``REFERENTIAL_CONSTRAINTS`` are empty there, and ``SHOW CREATE VIEW`` is refused.
-"""
+"""Read the tables and views of a MySQL or MariaDB database, from catalogue views that a read-only account sees."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ _INDEXES = """
 SELECT table_name, index_name, column_name FROM information_schema.statistics
 WHERE table_schema = DATABASE() AND non_unique = 0 ORDER BY table_name, index_name, seq_in_index
 """
-"""An index of beginnings counts, too: values that differ in their beginnings differ."""
+"""An index on prefixes counts, too: values with different prefixes differ."""
 _FOREIGN_KEYS = """
 SELECT table_name, constraint_name, column_name, referenced_table_name, referenced_column_name
 FROM information_schema.key_column_usage WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL
@@ -42,7 +39,7 @@ WHERE c.constraint_schema = DATABASE() ORDER BY t.table_name, c.constraint_name
 
 
 def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
-    """Tables and views, sorted by name. Raises DatabaseError where they cannot be listed."""
+    """Tables and views, sorted by name. Raises DatabaseError if they cannot be listed."""
     columns, indexes, keys = (_by_table(engine, query) for query in (_COLUMNS, _INDEXES, _FOREIGN_KEYS))
     checks = _checks(engine)
     tables = []

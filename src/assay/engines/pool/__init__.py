@@ -1,1 +1,1 @@
-"""Worker processes that outlive whatever their tasks do. Nothing is imported here: workers start in an instant."""
+"""Worker processes that outlive crashes of their tasks. Nothing is imported here, so that workers start quickly."""

@@ -1,4 +1,4 @@
-"""The cache of a worker, which keeps values from case to case and counts their bytes."""
+"""The cache of a worker, which stores values across cases and counts their bytes."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ _CHUNK = 4096
 _ROW_BYTES = 56
 _CELL_BYTES = 40
 _ENTRY_BYTES = 400
-"""What an entry takes beside its key and its value."""
+"""The size of an entry besides its key and its value."""
 _PLAIN_BYTES = 64
 _PER_ENCODED_BYTE = 4
-"""About how many bytes evidence takes for each byte of its encoded form, which is made in a tenth of the time that
-looking at each of its parts takes."""
+"""Estimated bytes of evidence per byte of its encoded form, which takes a tenth of the time of visiting each of its
+parts."""
 _DEEPEST = 40
 _MANY = 512
 _SAMPLE = 128
 
 
 class ByteCache:
-    """Keeps values up to about ``most_bytes`` bytes and ``most_values``; the least recently used are dropped first.
+    """Stores values up to about ``most_bytes`` bytes and ``most_values``; the least recently used are evicted first.
 
     The number is limited since small values take more than their bytes: without it, a worker would grow with each case
-    that it judges. Used by one thread.
+    that it scores. Used by one thread.
     """
 
     def __init__(self, most_bytes: int, *, most_values: int = 4_000) -> None:
         self.most_bytes = most_bytes
         self._most_values = most_values
         self.held_bytes: int = 0
-        """About how many bytes the kept values take, including their keys."""
+        """About how many bytes the stored values take, including their keys."""
         self._entries: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def get(self, key: Hashable) -> object | None:
-        """The value under this key; None where there is none."""
+        """The value under this key, or None."""
         found = self._entries.get(key)
         if found is None:
             return None
@@ -55,9 +55,9 @@ class ByteCache:
         return found[0]
 
     def put(self, key: Hashable, value: object, *, size: int | None = None) -> list[Hashable]:
-        """Keep a value, and return the keys dropped for it: its own key where it is too large to be kept.
+        """Store a value, and return the keys evicted for it: its own key if it is too large.
 
-        ``size`` is how many bytes key and value take, where the caller knows.
+        ``size`` is how many bytes key and value take, if the caller knows.
         """
         size = _ENTRY_BYTES + (_size_of_entry(key, value) if size is None else size)
         before = self._entries.pop(key, None)
@@ -92,8 +92,8 @@ def _size_of_entry(key: Hashable, value: object) -> int:
 def size_of(value: object) -> int:
     """About how many bytes a value takes, including its content. An object that occurs in it twice counts once.
 
-    Rows are counted whole and quickly, long lists of anything else from a sample. An object that two values share
-    counts for each of them, so that a sum is too large rather than too small.
+    Rows are counted as a whole, long lists of anything else from a sample. An object that two values share counts for
+    each of them, so that a sum is too large rather than too small.
     """
     total = 0
     seen: set[int] = set()
@@ -151,7 +151,7 @@ def _members(value: object) -> Iterable[object]:
 
 @cache
 def _fields_getter(kind: type) -> Callable[[object], tuple[object, ...]] | None:
-    """What gives the fields of a Struct, all at once; None for any other type."""
+    """What returns the fields of a Struct, all at once; None for any other type."""
     names = kind.__struct_fields__ if issubclass(kind, Struct) else ()
     if len(names) > 1:
         return attrgetter(*names)
@@ -159,7 +159,7 @@ def _fields_getter(kind: type) -> Callable[[object], tuple[object, ...]] | None:
 
 
 def rows_size(rows: Sequence[Sequence[object]]) -> int:
-    """As `size_of`, of a result's rows: tuples of one length, and at least one."""
+    """Like `size_of`, for a result's rows: tuples of one length, and at least one."""
     if isinstance(rows, ColumnRows):
         return rows.nbytes
     width = len(rows[0])

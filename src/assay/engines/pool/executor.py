@@ -1,4 +1,4 @@
-"""Executes queries in a worker, on databases named by URL: connections are kept, and repeats are not run."""
+"""Executes queries in a worker, on databases named by URL: connections are reused, and repeated queries are not run."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ _MOST_REMEMBERED = 20_000
 _SCHEMA_ROWS = 100_000
 _SCHEMA_BYTES = 64 * 1024 * 1024
 _DOUBTFUL = frozenset({"unreadable_database", "timeout"})
-"""Kinds of failure for which the server may be at fault, and not the query."""
+"""Kinds of failure for which the server may be the cause, not the query."""
 _PLAIN_QUERY = "SELECT 1"
-"""A server that answers it is there, even if the answer is an error (Oracle wants FROM dual)."""
+"""A server that responds to it is there, even if the response is an error (Oracle requires FROM dual)."""
 _PLAIN_S = 5.0
 """How long a plain query may take, even on a busy server."""
 _PLAIN_BYTES = 10 * 1024 * 1024
-"""What it may bill, where queries are billed by bytes."""
+"""What it may bill, if queries are billed by bytes."""
 _CONNECT_S = 2.5
 """How long beyond a time limit a driver may take to notice that no server accepts its connection."""
 _PATIENCE_S = 10.0
 _PAUSE_S = 0.1
 _REST = 4.0
-"""A server that was waited for in vain is left alone for this many times as long as the last check took."""
+"""After a failed wait, a server is not checked again for this many times as long as the last check took."""
 
 
 class Executor:
     """Runs queries under limits, each (database, query) only once.
 
     ``engines`` maps the scheme of a URL to its engine's class, as ``module:Class``, and `ANY_SCHEME` of
-    `assay.engines.loading` to the ``module:function`` that is asked for any other. Results are kept in ``cache``, which
-    others may use, too. A query whose result was dropped there runs again, which ``reruns`` counts. A query that ended
-    an earlier worker is not run again by an executor of the same ``attempt``. ``shared`` knows those of earlier
-    runs. Used by one thread.
+    `assay.engines.loading` to the ``module:function`` for any other. Results are stored in ``cache``, which others may
+    use, too. A query whose result was evicted there runs again, which ``reruns`` counts. A query that ended an earlier
+    worker is not run again by an executor of the same ``attempt``. ``shared`` knows those of earlier runs. Used by one
+    thread.
 
-    A query that ran out of time, or lost its connection, is blamed only once a plain query on a fresh connection has
+    A query that timed out, or lost its connection, is only counted as failed once a plain query on a new connection has
     shown that the server is there. A server that is away is waited for once, for a few seconds.
     """
 
@@ -74,16 +74,16 @@ class Executor:
         self.runs = 0
         """Queries that an engine executed."""
         self.reruns = 0
-        """Those among them that an engine had executed before, and whose results were not kept."""
+        """The number of these that had been executed before and whose results were evicted."""
         self.cost: Cost | None = None
-        """What the services said that the queries cost, since this was last set to None."""
+        """What the services report that the queries cost, since this was last set to None."""
         self._references = dict(engines)
         self._limits = limits
         self.cache: ByteCache = cache if cache is not None else ByteCache(_CACHE_BYTES)
         self._ran: OrderedDict[bytes, None] = OrderedDict()
         """The labels of the most recent queries."""
         self._large: deque[int] = deque(maxlen=2)
-        """Sizes of the last results that were too large to be kept: the caller may still hold them."""
+        """Sizes of the last results that were too large for the cache: the caller may still hold them."""
         self._classes: dict[str, EngineClass] = {}
         """By scheme."""
         self._class_of: dict[str, EngineClass] = {}
@@ -95,7 +95,7 @@ class Executor:
         self._away: dict[str, _Away] = {}
         self._shared = shared
         self._uses_shared = shared is not None
-        """False while a query must be executed, whatever is known of it."""
+        """False if a query must be executed even if its result is known."""
 
     def execute(self, url: DatabaseUrl, query: str) -> Execution:
         """Execute the query. Never raises for what the query or the database does.
@@ -112,7 +112,7 @@ class Executor:
         return execution
 
     def execute_anew(self, url: DatabaseUrl, query: str) -> Execution:
-        """As `execute`, but always run by the engine and not kept: for measuring its time."""
+        """Like `execute`, but always run by the engine and not cached: for measuring its time."""
         self._uses_shared = False
         try:
             return self._execute(url, query, label_of(url, query, self._attempt))
@@ -120,14 +120,14 @@ class Executor:
             self._uses_shared = self._shared is not None
 
     def siblings(self, url: DatabaseUrl) -> tuple[DatabaseUrl, ...]:
-        """The other databases of the same schema beside this one, sorted.
+        """The other databases of the same schema, sorted.
 
-        Raises DatabaseError where this one cannot be read.
+        Raises DatabaseError if this one cannot be read.
         """
         return self._engine(url).siblings()
 
     def has_boolean_type(self, url: DatabaseUrl) -> bool:
-        """False where results from that database have 1 and 0 for true and false."""
+        """False if results from that database have 1 and 0 for true and false."""
         return self._class(url).has_boolean_type
 
     def dialect(self, url: DatabaseUrl) -> str:
@@ -135,9 +135,9 @@ class Executor:
         return self._class(url).dialect
 
     def schema(self, url: DatabaseUrl) -> DatabaseSchema | None:
-        """The tables of that database without sample values; None where its engine cannot describe them.
+        """The tables of that database without sample values; None if its engine cannot describe them.
 
-        Raises DatabaseError where they cannot be read.
+        Raises DatabaseError if they cannot be read.
         """
         label = label_of(url, "\0schema", self._attempt)
         if (loss := heartbeat.lost(label)) is not None:
@@ -188,12 +188,13 @@ class Executor:
     def _find_out(
         self, url: DatabaseUrl, query: str, label: bytes, execution: Execution, *, hung: bool = False
     ) -> Execution:
-        """Find out whether the query failed or the server. A query that the server's trouble ended is run once more."""
+        """Find out whether the query failed or the server. A query that failed because of the server is run once
+        more."""
         looked = time.monotonic()
         why = self._trouble(url, execution)
-        # If a plain query takes long, the server stood still, and the query may have waited for it, too.
+        # If a plain query takes long, the server stalled, and the query may have waited for it, too.
         slow = time.monotonic() - looked > self._limits.timeout_s / 2
-        if hung:  # it ended a worker, and the server may have resumed before the next worker came
+        if hung:  # it ended a worker, and the server may have recovered before the next worker started
             label = label_of(url, f"again\0{query}", self._attempt)
             slow = _is_remote(url) and heartbeat.lost(label) is None
             if why is not None and heartbeat.lost(label) is not None:
@@ -209,18 +210,18 @@ class Executor:
         why = self._trouble(url, again)
         if why is not None:
             return outcomes.server_lost(query, f"{_said(again)}; {why}")
-        # The blame ``engine`` says that the query ran: it was lost with its connection, or in the engine's own work.
+        # The attribution ``engine`` means that the query ran: it was lost with its connection, or inside the engine.
         ran = again.failure is not None and again.failure.blame == "engine"
         if _kind(again) != "unreadable_database" or not ran:
             return again
         return outcomes.broke(query, _said(again), again.wall_time_s)
 
     def _trouble(self, url: DatabaseUrl, failed: Execution) -> str | None:
-        """Why a plain query on a fresh connection fails; None where the server answers it, even with an error."""
+        """Why a plain query on a new connection fails; None if the server responds, even with an error."""
         label = label_of(url, f"\0{_PLAIN_QUERY}", self._attempt)
         if heartbeat.lost(label) is not None:
             return f"{_PLAIN_QUERY} does not end either"
-        # Independent of the limit: a server that a query saturates is slow to answer, and the query is to blame.
+        # Independent of the limit: a server that a query saturates is slow to respond, and the query is the cause.
         limits = replace(self._limits, timeout_s=_PLAIN_S, max_bytes_billed=_PLAIN_BYTES)
         heartbeat.begin(label, _PLAIN_S + (_CONNECT_S if _is_remote(url) else _OPENING_S))
         try:
@@ -235,7 +236,7 @@ class Executor:
             return None
         finally:
             heartbeat.end()
-        # The messages without the query, which a server that is away may quote.
+        # The messages without the query, which an error of a lost server may quote.
         ours, theirs = (_said(one).replace(one.query.strip(), "") for one in (execution, failed))
         same = _kind(execution) == _kind(failed) == "error" and ours == theirs
         if not _is_doubtful(execution) and not same:
@@ -244,7 +245,7 @@ class Executor:
         return f"{_PLAIN_QUERY} on a new connection fails, too: {_said(execution)}"
 
     def _comes_back(self, url: DatabaseUrl, failed: Execution, why: str) -> bool:
-        """Wait for a server that is away; one that was waited for in vain is checked only now and then."""
+        """Wait for a server that is away; after a failed wait, it is checked only now and then."""
         away = self._away.get(url.text)
         end = time.monotonic() + (self._patience_s if away is None else 0.0)
         looked_s = 0.0
@@ -267,7 +268,7 @@ class Executor:
         execution = self._run_once(url, query, label, process, held)
         if not cramped or execution.failure is None or execution.failure.kind != "out_of_memory":
             return execution
-        # Perhaps other databases' connections, or earlier queries, hold the memory: the query is not to blame.
+        # Perhaps other databases' connections, or earlier queries, hold the memory: the query is not the cause.
         self._close_engines()
         process.settle(held)
         return self._run_once(url, query, label, process, held)
@@ -281,7 +282,7 @@ class Executor:
         held: int = 0,
     ) -> Execution:
         # Opening may hang or crash as well, so it runs under the same label. Importing a driver takes seconds on a busy
-        # machine, which the query is not charged for.
+        # machine, which must not count as the query's time.
         is_open = url.text in self._open
         heartbeat.begin(label, self._limits.timeout_s if is_open else self._limits.timeout_s + _OPENING_S)
         try:
@@ -290,7 +291,7 @@ class Executor:
             engine = self._engine(url)
             shared = self._shared if self._uses_shared else None
             if shared is not None:
-                heartbeat.end()  # reading a large file takes its time, and the query has not begun
+                heartbeat.end()  # reading a large file takes time, and the query has not begun
                 if (found := shared.get(url, engine, query)) is not None:
                     return found
             if not is_open or shared is not None:
@@ -326,7 +327,7 @@ class Executor:
             engine.close()
 
     def _make_room(self) -> int:
-        """About how many bytes of results are kept. Closes the connections where they keep too much memory."""
+        """About how many bytes of results are cached. Closes the connections if they hold too much memory."""
         held = self.cache.held_bytes + sum(self._large)
         process = memory.current()
         if process is not None and process.grown() > held + self._limits.max_memory_bytes // 2:
@@ -337,7 +338,7 @@ class Executor:
     def _keep(self, key: tuple[str, str, str], execution: Execution) -> None:
         if execution.failure is not None and execution.failure.kind == "unreadable_database":
             return  # a server that was away may be back for the next case
-        # All but the rows has nearly the same size for every query, and measuring it takes longer than most queries.
+        # All except the rows has nearly the same size for every query, and measuring it takes longer than most queries.
         rows = execution.result.rows if execution.result is not None else ()
         size = _BESIDE_ROWS_BYTES + 2 * sys.getsizeof(execution.query) + (rows_size(rows) if rows else 0)
         size += sum(map(sys.getsizeof, execution.columns))
@@ -373,10 +374,10 @@ class Executor:
 
 
 class _Away(Struct, frozen=True, kw_only=True):
-    """A server that was waited for in vain."""
+    """A server that was waited for without success."""
 
     until: float
-    """The reading of the monotonic clock before which the server is not checked again."""
+    """The monotonic time before which the server is not checked again."""
     why: str
 
 
@@ -393,7 +394,7 @@ def _is_doubtful(execution: Execution) -> bool:
 
 
 def _is_remote(url: DatabaseUrl) -> bool:
-    """Whether a URL names a host, and not a file on this machine."""
+    """Whether a URL names a host, not a file on this machine."""
     return not url.text.partition("://")[2].startswith(("/", ":memory:"))
 
 
@@ -407,9 +408,9 @@ def explain_loss(query: str, loss: Loss, limits: Limits) -> Execution:
     """The Execution of a query that ended an earlier worker."""
     if loss.kind == "timeout":
         message = (
-            f"no answer within the limit of {limits.timeout_s:g} s, "
-            "and it could not be interrupted: its process was ended"
+            f"no result within the limit of {limits.timeout_s:g} s, and it could not be interrupted: its "
+            "process was ended"
         )
         return outcomes.failed(query, "timeout", "timeout", message, wall_time_s=limits.timeout_s)
-    message = f"the query brought its process down, which {loss.message}"
+    message = f"the query ended its process, which {loss.message}"
     return outcomes.failed(query, "error", loss.kind, message)

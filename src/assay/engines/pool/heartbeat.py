@@ -1,9 +1,9 @@
 """Tell the parent what a worker is doing right now, without a system call.
 
 Each worker shares one small memory map with its parent. Before a step that may hang or crash, the code in the worker
-calls `begin` with a label and a number of seconds, and `end` afterwards. The parent ends a worker whose time is up,
-reads the label of the step that ended it, and tells all later workers: they find the label under `lost` and do not run
-that step again.
+calls `begin` with a label and a number of seconds, and `end` afterwards. The parent ends a worker that exceeds its
+time, reads the label of the step that ended it, and tells all later workers: they find the label under `lost` and do
+not run that step again.
 
 Outside a worker the same calls have no effect, so code in a task needs no special case.
 """
@@ -57,13 +57,13 @@ class Heartbeat:
 
 
 def read(memory: mmap.mmap | bytearray) -> HeartbeatState | None:
-    """What the worker with this map is doing right now; None where it said that nothing runs."""
+    """What the worker with this map is doing right now; None if it reported nothing."""
     deadline, label = _LAYOUT.unpack_from(memory, 0)
     return None if deadline == _NO_DEADLINE else HeartbeatState(label=label, deadline=deadline)
 
 
 def read_task(memory: mmap.mmap | bytearray) -> int | None:
-    """The id of the last task that the worker with this map took up; None where it took up none."""
+    """The id of the last task that the worker with this map started, or None."""
     (number,) = _TASK.unpack_from(memory, _TASK_AT)
     return None if number == _NO_TASK else number - 1
 
@@ -78,15 +78,15 @@ def install(heartbeat: Heartbeat) -> None:
 
 
 def begin(label: bytes, seconds: float) -> None:
-    """As `Heartbeat.begin`, on this process's heartbeat."""
+    """Like `Heartbeat.begin`, on this process's heartbeat."""
     _current.begin(label, seconds)
 
 
 def end() -> None:
-    """As `Heartbeat.end`, on this process's heartbeat."""
+    """Like `Heartbeat.end`, on this process's heartbeat."""
     _current.end()
 
 
 def lost(label: bytes) -> Loss | None:
-    """How an earlier worker was lost while this label ran; None where none was lost."""
+    """How an earlier worker was lost while this label ran, or None."""
     return _current.losses.get(label)

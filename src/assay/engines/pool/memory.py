@@ -1,12 +1,12 @@
-"""Cap a worker process's memory while one query runs, so that a memory bomb fails that query alone.
+"""Cap a worker process's memory while one query runs, so that a memory bomb only fails that query.
 
-An engine's own limit counts only its buffers. A function that makes one text of two gigabytes calls the allocator
-directly, and a driver makes a copy of it. So the process itself is capped while a query runs: a larger allocation
-fails, which engines and Python turn into an error of that query. Linux only; elsewhere, and outside of workers, the
-calls do nothing.
+An engine's own limit only counts its buffers. A function that makes one text of two gigabytes calls the allocator
+directly, and a driver copies it. So the process itself is capped while a query runs: a larger allocation fails, which
+engines and Python turn into an error of that query. Linux only; on other systems, and outside of workers, the calls do
+nothing.
 
-Memory that a query leaves allocated reduces what the next one may use. So allocators are told to return it
-(`environment`), and a process that still keeps much is replaced after its task (`ProcessMemory.rest`).
+Memory that a query leaves allocated reduces what the next one may use. So allocators are configured to return it
+(`environment`), and a process that still holds much is replaced after its task (`ProcessMemory.rest`).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _LEAST_SLACK_BYTES = 64 * 1024 * 1024
 _LATER_BYTES = 96 * 1024 * 1024
 """The part of libraries that is loaded only while queries run; the limit on data does not count it."""
 _MOST_LEFT_BYTES = 64 * 1024 * 1024
-"""How much a process may keep from finished tasks, besides results, without being replaced."""
+"""How much memory a process may hold from finished tasks, besides results, without being replaced."""
 _C_ARENAS = "MALLOC_ARENA_MAX"
 _ARENA_MAX = -8
-"""What `mallopt` calls the same."""
+"""The same parameters in `mallopt`."""
 _DUCKDB_ALLOCATOR = "DUCKDB_JE_MALLOC_CONF"
 _GIVE_BACK = "retain:false"
 _MOMENT_S = 0.005
@@ -43,9 +43,9 @@ _RESIDENT, _DATA = 1, 5
 def environment() -> dict[str, str]:
     """The environment for workers: this process's, with settings that make allocators return free memory.
 
-    Otherwise DuckDB's allocator (jemalloc) keeps all addresses that it ever held, and the C library's makes one arena
-    after another where memory is short. A limit on memory must count both, as they can be filled again, so each bomb
-    would reduce what later queries may use.
+    Otherwise DuckDB's allocator (jemalloc) holds all addresses that it ever held, and the C library's makes one arena
+    after another if memory is short. A limit on memory must count both, as they can be filled again, so each bomb would
+    reduce what later queries may use.
     """
     found = dict(os.environ)
     found[_C_ARENAS] = "1"
@@ -55,7 +55,7 @@ def environment() -> dict[str, str]:
 
 
 def take_environment() -> None:
-    """Have in this process what `environment` gives one that starts. Called before it imports DuckDB or has threads."""
+    """Apply to this process what `environment` gives to new ones. Called before it imports DuckDB or has threads."""
     import ctypes
 
     os.environ.update(environment())
@@ -64,7 +64,7 @@ def take_environment() -> None:
 
 
 def give_back() -> None:
-    """Return freed memory to the system, where the C library can: it keeps what lies below anything that is in use."""
+    """Return freed memory to the system, if the C library can: it holds whatever lies below memory in use."""
     if os.name != "posix":
         return
     import ctypes
@@ -80,7 +80,7 @@ class ProcessMemory:
 
     def __init__(self) -> None:
         self.at_rest: Callable[[], object] | None = None
-        """Called by `rest`: a function that knows what is still needed, and calls `settle` where much is held."""
+        """Called by `rest`: a function that knows what is still needed, and calls `settle` if much is held."""
         self._descriptor = os.open(protections.STATISTICS, os.O_RDONLY)
         self._page = resource.getpagesize()
         self._usual = resource.getrlimit(resource.RLIMIT_DATA)
@@ -91,7 +91,7 @@ class ProcessMemory:
     def grown(self) -> int:
         """Bytes that were allocated since the start, or since `settle`, as of a moment ago.
 
-        Asking the system takes as long as a short query, and little memory can fill up within that moment.
+        Asking the system takes as long as a short query, and little memory can be filled within that moment.
         """
         now = monotonic()
         if now - self._seen_at > _MOMENT_S:
@@ -112,7 +112,7 @@ class ProcessMemory:
         self._start = max(self._start, self._seen - held)
 
     def rest(self) -> bool:
-        """A task is over: whether the process keeps so much memory that a fresh process should do the next task."""
+        """A task is over: whether the process holds so much memory that a new process should do the next task."""
         if self.at_rest is not None:
             self.at_rest()
         return self._start - self._first > _MOST_LEFT_BYTES
@@ -144,5 +144,5 @@ def install() -> None:
 
 
 def current() -> ProcessMemory | None:
-    """This process's cap; None where it has none."""
+    """This process's cap, or None."""
     return _current

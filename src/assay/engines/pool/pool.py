@@ -3,8 +3,8 @@
 Workers are plain child processes, not `multiprocessing`'s: a script without a main guard or a notebook may start them.
 A task that crashes, hangs or uses up its memory ends its worker. The pool starts another worker, puts the unfinished
 tasks back, and tells every later worker which step failed (`assay.engines.pool.heartbeat`), so that it is not run
-again. Where another process killed the worker, its step is first tried once more. A worker that keeps too much memory
-after a task says so and ends: another one takes the next task, and no task is to blame.
+again. If another process killed the worker, its step is first retried once. A worker that holds too much memory after a
+task says so and ends: another one takes the next task, and no task counts as the cause.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class WorkerPool:
         memory_limit_bytes: int | None = None,
     ) -> None:
         if workers < 1:
-            raise UsageError(f"a pool needs at least one worker, and {workers} were asked for")
+            raise UsageError(f"a pool needs at least one worker, not {workers}")
         module_name, _, name = setup.partition(":")
         if not module_name or not name:
-            raise UsageError(f"setup={setup!r} names no function: write 'module:function'")
+            raise UsageError(f"setup={setup!r} is not a function: write 'module:function'")
         self._size = workers
         self._setup = setup
         self._argument = pickle.dumps(argument)
@@ -93,7 +93,7 @@ class WorkerPool:
 
     @property
     def renewals(self) -> int:
-        """How many workers were replaced so far because they kept too much memory after their tasks."""
+        """How many workers were replaced so far because they held too much memory after their tasks."""
         return self._renewals
 
     @property
@@ -103,12 +103,12 @@ class WorkerPool:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The process ids of the workers that are alive now."""
-        # A worker that could not be forked has none. As a process id, 0 would name a whole group of processes.
+        """The process ids of the running workers."""
+        # A worker that could not be forked has none. As a process id, 0 would mean a whole group of processes.
         return tuple(pid for worker in self._workers if (pid := worker.pid))
 
     def start(self) -> None:
-        """Start the workers and return at once: they import while the caller goes on."""
+        """Start the workers and return at once: they import while the caller continues."""
         if self._watch is not None and not self._closed:
             return
         with self._changing:
@@ -123,7 +123,7 @@ class WorkerPool:
         self._watch.start()
 
     def expect(self, databases: Sequence[NeededDatabase]) -> None:
-        """Prepare nothing: on this machine the workers reach every database as it is."""
+        """Prepare nothing: on this machine the workers reach every database directly."""
 
     @property
     def in_flight(self) -> int:
@@ -133,10 +133,11 @@ class WorkerPool:
     def run(self, batches: Iterable[Sequence[Task] | None], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
         """Run every task and yield each outcome as soon as it arrives, in no particular order.
 
-        Each batch goes whole to one worker; free workers take the next batch. ``shared``: as far as possible, but no
-        worker is idle while another has tasks to spare (`assay.engines.pool.worker_queues`). None among the batches:
-        there is none now, and `soon` says when to ask again. Raises the error that ``setup`` raised in a worker, and
-        AssayError where workers do not start. Leaving the iteration early, by a break or an exception, closes the pool.
+        Each batch is assigned to one worker; free workers take the next batch. ``shared``: as far as possible, but no
+        worker is idle while another has tasks to spare (`assay.engines.pool.worker_queues`). A None among the batches
+        means that there is none now, and that `soon` says when to ask again. Raises the error that ``setup`` raised in
+        a worker, and AssayError if workers do not start. Leaving the iteration early, by a break or an exception,
+        closes the pool.
         """
         self.start()
         self._times_lost.clear()
@@ -155,14 +156,15 @@ class WorkerPool:
 
     def soon(self, call: Callable[[], None]) -> None:
         """See `Backend.soon`."""
-        self._events.put(call)  # of all queues this one may also be used by a signal handler
+        self._events.put(call)  # of all queues, this one may also be used by a signal handler
 
     def stop_gracefully(self) -> None:
         """Begin no further task: `run` ends when those in flight are done. Safe to call from a signal handler."""
         self._winding_up = True
 
     def take_back(self) -> list[Task]:
-        """Take the tasks back that no worker was sent yet. Called in the thread of `run`, such as by `soon`."""
+        """Take back the tasks that were not sent to a worker yet. Called in the thread of `run`, for example by
+        `soon`."""
         queues = [worker.queue.waiting for worker in self._workers]
         tasks = [task for waiting in queues for task in waiting]
         for waiting in queues:
@@ -170,9 +172,10 @@ class WorkerPool:
         return tasks
 
     def wait_until_ready(self) -> None:
-        """Return when every worker has set up, for callers that must not spend that time later, such as a benchmark.
+        """Return when every worker has finished its setup, for callers that must not spend that time later, for example
+        a benchmark.
 
-        Raises as `run` does. Not to be called while `run` is going on.
+        Raises as `run` does. Not to be called during `run`.
         """
         self.start()
         while not all(worker.ready for worker in self._workers):
@@ -191,7 +194,7 @@ class WorkerPool:
 
     def close(self) -> None:
         """End the workers now. Closing twice is harmless."""
-        with self._changing:  # another thread may be at replacing a worker: none comes after this
+        with self._changing:  # another thread may be replacing a worker: none is started after this
             if self._closed:
                 return
             self._closed = True
@@ -230,7 +233,7 @@ class WorkerPool:
 
     def _drive(self, source: Source[Task]) -> Iterator[TaskDone | TaskLost]:
         heard: set[WorkerProcess[Task]] = set()
-        """The workers that said something since they were last fed."""
+        """The workers that sent messages since they were last given tasks."""
         while self._feed(source, heard):
             heard.clear()
             for event in self._arrived():
@@ -247,7 +250,7 @@ class WorkerPool:
                     yield from self._replace(worker)
 
     def _arrived(self) -> list[Event[Task] | Callable[[], None]]:
-        """What has happened until now, after at most `_WAIT_S`: the busier this process, the more at once."""
+        """All events until now, after at most `_WAIT_S`: the busier this process, the more at once."""
         events: list[Event[Task] | Callable[[], None]] = []
         with suppress(Empty):
             events.append(self._events.get(timeout=_WAIT_S))
@@ -262,7 +265,7 @@ class WorkerPool:
             if worker.pending and worker not in heard:
                 busy = True
             elif tasks := self._next_of(worker, source):
-                if not worker.pending and not worker.alive:  # the worker ended while idle: no task is to blame
+                if not worker.pending and not worker.alive:  # the worker ended while idle: no task is the cause
                     worker.reap()
                     worker = self._heir(worker)  # noqa: PLW2901
                 if not worker.pending:
@@ -292,7 +295,7 @@ class WorkerPool:
         return worker.queue.next_slice(count)
 
     def _heir(self, worker: WorkerProcess[Task]) -> WorkerProcess[Task]:
-        """A new worker in place of one that is gone, with its queue. Raises UsageError where the pool is closed."""
+        """A new worker in place of one that is gone, with its queue. Raises UsageError if the pool is closed."""
         with self._changing:
             if self._closed:
                 raise UsageError("this pool was closed while it ran")
@@ -302,7 +305,7 @@ class WorkerPool:
         return heir
 
     def _receive(self, worker: WorkerProcess[Task], frame: bytes) -> Sequence[TaskDone | TaskLost]:
-        """Take in a message of a worker. Return the outcomes of tasks that it holds."""
+        """Process a message of a worker. Return the outcomes of tasks in it."""
         message = pickle.loads(frame)
         match message[0]:
             case wire.ENDED:
@@ -338,7 +341,7 @@ class WorkerPool:
             yield lost
 
     def _settle(self, worker: WorkerProcess[Task]) -> TaskLost | None:
-        """Find out what ended a worker. A task that is given up is taken from its pending tasks and returned."""
+        """Find out what ended a worker. A task that is abandoned is removed from its pending tasks and returned."""
         loss = worker.loss()
         if not worker.ready:
             self._starts_lost += 1
@@ -350,11 +353,11 @@ class WorkerPool:
             return None
         if not worker.pending:
             return None
-        # Tasks whose outcome did not arrive are done again.
+        # Tasks whose outcome did not arrive are repeated.
         task = next((task for task in worker.pending if task.id == worker.last_task), worker.pending[0])
         times = self._times_lost[task.id] = self._times_lost.get(task.id, 0) + 1
         if times == 1 and worker.was_killed_by_another:
-            return None  # the task may not be the cause; if it took all the memory, it will do so again
+            return None  # the task may not be the cause; if it used all the memory, it will do so again
         state = worker.last_state
         if state is not None:
             self._losses[state.label] = loss

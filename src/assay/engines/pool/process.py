@@ -22,7 +22,7 @@ from assay.ports import Loss
 T = TypeVar("T")
 
 _TERMINATE_S = 5.0
-"""A worker that is asked to end does so at once, unless its server is slow to cancel a query."""
+"""A worker that is told to end does so at once, unless its server is slow to cancel a query."""
 
 
 class WorkerProcess(Generic[T]):
@@ -44,10 +44,10 @@ class WorkerProcess(Generic[T]):
         self.pending: deque[T] = deque()
         """Its tasks whose outcome has not arrived, in order: the first ones may be done."""
         self.queue: WorkerQueue[T] = WorkerQueue()
-        """Its share of what is not sent yet, and what a task costs."""
+        """Its share of the unsent tasks, and the cost of a task."""
         self.ready = False
         self.worn = False
-        """The worker said that it keeps too much memory, and ends: none of its tasks is to blame."""
+        """The worker reported that it holds too much memory, and ends: none of its tasks is the cause."""
         self.started: float = time.monotonic()
         self.last_state: HeartbeatState | None = None
         """What ran when it ended; set by `reap`."""
@@ -102,7 +102,7 @@ class WorkerProcess(Generic[T]):
             self._process.kill()
 
     def terminate(self) -> None:
-        """Ask it to end by closing its standard input: it cancels its server's running query, and exits."""
+        """Tell it to end by closing its standard input: it cancels its server's running query, and exits."""
         with contextlib.suppress(OSError):
             self._stdin.close()
 
@@ -136,7 +136,7 @@ class WorkerProcess(Generic[T]):
         code = self._process.wait()
         if code < 0:
             name = _signal_name(-code)
-            hint = ", perhaps for want of memory" if name == "SIGKILL" else ""
+            hint = ", perhaps because memory ran out" if name == "SIGKILL" else ""
             return Loss(kind="crashed", message=f"was ended by {name}{hint}")
         return Loss(kind="crashed", message=f"ended by itself with exit status {code}")
 

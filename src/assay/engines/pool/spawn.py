@@ -1,8 +1,8 @@
-"""Start worker processes: ahead of time where a command will surely need them, else when the pool does.
+"""Start worker processes: ahead of time if a command will certainly need them, else when the pool does.
 
-Imports little itself, so that a command can begin to start its workers before it imports what it needs: both then
-import at the same time. On Linux one process imports for all workers (`assay.engines.pool.template`); elsewhere each
-worker that is started ahead imports for itself. Workers that no pool takes end with this process.
+Imports little itself, so that a command can start its workers before its own imports: both then import at the same
+time. On Linux one process imports for all workers (`assay.engines.pool.template`); on other systems each worker that is
+started ahead imports for itself. Unused workers end with this process.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Spawned:
     """A child process that runs `assay.engines.pool.worker.main`, with the map that it shares with this one."""
 
     def __init__(self, start: Callable[[int | None, str | None], subprocess.Popen[bytes] | ForkedProcess]) -> None:
-        """``start`` starts the process, given the map's descriptor where that is inherited, and else its path."""
+        """``start`` starts the process, given the map's descriptor if that is inherited, else its path."""
         descriptor, path = tempfile.mkstemp(prefix="assay-", suffix=".heartbeat")
         self._path = None if os.name == "posix" else path
         try:
@@ -48,7 +48,7 @@ class Spawned:
             os.close(descriptor)
 
     def dismiss(self) -> None:
-        """End it: nobody needs it."""
+        """End it: it is not needed."""
         with contextlib.suppress(OSError):
             self.process.stdin.close()  # type: ignore[union-attr]
         self.process.kill()  # it may be in the middle of its imports
@@ -57,7 +57,7 @@ class Spawned:
         self.release()
 
     def release(self) -> None:
-        """Give the map back, once the process has ended."""
+        """Release the map, once the process has ended."""
         self.memory.close()
         if self._path is not None:
             with contextlib.suppress(OSError):
@@ -68,7 +68,7 @@ class Starter(Protocol):
     """Starts the workers of one pool."""
 
     def prepare(self, count: int) -> None:
-        """Begin to import for so many workers."""
+        """Begin to import for this many workers."""
 
     def spawn(self) -> Spawned:
         """A worker."""
@@ -134,7 +134,7 @@ _ahead: list[tuple[tuple[Any, ...], Starter]] = []
 
 
 def start_ahead(count: int, setup: str, *, alone: bool = False) -> None:
-    """Start what a pool of so many workers with this ``setup`` (``module:function``) will take.
+    """Start what a pool of this many workers with this ``setup`` (``module:function``) will need.
 
     ``alone``: this process has one thread and has written nothing, so that it may be forked itself.
     """
@@ -190,7 +190,7 @@ def _popen(
     module: str, arguments: tuple[object, ...], descriptor: int | None, streams: int = subprocess.PIPE
 ) -> subprocess.Popen[bytes]:
     if not sys.executable:
-        raise AssayError("worker processes need a Python interpreter to start, and sys.executable names none")
+        raise AssayError("worker processes need a Python interpreter, but sys.executable is empty")
     # Pass sys.path on, since the parent may have changed it: the worker can import what the parent can.
     code = _BOOTSTRAP.format(path=ascii(list(sys.path)), module=module, arguments=ascii(arguments))
     return subprocess.Popen(

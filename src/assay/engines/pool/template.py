@@ -1,9 +1,9 @@
-"""Fork worker processes from one that has imported what they need, where the system can (Linux).
+"""Fork worker processes from one that has imported what they need, if the system can (Linux).
 
 Importing takes a fifth of a second of processor time, and many short runs need as many workers as there are cores. So
-one single-threaded process, the template, imports for all of them, and forks one whenever it is asked. The parent asks
-over a socket, passes the worker's pipes along, and goes on: it waits for the answer only when it must know the process
-id. The template keeps an ended worker's exit status until the parent asks for it, and ends with the parent.
+one single-threaded process, the template, imports for all of them, and forks one on each request. The parent sends
+requests over a socket, passes the worker's pipes along, and continues: it waits for the reply only when it needs the
+process id. The template stores an ended worker's exit status until the parent asks for it, and ends with the parent.
 
 Requests and replies are messages of one packet each: ``fork`` with three descriptors is answered by a process id, a
 process id by its exit status.
@@ -30,9 +30,9 @@ from assay.engines.pool import memory
 _PACKET_BYTES = 64
 _FORK = b"fork"
 _MOST_S = 120.0
-"""How long an answer may take: the first one waits for all imports, on a busy machine."""
+"""How long a reply may take: the first one waits for all imports, on a busy machine."""
 _UNKNOWN = -signal.SIGKILL if sys.platform != "win32" else 1
-"""The exit status of a worker whose template is gone: it was killed from outside, and the worker probably too."""
+"""The exit status of a worker whose template is gone: it was killed from outside, and probably the worker too."""
 
 
 def can_fork() -> bool:
@@ -84,16 +84,16 @@ class Template:
         self._process.wait()
 
     def reply(self, number: int) -> bytes:
-        """The reply to a request; empty where the template is gone."""
+        """The reply to a request; empty if the template is gone."""
         with self._asking:
             while number not in self._replies:
                 try:
                     packet = self._socket.recv(_PACKET_BYTES)
-                except OSError:  # closed, or stopped by somebody: it would never answer
+                except OSError:  # closed, or stopped by another process: it would never reply
                     packet = b""
                 if not packet:
                     self._process.kill()
-                    self._process.wait()  # what was killed may take a while to end, and must not be `alive` until then
+                    self._process.wait()  # a killed process may take a while to end, and must not be `alive` until then
                     return b""
                 self._replies[self._received] = packet
                 self._received += 1
@@ -113,7 +113,7 @@ class Template:
 
 
 class Fork:
-    """A fork of this process that calls a function, as far as `subprocess.Popen` is used of one."""
+    """A fork of this process that calls a function, with the methods of `subprocess.Popen` that are needed."""
 
     def __init__(self, function: Callable[[], None]) -> None:
         """This process must have no other thread, and nothing in its streams' buffers."""
@@ -152,7 +152,8 @@ class Fork:
 
 
 class ForkedProcess:
-    """A worker that a template forked, as far as `subprocess.Popen` is used of one. May be used from any thread."""
+    """A worker that a template forked, with the methods of `subprocess.Popen` that are needed. May be used from any
+    thread."""
 
     def __init__(self, template: Template, number: int, stdin: IO[bytes], stdout: IO[bytes]) -> None:
         self.stdin, self.stdout = stdin, stdout
@@ -164,7 +165,7 @@ class ForkedProcess:
 
     @property
     def pid(self) -> int:
-        """The process id; 0 where the template has ended before it forked."""
+        """The process id; 0 if the template ended before it forked."""
         return self._handle()[0]
 
     def poll(self) -> int | None:
@@ -174,7 +175,7 @@ class ForkedProcess:
         return None
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end. Raises TimeoutExpired where that does not come in time."""
+        """Wait for its end. Raises TimeoutExpired after the timeout."""
         with self._noting:
             if self.returncode is not None:
                 return self.returncode
@@ -198,7 +199,7 @@ class ForkedProcess:
                 signal.pidfd_send_signal(self._handle()[1], signal.SIGKILL)
 
     def _handle(self) -> tuple[int, int]:
-        """Its process id, and a descriptor that stands for it even when the id has become another's."""
+        """Its process id, and a descriptor that identifies it even if the id is reused."""
         with self._noting:
             if self._known is None:
                 self._known = 0, -1
@@ -214,7 +215,7 @@ def fork_here(control: int, setup: str) -> Fork:
 
 
 def _become_template(control: int, setup: str) -> None:
-    """Have what an interpreter of its own would have had, and begin."""
+    """Set up what a new interpreter would have, and begin."""
     gc.disable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -230,7 +231,7 @@ def _become_template(control: int, setup: str) -> None:
 
 
 def _work(heartbeat: int) -> None:
-    """Be a worker, and end as an interpreter of its own would."""
+    """Run as a worker, and end like a separate interpreter."""
     from assay.engines.pool import worker
 
     status = 0
@@ -248,7 +249,7 @@ def _work(heartbeat: int) -> None:
 
 
 def main(control: int, setup: str) -> None:
-    """Import what the workers of this ``setup`` need, and fork one for each request. Called in the template.
+    """Import what the workers of this ``setup`` need, and fork one per request. Called in the template.
 
     A function of ``setup`` may have another one as its attribute ``preload``, which is called first.
     """
@@ -256,7 +257,7 @@ def main(control: int, setup: str) -> None:
     module_name, _, name = setup.partition(":")
     with contextlib.suppress(Exception):  # if it cannot be imported, each worker says so to the parent
         getattr(getattr(import_module(module_name), name), "preload", int)()
-    gc.freeze()  # without a search first, which takes longer than a worker's start and finds next to nothing
+    gc.freeze()  # without a collection first, which takes longer than a worker's start and frees next to nothing
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, the ends of the workers would be lost
     connection = socket.socket(fileno=control)
     while True:

@@ -16,14 +16,14 @@ from msgspec import Struct
 READY = 0
 """``(READY,)``: the setup function has returned."""
 ENDED = 1
-"""``(ENDED, took_s, ends)``: the outcomes of the next tasks, and the seconds that they took together. Each of
-``ends`` is one of these: ``(task_id, outcome)``, what the task function returned, bytes or a tuple of bytes;
-``(task_id, None, pickled)`` if it returned anything else, pickled separately so that only this task fails where it
-cannot be; ``(task_id, None, kind, message)``: the function raised, or the payload could not be unpickled."""
+"""``(ENDED, took_s, ends)``: the outcomes of the next tasks, and the seconds that they took together. Each of ``ends``
+is one of these: ``(task_id, outcome)``, what the task function returned, bytes or a tuple of bytes; ``(task_id, None,
+pickled)`` if it returned anything else, pickled separately so that a failure to unpickle only fails this task;
+``(task_id, None, kind, message)``: the function raised, or the payload could not be unpickled."""
 UNUSABLE = 3
 """``(UNUSABLE, error or None, traceback text)``: the setup function raised, and the worker ends."""
 WORN = 4
-"""``(WORN,)``: the worker keeps too much memory after its tasks. It takes no other, and ends."""
+"""``(WORN,)``: the worker holds too much memory after its tasks. It takes no other, and ends."""
 
 MAP_BYTES = 64
 """The size of the memory that a worker shares with its parent (`assay.engines.pool.heartbeat`)."""
@@ -43,9 +43,9 @@ class Hello(Struct, frozen=True, kw_only=True):
 
 
 def send(descriptor: int, frame: bytes) -> None:
-    """Write a frame whole. Raises OSError where the other side is gone."""
+    """Write a complete frame. Raises OSError if the other side is gone."""
     header = HEADER.pack(len(frame))
-    # A large frame is not copied: it may be most of the memory that a worker may have.
+    # A large frame is not copied: it may take most of the memory that a worker may have.
     for data in (header + frame,) if len(frame) <= _READ_BYTES else (header, frame):
         left = memoryview(data)
         while left:

@@ -1,7 +1,7 @@
 """A worker process of the pool. It imports little, since every run waits for it to start.
 
-It speaks frames (`assay.engines.pool.wire`) over what were its standard input and output. Whatever else
-writes to standard output in this process goes to standard error, so nothing can break the protocol.
+It exchanges frames (`assay.engines.pool.wire`) over its original standard input and output. Anything else written to
+standard output in this process is redirected to standard error, so that nothing can break the protocol.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from assay.platform import safeguards as protections
 _LARGE_BYTES = 256 * 1024
 _MOST_ENDS = 256
 _PIPE_BYTES = 1024 * 1024
-"""The size of the pipe to the parent, where the system lets it be set: each filling wakes the parent."""
+"""The size of the pipe to the parent, if the system allows setting it: each filling wakes the parent."""
 _SOON_S, _LATEST_S = 0.04, 0.25
 """How long outcomes are collected in a run that has just begun, and in one that has lasted for a while. Each sending
 wakes the parent twice: many workers that send often would keep it busy."""
 _SHARE = 0.01
-"""The part of its time so far for which a worker collects outcomes."""
+"""The share of its time so far for which a worker collects outcomes."""
 
 
 def main(heartbeat_file: int | str, warm: str = "") -> None:
@@ -40,9 +40,9 @@ def main(heartbeat_file: int | str, warm: str = "") -> None:
     to import before the parent's first message, which may take a while.
     """
     inbox, outbox = _take_pipes()
-    with contextlib.suppress(Exception):  # if it cannot be imported, the parent will hear of it
+    with contextlib.suppress(Exception):  # if it cannot be imported, the parent will be told
         _ = warm and importlib.import_module(warm)
-    # DuckDB takes a program without a file for an interactive one, and draws progress bars; so give it a file.
+    # Without a file, DuckDB treats a program as interactive and draws progress bars; so give it a file.
     program = sys.modules["__main__"]
     if not hasattr(program, "__file__"):
         program.__file__ = __file__
@@ -71,7 +71,7 @@ def main(heartbeat_file: int | str, warm: str = "") -> None:
 def _serve(
     function: Callable[[object], object], outbox: int, batches: SimpleQueue[bytes], pulse: heartbeat.Heartbeat
 ) -> None:
-    """Do the tasks of each batch in turn, as long as the parent is there."""
+    """Do the tasks of each batch in turn, as long as the parent exists."""
     outcomes = _Outcomes(outbox)
     outcomes.tell(wire.READY)
     process = memory.current()
@@ -93,7 +93,7 @@ def _serve(
             if process is not None and process.rest():
                 outcomes.send()
                 outcomes.tell(wire.WORN)
-                os._exit(0)  # not a return: Python would take everything apart at exit, which the system does faster
+                os._exit(0)  # not a return: Python would tear everything down at exit, which the system does faster
 
 
 class _Outcomes:
@@ -140,7 +140,7 @@ class _Outcomes:
         try:
             wire.send(self._outbox, pickle.dumps(message, 5))
         except BrokenPipeError:
-            os._exit(0)  # the parent is gone, and nobody would read a traceback
+            os._exit(0)  # the parent is gone, so a traceback would be lost
         except MemoryError:
             os._exit(1)  # another worker repeats the tasks whose outcome was not sent
 

@@ -1,10 +1,9 @@
-"""Share a run's batches out over workers: slices by measured cost, and a free worker helps the busiest.
+"""Distribute a run's batches over workers: slices by measured cost, and a free worker helps the busiest.
 
-Each worker has a queue: the batch that it works on. It is sent as much of it as takes about `_SLICE_S`, or longer in a
-run that lasts long, so that there is always something to do and never much in flight. When no batch is left, a free
-worker takes half of the queue that would take the longest. So all workers stay busy to the end, however unevenly
-batches and costs are spread, and most of a batch is done by one worker, which runs a query that several tasks share
-only once.
+Each worker has a queue: its current batch. It is sent as much of it as takes about `_SLICE_S`, or longer in a long run,
+so that there is always something to do and never much in flight. When no batch is left, a free worker takes half of the
+queue that would take the longest. So all workers stay busy to the end, however unevenly batches and costs are
+distributed, and most of a batch is done by one worker, which runs a query that several tasks share only once.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ T = TypeVar("T")
 
 _SLICE_S, _LONGEST_SLICE_S = 0.1, 0.5
 _SHARE = 0.02
-"""The part of the queue's time so far that a slice may take: the fewer messages, the less the parent is woken."""
+"""The share of the queue's time so far that a slice may take: fewer messages wake the parent less often."""
 _FIRST = 4
 """Tasks of a batch to send before any of it was measured. Then at most twice as many as before: some may be slow."""
 _MOST = 192
 _SLOW_S = 0.02
-"""From this cost on a task is sent when nothing is pending: the way of a message takes much less."""
+"""From this cost on, a task is sent when nothing is pending: sending a message takes much less."""
 _WORTH_S = 0.005
-"""What is left of a queue must take at least so long to be worth another worker's help."""
+"""The rest of a queue must take at least this long to be worth another worker's help."""
 _WEIGHT = 0.3
 
 
 class WorkerQueue(Generic[T]):
-    """One worker's share of the tasks, and what its tasks cost."""
+    """One worker's share of the tasks, and the cost of its tasks."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.waiting: deque[T] = deque()
@@ -43,7 +42,7 @@ class WorkerQueue(Generic[T]):
         self._sent = _FIRST
 
     def size(self, pending: int) -> int:
-        """How many tasks to send now, while so many are not done."""
+        """How many tasks to send now, while this many are not done."""
         if self.cost_s is None:
             return _FIRST if not pending else 0
         if self.cost_s >= _SLOW_S:
@@ -56,7 +55,7 @@ class WorkerQueue(Generic[T]):
         return count
 
     def assign(self, batch: Iterable[T], cost_s: float | None = None) -> None:
-        """Begin with another batch, whose tasks cost so much; None: not known."""
+        """Begin with another batch, whose tasks have this cost; None if unknown."""
         self.waiting.extend(batch)
         self.cost_s = cost_s
         self._sent = _FIRST
@@ -70,7 +69,7 @@ class WorkerQueue(Generic[T]):
         self._since = self._clock()
 
     def measure(self, done: int, took_s: float) -> float:
-        """So many tasks are done, and took so long together: how long each took."""
+        """This many tasks are done, and took this long together: how long each took."""
         each = took_s / done
         self._since = self._clock()
         self.cost_s = each if self.cost_s is None else (1 - _WEIGHT) * self.cost_s + _WEIGHT * each
@@ -92,11 +91,11 @@ class Source(Generic[T]):
 
     def __init__(self, batches: Iterable[Sequence[T] | None]) -> None:
         self.dry: bool = False
-        """Whether the last answer was that there is none now."""
+        """Whether the last response was that there is none now."""
         self._batches = iter(batches)
 
     def next(self) -> Sequence[T] | None:
-        """The next batch that is not empty; None where there is none, now or any more."""
+        """The next non-empty batch; None if there is none, now or any more."""
         self.dry = False
         for batch in self._batches:
             if batch is None:

@@ -14,14 +14,14 @@ from assay.model import DatabaseUrl, Limits
 from assay.model.witness import SCRATCH_PREFIX
 
 CONTENT_BYTES = 64 * 1024 * 1024
-"""Up to this size of all tables together, their rows are read; beyond it, the server's counters replace them."""
+"""Up to this size of all tables together, their rows are read; beyond it, the server's counters are used."""
 
 _LIMITS = Limits(timeout_s=60.0)
 NOT_SYSTEM = (
     "n.nspname NOT IN ('pg_catalog', 'information_schema') "
     f"AND n.nspname !~ '^pg_(toast|temp)' AND left(n.nspname, {len(SCRATCH_PREFIX)}) <> '{SCRATCH_PREFIX}'"
 )
-"""Whose content is a user's: not the server's own, nor what a search for witnesses makes at this moment."""
+"""Excludes the server's own schemas, and scratch schemas of a counterexample search."""
 
 _SHAPE = f"""
 SELECT n.nspname, c.relname, c.relkind, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
@@ -57,10 +57,10 @@ FROM pg_roles r WHERE r.rolname = session_user
 def fingerprint(url: DatabaseUrl) -> str:
     """A hash of the server's version, the tables' and views' definitions, and their content.
 
-    Where all tables that the role may read take `CONTENT_BYTES` at most, every row is hashed, whatever their order, and
-    the fingerprint begins with ``content``. Beyond that it begins with ``counters``, and covers each table's size, file
-    and number of rows that the server counted as changed. These differ between restored copies, and can change where
-    the content does not. Raises DatabaseError where the database cannot be read.
+    If all tables that the role may read take `CONTENT_BYTES` at most, every row is hashed, in any order, and the
+    fingerprint begins with ``content``. Beyond that it begins with ``counters``, and covers each table's size, file and
+    the server's count of changed rows. These differ between restored copies, and may change although the content does
+    not. Raises DatabaseError if the database cannot be read.
     """
     with _Reading(url) as reading:
         digest = blake2b(digest_size=12)
@@ -76,15 +76,15 @@ def fingerprint(url: DatabaseUrl) -> str:
 
 
 def warnings(url: DatabaseUrl) -> tuple[str, ...]:
-    """What the role may do beyond reading, each a sentence; empty for one that only reads.
+    """What the role may do beyond reading, one sentence each; empty for one that may only read.
 
-    Raises DatabaseError where the database cannot be read.
+    Raises DatabaseError if the database cannot be read.
     """
     with _Reading(url) as reading:
         superuser, manages, writable, schemas, groups, role = reading.rows(_RIGHTS, as_session_user=True)[0]
-    advice = "give Assay a role that may only read: see docs/guides/warehouse.md"
+    advice = "use a role that may only read: see docs/guides/warehouse.md"
     if superuser:
-        return (f"{url}: the role {role!r} is a superuser, whom the server refuses nothing: {advice}",)
+        return (f"{url}: the role {role!r} is a superuser, without any restrictions: {advice}",)
     can: list[str] = []
     if writable:
         can.append(f"write to {writable} tables" if writable > 1 else "write to a table")
@@ -118,7 +118,7 @@ class _Reading:
         self._session.close()
 
     def rows(self, query: str | sql.Composed, *, as_session_user: bool = False) -> list[tuple[Any, ...]]:
-        """All rows. ``as_session_user`` leaves the lesser role that a superuser's queries run as."""
+        """All rows. ``as_session_user``: not under the restricted role that a superuser's queries run as."""
         try:
             if as_session_user:
                 self._session.connection.execute("RESET ROLE")

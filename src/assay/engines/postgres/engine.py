@@ -1,7 +1,7 @@
-"""PostgreSQL: each query in a read-only transaction of its own that it cannot leave.
+"""PostgreSQL: each query in its own read-only transaction, which it cannot leave.
 
 There are three layers of protection. A text that is not exactly one query, or that names a function with effects, is
-never sent (`assay.engines.postgres.guard`). The extended protocol takes one statement only, in a transaction that is
+never sent (`assay.engines.postgres.guard`). The extended protocol accepts only one statement, in a transaction that is
 read-only, has its snapshot, and is always rolled back. And the role that Assay connects as has only the rights that its
 owner granted: see docs/guides/postgres.md.
 """
@@ -34,7 +34,7 @@ _AFTER_SERVER_S = 0.05
 FORM = "postgresql://user:password@host:port/database"
 _NEARLY = 0.9
 _PATIENCE_S = 1.0
-"""How long a server that went away is waited for."""
+"""How long to wait for a server that went away."""
 _PAUSE_S = 0.05
 _SCRATCH_BYTES = 256 * 1024 * 1024
 
@@ -51,14 +51,14 @@ _READ_ONLY = "25006"
 _CANCELED = "57014"
 _LOST = ("57P", "08")
 _PROTOCOL = "08P01"
-"""A placeholder such as $1, for which there is no value."""
+"""A placeholder, for example $1, for which there is no value."""
 
 
 class PostgresEngine:
     """One database of a PostgreSQL server: ``postgresql://user:password@host:port/database``.
 
-    The URL is libpq's, its parameters, PGPASSWORD, services and .pgpass included. The connection is made with the first
-    query, and again after it was lost; a query that was running at that time is run once more. Values: see
+    The URL is libpq's, including its parameters, PGPASSWORD, services and .pgpass. The connection is made with the
+    first query, and again after it was lost; a query that was running at that time is run once more. Values: see
     `assay.engines.postgres.values`.
     """
 
@@ -77,16 +77,16 @@ class PostgresEngine:
 
     @classmethod
     def open(cls, url: DatabaseUrl, limits: Limits) -> PostgresEngine:
-        """Prepare the connection. Raises MissingDependency where psycopg is not installed."""
+        """Prepare the connection. Raises MissingDependency if psycopg is not installed."""
         _require()
         _check_parameters(url)
         return cls(url, limits)
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
-        """Raise DatabaseError where no server answers, or the role may not connect or read.
+        """Raise DatabaseError if no server responds, or the role may not connect or read.
 
-        Raises MissingDependency where psycopg is not installed. Waits at most 10 s for a server.
+        Raises MissingDependency if psycopg is not installed. Waits at most 10 s for a server.
         """
         engine = cls.open(url, Limits(timeout_s=10.0))
         try:
@@ -109,7 +109,7 @@ class PostgresEngine:
     def fingerprint(cls, url: DatabaseUrl) -> str:
         """A hash of the content and the server's version: see `assay.engines.postgres.content`.
 
-        Raises DatabaseError where the database cannot be read.
+        Raises DatabaseError if the database cannot be read.
         """
         _require()
         from assay.engines.postgres import content
@@ -118,7 +118,7 @@ class PostgresEngine:
 
     @classmethod
     def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:
-        """What the role in the URL may do beyond reading, each a sentence. Raises DatabaseError as `check` does."""
+        """What the role in the URL may do beyond reading, one sentence each. Raises DatabaseError as `check` does."""
         _require()
         from assay.engines.postgres import content
 
@@ -126,7 +126,7 @@ class PostgresEngine:
 
     @classmethod
     def reader_grants(cls, url: DatabaseUrl) -> tuple[str, ...]:
-        """The statements that make a role which may only read, and takes part in no write."""
+        """The statements that create a role that may only read and never writes."""
         name = unquote(urlsplit(str(url)).path.strip("/")) or "DATABASE"
         return (
             "CREATE ROLE assay LOGIN PASSWORD '...'",
@@ -162,7 +162,7 @@ class PostgresEngine:
     ) -> PostgresScratch:
         """An empty database in a scratch schema of a server: see `assay.engines.postgres.scratch`.
 
-        Raises DatabaseError where the server cannot be used, or its role may make no schema.
+        Raises DatabaseError if the server cannot be used, or its role may not create schemas.
         """
         _require()
         from assay.engines.postgres.scratch import PostgresScratch
@@ -173,7 +173,7 @@ class PostgresEngine:
 
     @classmethod
     def drop_scratch(cls, url: DatabaseUrl, prefix: str, *, wait_s: float = 0.0) -> tuple[str, ...]:
-        """Drop the scratch schemas of a process that is gone. Raises DatabaseError where the server cannot be used."""
+        """Drop the scratch schemas of a process that is gone. Raises DatabaseError if the server cannot be used."""
         _require()
         from assay.engines.postgres.scratch import drop_left
 
@@ -184,7 +184,7 @@ class PostgresEngine:
         return ()
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
-        """The tables and views that the role may read. Raises DatabaseError where they cannot be listed."""
+        """The tables and views that the role may read. Raises DatabaseError if they cannot be listed."""
         from assay.engines.postgres.schema import read_schema
 
         return read_schema(self, with_values=with_values)
@@ -195,7 +195,7 @@ class PostgresEngine:
         self._drop()
 
     def _attempt(self, query: str, started: float) -> Execution | None:
-        """Run the query once. None: something else ended it, so it deserves another attempt."""
+        """Run the query once. None: something else ended it, so it is retried."""
         import psycopg
 
         try:
@@ -246,7 +246,7 @@ class PostgresEngine:
         )
 
     def _failed(self, session: Session, query: str, error: psycopg.Error, started: float) -> Execution | None:
-        """What an error means; None where the query is not its cause."""
+        """What an error means; None if the query is not its cause."""
         from assay.engines.postgres import session as sessions
 
         wall_time_s = time.perf_counter() - started
@@ -270,7 +270,7 @@ class PostgresEngine:
         return outcomes.failed(query, status, kind, message, wall_time_s=wall_time_s)  # type: ignore[arg-type]
 
     def _connected(self, started: float) -> Session:
-        """The session; connects where there is none. A server that answered before is waited for briefly."""
+        """The session; connects if there is none. A server that responded before is waited for briefly."""
         from assay.engines.postgres.session import Session
 
         if self._session is not None:
@@ -294,7 +294,7 @@ class PostgresEngine:
             session.interrupt()
 
     def _drop(self) -> None:
-        """Give up the session; the server's process of one that ignored a request to cancel is ended."""
+        """Abandon the session; the server process of one that ignored a request to cancel is ended."""
         session, self._session = self._session, None
         if session is None:
             return
@@ -326,14 +326,14 @@ def _check_parameters(url: DatabaseUrl) -> None:
     import psycopg
 
     given = pairs_of(url)
-    if any("@" in name + value for name, value in given):  # the mark may be in the password
+    if any("@" in name + value for name, value in given):  # the question mark may be in the password
         return
     known = [option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()]
     read_parameters(url, given, dict.fromkeys(known, str), form=FORM)
 
 
 def _require() -> None:
-    """Raise MissingDependency where psycopg is not installed, or has no libpq."""
+    """Raise MissingDependency if psycopg is not installed, or has no libpq."""
     try:
         import psycopg  # noqa: F401
     except ImportError as error:

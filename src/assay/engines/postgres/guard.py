@@ -1,9 +1,9 @@
 """Refuse texts that must not be sent to PostgreSQL at all.
 
-The server's read-only transaction does the main work. This module refuses, by the text alone, what that transaction
-lets through: everything that is not exactly one query (in the server's grammar, only queries begin with SELECT, WITH,
-VALUES, TABLE or a parenthesis), and calls of functions that reach out of the database or act on the server, which no
-rollback undoes.
+The server's read-only transaction does the main work. This module refuses, by the text only, what that transaction
+allows: everything that is not exactly one query (in the server's grammar, only queries begin with SELECT, WITH, VALUES,
+TABLE or a parenthesis), and calls of functions that reach outside the database or act on the server, which no rollback
+undoes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from assay.model import Execution
 from assay.sql.lexing import Piece, pieces
 
 LONGEST_QUERY = 200_000
-"""Characters: checking them takes half a second at most. The server would accept a gigabyte, and need its memory."""
+"""Limit in characters: checking them takes half a second at most. The server would accept a gigabyte, and need its
+memory."""
 
 _BEGIN_QUERY = frozenset({"select", "with", "values", "table"})
 _WRITES = re.compile(
@@ -33,7 +34,7 @@ _SECRETS = re.compile(
     r"pg_authid|pg_shadow|_?pg_user_mappings?|user_mapping_options|pg_subscription|pg_statistic|pg_stats|pg_toast_\d+"
 )
 """Tables of the server with passwords, and those that repeat their values: after ``pg_authid`` was analyzed, the
-statistics hold its hashes. Views that leave them out, such as ``pg_roles``, are open."""
+statistics contain its hashes. Views that omit them, for example ``pg_roles``, are allowed."""
 _REACHES_OUT = re.compile(
     r"pg_read_\w*file\w*|pg_ls_\w+|pg_stat_file|pg_file_\w+|pg_current_logfile|pg_hba_file_\w+|pg_ident_file_\w+|"
     r"pg_show_all_file_settings|lo_(?:import|export|open|creat|create|unlink|put|get|from_bytea|truncate|truncate64)|"
@@ -46,7 +47,7 @@ _REACHES_OUT_CALLED = re.compile(
     r"lo_\w+|dblink|crosstab\w*|connectby|https?(?:_\w+)?|url_get|s3_\w+|lambda_\w+|file_copy|"
     r"table_import_from_s3|query_export_to_s3"
 )
-"""The same, for names that a column or an alias may have as well: refused only where they are called."""
+"""The same, for names that may also be a column or an alias: refused only if called."""
 _ACTS_ON_SERVER = re.compile(
     r"pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate_logfile\w*|pg_logfile_rotate|pg_switch_wal|"
     r"pg_promote|pg_create_\w+|pg_drop_\w+|pg_copy_\w+_slot|pg_backup_(?:start|stop)|pg_start_backup|pg_stop_backup|"
@@ -90,7 +91,7 @@ HARMLESS = (
     "nextval",  # these two fail in the read-only transaction, with the message that they write
     "setval",
 )
-"""Functions that the server counts as volatile, and that change nothing."""
+"""Functions that the server lists as volatile, and that change nothing."""
 VOLATILE_FUNCTIONS = """
 SELECT p.proname, CASE WHEN bool_or(n.nspname = 'pg_catalog') THEN 'anywhere'
                        WHEN bool_or(p.pronargs >= 1 AND p.pronargs - p.pronargdefaults <= 1 OR p.provariadic <> 0)
@@ -107,22 +108,22 @@ WHERE (p.provolatile = 'v' OR p.proname IN ('connectby', 'xpath_table', 'isn_wea
 GROUP BY 1
 """
 """The functions of the server, of extensions and of untrusted languages that are not known to be free of effects, and
-where the name of each is refused: PostgreSQL takes ``(x).f`` for ``f(x)``, but a bare word that no parenthesis follows
-is a column. Three kinds of them run a text as a query and one sets a switch for the whole session, though all of these
-are declared stable or immutable."""
+where each name is refused: PostgreSQL reads ``(x).f`` as ``f(x)``, but a bare word without a parenthesis after it is a
+column. Three kinds of them run a text as a query and one sets a switch for the whole session, although all of these are
+declared stable or immutable."""
 
 
 def refusal(query: str) -> Execution | None:
-    """Why this text is not sent to the server; None where it is one query. Never raises."""
+    """Why this text is not sent to the server; None if it is one query. Never raises."""
     if len(query) > LONGEST_QUERY:
-        message = f"the query has {len(query):,} characters, and at most {LONGEST_QUERY:,} are sent to the server"
+        message = f"the query has {len(query):,} characters; the limit is {LONGEST_QUERY:,}"
         return outcomes.failed(query, "error", "error", message)
     try:
         query.encode()
     except UnicodeEncodeError as error:
         return outcomes.not_text(query, error)
     if (place := query.find("\0")) >= 0:
-        message = f"the query holds a NUL at character {place + 1}, which PostgreSQL takes in no text"
+        message = f"the query contains a NUL at character {place + 1}, which PostgreSQL does not accept"
         return outcomes.failed(query, "error", "error", message)
     found = list(pieces(query))
     while found and _is(found[-1], ";"):
@@ -145,16 +146,16 @@ def _kind_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
     if writes:
         return outcomes.failed(query, "refused", "writes", f"refused: it writes ({word.upper()})")
     if word == "explain" and any(piece.kind == "word" and piece.name in _EXPLAINED_WRITES for piece in found):
-        return outcomes.failed(query, "refused", "writes", "refused: it explains what writes")
+        return outcomes.failed(query, "refused", "writes", "refused: it explains a statement that writes")
     if commands:
-        return outcomes.failed(query, "refused", "refused", f"refused: it is no query ({word.upper()})")
+        return outcomes.failed(query, "refused", "refused", f"refused: it is not a query ({word.upper()})")
     shown = " ".join(query.split())[:60]
-    message = f"it begins with {shown!r}, and a query begins with SELECT, WITH, VALUES, TABLE or a parenthesis"
+    message = f"it begins with {shown!r}, but a query begins with SELECT, WITH, VALUES, TABLE or a parenthesis"
     return outcomes.failed(query, "error", "error", message)
 
 
 def volatile_refusal(query: str, functions: Mapping[str, str]) -> Execution | None:
-    """Refuse a query that calls a function with effects, by the server's own account; else None.
+    """Refuse a query that calls a function that has effects according to the server; else None.
 
     ``functions`` are the rows of `VOLATILE_FUNCTIONS`. Never raises.
     """
@@ -163,7 +164,7 @@ def volatile_refusal(query: str, functions: Mapping[str, str]) -> Execution | No
         where = functions.get(piece.name)
         behind_a_point = place > 0 and _is(found[place - 1], ".")
         if where == "anywhere" or (where and called) or (where == "behind a point" and behind_a_point):
-            return _refused(query, f"it calls a function that may have effects, as the server says ({piece.name})")
+            return _refused(query, f"it calls a function that may have effects, according to the server ({piece.name})")
     return None
 
 
@@ -176,14 +177,14 @@ def _call_refusal(query: str, found: Sequence[Piece]) -> Execution | None:
         if _SECRETS.fullmatch(name):
             return _refused(query, f"it reads passwords ({name})")
         if _REACHES_OUT.fullmatch(name) or (called and _REACHES_OUT_CALLED.fullmatch(name)):
-            return _refused(query, f"it reaches out of the database ({name})")
+            return _refused(query, f"it reaches outside the database ({name})")
         if _ACTS_ON_SERVER.fullmatch(name):
             return _refused(query, f"it acts on the server or its session ({name})")
     return None
 
 
 def _named(found: Sequence[Piece]) -> Iterator[tuple[int, Piece, bool]]:
-    """The words and names of a text, with their places, and whether a parenthesis follows."""
+    """The words and names of a text, with their offsets, and whether a parenthesis follows."""
     for index, piece in enumerate(found):
         if (piece.kind == "word" and piece.text[0] not in "0123456789.") or piece.kind == "name":
             yield index, piece, index + 1 < len(found) and _is(found[index + 1], "(")

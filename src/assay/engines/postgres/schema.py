@@ -47,7 +47,7 @@ FROM pg_constraint r JOIN shown s ON s.oid = r.conrelid LEFT JOIN pg_class c ON 
 WHERE r.contype IN ('f', 'c') AND r.convalidated AND NOT (s.inherited AND r.connoinherit)
   AND coalesce(to_jsonb(r) ->> 'conperiod', 'false') = 'false' ORDER BY r.conrelid, r.oid
 """
-"""What was never validated, or is not enforced, need not hold for the rows that were there before. A foreign key over a
+"""Constraints that were never validated, or are not enforced, may not hold for existing rows. A foreign key over a
 period (PostgreSQL 18) does not mean that the values are equal."""
 _DOMAINS = """
 SELECT t.oid::int8, t.typbasetype::int8, format_type(t.typbasetype, t.typtypmod), t.typnotnull,
@@ -66,7 +66,7 @@ _VALUE = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\bVALUE\b")
 
 
 class _Domain(Struct):
-    """A type made of another one, with conditions of its own."""
+    """A type based on another one, with its own conditions."""
 
     base: int
     type: str
@@ -75,7 +75,7 @@ class _Domain(Struct):
 
 
 def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
-    """Tables and views, those first that need no schema's name. Raises DatabaseError where they cannot be listed."""
+    """Tables and views, those first that need no schema's name. Raises DatabaseError if they cannot be listed."""
     columns, indexes, constraints = (_by_table(engine, query) for query in (_COLUMNS, _INDEXES, _CONSTRAINTS))
     triggers = _by_table(engine, _TRIGGERS)
     types = _Types(engine)
@@ -105,7 +105,7 @@ def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
 
 
 class _Types:
-    """The types that users made: domains, which are told as what they stand for, and enumerations."""
+    """User-defined types: domains, which are replaced by their base types, and enumerations."""
 
     def __init__(self, engine: Executes) -> None:
         self._domains: dict[object, _Domain] = {}
@@ -129,7 +129,7 @@ class _Types:
         )
 
     def checks(self, row: Row) -> list[str]:
-        """What the type alone asks of a column's values."""
+        """The conditions that the type alone imposes on a column's values."""
         name, oid = quoted(str(row[1])), row[4]
         chain = self._chain(oid)
         found = [
@@ -161,7 +161,7 @@ def _keys(rows: list[Row], names: Mapping[object, str], *, primary: bool) -> lis
 
 
 def _named(numbers: object, names: Mapping[object, str], count: int | None = None) -> tuple[str, ...]:
-    """The columns of a list such as ``{1,3}`` or ``1 3``; none where the role may not read one of them."""
+    """The columns of a list, for example ``{1,3}`` or ``1 3``; empty if the role may not read one of them."""
     found = [names.get(int(number)) for number in re.findall(r"\d+", str(numbers))][:count]
     return tuple(name for name in found if name is not None) if None not in found else ()
 

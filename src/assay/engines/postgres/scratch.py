@@ -1,12 +1,12 @@
-"""Small PostgreSQL databases for trying untrusted queries: a scratch schema on a server that the user names for it.
+"""Small PostgreSQL databases for trying untrusted queries: a scratch schema on a server that the user provides for it.
 
-A schema has a name of its own, ``assay_scratch_`` and random letters, and is dropped at the end. As long as the session
-that made it lives, it holds an advisory lock of that name: a schema without its lock was left by a process that was
-killed, and the next one drops it. Nothing else on the server is written. Queries run on another connection, through the
-engine that guards them, and see the schema's tables only.
+A schema has a unique name, ``assay_scratch_`` and random letters, and is dropped at the end. The session that created
+it holds an advisory lock of that name: a schema without its lock was left by a process that was killed, and the next
+one drops it. Nothing else on the server is written. Queries run on another connection, through the engine that guards
+them, and only see the schema's tables.
 
-Tables outside the default schema are made in a scratch schema for each of theirs, whose name stands in for it in
-queries and views. Enumerations are made anew from their labels.
+Tables outside the default schema are created in one scratch schema per schema, whose name replaces it in queries and
+views. Enumerations are created again from their labels.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _AWAITED = "SELECT pg_advisory_lock(hashtextextended(%s, 0)) IS NOT NULL"
 _NAME = re.compile(r'[a-z_][a-z0-9_]*|"[^"]+"')
 _DEFINED = re.compile(r"\bas\s+(?:select|with|values|\()", re.IGNORECASE)
 _FIRST_OF_USERS = 16384
-"""The types that come with the server have smaller numbers."""
+"""The server's built-in types have smaller numbers."""
 _LEAST_WAIT_S = 2.0
-"""A query of a process that was killed ends a moment later, and holds the tables until then."""
+"""A query of a killed process ends a moment later, and locks the tables until then."""
 _UNLOCK = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
 
 
@@ -70,10 +70,10 @@ class PostgresScratch(Scratch):
         self._connection = _connected(url)
         self._name = f"{prefix}{os.urandom(6).hex()}"
         self._locations: dict[str, str] = {}
-        """Where each table is, by its name as a query writes it."""
+        """The location of each table, by its name as a query writes it."""
         outside = sorted({table.namespace for table in schema.tables if table.namespace is not None})
         self._spaces = {namespace: f"{self._name}_{number}" for number, namespace in enumerate(outside)}
-        """The scratch schemas that stand in for others than the default one."""
+        """The scratch schemas that replace schemas other than the default one."""
         with contextlib.ExitStack() as undone:
             undone.callback(self._release)
             try:
@@ -103,14 +103,14 @@ class PostgresScratch(Scratch):
             return False
 
     def execute(self, query: str) -> Execution:
-        """As `rows`, with the columns' names, or the reason of the failure.
+        """Like `rows`, with the columns' names, or the reason of the failure.
 
         Raises DatabaseError if the server is gone.
         """
         try:
             execution = super().execute(self._here(query))
         except _Elsewhere as error:
-            message = f"refused: it reads the schema {error.args[0]!r}, and not the small database that it is tried on"
+            message = f"refused: it reads the schema {error.args[0]!r} instead of the scratch database"
             return outcomes.failed(query, "refused", "refused", message)
         if execution.failure is not None and execution.failure.kind == "unreadable_database":
             raise DatabaseError(execution.failure.message)
@@ -132,9 +132,9 @@ class PostgresScratch(Scratch):
         return self._locations[table]
 
     def _here(self, query: str) -> str:
-        """The query with scratch schemas in place of those that they stand for; the guard sees to everything else.
+        """The query with schemas replaced by their scratch schemas; the guard checks everything else.
 
-        Raises _Elsewhere where it names another schema of the server.
+        Raises _Elsewhere if it names another schema of the server.
         """
         parts: list[str] = []
         done = 0
@@ -157,14 +157,14 @@ class PostgresScratch(Scratch):
             self._connection.close()
 
     def _make(self, schema: DatabaseSchema, *, without_keys: bool) -> None:
-        """Make the tables and views."""
+        """Create the tables and views."""
         self._made += [(None, f"CREATE SCHEMA {quoted(namespace)}") for namespace in self._spaces]
-        # Types and functions of extensions are found where they are.
+        # Types and functions of extensions are found in their own schema.
         self._execute(f"SET search_path = {quoted(self._name)}, public")
         for table in schema.tables:
             if table.kind != "table":
                 continue
-            name, why = table.quoted_name, f"the table {table.name} cannot be made"
+            name, why = table.quoted_name, f"the table {table.name} cannot be created"
             space = self._name if table.namespace is None else self._spaces[table.namespace]
             location = f"{quoted(space)}.{quoted(table.name)}"
             constraints = frozenset() if without_keys else EVERY_CONSTRAINT
@@ -178,13 +178,13 @@ class PostgresScratch(Scratch):
             if self._try(why, f"CREATE TABLE {location} ({body})", table=name, shown=shown):
                 self._locations[name] = location
                 self._names[name] = tuple(column.name for column in table.columns)
-        self._execute(f"SET search_path = {quoted(self._name)}")  # a view reads these tables or none
+        self._execute(f"SET search_path = {quoted(self._name)}")  # a view reads these tables only
         for view in schema.tables:
             if view.kind != "view" or not view.ddl:
                 continue
-            why = f"the view {view.name} cannot be made"
+            why = f"the view {view.name} cannot be created"
             if not _DEFINED.search(view.ddl):
-                self.refused += (f"{why}: the database's schema tells its columns alone",)
+                self.refused += (f"{why}: the database's schema only lists its columns",)
                 continue
             try:
                 here = self._here(view.ddl)
@@ -194,7 +194,7 @@ class PostgresScratch(Scratch):
             self._try(why, here, shown=view.ddl)
 
     def _make_types(self, table: TableSchema) -> None:
-        """Make the enumerations of a table's columns: the schema tells their labels as a condition, in their order."""
+        """Create the enumerations of a table's columns: the schema lists their labels as a condition, in order."""
         for column in table.columns:
             start = f"{quoted(column.name)} IN ("
             labels = next((check for check in table.checks if check.startswith(start)), None)
@@ -208,10 +208,10 @@ class PostgresScratch(Scratch):
 
 
 def drop_left(url: DatabaseUrl, prefix: str, *, wait_s: float = 0.0) -> tuple[str, ...]:
-    """Drop the scratch schemas that a process left behind which is gone, and return their names.
+    """Drop the scratch schemas that a terminated process left behind, and return their names.
 
-    With a longer ``prefix`` those of one process, which its caller ends first: the server learns of that a moment
-    later, which ``wait_s`` is for. Raises DatabaseError where the server cannot be used, or its role may make none.
+    With a longer ``prefix``, those of one process, which the caller ends first: the server notices this a moment later,
+    hence ``wait_s``. Raises DatabaseError if the server cannot be used, or its role may not create schemas.
     """
     connection = _connected(url)
     dropped = []
@@ -219,8 +219,8 @@ def drop_left(url: DatabaseUrl, prefix: str, *, wait_s: float = 0.0) -> tuple[st
         row = connection.execute("SELECT has_database_privilege(current_database(), 'CREATE'), current_user").fetchone()
         if row is not None and not row[0]:
             raise DatabaseError(
-                f"the role {row[1]} may make no schema in {url}: name a server for scratch schemas where it may "
-                "(GRANT CREATE ON DATABASE …)"
+                f"the role {row[1]} may not create schemas in {url}: name a server for scratch schemas on which "
+                "it may (GRANT CREATE ON DATABASE …)"
             )
         connection.execute(f"SET lock_timeout = {int(1000 * max(wait_s, _LEAST_WAIT_S))}")
         for (name,) in connection.execute(_LEFT, {"one": prefix}).fetchall():
@@ -255,7 +255,7 @@ def _within(url: DatabaseUrl, name: str) -> DatabaseUrl:
 
 
 def _cell(value: Cell) -> str | bytes | None:
-    """A value as the server reads it into a column of whatever type: a text of no type yet."""
+    """A value as the server reads it into a column of any type: a text without a type."""
     if value is None or isinstance(value, bytes):
         return value
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -28,7 +28,7 @@ CHUNK_ROWS = 32
 _OBEY_S = 0.12
 """How long the server may take to obey a request to cancel before its connection is cut."""
 _LEAVING_S = 0.25
-"""How long a process that was told to end is waited for: less than the grace that a worker has after a time limit."""
+"""How long to wait for a process that was told to end: less than the grace that a worker has after a time limit."""
 _LEAVING_PAUSE_S = 0.02
 _SMALLEST_WORK_MEM_KIB = 64
 _IDLE_BEYOND_S = 10.0
@@ -42,7 +42,7 @@ CLOSE ALL; DEALLOCATE ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES"""
 class Session:
     """A connection. Each query runs between `begin` and `end`, and leaves nothing behind.
 
-    ``interrupt`` may be called from another thread; everything else only from the thread that made the session.
+    ``interrupt`` may be called from another thread; everything else only from the thread that created the session.
     """
 
     __slots__ = ("_backend_pid", "_begin", "_interrupted_at", "columns", "connection", "cut", "functions", "nested")
@@ -50,14 +50,14 @@ class Session:
     def __init__(self, connection: psycopg.Connection[Any], limits: Limits) -> None:
         self.connection = connection
         self._backend_pid = connection.info.backend_pid
-        """Of the server's process; the connection no longer tells it once it is cut."""
+        """The process id of the server session; the connection no longer reports it once it is cut."""
         self.columns: tuple[str, ...] = ()
         """The column names of the last query, once its first chunk has arrived."""
         self.nested: tuple[int, ...] = ()
-        """Zero-based indices of the columns whose values may hold other values."""
+        """Zero-based indices of the columns whose values may contain other values."""
         self._interrupted_at: float | None = None
         self.cut = False
-        """Whether the connection was cut, since a request to cancel had no effect."""
+        """Whether the connection was cut because a request to cancel had no effect."""
         values.register(connection)
         self.functions: dict[str, str] = dict(connection.execute(VOLATILE_FUNCTIONS, (list(HARMLESS),)).fetchall())
         """This database's functions with effects: see `assay.engines.postgres.guard.VOLATILE_FUNCTIONS`."""
@@ -65,7 +65,7 @@ class Session:
 
     @classmethod
     def connect(cls, url: DatabaseUrl, limits: Limits) -> Session:
-        """Connect. Raises DatabaseError where there is no such server, database or user, or the password is wrong."""
+        """Connect. Raises DatabaseError if there is no such server, database or user, or the password is wrong."""
         try:
             connection = psycopg.connect(
                 url.reveal(),
@@ -91,17 +91,17 @@ class Session:
     def begin(self) -> None:
         """Begin a read-only transaction under the limits.
 
-        Its first snapshot is taken at once: from then on the server refuses to let it write.
+        Its first snapshot is taken at once: from then on the server refuses writes in it.
         """
         self._interrupted_at = None
         values.forget_undecodable_text()
-        # A random seed that an earlier query's function set must not affect this query.
+        # A random seed set by an earlier query must not affect this query.
         self._exec(self._begin % random.random())
 
     def chunks(self, query: str) -> Iterator[list[Row]]:
-        """Run a query and yield its rows in chunks as they come; the server waits while no chunk is taken.
+        """Run a query and yield its rows in chunks as they arrive; the server waits while no chunk is taken.
 
-        It uses the extended protocol, which takes one statement only. Raises psycopg.Error. A caller that stops early
+        It uses the extended protocol, which accepts only one statement. Raises psycopg.Error. A caller that stops early
         must call `stop`.
         """
         connection, pgconn = self.connection, self.connection.pgconn
@@ -129,7 +129,7 @@ class Session:
                 yield reader.load_rows(0, result.ntuples, tuple)
 
     def stop(self) -> None:
-        """Give up the rest of a query's rows. Raises psycopg.Error where the server does not let it go."""
+        """Abandon the rest of a query's rows. Raises psycopg.Error if the server does not allow it."""
         connection = self.connection
         connection.cancel_safe(timeout=1.0)
         while connection.wait(fetch(connection.pgconn)) is not None:
@@ -144,7 +144,7 @@ class Session:
         return self.connection.pgconn.transaction_status == TransactionStatus.IDLE
 
     def interrupt(self) -> None:
-        """Ask the server to cancel the running query; cut the connection where an earlier request had no effect."""
+        """Ask the server to cancel the running query; cut the connection if an earlier request had no effect."""
         now = time.monotonic()
         if self._interrupted_at is None:
             self._interrupted_at = now
@@ -160,8 +160,8 @@ class Session:
     def terminate(self, url: DatabaseUrl) -> None:
         """End the server's process of this session over another connection, and wait briefly until it is gone.
 
-        Cutting the connection does not end a query that looks for neither a cancellation nor its client. Nor does this
-        where it reaches no point at which the server looks: such a query runs to its end. Never raises.
+        Cutting the connection does not end a query that checks for neither a cancellation nor its client. Nor does this
+        if it reaches no point at which the server checks: such a query runs to its end. Never raises.
         """
         self.close()
         with (
@@ -224,7 +224,7 @@ def _begin_statements(connection: psycopg.Connection[Any], limits: Limits) -> by
         statements.append(f"SET LOCAL work_mem = {most_kib}")
     if is_superuser:
         statements.append(f"SET LOCAL temp_file_limit = {max(1024, limits.max_memory_bytes // 1024)}")
-        if version >= 140000:  # this role reads everything, and reaches no file and no program
+        if version >= 140000:  # this role reads everything, but no files and no programs
             statements.append("SET LOCAL ROLE pg_read_all_data")
     if version >= 110000:  # compiling a query of sixty tables takes half a minute, and cannot be cancelled
         statements.append("SET LOCAL jit = off")
@@ -234,13 +234,13 @@ def _begin_statements(connection: psycopg.Connection[Any], limits: Limits) -> by
 
 
 def is_out_of_memory(error: psycopg.Error) -> bool:
-    """Whether the client's library or the server found no memory for a result."""
+    """Whether the client's library or the server ran out of memory for a result."""
     # The library has no code for it, but its message is fixed and never translated.
     return error.sqlstate is None and "out of memory" in str(error)
 
 
 def is_several(error: psycopg.Error) -> bool:
-    """Whether the server refuses the text because it holds several statements."""
+    """Whether the server refuses the text because it contains several statements."""
     # The server uses the same code for any syntax error.
     return error.sqlstate == "42601" and "multiple commands" in str(error)
 
@@ -248,7 +248,7 @@ def is_several(error: psycopg.Error) -> bool:
 def unusable(url: DatabaseUrl, error: Exception) -> DatabaseError:
     """The error for a server that cannot be used. libpq's message is shown without the password."""
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
-        return DatabaseError(f"{url} is no PostgreSQL URL: write postgresql://user:password@host:port/database")
+        return DatabaseError(f"{url} is not a PostgreSQL URL: write postgresql://user:password@host:port/database")
     return DatabaseError(f"the PostgreSQL database {url} cannot be used: {_scrubbed(url, outcomes.first_line(error))}")
 
 

@@ -1,4 +1,4 @@
-"""How PostgreSQL's values become cells: exact, and of plain types."""
+"""Convert PostgreSQL's values to cells: exact, and of plain types."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def register(connection: psycopg.Connection[Any]) -> None:
 
     numeric is Decimal, including NaN and infinities; dates and times beyond Python's range (infinity, BC, after 9999,
     24:00) are text; an interval is a timedelta whose months have 30 days, as in PostgreSQL's own comparison; json and
-    jsonb are decoded, with fractions as Decimal and all entries where keys repeat; arrays are lists; ranges, network
+    jsonb are decoded, with fractions as Decimal and all entries if keys repeat; arrays are lists; ranges, network
     addresses, enums and composites are text.
     """
     adapters = connection.adapters
@@ -44,12 +44,12 @@ def register(connection: psycopg.Connection[Any]) -> None:
 
 
 def has_no_encoding(connection: psycopg.Connection[Any]) -> bool:
-    """Whether the database holds text as bytes of no known encoding."""
+    """Whether the database stores text as bytes of no known encoding."""
     return connection.info.parameter_status("server_encoding") == "SQL_ASCII"
 
 
 def is_nested(oid: int) -> bool:
-    """Whether values of this type may hold other values."""
+    """Whether values of this type may contain other values."""
     return oid in _nested_oids()
 
 
@@ -75,7 +75,7 @@ def _nested_oids() -> frozenset[int]:
 
 
 def _or_text(base: Callable[..., Any]) -> type[Loader]:
-    """A loader that returns the text where the Python type cannot hold the value."""
+    """A loader that returns the text if the Python type cannot hold the value."""
 
     class OrTextLoader(Loader):
         def __init__(self, oid: int, context: Any = None) -> None:

@@ -24,14 +24,14 @@ SELECT table_schema, table_name, row_count, bytes, last_altered FROM information
 WHERE table_schema <> 'INFORMATION_SCHEMA' ORDER BY table_schema, table_name
 """
 _NETWORK_MARGIN_S = 10
-"""How long after the time limit an answer that does not come is given up."""
+"""How long after the time limit to stop waiting for a response."""
 
 
 class SnowflakeEngine(Warehouse):
     """One schema of a Snowflake account.
 
     The server ends statements at the time limit, rounded up to whole seconds; the connector cancels them at the limit
-    itself. Sessions are in UTC, take one statement a request, and end their queries when they are gone.
+    itself. Sessions are in UTC, take one statement per request, and end their queries when they are gone.
     """
 
     name: ClassVar[str] = "snowflake"
@@ -50,14 +50,15 @@ class SnowflakeEngine(Warehouse):
 
     @classmethod
     def require(cls) -> None:
-        """Raise MissingDependency without the connector, and InputError where its major version is another."""
+        """Raise MissingDependency without the connector, and InputError if its major version is another."""
         super().require()
         import snowflake.connector  # noqa: F401 - it takes seconds, which no query's limit should pay
 
         version = _connector_version()
         if int(version.partition(".")[0]) >= 5:
             raise InputError(
-                f"snowflake-connector-python {version} is installed, and needed is 4: pip install '{cls.package}'"
+                f"snowflake-connector-python {version} is installed, but version 4 is needed: pip install "
+                f"'{cls.package}'"
             )
 
     @classmethod
@@ -71,7 +72,7 @@ class SnowflakeEngine(Warehouse):
         """A hash of the rows, bytes and last change of each of the database's tables.
 
         Snowflake may also set the last change for its own work on a table: then the content counts as changed. Raises
-        DatabaseError where the tables cannot be listed.
+        DatabaseError if the tables cannot be listed.
         """
         engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S))
         try:
@@ -82,7 +83,7 @@ class SnowflakeEngine(Warehouse):
 
     @classmethod
     def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:
-        """What the role may do beyond reading, each a sentence. Raises DatabaseError where the role cannot be asked."""
+        """What the role may do beyond reading, one sentence each. Raises DatabaseError if it cannot be determined."""
         engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S, max_rows=10_000))
         try:
             role = engine._run("SELECT CURRENT_ROLE()", check=False)
@@ -91,12 +92,12 @@ class SnowflakeEngine(Warehouse):
         finally:
             engine.close()
         if not name or granted.result is None:
-            return ("what the role may do cannot be asked: use a role that may only read",)
+            return ("the role's privileges cannot be read: use a role that may only read",)
         return _beyond_reading(str(name), granted.result.columns, tuple(granted.result.rows))
 
     @classmethod
     def reader_grants(cls, url: DatabaseUrl) -> tuple[str, ...]:
-        """The statements that make a role which may only read what the URL names."""
+        """The statements that create a role that may only read what the URL names."""
         arguments = connection_arguments(url)
         database, schema, warehouse, user = (
             quoted(str(arguments.get(name, default)))
@@ -118,7 +119,7 @@ class SnowflakeEngine(Warehouse):
         )
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
-        """The tables and views of the URL's schema. Raises DatabaseError where they cannot be listed."""
+        """The tables and views of the URL's schema. Raises DatabaseError if they cannot be listed."""
         return read_schema(self, with_values=with_values)
 
     def _connect(self) -> Any:
@@ -146,7 +147,7 @@ class SnowflakeEngine(Warehouse):
                     "CLIENT_TELEMETRY_ENABLED": False,
                 },
             )
-        except (KeyError, TypeError) as error:  # a connections.toml without the name, or with a wrong value
+        except (KeyError, TypeError) as error:  # a connections.toml without the name, or with an invalid value
             raise DatabaseError(f"the connector cannot use the settings of {self._url}: {error}") from None
 
     def _submit(self, query: str) -> Answer:
@@ -174,14 +175,14 @@ class SnowflakeEngine(Warehouse):
 
 
 def _check_files(arguments: dict[str, Any]) -> None:
-    """Raise DatabaseError where connections.toml lacks the connection, or the key's file is not a key."""
+    """Raise DatabaseError if connections.toml lacks the connection, or the key's file is not a key."""
     if (name := arguments.get("connection_name")) is not None:
         from snowflake.connector.config_manager import CONFIG_MANAGER
 
         manager: Any = CONFIG_MANAGER
         known = list(manager["connections"])
         if name not in known:
-            there = f"it has {', '.join(known)}" if known else f"it is to be in {manager.file_path.parent}"
+            there = f"it has {', '.join(known)}" if known else f"it is expected in {manager.file_path.parent}"
             raise DatabaseError(
                 f"connections.toml has no connection {name!r}{did_you_mean(name, known)}: {there}; write "
                 "connection_name= and one of its names"
@@ -196,7 +197,7 @@ def _check_files(arguments: dict[str, Any]) -> None:
             if password is None and isinstance(error, TypeError):
                 hint = "it is encrypted: add private_key_file_pwd=${NAME} to the URL"
             elif isinstance(error, TypeError):
-                hint = "it is not encrypted: leave private_key_file_pwd out"
+                hint = "it is not encrypted: omit private_key_file_pwd"
             else:
                 hint = (
                     "write the path of a PEM file of PKCS #8, and its password, if it has one, as private_key_file_pwd"
@@ -205,7 +206,7 @@ def _check_files(arguments: dict[str, Any]) -> None:
 
 
 def quoted(name: str) -> str:
-    """A name as the statements of a grant write it: in quotes only where it needs them, since quotes keep the case."""
+    """A name as the statements of a grant write it: quoted only if necessary, since quotes preserve the case."""
     return name if _UNQUOTED.fullmatch(name) else _in_quotes(name)
 
 
@@ -222,10 +223,10 @@ def _plain(row: Any, places: list[tuple[int, Any]]) -> Row:
 
 
 def _beyond_reading(role: str, columns: tuple[str, ...], rows: tuple[Row, ...]) -> tuple[str, ...]:
-    """One sentence for all privileges of a role that do more than read."""
+    """One sentence for all of a role's privileges beyond reading."""
     places = {name.lower(): place for place, name in enumerate(columns)}
     if not {"privilege", "granted_on", "name"} <= places.keys():
-        return (f"what the role {role} may do is not told: use a role that may only read",)
+        return (f"the privileges of the role {role} are unknown: use a role that may only read",)
     found = {
         f"{row[places['privilege']]} on {str(row[places['granted_on']]).lower()} {row[places['name']]}"
         for row in rows
@@ -252,7 +253,7 @@ def _connector_version() -> str:
 
 
 def _quiet() -> None:
-    """Keep the connector's own log of warnings and retries from the terminal: the evidence says it better."""
+    """Keep the connector's own log of warnings and retries off the terminal: the evidence has more."""
     if not (log := logging.getLogger("snowflake.connector")).handlers:
         log.addHandler(logging.NullHandler())
         log.propagate = False

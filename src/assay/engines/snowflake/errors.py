@@ -8,8 +8,8 @@ from assay.engines.warehouse.base import Problem
 from assay.model import FailureKind
 
 _LOGIN = {
-    390100: "the user or the password is wrong, or the account refuses passwords: use a key (private_key_file) or an "
-    "access token (authenticator=PROGRAMMATIC_ACCESS_TOKEN&token=${NAME})",
+    390100: "the user or the password is wrong, or the account does not accept passwords: use a key (private_key_file) "
+    "or an access token (authenticator=PROGRAMMATIC_ACCESS_TOKEN&token=${NAME})",
     390101: "the user is locked or disabled: ask the account's administrator",
     390114: "the session has expired and could not be renewed: log in again",
     390144: "the key does not fit the user: see DESC USER, RSA_PUBLIC_KEY_FP",
@@ -21,12 +21,12 @@ _LOGIN = {
     390913: "the account is suspended: see its billing, or end of trial",
 }
 _NO_ACCOUNT = (
-    "no account answers at this address, or it does not let this machine in: its name is ORGANIZATION-ACCOUNT, or "
-    "LOCATOR.REGION"
+    "no account responds at this address, or it does not accept this machine: its name is ORGANIZATION-ACCOUNT, "
+    "or LOCATOR.REGION"
 )
 _SETUP = {
     606: "no warehouse is active: add warehouse=NAME to the URL, and GRANT USAGE on it to the role",
-    90: "a resource monitor has suspended the warehouse: its quota is used up",
+    90: "a resource monitor has suspended the warehouse: its quota is exhausted",
     666: "the account or its warehouses are suspended: see its billing, or end of trial",
     90105: "no database is chosen: write it after the account in the URL",
     90106: "no schema is chosen: write it after the database in the URL",
@@ -38,11 +38,11 @@ _QUERY: dict[int, FailureKind] = {630: "timeout", 604: "timeout", 300005: "out_o
 _SESSION_GONE = frozenset({390104, 390111, 390112, 390115, 390195})
 _NETWORK = frozenset({250001, 250002, 250005, 250006, 250007, 250011, 253003, 253005, 254007})
 _NUMBER = re.compile(r"^\s*(?:\d{4,6}\s*)?(?:\([0-9A-Z]{5}\))?\s*:?\s*")
-"""What the connector puts before a message: its number and SQLSTATE."""
+"""The connector's prefix of a message: its number and SQLSTATE."""
 
 
 def explain(error: BaseException) -> Problem | None:
-    """What an error of the connector means; None where it is not one that says more than its own words."""
+    """What an error of the connector means; None if its own words suffice."""
     number = getattr(error, "errno", None)
     if not isinstance(number, int):
         return None
@@ -56,7 +56,7 @@ def explain(error: BaseException) -> Problem | None:
         return Problem(kind=_QUERY[number], message=message)
     if number in _SESSION_GONE or number in _NETWORK or "expired" in message.lower():
         if message.startswith("Could not connect"):
-            message = "no service answers at this address"
+            message = "no service responds at this address"
         return Problem(kind="unreadable_database", message=f"{message} (Snowflake {number})", lost=True)
     if number == 3001:
         return Problem(kind="error", message=f"{message}: the role lacks a privilege")

@@ -1,6 +1,6 @@
 """The tables and views of one Snowflake schema.
 
-Its primary, unique and foreign keys are declared, and never enforced: rows may break them, so none is told.
+Its primary, unique and foreign keys are declared, but never enforced: rows may violate them, so none is returned.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WHERE c.table_schema = CURRENT_SCHEMA() ORDER BY c.table_name, c.ordinal_positio
 
 
 def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
-    """Tables and views of the session's schema, sorted by name. Raises DatabaseError where they cannot be listed."""
+    """Tables and views of the session's schema, sorted by name. Raises DatabaseError if they cannot be listed."""
     columns: dict[tuple[str, bool], list[ColumnSchema]] = defaultdict(list)
     for table, kind, name, data_type, precision, scale, nullable in rows_of(engine, _COLUMNS):
         shown = f"{data_type}({precision},{scale})" if data_type == "NUMBER" and precision is not None else data_type

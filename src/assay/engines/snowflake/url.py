@@ -1,4 +1,4 @@
-"""What a Snowflake URL says to the connector.
+"""Read a Snowflake URL into the connector's arguments.
 
 ``snowflake://USER:PASSWORD@ACCOUNT/DATABASE/SCHEMA?warehouse=W&role=R`` is the form of SQLAlchemy's dialect. Without a
 user and account, ``snowflake:///DATABASE/SCHEMA?connection_name=NAME`` takes the rest from the connector's own
@@ -49,13 +49,13 @@ _PARAMETERS: dict[str, Reader] = {
     "region": text,
     "workload_identity_provider": text,
 }
-"""The connector's parameters that say who logs in, where, and with which rights; and how each is read."""
+"""The connector's parameters for login, target and rights; and how each is read."""
 _DOMAIN = ".snowflakecomputing.com"
 _SECRETS = ("password", "token", "private_key_file_pwd", "passcode")
 
 
 def connection_arguments(url: DatabaseUrl) -> dict[str, Any]:
-    """The connector's arguments. Raises DatabaseError for a URL that leaves out what is needed, or has unknown parts.
+    """The connector's arguments. Raises DatabaseError for a URL that lacks a required part, or has unknown parts.
 
     >>> connection_arguments(DatabaseUrl(text="snowflake://ann:x@acme-eu/sales/public?role=reader"))["account"]
     'acme-eu'
@@ -73,12 +73,12 @@ def connection_arguments(url: DatabaseUrl) -> dict[str, Any]:
     if "connection_name" not in arguments:
         missing = [name for name in ("account", "user") if name not in arguments]
         if "authenticator" in arguments and "user" in missing:
-            missing.remove("user")  # some ways to log in tell the user by themselves
+            missing.remove("user")  # some login methods determine the user themselves
         if missing:
-            raise DatabaseError(f"{url}: no {' and no '.join(missing)} in it: write {FORM}")
+            raise DatabaseError(f"{url} has no {' and no '.join(missing)}: write {FORM}")
     return arguments
 
 
 def secrets_of(arguments: dict[str, Any]) -> tuple[str, ...]:
-    """What no message may repeat."""
+    """Secrets, which no message may repeat."""
     return tuple(str(arguments[name]) for name in _SECRETS if arguments.get(name))

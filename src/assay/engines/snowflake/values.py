@@ -1,7 +1,7 @@
-"""How Snowflake's values become cells: exact, and of plain types.
+"""Convert Snowflake's values to cells: exact, and of plain types.
 
 NUMBER is int or Decimal. TIMESTAMP_NTZ is a datetime without a zone, TIMESTAMP_LTZ one in UTC, which is the session's
-zone, TIMESTAMP_TZ one with its own offset; nanoseconds below a microsecond are cut, as by the connector. VARIANT,
+zone, TIMESTAMP_TZ one with its own offset; nanoseconds are truncated to microseconds, as by the connector. VARIANT,
 OBJECT, ARRAY and MAP are decoded from their JSON, with fractions as Decimal. GEOGRAPHY and GEOMETRY are texts.
 """
 
@@ -18,11 +18,11 @@ from assay.model.results.cells import document_of
 _VARIANT, _LTZ, _OBJECT, _ARRAY, _BINARY, _MAP = 5, 6, 9, 10, 11, 17
 """The connector's codes of types (its module ``constants``, FIELD_TYPES)."""
 _UNDEFINED = re.compile(r'("(?:[^"\\]|\\.)*")|\bundefined\b')
-"""A text in quotes, or what stands for a NULL inside of an array."""
+"""A text in quotes, or the representation of a NULL inside an array."""
 
 
 def readers(type_codes: Sequence[int]) -> list[tuple[int, Callable[[Any], Cell]]]:
-    """Where the connector's value is not yet the cell: the place of each such column, and what makes the cell."""
+    """If the connector's value is not yet the cell: the index of each such column, and its converter."""
     return [(place, reader) for place, code in enumerate(type_codes) if (reader := _READERS.get(code)) is not None]
 
 

@@ -1,7 +1,7 @@
 """Databricks' SQL warehouses by their own connector: ``databricks://token:…@host/catalog/schema?http_path=…``.
 
-Untested: there is no server of it to try against. What it shares with Spark (values, text, rights, the reading of a
-query) is tried there; what is its own follows the connector's documentation.
+Not tested against a real server. The parts shared with Spark (values, text, rights, the reading of a query) are tested
+there; the rest follows the connector's documentation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from assay.model import Cell, ColumnSchema, DatabaseSchema, DatabaseUrl, Limits,
 from assay.model.results.cells import document_of
 from assay.sql.statement import without_last_semicolon
 
-UNTESTED = "no Databricks account was available to try it against: only what it shares with Spark was tried"
+UNTESTED = "not tested with a Databricks account: only the parts shared with Spark are tested"
 _COLUMNS = """
 SELECT c.table_name, t.table_type, c.column_name, c.full_data_type, c.is_nullable
 FROM information_schema.columns c JOIN information_schema.tables t
@@ -59,16 +59,16 @@ class DatabricksEngine(Warehouse):
 
     @classmethod
     def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:  # noqa: ARG003
-        """That the engine is untested."""
+        """Warns that the engine is untested."""
         return (UNTESTED,)
 
     @classmethod
     def reader_grants(cls, url: DatabaseUrl) -> tuple[str, ...]:
-        """The statements that make a reader of the URL's schema."""
+        """The statements that create a reader of the URL's schema."""
         return reader_grants(databricks_address(url))
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
-        """The tables and views of the URL's schema. Raises DatabaseError where they cannot be listed."""
+        """The tables and views of the URL's schema. Raises DatabaseError if they cannot be listed."""
         columns: dict[tuple[str, bool], list[ColumnSchema]] = defaultdict(list)
         for table, kind, name, data_type, nullable in rows_of(self, _COLUMNS):
             columns[str(table), "VIEW" in str(kind)].append(
@@ -87,7 +87,7 @@ class DatabricksEngine(Warehouse):
     def _connect(self) -> Any:
         from databricks import sql
 
-        logging.getLogger("databricks.sql").setLevel(logging.CRITICAL)  # what it logs, its errors say
+        logging.getLogger("databricks.sql").setLevel(logging.CRITICAL)  # its errors contain what it logs
         return sql.connect(
             **self._arguments,
             session_configuration={

@@ -28,25 +28,25 @@ _SETTINGS = {
     "spark.sql.runSQLOnFiles": "false",  # otherwise text.`path` reads a file of the server
     "spark.sql.variable.substitute": "false",  # otherwise ${env:NAME} is replaced before the text is parsed
 }
-"""What each session begins with. ANSI mode, among others, stays as the server has it."""
+"""The first statements of each session. ANSI mode, among others, stays as the server has it."""
 _RETRIES = 3
 _GOODBYE_S = 2.0
 _NO_RIGHTS = (
-    "open Spark has no rights: whoever reaches {place} may write tables, read files and run commands there. Assay "
-    "sends nothing but reads, and other clients of that port are not held"
+    "open Spark has no rights: anyone who can reach {place} may write tables, read files and run commands "
+    "there. Assay only sends reads, but other clients of that port are not restricted"
 )
 
 
 class SparkEngine(Warehouse):
-    """One schema of a Spark server, in a session of its own.
+    """One schema of a Spark server, in its own session.
 
-    Spark runs commands at once, so a text goes to the server twice, each time in one request: first as the body of a
-    common table expression, which parses only if the text is one query, and which is analysed and not run (this gives
-    the columns and their types); then as it is, with the limit of rows. Rows come as Arrow batches. A query ends by
-    interrupting its session, which runs nothing else.
+    Spark runs commands at once, so a text is sent to the server twice, each time in one request: first as the body of a
+    common table expression, which parses only if the text is one query, and which is analysed but not run (this returns
+    the columns and their types); then as it is, with the limit of rows. Rows arrive as Arrow batches. A query is ended
+    by interrupting its session, which runs nothing else.
 
-    The dialect is that of Databricks, which has all of Spark's: sqlglot reads ``v:a.b``, which Spark has since 4.3, in
-    that one alone.
+    The dialect is that of Databricks, a superset of Spark's: only there does sqlglot read ``v:a.b``, which Spark has
+    since 4.3.
     """
 
     name: ClassVar[str] = "spark"
@@ -67,7 +67,7 @@ class SparkEngine(Warehouse):
     def require(cls) -> None:
         """Raise MissingDependency without the client of Spark Connect."""
         super().require()
-        with _importing():  # all of it now: it takes seconds, which no query's limit should pay
+        with _importing():  # all of it now: it takes seconds, which must not count as a query's time
             from pyspark.sql.connect import client, dataframe, functions, plan, session  # noqa: F401
             from pyspark.sql.connect.client import retries  # noqa: F401
 
@@ -82,7 +82,7 @@ class SparkEngine(Warehouse):
 
     @classmethod
     def warnings(cls, url: DatabaseUrl) -> tuple[str, ...]:
-        """That open Spark has no rights. None for Databricks, whose rights Assay does not read."""
+        """Warns that open Spark has no rights. None for Databricks, whose rights Assay does not read."""
         with closing(cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S, max_rows=1))) as engine:
             failure = engine._run("SELECT current_metastore()", check=False).failure
         if failure is None or failure.kind != "error":  # only Databricks knows this function
@@ -92,12 +92,12 @@ class SparkEngine(Warehouse):
 
     @classmethod
     def reader_grants(cls, url: DatabaseUrl) -> tuple[str, ...]:
-        """The statements that make a reader in Unity Catalog; none for open Spark, which has no rights."""
+        """The statements that create a reader in Unity Catalog; empty for open Spark, which has no rights."""
         address = spark_address(url)
         return reader_grants(address) if is_databricks_host(address.host) else ()
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
-        """The tables and views of the URL's schema. Raises DatabaseError where they cannot be listed."""
+        """The tables and views of the URL's schema. Raises DatabaseError if they cannot be listed."""
         self._watchdog.start(self._limits.timeout_s)
         try:
             if self._connection is None:
@@ -132,7 +132,7 @@ class SparkEngine(Warehouse):
                 session.catalog.setCurrentCatalog(self._address.catalog)
             if self._address.schema is not None:
                 session.catalog.setCurrentDatabase(self._address.schema)
-        except BaseException:  # whatever it is goes on to `_explain`; the session's channel must not stay open
+        except BaseException:  # any error is passed to `_explain`; the session's channel must not stay open
             made.close()
             raise
         return made
@@ -157,8 +157,8 @@ class SparkEngine(Warehouse):
                     for index, (new, field) in enumerate(zip(types, schema, strict=True))
                 )
             )
-        # A server makes the whole of a partition's result before it sends any of it, so that what is not wanted could
-        # fill its memory: it gets the limit of rows, under which rows keep their order.
+        # A server completes a partition's result before it sends any of it, so an unlimited result could fill its
+        # memory: it gets the limit of rows, which preserves their order.
         frame = frame.limit(self._limits.max_rows + 1)
         fetch = _fetcher(session.client.to_table_as_iterator(frame._plan.to_proto(session.client), {}))
         return Answer(columns=tuple(schema.names), fetch=fetch)
@@ -185,7 +185,7 @@ class SparkConnectEngine(SparkEngine):
 
 
 class _Session:
-    """A session, which is released when it is closed. A server that does not answer is not waited for."""
+    """A session, which is released when it is closed. A server that does not respond is not waited for."""
 
     def __init__(self, session: Any) -> None:
         self.session = session
@@ -201,7 +201,7 @@ class _Session:
 
 
 def _fetcher(stream: Iterator[Any]) -> Any:
-    """Gives the next rows of a stream of Arrow tables, between which the driver says other things."""
+    """Returns the next rows of a stream of Arrow tables, between which the driver sends other messages."""
     waiting: Any = None
     start = 0
 
@@ -221,14 +221,16 @@ def _fetcher(stream: Iterator[Any]) -> Any:
 
 @contextmanager
 def _importing() -> Iterator[None]:
-    """Keep what the driver says at its import, and later of each error, from the terminal: the evidence says it.
+    """Keep the driver's output at import, and later of each error, off the terminal: the evidence contains it.
 
-    In a process whose main module has no file (``python -c``, a worker) the driver takes itself for one of its own
-    doctests and exits: it is shown a file.
+    In a process whose main module has no file (``python -c``, a worker) the driver believes that it runs one of its own
+    doctests and exits, so it is given a file.
     """
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    python_warnings.filterwarnings("ignore", module=r"pyspark\.sql\.connect\.client")  # that it has retried enough
+    python_warnings.filterwarnings(
+        "ignore", module=r"pyspark\.sql\.connect\.client"
+    )  # the warning that it has retried enough
     main = sys.modules["__main__"]
     is_shown_a_file = not hasattr(main, "__file__")
     if is_shown_a_file:

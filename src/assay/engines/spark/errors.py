@@ -1,4 +1,4 @@
-"""What the errors of Spark Connect mean: its conditions, such as TABLE_OR_VIEW_NOT_FOUND, and the codes of gRPC."""
+"""What the errors of Spark Connect mean: its conditions, for example TABLE_OR_VIEW_NOT_FOUND, and the codes of gRPC."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _KINDS: dict[str, FailureKind] = {
 }
 _LOST = ("INVALID_HANDLE.SESSION", "SESSION_CHANGED", "SESSION_CLOSED", "SESSION_NOT_FOUND")
 _SETUP = {
-    "UNAUTHENTICATED": "the server does not accept the token, or wants one: token=${NAME} in the URL",
-    "PERMISSION_DENIED": "the server lets this user do nothing here",
-    "UNIMPLEMENTED": "what answers there is not Spark Connect: its port is 15002 unless the server sets another",
+    "UNAUTHENTICATED": "the server does not accept the token, or requires one: token=${NAME} in the URL",
+    "PERMISSION_DENIED": "the server does not allow this user to do anything here",
+    "UNIMPLEMENTED": "the server there is not Spark Connect, whose default port is 15002",
 }
 _AWAY = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
 
 
 def explain(error: BaseException, *, place: str, wrapped: bool) -> Problem | None:
-    """What an error of the driver means; None where it is not one of Spark Connect's.
+    """What an error of the driver means; None if it is not one of Spark Connect's.
 
     ``wrapped``: the text was within another query (`assay.engines.spark.text.wrapped`): its lines count from 2.
     """
@@ -39,10 +39,10 @@ def explain(error: BaseException, *, place: str, wrapped: bool) -> Problem | Non
     if code in _SETUP:
         return Problem(kind="unreadable_database", message=f"{_SETUP[code]} ({message})")
     if code in _AWAY and "handshake failed" in message:
-        why = f"{place} does not speak TLS, which use_ssl=true or a token asks for"
+        why = f"{place} does not speak TLS, which use_ssl=true or a token requires"
         return Problem(kind="unreadable_database", message=f"{why} ({message})")
     if code in _AWAY:
-        why = f"no Spark Connect server answers at {place}: start it, or add use_ssl=true if it speaks TLS"
+        why = f"no Spark Connect server responds at {place}: start it, or add use_ssl=true if it speaks TLS"
         return Problem(kind="unreadable_database", message=f"{why} ({message})", lost=True)
     if code is not None:
         return Problem(kind="error", message=message)
@@ -50,7 +50,7 @@ def explain(error: BaseException, *, place: str, wrapped: bool) -> Problem | Non
 
 
 def plain_message(error: BaseException, *, wrapped: bool = False) -> str:
-    """The message in one line, with its condition before it, but without the query and the server's stack."""
+    """The message in one line, preceded by its condition, but without the query and the server's stack."""
     text = str(error)
     for end in ("\n\nJVM stacktrace", "\n== SQL", "\n'", ";\n'"):
         text = text.partition(end)[0]

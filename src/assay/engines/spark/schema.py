@@ -1,4 +1,4 @@
-"""The tables and views of a schema of Spark's. It has no keys that are enforced, so none is told."""
+"""The tables and views of a Spark schema. Its keys are not enforced, so none is returned."""
 
 from __future__ import annotations
 

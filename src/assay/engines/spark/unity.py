@@ -1,4 +1,4 @@
-"""What Unity Catalog lets a reader do."""
+"""The rights of a reader in Unity Catalog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Spark or Databricks URL says.
+"""Read a Spark or Databricks URL.
 
 ``spark://HOST:PORT/CATALOG/SCHEMA?token=…&use_ssl=true`` is Assay's own form, ``sc://HOST:PORT/;token=…`` that of Spark
 Connect. ``databricks://token:TOKEN@HOST/CATALOG/SCHEMA?http_path=…`` is the form of Databricks' SQLAlchemy dialect.
@@ -29,7 +29,7 @@ _DATABRICKS_PARAMETERS: dict[str, Reader] = {"http_path": text, "catalog": text,
 
 
 class Address(Struct, frozen=True, kw_only=True):
-    """Where a server is, what to read there, and how to log in."""
+    """The server's address, what to read there, and how to log in."""
 
     host: str
     port: int
@@ -37,7 +37,7 @@ class Address(Struct, frozen=True, kw_only=True):
     schema: str | None = None
     token: str | None = None
     parameters: dict[str, str]
-    """What else the driver takes."""
+    """The driver's other arguments."""
 
     @property
     def connect_string(self) -> str:
@@ -63,7 +63,7 @@ class Address(Struct, frozen=True, kw_only=True):
 
 
 def spark_address(url: DatabaseUrl) -> Address:
-    """The address of a Spark Connect server. Raises DatabaseError for what the URL lacks or has too much.
+    """The address of a Spark Connect server. Raises DatabaseError for missing or unknown parts of the URL.
 
     >>> spark_address(DatabaseUrl(text="sc://spark.example/;token=x;use_ssl=true")).connect_string
     'sc://spark.example:15002/;use_ssl=true;token=x'
@@ -72,7 +72,7 @@ def spark_address(url: DatabaseUrl) -> Address:
 
 
 def databricks_address(url: DatabaseUrl) -> Address:
-    """The address of a Databricks SQL warehouse. Raises DatabaseError for what the URL lacks or has too much."""
+    """The address of a Databricks SQL warehouse. Raises DatabaseError for missing or unknown parts of the URL."""
     address = _address(url, form=DATABRICKS_FORM, port=443, known=_DATABRICKS_PARAMETERS)
     missing = [
         what
@@ -80,7 +80,7 @@ def databricks_address(url: DatabaseUrl) -> Address:
         if not given
     ]
     if missing:
-        raise DatabaseError(f"{url}: no {' and no '.join(missing)} in it: write {DATABRICKS_FORM}")
+        raise DatabaseError(f"{url} has no {' and no '.join(missing)}: write {DATABRICKS_FORM}")
     return address
 
 
@@ -88,7 +88,7 @@ def _address(url: DatabaseUrl, *, form: str, port: int, known: Mapping[str, Read
     parts = read_url(url, known, form=form, path=("a catalog", "a schema"))
     given, split, names = parts.parameters, parts.split, parts.names
     if not split.hostname:
-        raise DatabaseError(f"{url}: no host in it: write {form}")
+        raise DatabaseError(f"{url}: the host is missing: write {form}")
     if len(names) == 1:
         raise DatabaseError(f"{url}: a catalog without a schema: write {form}, and on open Spark spark_catalog/SCHEMA")
     login = unquote(split.password or split.username or "")

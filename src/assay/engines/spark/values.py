@@ -1,10 +1,9 @@
-"""How Spark's values become cells. They come in Arrow batches, which are read by position, since names may repeat.
+"""Convert Spark's values to cells. They arrive in Arrow batches, which are read by position, since names may repeat.
 
 DECIMAL is Decimal. TIMESTAMP is a datetime in UTC, which is the session's zone, TIMESTAMP_NTZ one without a zone, an
 INTERVAL of days a timedelta; dates and times outside of Python's years 1 to 9999 are texts. VARIANT is decoded, with
-fractions as Decimal. STRUCT and MAP are dicts, with frozen
-keys; where names or keys repeat, all entries. Intervals of months
-are texts: the engine has the server cast them, see `portable`.
+fractions as Decimal. STRUCT and MAP are dicts, with frozen keys; if names or keys repeat, all entries. Intervals of
+months are texts: the engine makes the server cast them, see `portable`.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def cells_of(column: Any) -> list[Cell]:
 
 
 def _sliced(column: Any, values: list[Any]) -> list[Any]:
-    """Of each list its own values: offsets count from the start of the values, wherever a slice begins."""
+    """The values of each list: offsets count from the start of the values, even in a slice."""
     offsets = column.offsets.to_pylist()
     return [
         values[offsets[index] : offsets[index + 1]] if valid else None
@@ -97,7 +96,7 @@ def _moments(column: Any) -> list[Cell]:
 
 
 def _moment(scalar: Any) -> Cell:
-    """The moment; where Python has no such year, a text. Arrow's own texts have wrong years beyond 32767."""
+    """The timestamp; a text if Python has no such year. Arrow's own texts have wrong years beyond 32767."""
     try:
         return scalar.as_py()
     except (OverflowError, ValueError):
@@ -113,7 +112,7 @@ def _moment(scalar: Any) -> Cell:
 
 
 def portable(data_type: Any) -> Any:
-    """A type of pyspark's with texts in place of intervals that Arrow cannot bring here; itself where it has none."""
+    """A type of pyspark's with texts in place of intervals that Arrow cannot transfer; itself if it has none."""
     from pyspark.sql import types
 
     if isinstance(data_type, types.YearMonthIntervalType | types.CalendarIntervalType):

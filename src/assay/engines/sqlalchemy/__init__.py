@@ -1,1 +1,1 @@
-"""Databases that only SQLAlchemy reaches, and what all engines over SQLAlchemy share."""
+"""Databases that are only available through SQLAlchemy, and common parts of all engines over SQLAlchemy."""

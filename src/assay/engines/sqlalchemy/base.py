@@ -1,4 +1,4 @@
-"""What all engines over SQLAlchemy share: one connection, rows streamed under caps, a watchdog, masked secrets."""
+"""Common parts of all engines over SQLAlchemy: one connection, rows streamed under caps, a watchdog, masked secrets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Self = TypeVar("_Self", bound="SqlAlchemyBase")
 
 
 class SqlAlchemyBase:
-    """One database that SQLAlchemy connects to. Subclasses define how its sessions are set up and restrained.
+    """One database that SQLAlchemy connects to. Subclasses define how its sessions are set up and restricted.
 
     The connection is made with the first query, and again after it was lost.
     """
@@ -37,7 +37,7 @@ class SqlAlchemyBase:
     dialect: ClassVar[str] = ""
     has_boolean_type: ClassVar[bool] = True
     streams: ClassVar[bool] = True
-    """Whether a server-side cursor is asked for, where the driver has one."""
+    """Whether to request a server-side cursor, if the driver has one."""
     form: ClassVar[str] = "dialect+driver://user:password@host:port/database"
     """The form of its URLs, for messages."""
 
@@ -53,15 +53,15 @@ class SqlAlchemyBase:
     def open(cls: type[_Self], url: DatabaseUrl, limits: Limits) -> _Self:
         """Prepare the connection; it is made with the first query.
 
-        Raises DatabaseError for a wrong URL and MissingDependency where a package is not installed.
+        Raises DatabaseError for an invalid URL and MissingDependency if a package is not installed.
         """
         return cls(cls._make_engine(url, limits.timeout_s), limits)
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
-        """Raise DatabaseError where no server answers or it refuses the credentials.
+        """Raise DatabaseError if no server responds or it rejects the credentials.
 
-        Raises MissingDependency where a package is not installed.
+        Raises MissingDependency if a package is not installed.
         """
         engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S, max_rows=1))
         try:
@@ -73,7 +73,7 @@ class SqlAlchemyBase:
 
     @classmethod
     def version(cls) -> str:
-        """SQLAlchemy's version; the server's is part of the fingerprint where it is known."""
+        """SQLAlchemy's version; the server's is part of the fingerprint if it is known."""
         require(("sqlalchemy=sqlalchemy",), "sqlalchemy")
         import sqlalchemy
 
@@ -89,13 +89,13 @@ class SqlAlchemyBase:
         return self._unsendable(query) or self._run(query)
 
     def ask_connection(self, ask: Callable[[Any], _Answer]) -> _Answer:
-        """What a function learns from the connection, under the time limit. Raises DatabaseError where that fails."""
+        """What a function reads from the connection, under the time limit. Raises DatabaseError if it fails."""
         started = time.perf_counter()
         self._watchdog.start(self._limits.timeout_s)
         try:
             self._connect()
             answer = ask(self._connection)
-            self._check_clock()  # what a late answer lacks, the database may have
+            self._check_clock()  # the database may have what a late response lacks
             self._finish_or_drop()
             return answer
         except Exception as error:  # noqa: BLE001 - drivers raise what they like
@@ -106,7 +106,7 @@ class SqlAlchemyBase:
             self._watchdog.stop()
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
-        """None: a server has no databases of the same schema beside it."""
+        """None: a server has no sibling databases of the same schema."""
         return ()
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class SqlAlchemyBase:
 
     @classmethod
     def _require(cls, url: DatabaseUrl) -> None:  # noqa: ARG003
-        """Raise MissingDependency where a package that this URL needs is not installed."""
+        """Raise MissingDependency if a package that this URL needs is not installed."""
         require(("sqlalchemy=sqlalchemy",), "sqlalchemy")
 
     @classmethod
@@ -140,14 +140,14 @@ class SqlAlchemyBase:
         return _CHECK_QUERY
 
     def _refusal(self, query: str) -> Execution | None:
-        """Why this text is not sent to the server; None where it is one query. There is a connection at this point."""
+        """Why this text is not sent to the server; None if it is one query. The connection exists at this point."""
         raise NotImplementedError
 
     def _begin(self) -> None:
         """Set up the session for one query. May raise, since nothing of the query was sent yet."""
 
     def _finish(self) -> None:
-        """Undo all changes of the query. May raise: the connection is then given up."""
+        """Undo all changes of the query. May raise: the connection is then dropped."""
         self._connection.rollback()
 
     def _recover(self) -> None:
@@ -165,7 +165,7 @@ class SqlAlchemyBase:
         return tuple(row)
 
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:  # noqa: ARG002
-        """The kind and message of the driver's error, where the subclass knows better than the base."""
+        """The kind and message of the driver's error, if the subclass knows more than the base class."""
         return None
 
     # How a query runs.
@@ -178,14 +178,14 @@ class SqlAlchemyBase:
         import sqlalchemy
         from sqlalchemy.exc import SQLAlchemyError
 
-        # Without a log handler, SQLAlchemy prints the traceback of a lost connection; the evidence says it better.
+        # Without a log handler, SQLAlchemy prints the traceback of a lost connection; the evidence contains it.
         if not (log := logging.getLogger("sqlalchemy")).handlers:
             log.addHandler(logging.NullHandler())
         try:
             parsed, arguments = cls._settings(sqlalchemy.make_url(url.reveal()), timeout_s)
             return sqlalchemy.create_engine(parsed, poolclass=sqlalchemy.NullPool, hide_parameters=True, **arguments)
         except (SQLAlchemyError, ValueError, TypeError) as error:
-            # The error may repeat the URL, password included.
+            # The error may repeat the URL, including the password.
             raise DatabaseError(
                 f"{url}: SQLAlchemy cannot use this URL ({type(error).__name__}): write {cls.form}"
             ) from None
@@ -220,7 +220,7 @@ class SqlAlchemyBase:
             try:
                 self._begin()
                 return
-            except Exception:  # drivers raise what they like: where the server restarted, a new connection shows it
+            except Exception:  # drivers raise various errors: if the server was restarted, a new connection shows it
                 self._drop()
                 if self._watchdog.fired:
                     raise
@@ -236,7 +236,7 @@ class SqlAlchemyBase:
         if not cursor.returns_rows:
             self._finish_or_drop()
             return outcomes.failed(
-                query, "refused", "refused", "refused: it is no query, for it gives no rows or columns"
+                query, "refused", "refused", "refused: it is not a query, because it returns no rows or columns"
             )
         columns = tuple(str(name) for name in cursor.keys())  # noqa: SIM118 - not a mapping
 
@@ -261,7 +261,7 @@ class SqlAlchemyBase:
             self._drop()
 
     def _check_clock(self) -> None:
-        if self._watchdog.fired:  # between two chunks, no query runs that an interrupt could end
+        if self._watchdog.fired:  # between two chunks, an interrupt has no running query to end
             raise TimeoutError("interrupted")
 
     def _failed(
@@ -294,7 +294,7 @@ class SqlAlchemyBase:
         return text
 
     def _cancel(self) -> None:
-        """Ask the server to give up the running query. Called from the watchdog's thread."""
+        """Ask the server to cancel the running query. Called from the watchdog's thread."""
         connection = self._connection
         if connection is None:
             return

@@ -1,6 +1,6 @@
-"""Databases that only SQLAlchemy reaches: Oracle, SQL Server, Trino and whatever else has a dialect for it.
+"""Databases that are only available through SQLAlchemy: Oracle, SQL Server, Trino and any other with a dialect for it.
 
-How a query is restrained differs per dialect, and `Family` defines it. For every dialect, a text that is not exactly
+How a query is restricted differs per dialect, and `Family` defines it. For every dialect, a text that is not exactly
 one query is refused before it is sent, the transaction is rolled back, and the worker's own deadline ends a query that
 the server does not end.
 """
@@ -27,7 +27,7 @@ from assay.model.results.cells import document_of
 
 
 class Family(Struct, frozen=True, kw_only=True):
-    """How one dialect's sessions are restrained. ``begin`` gives the statements that open the query's transaction."""
+    """How one dialect's sessions are restricted. ``begin`` returns the statements that open the query's transaction."""
 
     dialect: str
     """sqlglot's name."""
@@ -38,7 +38,8 @@ class Family(Struct, frozen=True, kw_only=True):
     has_boolean_type: bool = True
     check_query: str = "SELECT 1"
     first_rows: str | None = f"LIMIT {ROWS_LOOKED_AT}"
-    """What ends a query for the first rows of a table; None: its dialect puts it elsewhere, and no values are shown."""
+    """The clause that ends a query for the first rows of a table; None: its dialect has it elsewhere, and no values are
+    shown."""
 
 
 def _milliseconds(seconds: float) -> int:
@@ -110,7 +111,7 @@ _DIALECT_PACKAGES = {
 
 
 class SqlAlchemyEngine(SqlAlchemyBase):
-    """A database of any dialect. Its subclass per family is made by `__getattr__` of this module."""
+    """A database of any dialect. `__getattr__` of this module creates its subclass per family."""
 
     name: ClassVar[str] = "sqlalchemy"
     family: ClassVar[Family] = Family(dialect="")
@@ -129,14 +130,14 @@ class SqlAlchemyEngine(SqlAlchemyBase):
         except NoSuchModuleError:
             package = _DIALECT_PACKAGES.get(backend)
             if package is None:
-                raise DatabaseError(f"{url}: SQLAlchemy knows no dialect {url.scheme!r}") from None
+                raise DatabaseError(f"{url}: SQLAlchemy has no dialect {url.scheme!r}") from None
             raise MissingDependency(package, None) from None
         except ImportError as error:
             raise missing_driver(error) from None
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
-        """As the base; a SQLite file that does not exist is not created."""
+        """Like the base class; a SQLite file that does not exist is not created."""
         if url.scheme.startswith("sqlite+"):
             from assay.engines.sqlite.engine import SqliteEngine
 
@@ -145,7 +146,7 @@ class SqlAlchemyEngine(SqlAlchemyBase):
 
     @classmethod
     def fingerprint(cls, url: DatabaseUrl) -> str:
-        """As the base: a hash of the URL, not of the content, except for SQLite files."""
+        """Like the base class: a hash of the URL, not of the content, except for SQLite files."""
         if url.scheme.startswith("sqlite+"):
             from assay.engines.sqlite.engine import SqliteEngine
 
@@ -153,11 +154,11 @@ class SqlAlchemyEngine(SqlAlchemyBase):
         return super().fingerprint(url)
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
-        """The tables and views of the default schema, as far as the dialect's inspector can tell.
+        """The tables and views of the default schema, as far as the dialect's inspector can list them.
 
-        Raises DatabaseError where they cannot be listed.
+        Raises DatabaseError if they cannot be listed.
         """
-        if self.name == "postgresql":  # whichever the driver, our own reading tells more than SQLAlchemy's
+        if self.name == "postgresql":  # with any driver, our own reader returns more than SQLAlchemy's
             from assay.engines.postgres.schema import read_schema as read_postgres
 
             return read_postgres(self, with_values=with_values)
@@ -198,7 +199,7 @@ class SqlAlchemyEngine(SqlAlchemyBase):
             self._connection.exec_driver_sql(statement)
 
     def _cut(self, cursor: Any) -> None:
-        # Some drivers read the rest of a result before they close it: so the connection is closed, too.
+        # Some drivers read the rest of a result before they close it, so the connection is closed, too.
         self._cancel()
         try:
             cursor.close()
@@ -212,7 +213,7 @@ class SqlAlchemyEngine(SqlAlchemyBase):
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:
         message = outcomes.first_line(error)
         lowered = message.lower()
-        # Each server has its own words for it, and each driver its own codes.
+        # Each server has its own message for it, and each driver its own codes.
         if any(words in lowered for words in ("read-only transaction", "readonly database", "read only transaction")):
             return "writes", f"refused: it writes ({message})"
         if getattr(error, "sqlstate", getattr(error, "pgcode", None)) == "57014" or "DPY-4024" in message:
@@ -235,7 +236,7 @@ _CLASSES: dict[str, type[SqlAlchemyEngine]] = {}
 
 
 def __getattr__(name: str) -> type[SqlAlchemyEngine]:
-    """``Engine_oracle`` and the like: the engine class of one family, made on first access."""
+    """``Engine_oracle`` and the like: the engine class of one family, created on first access."""
     prefix, _, backend = name.partition("_")
     if prefix != "Engine" or not backend:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -254,7 +255,7 @@ def __getattr__(name: str) -> type[SqlAlchemyEngine]:
 
 
 def engine_for_scheme(scheme: str) -> str | None:
-    """``module:Class`` of the engine for a URL scheme without its own engine; None where SQLAlchemy has no dialect.
+    """``module:Class`` of the engine for a URL scheme without its own engine; None if SQLAlchemy has no dialect.
 
     A scheme whose package is not installed has an engine, too: opening it says what to install.
     """
@@ -285,11 +286,11 @@ _MOST_TABLES = 2_000
 
 
 def read_schema(connection: Any, dialect: str) -> DatabaseSchema:
-    """Tables and views of the default schema, sorted by name, with what the dialect can tell of their keys."""
+    """Tables and views of the default schema, sorted by name, with the dialect's information on their keys."""
     from sqlalchemy import inspect
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what it cannot read: that is left out, here as everywhere
+        warnings.simplefilter("ignore")  # on what it cannot read: that is omitted, here as everywhere
         tables = _tables(inspect(connection), _quote(connection))
     return DatabaseSchema(dialect=dialect, tables=tuple(map(with_ddl, tables)))
 
@@ -307,7 +308,7 @@ def _tables(inspector: Any, quote: str) -> list[TableSchema]:
 def _table(inspector: Any, name: str, *, is_view: bool, quote: str) -> TableSchema | None:
     columns = _told(inspector.get_columns, name)
     if not columns:
-        return None  # a view on a table that is gone, or a table that the account may not read
+        return None  # a view on a deleted table, or a table that the account may not read
     if is_view:
         return TableSchema(name=name, kind="view", quote=quote, ddl="", columns=tuple(map(_column, columns)))
     key: Any = _told(inspector.get_pk_constraint, name)
@@ -341,14 +342,14 @@ def _names(found: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _is_whole(index: Mapping[str, Any]) -> bool:
-    """Whether an index keeps whole columns of all rows unique."""
+    """Whether an index makes whole columns of all rows unique."""
     options = index.get("dialect_options") or {}
     partial = any("where" in name and value is not None for name, value in options.items())
     return bool(index.get("unique")) and not (partial or index.get("expressions") or None in index["column_names"])
 
 
 def _told(ask: Callable[..., Any], *arguments: object) -> Any:
-    """What an inspector tells; nothing where the dialect cannot, or the account may not see it."""
+    """What an inspector returns; empty if the dialect cannot, or the account may not see it."""
     try:
         return ask(*arguments) or ()
     except NotImplementedError:

@@ -55,7 +55,7 @@ class SqliteEngine(DatabaseFile):
 
     @classmethod
     def open(cls, url: DatabaseUrl, limits: Limits) -> SqliteEngine:
-        """Open the database read-only. Raises DatabaseError where it cannot be read."""
+        """Open the database read-only. Raises DatabaseError if it cannot be read."""
         cls.check(url)
         try:
             connection = open_read_only(url.path)
@@ -127,8 +127,8 @@ class SqliteEngine(DatabaseFile):
     def snapshot(self) -> Iterator[None]:
         """Queries within this read one state of the file.
 
-        The file is locked once instead of for each query, which saves a quarter of a short query's time. Nobody can
-        write to it meanwhile, so it is for a few milliseconds.
+        The file is locked once instead of per query, which saves a quarter of a short query's time. It blocks all
+        writers meanwhile, so it is for a few milliseconds.
         """
         self._control("BEGIN")
         try:
@@ -142,17 +142,17 @@ class SqliteEngine(DatabaseFile):
             self._connection.execute(statement)
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
-        """The other files whose name contains ``.sqlite`` in a folder of this database's own name, sorted by name.
+        """The other files whose name contains ``.sqlite``, if the folder has this database's name; sorted by name.
 
-        Spider's test suite is laid out so: ``concert_singer/concert_singer.sqlite`` with its siblings in the same
-        folder. In any other folder, neighbouring files are databases of their own.
+        This is the layout of Spider's test suite: ``concert_singer/concert_singer.sqlite`` with its siblings in the
+        same folder. In any other folder, neighbouring files are separate databases.
         """
         if self._url.path == MEMORY:
             return ()
         return files_beside(self._url, lambda name: ".sqlite" in name and not name.endswith(_BESIDE))
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
-        """The tables and views of the file, without SQLite's own. Raises DatabaseError where it cannot be read."""
+        """The tables and views of the file, without SQLite's own. Raises DatabaseError if it cannot be read."""
         from assay.engines.sqlite.schema import read_schema
 
         return read_schema(self, with_values=with_values)
@@ -165,7 +165,7 @@ class SqliteEngine(DatabaseFile):
         return SqliteScratch(schema, without_keys=without_keys, timeout_s=timeout_s)
 
     def session(self) -> str | None:
-        """The library as it was built: all that decides answers besides the file, the query and the limits."""
+        """The library's build: everything that determines results besides the file, the query and the limits."""
         self._guard.start(_LOOKING_S)
         try:
             (built,) = self._connection.execute("SELECT sqlite_source_id()").fetchone()
@@ -174,7 +174,7 @@ class SqliteEngine(DatabaseFile):
             return None
 
     def repeats(self, query: str) -> bool:
-        """Whether the query that was just executed, for the first time on this connection, depends on the file only."""
+        """Whether the last query, executed for the first time on this connection, depends on the file only."""
         from assay.engines.sqlite.repeatable import is_repeatable
 
         called = frozenset(self._guard.called)
@@ -185,7 +185,7 @@ class SqliteEngine(DatabaseFile):
             return False
 
     def _finds_now(self) -> bool:
-        """Whether some cell is the word for the present moment: looked for once, since it takes a whole scan."""
+        """Whether some cell is a word for the current time: searched once, since it takes a full scan."""
         from assay.engines.sqlite.repeatable import holds_now
 
         if self._holds_now is None:
@@ -228,13 +228,13 @@ class SqliteEngine(DatabaseFile):
         )
 
     def _recover(self, query: str, error: Exception, started: float) -> Execution:
-        """Retry after three kinds of trouble; turn any other into an Execution with a failure."""
+        """Retry after three kinds of errors; turn any other into an Execution with a failure."""
         if self._guard.wants_declaration:
             self._guard.declare_tables(self._connection)
             return self._again(query, query, started)
         if self._guard.denied is None and not self._guard.timed_out:
             if _is_several(error):
-                # The driver takes a lone semicolon after the first for a second statement.
+                # The driver reads a lone semicolon after the first as a second statement.
                 text = query.strip("; \t\r\n\f")
                 if text != query:
                     return self._again(query, text, started)
@@ -270,7 +270,7 @@ class SqliteEngine(DatabaseFile):
         if code == sqlite3.SQLITE_READONLY:
             return outcomes.failed(query, "refused", "writes", f"refused: it writes ({message})")
         if code == sqlite3.SQLITE_TOOBIG:
-            message = f"a text, a value or the query itself is larger than its limit ({message})"
+            message = f"a text, a value or the query itself exceeds its size limit ({message})"
             return outcomes.failed(query, "error", "out_of_memory", message, wall_time_s=wall_time_s)
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
             return outcomes.server_lost(query, message, wall_time_s=wall_time_s)
@@ -307,4 +307,6 @@ def _is_blank(text: str) -> bool:
 
 
 def _no_rows(query: str) -> Execution:
-    return outcomes.failed(query, "refused", "refused", "refused: it is no query, for it gives no rows or columns")
+    return outcomes.failed(
+        query, "refused", "refused", "refused: it is not a query, because it returns no rows or columns"
+    )

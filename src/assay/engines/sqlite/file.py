@@ -1,4 +1,4 @@
-"""Opening a SQLite file so that nothing beside it appears or changes."""
+"""Open a SQLite file without creating or changing any other file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _MEMORY = ":memory:"
 def open_read_only(path: str) -> sqlite3.Connection:
     """A connection that cannot write, every statement its own transaction.
 
-    SQLite makes two files beside a database in WAL mode, even to read it. So one whose log is
-    absent or empty is opened as immutable; one with a log that no other process has open is read
-    from a private copy. Raises sqlite3.Error, OSError or DatabaseError.
+    SQLite makes two files next to a database in WAL mode, even to read it. So one whose log is absent or empty is
+    opened as immutable; one with a log that no other process has open is read from a private copy. Raises
+    sqlite3.Error, OSError or DatabaseError.
     """
     if path == _MEMORY:
         return _connect(_MEMORY, uri=False)
@@ -50,7 +50,7 @@ def open_read_only(path: str) -> sqlite3.Connection:
             f"the SQLite database {path!r} has a write-ahead log that cannot be read: {error}"
         ) from None
     finally:
-        # Where an open file may be deleted, no copy remains even if this process is killed.
+        # If an open file can be deleted, no copy remains even if this process is killed.
         shutil.rmtree(folder, ignore_errors=True)
     return connection
 

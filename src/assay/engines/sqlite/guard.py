@@ -96,8 +96,8 @@ class Guard:
         """The first action that was denied since `start`, with its two names."""
         self.timed_out: bool = False
         self.called: set[str] = set()
-        """The functions and pragmas of the statements that were prepared since `start`, those of views among them. A
-        statement that the driver still has is not prepared again."""
+        """The functions and pragmas of the statements that were prepared since `start`, including those of views. A
+        statement that the driver has cached is not prepared again."""
 
     def attach(self, connection: sqlite3.Connection) -> None:
         """Install it on a connection."""
@@ -106,7 +106,7 @@ class Guard:
 
     @contextlib.contextmanager
     def lifted(self, connection: sqlite3.Connection) -> Iterator[None]:
-        """While this is open, the connection does what it is told: for Assay's own statements."""
+        """While this is open, the connection is unrestricted: for Assay's own statements."""
         connection.set_authorizer(None)
         try:
             yield
@@ -125,7 +125,7 @@ class Guard:
 
     @property
     def wants_declaration(self) -> bool:
-        """Whether the denied action may be merely the first naming of a virtual table."""
+        """Whether the denied action may only be the first naming of a virtual table."""
         return self.denied is not None and self.denied[:2] == (sqlite3.SQLITE_UPDATE, "sqlite_master")
 
     def start(self, seconds: float) -> None:
@@ -136,9 +136,10 @@ class Guard:
         self._deadline = monotonic() + seconds
 
     def check_clock(self) -> None:
-        """Called between chunks of rows, which may be large and take few of SQLite's steps: end a query that is late.
+        """Called between chunks of rows, which may be large but take few of SQLite's steps: end a query beyond its
+        limit.
 
-        Raises sqlite3.OperationalError, as an interrupted step does.
+        Raises sqlite3.OperationalError, like an interrupted step.
         """
         if self._tick():
             raise sqlite3.OperationalError("interrupted")
@@ -148,7 +149,7 @@ class Guard:
         assert self.denied is not None
         action, first, second = self.denied
         if self.wants_declaration:
-            return "refused", "refused: it reads a table that SQLite makes up (a virtual table) and that is not allowed"
+            return "refused", "refused: it reads a virtual table of SQLite that is not allowed"
         if action in (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_DELETE) and first in _SCHEMA_TABLES:
             return "writes", "refused: it writes (it changes the database's schema)"
         if verb := _WRITES.get(action):
@@ -161,13 +162,13 @@ class Guard:
             return "refused", f"refused: it opens another file (ATTACH {first})"
         if action == sqlite3.SQLITE_PRAGMA:
             setting = f"{first} = {second}" if second is not None else f"{first}"
-            return "refused", f"refused: it is no query but a setting (PRAGMA {setting})"
+            return "refused", f"refused: it is not a query but a setting (PRAGMA {setting})"
         if action == sqlite3.SQLITE_FUNCTION:
-            return "refused", f"refused: it calls {second}(), which reaches out of the database"
+            return "refused", f"refused: it calls {second}(), which reaches outside the database"
         if action in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT):
-            return "refused", f"refused: it is no query but controls a transaction ({first})"
+            return "refused", f"refused: it is not a query but controls a transaction ({first})"
         if action == sqlite3.SQLITE_DETACH:
-            return "refused", f"refused: it is no query (DETACH {first})"
+            return "refused", f"refused: it is not a query (DETACH {first})"
         return "refused", f"refused: it does something other than read (SQLite's action {action})"
 
     def _authorize(

@@ -1,8 +1,9 @@
-"""Whether a query gives the same answer again, as long as the file is the same.
+"""Whether a query returns the same result again, as long as the file is the same.
 
-Not by its text alone: SQLite names every function that a statement calls while it prepares it, those of views too, so
-only functions that are known to depend on nothing else may occur. Those of date and time depend on the clock for some
-of their arguments, which may come from anywhere, so they may occur only where no argument can be such a word.
+Its text alone does not show it. While SQLite prepares a statement, it reports every function that the statement calls,
+including those of views, so only functions may occur that are known to depend on nothing else. Those of date and time
+depend on the clock for some arguments, which may come from anywhere, so they may occur only if no argument can be such
+a word.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _PLAIN = frozenset(
     | {"min", "mod", "nth_value", "ntile", "nullif", "percent_rank", "rank", "round", "row_number", "sign", "sum"}
     | {"total", "trunc", "typeof", "unicode", "unlikely", "octet_length", "pi"}
 )
-"""Functions that give a number, or one of their arguments: none of them makes a new text."""
+"""Functions that return a number, or one of their arguments: none of them makes a new text."""
 _MAKE_TEXT = frozenset(
     {"char", "concat", "concat_ws", "format", "group_concat", "hex", "lower", "ltrim", "printf", "quote", "replace"}
     | {"rtrim", "soundex", "string_agg", "substr", "substring", "trim", "unhex", "upper", "zeroblob", "->", "->>"}
@@ -28,22 +29,23 @@ _MAKE_TEXT = frozenset(
     | {"json_set", "json_type", "json_valid", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh"}
     | {"degrees", "exp", "ln", "log", "log10", "log2", "pow", "power", "radians", "sin", "sinh", "sqrt", "tan", "tanh"}
 )
-"""Further functions that depend on their arguments alone."""
+"""Further functions that depend on their arguments only."""
 _LEAST_ARGUMENTS = {"strftime": 2, "timediff": 2} | dict.fromkeys(
     ("date", "time", "datetime", "julianday", "unixepoch"), 1
 )
-"""The functions of date and time, with how many arguments name the moment. With fewer they give the present one."""
+"""The functions of date and time, with the number of arguments before the moment is explicit. With fewer they return
+the current one."""
 _MOMENTS = ("now", "subsec", "subsecond", "localtime", "utc")
-"""The words by which a moment depends on the clock or on the time zone: alone, "subsec" is the present moment, too."""
+"""The words by which a moment depends on the clock or on the time zone; "subsec" alone is the current moment, too."""
 _CLOCK = re.compile(r"now|subsec|local|utc|json|\|\||\bx'|[$\\]|--|/\*", re.IGNORECASE)
-"""What makes the moment depend on clock or time zone, what puts a text together (the tables of JSON take it out of
-larger texts, too), and what hides words from `pieces`."""
+"""What makes the moment depend on clock or time zone, what constructs a text (the tables of JSON extract it from larger
+texts, too), and what hides words from `pieces`."""
 
 
 def is_repeatable(
     query: str, called: Collection[str], connection: sqlite3.Connection, holds_now: Callable[[], bool]
 ) -> bool:
-    """Whether the query depends on the file alone. ``called`` are the functions that it called; see `Guard.called`.
+    """Whether the query depends on the file only. ``called`` are the functions that it called; see `Guard.called`.
 
     ``holds_now`` says whether some cell of the file is a word that makes a date depend on more than the file.
     """
@@ -60,7 +62,7 @@ def is_repeatable(
 
 
 def _names_its_moments(text: str) -> bool:
-    """Whether every date function in a text has the arguments that say which moment is meant."""
+    """Whether every date function in a text has the arguments that make its moment explicit."""
     if _CLOCK.search(text):
         return False
     found = list(pieces(text))
@@ -77,7 +79,8 @@ _MANY = 99
 
 
 def _arguments(found: list[Piece], place: int) -> int:
-    """How many arguments a function has whose name ends before this place; many, where it is no function there."""
+    """How many arguments the function has whose name ends before this offset; a large number if it is not a
+    function."""
     while place < len(found) and found[place].text in ("]", "`"):
         place += 1
     if place >= len(found) or found[place].text != "(":
@@ -94,14 +97,14 @@ def _arguments(found: list[Piece], place: int) -> int:
 
 
 def holds_now(connection: sqlite3.Connection) -> bool:
-    """Whether some cell makes a date depend on the clock or the time zone. True where that cannot be seen.
+    """Whether some cell makes a date depend on the clock or the time zone. True if that cannot be determined.
 
     Date functions read a cell up to its first NUL. ``length`` counts up to there, too.
     """
     try:
         tables = connection.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'table'").fetchall()
         if not all(page for _, page in tables):
-            return True  # a virtual table makes up what it holds
+            return True  # a virtual table computes its content
         for table, _ in [*tables, ("sqlite_master", 1)]:
             columns = connection.execute(f"PRAGMA table_xinfo({_quoted(table)})").fetchall()
             if not columns:

@@ -22,11 +22,11 @@ ORDER BY rowid
 _TRIGGERS = "SELECT lower(tbl_name), sql FROM sqlite_master WHERE type = 'trigger' AND sql IS NOT NULL ORDER BY rowid"
 _SHADOWS = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'"
 _MADE_UP = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
-_HIDDEN = 1  # a virtual table's hidden column, which queries do not ask for
+_HIDDEN = 1  # a virtual table's hidden column, which queries do not select
 
 
 def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
-    """Tables and views in order of creation. Raises DatabaseError where they cannot be listed."""
+    """Tables and views in order of creation. Raises DatabaseError if they cannot be listed."""
     listed = rows_of(engine, _TABLES)
     shadows = _shadows(engine)
     tables = []
@@ -36,7 +36,7 @@ def read_schema(engine: Executes, *, with_values: bool) -> DatabaseSchema:
         try:
             table = _table(engine, str(name), str(ddl), is_view=kind == "view")
         except DatabaseError:
-            continue  # a view on a table that is gone: no query can read it
+            continue  # a view on a deleted table: no query can read it
         tables.append(with_samples(engine, table) if with_values else table)
     triggers: dict[str, list[str]] = defaultdict(list)
     for of, sql in rows_of(engine, _TRIGGERS):
@@ -62,7 +62,8 @@ def _table(engine: Executes, name: str, ddl: str, *, is_view: bool) -> TableSche
     placed = sorted((int(str(place)), str(column)) for column, _, place, _, _ in columns if place)
     keys = tuple(column for _, column in placed)
     indexes = () if is_view else _indexes(engine, argument)
-    # The row's own number, which has no index, is never NULL. Any other key lets NULLs in, unless its column says not.
+    # The row number itself, which has no index, is never NULL. Any other key allows NULLs, unless its column is NOT
+    # NULL.
     number = keys if len(keys) == 1 and not any(index.origin == "pk" for index in indexes) else ()
     return TableSchema(
         name=name,
@@ -87,9 +88,9 @@ class _Index(Struct, frozen=True, kw_only=True):
     origin: str
     """``pk`` of the primary key, ``u`` of a constraint, ``c`` of CREATE INDEX."""
     columns: tuple[str, ...]
-    """Empty: it says nothing of whole columns, as their values compare."""
+    """Empty: it implies nothing about whole columns as their values compare."""
     sql: str = ""
-    """The statement that made it; empty where the table's own does."""
+    """The statement that made it; empty if the table's own does."""
 
 
 def _indexes(engine: Executes, argument: str) -> tuple[_Index, ...]:
@@ -113,8 +114,8 @@ def _indexes(engine: Executes, argument: str) -> tuple[_Index, ...]:
 
 
 def _whole_columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The columns that an index keeps unique; none where it is of some rows only, of expressions, or sorts by a
-    collation of its own, by which values differ that the column takes for equal."""
+    """The columns that an index makes unique; empty if it covers only some rows, expressions, or uses its own
+    collation, which distinguishes values that the column treats as equal."""
     _, _, partial, _, _, sql = rows[0]
     names = [name for _, _, _, name, is_key, _ in rows if is_key]
     if partial or None in names or (sql is not None and "collate" in str(sql).lower()):
@@ -123,7 +124,7 @@ def _whole_columns(rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def _foreign_keys(engine: Executes, argument: str) -> tuple[ForeignKey, ...]:
-    # The table's name is beside the columns of the key: "table", "from" and "to" are SQLite's own names.
+    # The table's name is next to the columns of the key: "table", "from" and "to" are SQLite's own names.
     found = rows_of(
         engine, f'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list({argument}) ORDER BY id, seq'
     )

@@ -1,4 +1,4 @@
-"""Small SQLite databases in memory, on which untrusted queries are tried: about 60 µs for new rows and two queries."""
+"""Small in-memory SQLite databases on which untrusted queries are tried: about 60 µs for new rows and two queries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GENERATED = 2  # from this number on, a column of table_xinfo is computed from 
 
 
 class _ScratchGuard(Guard):
-    """A guard that lets its owner's own statements write."""
+    """A guard that allows its owner's own statements to write."""
 
     __slots__ = ("owner",)
 
@@ -37,7 +37,7 @@ class _ScratchGuard(Guard):
     def _authorize(
         self, action: int, first: str | None, second: str | None, database: str | None, source: str | None
     ) -> int:
-        # Asked when a statement is prepared, not when it runs: the owner's are prepared once and kept.
+        # Called when a statement is prepared, not when it runs: the owner's are prepared once and cached.
         if self.owner:
             return sqlite3.SQLITE_OK
         return super()._authorize(action, first, second, database, source)
@@ -65,25 +65,25 @@ class SqliteScratch(Scratch):
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000)
         self._guard = _ScratchGuard()
         self._guard.attach(self._connection)
-        self._guard.start(_MAKING_S)  # a suite's tables may come from elsewhere
+        self._guard.start(_MAKING_S)  # a suite's tables may be untrusted
         own = schema.dialect == self.dialect
         tables = [table for table in schema.tables if table.kind == "table"]
         for table in tables:
             self._make_table(table, own=own, without_keys=without_keys)
         for view in schema.tables:
             if view.kind == "view" and view.ddl:
-                self._try(f"the view {view.name} cannot be made", view.ddl)
+                self._try(f"the view {view.name} cannot be created", view.ddl)
         self._names = {table.quoted_name: self._insertable(table) for table in tables}
         self._guard.owner = False
 
     def prepare(self, filled: Mapping[str, Sequence[str]]) -> None:
         """Say which columns of which tables `fill` will be given."""
         super().prepare(filled)
-        own = os.urandom(8).hex()  # the driver keeps statements by their text: no query may have one of these
+        own = os.urandom(8).hex()  # the driver caches statements by their text: no query may have one of these
         self._inserts = [
             (
                 f"DELETE FROM {table.location} -- {own}",
-                # What a constraint rejects is left out, unless it is a foreign key.
+                # Rows that a constraint rejects are omitted, unless it is a foreign key.
                 f"INSERT OR IGNORE INTO {table.location} ({table.columns}) VALUES ({values}) -- {own}",
             )
             for table in self._filled
@@ -103,7 +103,7 @@ class SqliteScratch(Scratch):
                 if given:
                     try:
                         complete = connection.executemany(insert, given).rowcount == len(given) and complete
-                    except self.errors:  # such as a text in a STRICT table's number
+                    except self.errors:  # for example a text in a STRICT table's number
                         connection.execute(delete)
                         complete = False
             connection.execute("COMMIT")
@@ -116,11 +116,11 @@ class SqliteScratch(Scratch):
         return complete
 
     def content(self) -> list[list[Row]]:
-        """The rows that the prepared tables hold now."""
+        """The current rows of the prepared tables."""
         return [self._owned(f"SELECT {table.columns} FROM {table.location}") for table in self._filled]
 
     def rejected_rows(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
-        """The tables in which other rows are than these once the database's own triggers have seen them inserted."""
+        """The tables whose rows differ from these once the database's own triggers have run on the inserts."""
         if not self._triggers:
             return ()
         self.fill([[] for _ in rows])
@@ -128,7 +128,7 @@ class SqliteScratch(Scratch):
             self._owned(*(statement for own in self._triggers.values() for statement in own))
             self.fill(rows)
             stored = [sorted(map(repr, held)) for held in self.content()]
-        except self.errors:  # such as a trigger on a table that could not be made
+        except self.errors:  # for example a trigger on a table that could not be created
             return super().rejected_rows(rows)
         finally:
             names = self._owned("SELECT name FROM sqlite_master WHERE type = 'trigger'")
@@ -139,7 +139,7 @@ class SqliteScratch(Scratch):
         )
 
     def rows(self, query: str) -> list[Row] | None:
-        """The rows of a query; None where it fails, takes too long or gives too many."""
+        """The rows of a query; None if it fails, takes too long or returns too many."""
         guard = self._guard
         guard.start(self._limits.timeout_s)
         try:
@@ -154,7 +154,7 @@ class SqliteScratch(Scratch):
         return rows
 
     def execute(self, query: str) -> Execution:
-        """As `rows`, with the columns' names, or the reason of the failure."""
+        """Like `rows`, with the columns' names, or the reason of the failure."""
         guard = self._guard
         guard.start(self._limits.timeout_s)
         for again in (True, False):
@@ -178,10 +178,10 @@ class SqliteScratch(Scratch):
                 row_count=len(rows),
                 columns=columns,
             )
-        raise AssertionError("the second try returns")
+        raise AssertionError("the second attempt returns")
 
     def reverse_scan(self, *, on: bool) -> bool:
-        """Have rows scanned in the opposite order where none is asked for."""
+        """Scan rows in the opposite order if the query requests none."""
         self._owned(f"PRAGMA reverse_unordered_selects = {int(on)}")
         return True
 
@@ -190,13 +190,13 @@ class SqliteScratch(Scratch):
         self._connection.close()
 
     def _make_table(self, table: TableSchema, *, own: bool, without_keys: bool) -> None:
-        """Make a table and its further unique indexes.
+        """Create a table and its further unique indexes.
 
-        A table whose own statement is another engine's, as in a file of MySQL's, is made from what was read of it.
+        A table whose own statement is another engine's, for example of MySQL, is created from its read schema.
         """
         name = table.quoted_name
         self._try(
-            f"the table {table.name} cannot be made",
+            f"the table {table.name} cannot be created",
             *_table_statements(table, own=own, without_keys=without_keys),
             table=name,
         )
@@ -207,15 +207,15 @@ class SqliteScratch(Scratch):
             if {column.lower() for column in columns} not in declared:
                 index, names = quoted(f"{table.name}_unique_{number}"), ", ".join(map(quoted, columns))
                 self._try(
-                    f"a UNIQUE constraint of {table.name} cannot be made",
+                    f"a UNIQUE constraint of {table.name} cannot be created",
                     f"CREATE UNIQUE INDEX {index} ON {name} ({names})",
                     table=name,
                 )
         for statement in table.indexes if own else ():
-            self._try(f"a unique index of {table.name} cannot be made", statement, table=name)
+            self._try(f"a unique index of {table.name} cannot be created", statement, table=name)
 
     def _unique(self, table: TableSchema) -> list[set[str]]:
-        """The sets of columns that the table's own statement keeps unique."""
+        """The sets of columns that the table's own statement makes unique."""
         found: dict[str, set[str]] = {}
         try:
             rows = self._connection.execute(
@@ -233,7 +233,7 @@ class SqliteScratch(Scratch):
         return self._connection.execute(statement)
 
     def _owned(self, *statements: str) -> list[Row]:
-        """Execute statements of our own, and give the last one's rows."""
+        """Execute our own statements, and return the last one's rows."""
         self._guard.start(self._limits.timeout_s)
         self._guard.owner = True
         found: list[Row] = []
@@ -269,9 +269,10 @@ class SqliteScratch(Scratch):
 
 
 def _table_statements(table: TableSchema, *, own: bool, without_keys: bool) -> tuple[str, ...]:
-    """Statements that make the table. The first that SQLite accepts is used.
+    """Statements that create the table. The first that SQLite accepts is used.
 
-    Without its keys, too, the columns compute and compare their values alike. What a virtual table does no other can.
+    Even without its keys, the columns compute and compare their values in the same way. A virtual table has no
+    substitute.
     """
     given = own and bool(table.ddl)
     if given and _VIRTUAL.match(table.ddl):
@@ -293,7 +294,7 @@ def _table_statements(table: TableSchema, *, own: bool, without_keys: bool) -> t
 
 
 def _plainly_typed(table: TableSchema) -> TableSchema:
-    """The table with a plain type for each column whose own is more than SQLite reads as one."""
+    """The table with a plain type for each column whose own type SQLite would read as more than a type."""
     columns = tuple(
         column
         if not column.type or _TYPE.fullmatch(column.type)

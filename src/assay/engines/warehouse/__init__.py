@@ -1,1 +1,2 @@
-"""What the engines of warehouses share: which texts are sent, how rows are streamed under limits, how a query ends."""
+"""Common parts of the engines for warehouses: which texts are sent, how rows are streamed under limits, how a query
+ends."""

@@ -32,19 +32,19 @@ from assay.model.databases.secret import masked
 CHECK_TIMEOUT_S = 30.0
 """How long `check` waits: a suspended warehouse needs some seconds to resume."""
 _CHECK_BYTES = 10 * 1024 * 1024
-"""What a query without a table may bill: the least that BigQuery bills for one."""
+"""What a query without a table may bill: BigQuery's minimum per query."""
 _CANCEL_AGAIN_S = 1.0
 _Self = TypeVar("_Self", bound="Warehouse")
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """A query's result, of which no row has been fetched yet."""
+    """A query's result before its first row is fetched."""
 
     columns: tuple[str, ...]
     fetch: Callable[[int], list[Row]]
-    """The next rows as plain values, at most as many as asked for; none at the end."""
+    """The next rows as plain values, at most as many as requested; empty at the end."""
     cost: Cost | None = None
-    """What the query cost, as far as the service tells."""
+    """What the query cost, as far as the service reports it."""
 
 
 class Problem(Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     kind: FailureKind
     message: str
     lost: bool = False
-    """The connection, or the session on the server, is gone: the query deserves another attempt on a new one."""
+    """The connection, or the session on the server, is gone: the query is retried on a new one."""
 
 
 class Warehouse:
@@ -88,14 +88,14 @@ class Warehouse:
     def open(cls: type[_Self], url: DatabaseUrl, limits: Limits) -> _Self:
         """Prepare the connection; it is made with the first query.
 
-        Raises DatabaseError for a wrong URL and MissingDependency where the driver is not installed.
+        Raises DatabaseError for an invalid URL and MissingDependency if the driver is not installed.
         """
         cls.require()
         return cls(url, limits)
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
-        """Raise DatabaseError where the service refuses the account, or a part of the URL names nothing there."""
+        """Raise DatabaseError if the service rejects the account, or a part of the URL does not exist."""
         engine = cls.open(url, Limits(timeout_s=CHECK_TIMEOUT_S, max_rows=1, max_bytes_billed=_CHECK_BYTES))
         try:
             failure = engine._run("SELECT 1", check=False).failure
@@ -111,12 +111,12 @@ class Warehouse:
 
     @classmethod
     def fingerprint(cls, url: DatabaseUrl) -> str:
-        """A hash of the URL without its secrets. The content of a warehouse may change without a sign of it."""
+        """A hash of the URL without its secrets. The content of a warehouse may change without any sign."""
         return blake2b(str(url).encode(), digest_size=12).hexdigest()
 
     @classmethod
     def require(cls) -> None:
-        """Raise MissingDependency where the driver is not installed."""
+        """Raise MissingDependency if the driver is not installed."""
         try:
             found = find_spec(cls.module) is not None
         except ModuleNotFoundError:  # the package that contains it
@@ -129,11 +129,11 @@ class Warehouse:
         return self._run(query, check=True)
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
-        """None: a warehouse has no databases of the same schema beside it."""
+        """None: a warehouse has no sibling databases of the same schema."""
         return ()
 
     def schema(self, *, with_values: bool = True) -> DatabaseSchema:
-        """The tables and views that the account may read. Raises DatabaseError where they cannot be listed."""
+        """The tables and views that the account may read. Raises DatabaseError if they cannot be listed."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -144,7 +144,7 @@ class Warehouse:
     # What a subclass defines.
 
     def _connect(self) -> Any:
-        """Make the connection, with its time limit and its mark of where queries come from. Raises what its driver
+        """Make the connection, with its time limit and its label for the origin of queries. Raises what its driver
         raises."""
         raise NotImplementedError
 
@@ -153,22 +153,22 @@ class Warehouse:
         raise NotImplementedError
 
     def _second_opinion(self, query: str) -> Execution | None:  # noqa: ARG002
-        """Ask the service itself what the text is, where it can tell without running it. None: it is a query."""
+        """Let the service classify the text, if it can without running it. None: it is a query."""
         return None
 
     def _knows(self, table: held.TableName) -> bool:  # noqa: ARG002
-        """Whether the catalogue holds this table. Engines whose services read files by a table's name look it up."""
+        """Whether the catalogue contains this table. Engines whose services read files by a table's name look it up."""
         return True
 
     def _cancel(self) -> None:
-        """Ask the service to give up the running query. Called from another thread; may raise."""
+        """Ask the service to cancel the running query. Called from another thread; may raise."""
 
     def _explain(self, error: BaseException) -> Problem | None:  # noqa: ARG002
-        """What the driver's error means; None: it is the query's own fault, in the driver's words."""
+        """What the driver's error means; None: it is the query's own mistake, in the driver's words."""
         return None
 
     def _secrets(self) -> Sequence[str]:
-        """What no message may repeat, as it is and as a URL writes it."""
+        """Secrets that no message may repeat, in plain form and as a URL writes them."""
         password = urlsplit(self._url.reveal()).password
         return (password, unquote(password)) if password else ()
 
@@ -220,7 +220,7 @@ class Warehouse:
         rows = answer.fetch(min(FIRST_ROWS, limits.max_rows + 1))
         cap = fetch_rest(answer.fetch, rows, limits, size_of=_size, check_clock=self._check_clock)
         if cap is not None:
-            with suppress(Exception):  # the rest is not wanted: where it cannot be cancelled, it ends on the server
+            with suppress(Exception):  # the rest is not needed: if it cannot be cancelled, it ends on the server
                 self._cancel()
         wall_time_s = time.perf_counter() - started
         done = outcomes.fetched(query, answer.columns, rows, wall_time_s=wall_time_s, cap=cap, limits=limits)
@@ -254,22 +254,22 @@ class Warehouse:
         return outcomes.failed(query, "error", problem.kind, message, wall_time_s=wall_time_s, blame=blame)
 
     def _check_clock(self) -> None:
-        if self._watchdog.fired:  # between two chunks, no query runs that an interrupt could end
+        if self._watchdog.fired:  # between two chunks, an interrupt has no running query to end
             raise TimeoutError("interrupted")
 
     def _interrupt(self) -> None:
-        """Called from the watchdog's thread, again and again until the query ends; asks the service now and then."""
+        """Called from the watchdog's thread, repeatedly until the query ends; sends cancel requests now and then."""
         now = time.monotonic()
         if now < self._asked_to_cancel + _CANCEL_AGAIN_S:
             return
         self._asked_to_cancel = now
-        with suppress(Exception):  # what cannot be cancelled ends with its worker process
+        with suppress(Exception):  # a query that cannot be cancelled ends with its worker process
             self._cancel()
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(Exception):  # a broken connection may not close; it is given up either way
+            with suppress(Exception):  # a broken connection may not close; it is dropped either way
                 connection.close()
 
 

@@ -1,8 +1,8 @@
 """Which texts are sent to a warehouse: one statement that only reads, and whose every part is known to be harmless.
 
-"It parses as SELECT" is not enough: there are queries that write, bill, wait, run a shell command or read a server's
-files. `assay.sql.harmless` says what is known. The rest is refused by its name, and the user may allow that name in the
-URL: ``?allow=MY_UDF,ML.PREDICT``.
+"It parses as SELECT" is not enough: some queries write, incur costs, wait, run a shell command or read a server's
+files. `assay.sql.harmless` defines what is known. The rest is refused by its name, and the user may allow that name in
+the URL: ``?allow=MY_UDF,ML.PREDICT``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def allowed_names(url: DatabaseUrl) -> frozenset[str]:
 
 
 def read(query: str, dialect: str, *, allowed: frozenset[str]) -> Execution | tuple[TableName, ...]:
-    """The tables that a harmless query reads; for any other text why it is not sent. Never raises."""
+    """The tables that a harmless query reads; for any other text, why it is not sent. Never raises."""
     tables = tables_of_read(query, dialect, allowed=allowed)
     if tables is None:
         return _not_one_read(query, dialect)
@@ -41,8 +41,8 @@ def read(query: str, dialect: str, *, allowed: frozenset[str]) -> Execution | tu
 
 
 def unknown_table(query: str, table: TableName) -> Execution:
-    """The query names a table that the catalogue does not hold."""
-    message = f"there is no table {'.'.join(table.parts)}"
+    """The query names a table that the catalogue does not contain."""
+    message = f"the table {'.'.join(table.parts)} does not exist"
     return outcomes.failed(query, "error", "error", message)
 
 
@@ -58,7 +58,7 @@ def _not_one_read(query: str, dialect: str) -> Execution:
     if refused is not None:
         return refused
     message = (
-        "refused: what it does is unknown, as it cannot be read as one query of the dialect "
+        "refused: its effects are unknown, as it cannot be read as one query of the dialect "
         f"{dialect}{place_of_fault(query, dialect)}"
     )
     return outcomes.failed(query, "refused", "refused", message)

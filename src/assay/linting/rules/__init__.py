@@ -1,1 +1,1 @@
-"""The rules, one a module, in the folder that says the most that a rule looks at."""
+"""The rules, one per module, in a folder for the most that a rule needs."""

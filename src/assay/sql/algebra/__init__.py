@@ -1,4 +1,4 @@
-"""Bring queries to a normal form in which equal ones are equal.
+"""Bring queries to a normal form in which equivalent queries are equal.
 
-An algebra that says what a query means, a reader into it, and rules with their side conditions.
+It consists of an algebra for the meaning of a query, a reader into it, and rewrite rules with their side conditions.
 """

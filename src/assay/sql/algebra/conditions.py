@@ -1,6 +1,6 @@
-"""Conditions as what must be true: NOT is pushed down to comparisons, so that no NULL hides under one.
+"""Conditions as what must be true: NOT is pushed down to the comparisons, so that no NULL remains under a NOT.
 
-Each rule holds in SQL's three-valued logic, for *is true* of a whole from *is true* and *is false* of its parts.
+Each rule holds in SQL's three-valued logic: *is true* of a whole follows from *is true* and *is false* of its parts.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _STRICT = COMPARED.union(
         "replace",
     ]
 )
-"""Operators that give NULL wherever an argument is NULL."""
+"""Operators that give NULL if an argument is NULL."""
 _TOTAL = COMPARED.union(["neg", "concat2", "lower", "upper", "length", "abs", "like"])
-"""Operators that give NULL nowhere else."""
+"""Operators that give NULL only if an argument is NULL."""
 BOOLEAN = COMPARED.union(
     [
         "and",
@@ -80,7 +80,7 @@ BOOLEAN = COMPARED.union(
 
 
 def conjunction(terms: Iterable[Term], world: SchemaContext) -> tuple[Term, ...]:
-    """The conditions that must be true for all of these to be, without AND at their top, each once."""
+    """The conditions that must be true for all of these to be true, without duplicates and without AND at their top."""
     found: list[Term] = []
     for term in terms:
         held = holds(term, world)
@@ -90,7 +90,7 @@ def conjunction(terms: Iterable[Term], world: SchemaContext) -> tuple[Term, ...]
 
 
 def holds(term: Term, world: SchemaContext, *, wanted: bool = True) -> Term:
-    """The condition for a term to be true, or, where ``wanted`` is False, for it to be false."""
+    """The condition for a term to be true or, if ``wanted`` is False, to be false."""
     if isinstance(term, Const):
         return _constant(term, wanted=wanted)
     if isinstance(term, Sub) and term.kind == "exists":
@@ -123,7 +123,7 @@ def holds(term: Term, world: SchemaContext, *, wanted: bool = True) -> Term:
 
 
 def comparison(op: str, left: Term, right: Term, *, wanted: bool = True) -> Term:
-    """A comparison, or its opposite: values are ordered totally, and with NULL both are not true."""
+    """A comparison, or its opposite. Values are totally ordered, and with NULL neither is true."""
     if op not in ("same", "nsame") and NULL in (left, right):
         return FALSE
     if not wanted and op in ("lt", "le"):
@@ -138,8 +138,8 @@ def comparison(op: str, left: Term, right: Term, *, wanted: bool = True) -> Term
 
 
 def _strictly(term: Term, world: SchemaContext) -> Term:
-    """At least 2 is more than 1. Side condition: the value is whole, as a count always is, and an integer column where
-    the engine keeps other numbers out of it."""
+    """At least 2 is more than 1. Side condition: the value is an integer: a count, or an integer column if the engine
+    enforces the type."""
     if not is_call(term, "le"):
         return term
     low, high = term.args
@@ -157,7 +157,7 @@ def _is_whole(term: Term, world: SchemaContext) -> bool:
 
 
 def between_constants(op: str, left: Const, right: Const) -> bool | None:
-    """The truth of a comparison of two numbers or two equal texts; None where the engine would have to be asked."""
+    """The truth of a comparison of two numbers or two equal texts; None if only the engine can decide."""
     numbers = ("integer", "real")
     if op in ("same", "nsame"):
         return None
@@ -171,7 +171,7 @@ def between_constants(op: str, left: Const, right: Const) -> bool | None:
     if (
         left.kind == right.kind == "text"
         and op in ("eq", "ne")
-        and (left.text + right.text).isascii()  # a collation may hold letters with an accent equal to others
+        and (left.text + right.text).isascii()  # a collation may treat accented letters as equal to others
         and left.text.casefold().strip() != right.text.casefold().strip()
     ):
         return op == "ne"
@@ -199,7 +199,7 @@ def _joined(op: str, parts: tuple[Term, ...], world: SchemaContext, *, wanted: b
 
 
 def _of_count(term: Call) -> Term | None:
-    """A COUNT above zero is EXISTS, and one of zero NOT EXISTS: it is never NULL."""
+    """COUNT above zero is EXISTS, COUNT of zero is NOT EXISTS: it is never NULL."""
     if term.op not in COMPARED or len(term.args) != 2:
         return None
     first = isinstance(term.args[0], Const)
@@ -222,14 +222,15 @@ def _of_count(term: Call) -> Term | None:
 
 
 def _in(term: Call, world: SchemaContext, *, wanted: bool) -> Term:
-    """IN is EXISTS. NOT IN is NOT EXISTS of a row that is equal or whose comparison is NULL. So is ANY of others."""
+    """IN is EXISTS. NOT IN is NOT EXISTS of a row that is equal or whose comparison is NULL. Likewise ANY with other
+    operators."""
     *values, rows = term.args
     op = term.op.removeprefix("in").strip() or "eq"
     assert isinstance(rows, Sub)
     if world.width(rows.query) != len(values):
-        raise UnsupportedSQL("IN over a query of another width")
+        raise UnsupportedSQL("IN over a query with a different number of columns")
     if any(has_aggregate(value) for value in values):
-        raise UnsupportedSQL("IN of an aggregate")  # within the subquery it would be taken for that one's own
+        raise UnsupportedSQL("IN of an aggregate")  # within the subquery, it would become the subquery's own aggregate
     source = world.source(query=rows.query)
     conditions: list[Term] = []
     for place, value in enumerate(values):
@@ -241,7 +242,7 @@ def _in(term: Call, world: SchemaContext, *, wanted: bool) -> Term:
 
 
 def _exists(query: Query, world: SchemaContext, *, wanted: bool) -> Term:
-    """EXISTS asks for a row: its columns, their order and how often they occur do not matter."""
+    """EXISTS only asks for a row: its columns, order and duplicates do not matter."""
     found: Term
     if (
         isinstance(query, Block) and query.group == () and not query.having and query.offset == 0 and query.limit != 0
@@ -255,7 +256,7 @@ def _exists(query: Query, world: SchemaContext, *, wanted: bool) -> Term:
 
 
 def bare_existence(query: Query, world: SchemaContext) -> Block:
-    """A block that has a row where the query has one."""
+    """A block that has a row if and only if the query has one."""
     if not isinstance(query, Block) or query.offset or query.limit == 0:
         return Block(sources=(world.source(query=query),))
     group = query.group if query.having or query.group == () else None
@@ -263,7 +264,7 @@ def bare_existence(query: Query, world: SchemaContext) -> Block:
 
 
 def rejected(term: Term) -> frozenset[Term]:
-    """The terms that cannot be NULL where a condition is true."""
+    """The terms that cannot be NULL if a condition is true."""
     if not isinstance(term, Call):
         return frozenset()
     if term.op == "and":
@@ -279,7 +280,7 @@ def rejected(term: Term) -> frozenset[Term]:
 
 
 def _strict_parts(term: Term) -> frozenset[Term]:
-    """The parts whose NULL would make the term NULL, itself among them."""
+    """The parts whose NULL would make the term NULL, including the term itself."""
     inner: frozenset[Term] = frozenset({term})
     if isinstance(term, Call) and (term.op in _STRICT or term.op.partition(":")[0] in {"cast", *COMPARED}):
         return inner.union(*(_strict_parts(arg) for arg in term.args))
@@ -287,16 +288,16 @@ def _strict_parts(term: Term) -> frozenset[Term]:
 
 
 def is_truth(term: Term) -> bool:
-    """Whether a term's value is true, false or NULL, and nothing else."""
+    """Whether a term's value can only be true, false or NULL."""
     if isinstance(term, Call):
         return term.op in BOOLEAN or term.op in ("is", "isnot") or term.op.partition(":")[0] in COMPARED
     return term in (TRUE, FALSE) or (isinstance(term, Sub) and term.kind == "exists")
 
 
 def is_total(term: Call, world: SchemaContext) -> bool:
-    """Whether the operator's value is not NULL where no argument is: no division by zero, no failed cast.
+    """Whether the operator's value is not NULL if no argument is: no division by zero, no failed cast.
 
-    In SQLite infinity less itself, and nought times infinity, are NULL.
+    In SQLite, infinity minus infinity and zero times infinity are NULL.
     """
     if term.op in ("add", "sub", "mul"):
         finite = [isinstance(arg, Const) and "e" not in arg.text and "inf" not in arg.text for arg in term.args]

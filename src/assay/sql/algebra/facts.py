@@ -1,4 +1,4 @@
-"""What follows from true conditions: which terms are one value, which cannot be NULL, which other conditions hold."""
+"""What follows from true conditions: which terms are equal, which cannot be NULL, which other conditions hold."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _FIELDS = ("terms", "padded", "sources", "grouped", "splits")
 
 
 class Matcher(Protocol):
-    """Compares the queries inside of terms."""
+    """Compares the queries inside terms."""
 
     def token(self, kind: str, query: Query, facts: Facts) -> Term:
-        """The same term for queries that are equal where the facts hold."""
+        """The same term for queries that are equal given the facts."""
         ...
 
     def implied(self, wanted: Block, known: Sequence[Block], facts: Facts) -> bool:
@@ -49,11 +49,11 @@ class Matcher(Protocol):
         ...
 
     def renamed(self, one: Block, other: Block, whole: Block, facts: Facts) -> Block | None:
-        """``whole`` in the columns of ``one``, where ``other``, its rows, are the rows of ``one``; else None."""
+        """``whole`` in the columns of ``one`` if ``other``, its rows, are the rows of ``one``; else None."""
         ...
 
     def oracle(self, facts: Facts, wanted: Term) -> bool:
-        """Whether a solver finds that a condition follows; False where there is none."""
+        """Whether a solver proves that a condition follows; False without a solver."""
         ...
 
 
@@ -66,13 +66,13 @@ def order_key(term: Term) -> str:
 class Facts:
     """Conditions that are true of some rows, and what follows from them.
 
-    ``padded`` are the numbers of sources whose columns may be NULL because a left join found no row for them.
+    ``padded``: the numbers of sources whose columns may be NULL because a left join found no row for them.
     """
 
     as_set = False
-    """For a rule: it does not count how often a row occurs that the block gives out, to which it is applied."""
+    """For a rule: duplicates in the output of the block, to which it is applied, do not matter."""
     joined_as_set = False
-    """For a rule: it does not count how often a row occurs that is joined there."""
+    """For a rule: duplicates among the joined rows of the block do not matter."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Facts:
         return self.changed(terms=(*self.terms, *terms))
 
     def changed(self, **changes: Any) -> Facts:
-        """These facts with other terms, padded sources, or whatever else facts are made of."""
+        """These facts with other terms, padded sources or other fields."""
         return Facts(self.world, self.matcher, **{name: getattr(self, name) for name in _FIELDS} | changes)
 
     def with_rows(self, block: Block) -> Facts:
@@ -117,7 +117,7 @@ class Facts:
         )
 
     def inside(self, block: Block) -> Facts:
-        """What is true of the rows of a subquery before they are grouped; its outer rows may lack what these may."""
+        """What is true of a subquery's rows before they are grouped. Its outer rows may be missing as these may."""
         return Facts(self.world, self.matcher, padded=self.padded).with_rows(block)
 
     # one value
@@ -128,7 +128,7 @@ class Facts:
         return term
 
     def _close(self) -> None:
-        """Merge what equalities make one value, until their functions are merged too."""
+        """Merge terms that equalities make one value, until their functions are merged too."""
         for _ in range(len(self.terms) + 2):
             merged = False
             for term in self.terms:
@@ -147,7 +147,7 @@ class Facts:
     def _merging(self, term: Term) -> tuple[Term, Term] | None:
         """The two terms that a condition makes one value.
 
-        Side condition: equal values of theirs are one value: of one type, not folded by a collation.
+        Side condition: if they are equal, they are identical: of one type, and not folded by a collation.
         """
         if is_call(term, "isnull"):
             return term.args[0], NULL
@@ -156,7 +156,7 @@ class Facts:
         return None
 
     def canonical(self, term: Term) -> Term:
-        """The term with one chosen term for each value, and commutative operators sorted."""
+        """The term with one chosen term per value, and commutative operators sorted."""
         found = self._canonical.get(term)
         if found is None:
             found = self._find(self._built(term))
@@ -186,7 +186,7 @@ class Facts:
         return built
 
     def seen_from_inside(self, query: Query) -> Query:
-        """A subquery with the columns from outside of it replaced by the chosen ones."""
+        """A subquery in which outer columns are replaced by the chosen ones."""
 
         def chosen(term: Term) -> Term:
             return self._find(term) if isinstance(term, Col) else over(term, chosen)
@@ -194,7 +194,7 @@ class Facts:
         return over(query, chosen) if self._parent else query
 
     def _aggregate(self, agg: Agg) -> Term:
-        """COUNT of what cannot be NULL counts rows; MIN and MAX do not mind duplicates."""
+        """COUNT of a term that cannot be NULL counts rows; MIN and MAX ignore duplicates."""
         if agg.op in ("min", "max") and agg.distinct:
             agg = Agg(agg.op, agg.args)
         if agg.op == "count" and agg.args and not agg.distinct and self._is_present(agg.args[0]):
@@ -256,7 +256,7 @@ class Facts:
         return atom in (FALSE, Call("notnull", (NULL,)))
 
     def implies(self, *terms: Term) -> bool:
-        """Whether conditions are true wherever these are."""
+        """Whether conditions are true if these are."""
         return all(self.implies_plainly(term) or self.matcher.oracle(self, term) for term in terms)
 
     def _by_cases(self, term: Term) -> bool:
@@ -302,9 +302,9 @@ class Facts:
         return term.op in ("lt", "le") and self._reaches(*args, strict=term.op == "lt")
 
     def _reaches(self, start: Term, goal: Term, *, strict: bool) -> bool:
-        """Whether known comparisons lead from one term up to another, with one that is strict where that is asked.
+        """Whether known comparisons lead from one term up to another, with a strict one if required.
 
-        Side condition: all of them compare numbers, or all compare texts by the same order.
+        Side condition: all of them compare numbers, or all compare texts in the same order.
         """
         family = self._family(start)
         if not family or self._family(goal) != family:
@@ -340,13 +340,13 @@ class Facts:
         return self.matcher.implied(wanted, known, self)
 
     def _absent(self, wanted: Block) -> bool:
-        """NOT EXISTS follows from that of a block which has a row wherever this one has."""
+        """NOT EXISTS follows from that of a block which has a row if this one has."""
         denied = [block for term in self.terms if (block := unwanted_block(term)) is not None]
         return any(self.matcher.implied(block, [wanted], self) for block in denied)
 
 
 Rule: TypeAlias = Callable[[Block, Facts], Block]
-"""Gives the block in another form, or the block itself; the first line of its docstring says what it does."""
+"""Returns the block in another form, or the block itself; the first line of its docstring describes the rule."""
 
 
 def _null_spelt_out(case: Call) -> Call:
@@ -360,7 +360,7 @@ def _null_spelt_out(case: Call) -> Call:
 
 
 def output_present(world: SchemaContext, matcher: Matcher, query: Query, place: int, *, single: bool = False) -> bool:
-    """Whether an output of a query cannot be NULL; with ``single``, also not for want of a row."""
+    """Whether an output of a query cannot be NULL; with ``single``, also not because a row is missing."""
     if isinstance(query, Block):
         if single and not (query.group == () and not query.having and not query.cuts):
             return False

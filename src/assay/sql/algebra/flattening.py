@@ -1,4 +1,4 @@
-"""Queries in FROM that need not be queries of their own."""
+"""Queries in FROM that need not be separate queries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from assay.sql.algebra.world import SchemaContext
 def merge_plain(block: Block, facts: Facts) -> Block:
     """A query in FROM that only joins, filters and projects is its tables and conditions.
 
-    Its DISTINCT may go where the rows round it do not count.
+    Its DISTINCT may be dropped if duplicates in the surrounding rows do not matter.
     """
     for source in block.sources:
         inner = source.query
@@ -47,7 +47,7 @@ def merge_plain(block: Block, facts: Facts) -> Block:
 
 
 def merge_plain_in_left(block: Block, _: Facts) -> Block:
-    """A query in a left join is its tables. Side condition: outputs are NULL exactly where its row is missing."""
+    """A query in a left join is its tables. Side condition: outputs are NULL exactly if its row is missing."""
     for left in block.lefts:
         for source in left.sources:
             inner = source.query
@@ -64,11 +64,12 @@ def merge_plain_in_left(block: Block, _: Facts) -> Block:
 
 
 def merge_grouped(block: Block, facts: Facts) -> Block:
-    """Filtering and projecting a grouped query is HAVING and SELECT; with tables beside it, grouped by their keys too.
+    """Filtering and projecting a grouped query is HAVING and SELECT. With tables joined to it, it is also grouped by
+    their keys.
 
-    Side conditions: the query is neither DISTINCT nor cut, nothing is grouped again, and no subquery asks for an
-    aggregate; every other source is a table with a key that is never NULL, and then the query has keys: so a group
-    holds one row of each table and the rows of one group of the query.
+    Side conditions: the query is neither DISTINCT nor limited, nothing is grouped again, and no subquery has an
+    aggregate. Every other source is a table with a key that is never NULL; the query then has keys. So a group holds
+    one row of each table and the rows of one group of the query.
     """
     grouped = [
         (one, one.query) for one in block.sources if isinstance(one.query, Block) and one.query.group is not None
@@ -95,16 +96,17 @@ def merge_grouped(block: Block, facts: Facts) -> Block:
 
 
 def _aggregates_in_subqueries(block: Block, source: Source, inner: Block) -> bool:
-    """Whether a subquery of the block names an aggregate of a query in FROM: there it would be taken for its own."""
+    """Whether a subquery of the block names an aggregate of a query in FROM: it would become the subquery's own
+    aggregate."""
     late = {col for col, term in source.named(inner.outputs).items() if has_aggregate(term)}
     return any(isinstance(part, Sub) and columns_of(part) & late for term in terms_of(block) for part in parts_of(term))
 
 
 def merge_trivial(block: Block, _: Facts) -> Block:
-    """A query that only chooses among the columns of one other is that one.
+    """A query that only selects among the columns of one other query is that query.
 
-    Side conditions: the outer one neither filters, groups, cuts nor drops duplicates; the inner one keeps its
-    DISTINCT only where every column of it is chosen once.
+    Side conditions: the outer query neither filters, groups, limits nor drops duplicates; the inner one keeps its
+    DISTINCT only if each of its columns is selected once.
     """
     source, inner = block.only or (None, None)
     if source is None or not isinstance(inner, Block) or inner.plain or block.where or not block.plain:
@@ -119,9 +121,9 @@ def merge_trivial(block: Block, _: Facts) -> Block:
 
 
 def filter_below_windows(block: Block, facts: Facts) -> Block:
-    """A filter on what all windows of a query in FROM are partitioned by is a filter of its rows.
+    """A filter on the partition keys of all windows of a query in FROM is a filter of its rows.
 
-    Side conditions: the query neither groups, drops duplicates nor cuts, and is the only source.
+    Side conditions: the query neither groups, drops duplicates nor limits, and is the only source.
     """
     source, inner = block.only or (None, None)
     if source is None or not isinstance(inner, Block) or not block.where:
@@ -147,7 +149,7 @@ def filter_below_windows(block: Block, facts: Facts) -> Block:
 
 
 def prune_outputs(block: Block, facts: Facts) -> Block:
-    """Outputs of a query in FROM that nothing names go. Side condition: it drops no duplicates by them."""
+    """Unused outputs of a query in FROM can be dropped. Side condition: it does not drop duplicates by them."""
     used = {col for term in terms_of(block) for col in columns_of(term)}
     for source in block.sources:
         inner = source.query
@@ -164,8 +166,8 @@ def prune_outputs(block: Block, facts: Facts) -> Block:
 def count_distinct_rows(block: Block, facts: Facts) -> Block:
     """COUNT over a query of DISTINCT values is COUNT(DISTINCT).
 
-    Side conditions: the query is the only source and has one output, nothing but counting is done with it, and the
-    value cannot be NULL where COUNT(*) counts it.
+    Side conditions: the query is the only source, has one output and is only counted; the value cannot be NULL if
+    COUNT(*) counts it.
     """
     source, inner = block.only or (None, None)
     if source is None or block.group != () or block.where:
@@ -188,8 +190,8 @@ def count_distinct_rows(block: Block, facts: Facts) -> Block:
 def combined_to_block(query: Combined, world: SchemaContext) -> Query:
     """INTERSECT and EXCEPT keep the left side's rows for which the right side has, or has not, an equal one.
 
-    Side conditions: duplicates are dropped, and the columns hold values of one kind, so that comparing them is no
-    matter of the operator. NULL is equal to NULL here.
+    Side conditions: duplicates are dropped, and the columns hold values of one kind, so that the operator does not
+    affect the comparison. NULL is equal to NULL here.
     """
     if query.all or query.op == "union":
         return query

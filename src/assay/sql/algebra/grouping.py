@@ -1,4 +1,4 @@
-"""Groups that hold one row, groups that only drop duplicates, and conditions that need not wait for the groups."""
+"""Groups that hold one row, groups that only drop duplicates, and conditions that can be applied before grouping."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from assay.sql.algebra.stopping import UnsupportedSQL
 
 
 def check_determined(block: Block, facts: Facts) -> Block:
-    """Refuse a column that a group does not determine: which row's value it takes is left open."""
+    """Refuse a column that a group does not determine: its value may come from any row."""
     if block.group is None:
         return block
     folded = [term for term in block.group if facts.world.kind(term) == "folded"]
     if folded:
-        raise UnsupportedSQL("GROUP BY a column whose collation holds different texts equal")
+        raise UnsupportedSQL("GROUP BY a column whose collation treats different texts as equal")
     closure = Closure(block, facts, block.group)
     own = {source.id for source in block.all_sources}
     free = {leaf for term in block.late_terms for leaf in leaves_of(term) if isinstance(leaf, Col | Sub)}
@@ -54,12 +54,12 @@ def check_determined(block: Block, facts: Facts) -> Block:
 
 
 def counts_rows(block: Block) -> bool:
-    """Whether it matters how often a row occurs before grouping: not to MIN, MAX and aggregates with DISTINCT."""
+    """Whether duplicates before grouping matter: not to MIN, MAX and aggregates with DISTINCT."""
     return not all(one.distinct or one.op in ("min", "max") for one in aggregates(block))
 
 
 def aggregates(block: Block) -> frozenset[Agg]:
-    """The aggregates that are computed for each group."""
+    """The aggregates that are computed per group."""
     return frozenset(part for term in block.late_terms for part in parts_of(term) if isinstance(part, Agg))
 
 
@@ -77,7 +77,7 @@ def ungroup(block: Block, facts: Facts) -> Block:
 
 
 def _of_one_row(term: Term, facts: Facts) -> Term | None:
-    """A grouped term over one row; None where an aggregate's value there is not known."""
+    """A grouped term over one row; None if an aggregate's value there is not known."""
     if isinstance(term, Agg):
         if term.op == "count":
             return ONE if not term.args or facts.present(term.args[0]) else _counted(term.args[0])
@@ -106,10 +106,10 @@ def groups_to_distinct(block: Block, facts: Facts) -> Block:
 
 
 def groups_to_existence(block: Block, facts: Facts) -> Block:
-    """Groups by a table's key, of which no aggregate is asked, are the table's rows for which the other rows exist.
+    """Groups by a table's key without aggregates of it are the table's rows for which the other rows exist.
 
-    Side conditions: the keys determine the row of the table, and its key determines them; nothing else is joined on the
-    left; the outputs are the table's.
+    Side conditions: the keys determine the table's row, and its key determines them; there is no other left join; the
+    outputs are the table's.
     """
     if not block.group or block.having or block.lefts or aggregates(block):
         return block
@@ -128,7 +128,7 @@ def groups_to_existence(block: Block, facts: Facts) -> Block:
 
 
 def having_to_where(block: Block, _: Facts) -> Block:
-    """A condition in HAVING without aggregates may be asked of the rows. Side condition: there are keys."""
+    """A condition in HAVING without aggregates is a condition in WHERE. Side condition: there are keys."""
     if not block.group:
         return block
     late, early = divided(block.having, has_aggregate)
@@ -136,7 +136,7 @@ def having_to_where(block: Block, _: Facts) -> Block:
 
 
 def plain_aggregates(block: Block, facts: Facts) -> Block:
-    """MIN and MAX of what a group determines are that value; COUNT(DISTINCT) of what no two rows share is COUNT.
+    """MIN and MAX of a value that a group determines are that value; COUNT(DISTINCT) of a unique value is COUNT.
 
     Side condition of the first: there are keys, so no group is empty.
     """
@@ -157,9 +157,9 @@ def plain_aggregates(block: Block, facts: Facts) -> Block:
 
 
 def drop_null_test(block: Block, _: Facts) -> Block:
-    """WHERE x IS NOT NULL says nothing where x is all that is aggregated: aggregates pass over NULL.
+    """WHERE x IS NOT NULL is redundant if only x is aggregated: aggregates ignore NULL.
 
-    Side condition: there is one group whether it has rows or not, and every aggregate is of x itself.
+    Side condition: there is one group, even without rows, and every aggregate is of x itself.
     """
     if block.group != ():
         return block
@@ -173,7 +173,7 @@ def drop_null_test(block: Block, _: Facts) -> Block:
 
 
 def shorten_windows(block: Block, facts: Facts) -> Block:
-    """A key of a window's order that the keys before it determine goes, with those of the partition."""
+    """A key of a window's order that is determined by the keys before it and the partition is redundant."""
     if not block.windowed:
         return block
 
@@ -182,7 +182,7 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
             return term if isinstance(term, Agg) else None
         op, order = term.op, term.order
         frame = "" if term.frame == SO_FAR else term.frame  # no rows tie there
-        if op == "lead" and not frame:  # what follows in an order is what stands before in the order turned round
+        if op == "lead" and not frame:  # "following" in an order is "preceding" in the reversed order
             op, order = "lag", tuple(Key(key.term, not key.descending, not key.nulls_first) for key in order)
         kept = []
         for place, key in enumerate(order):
@@ -196,7 +196,8 @@ def shorten_windows(block: Block, facts: Facts) -> Block:
 
 
 def drop_sure_having(block: Block, _: Facts) -> Block:
-    """HAVING COUNT(*) > 0 says nothing. Side condition: there are keys, so no group is empty; or it is above less."""
+    """HAVING COUNT(*) > 0 is redundant. Side condition: there are keys, so no group is empty; or the bound
+    is below 0."""
     if block.group is None:
         return block
 
@@ -215,28 +216,28 @@ def drop_sure_having(block: Block, _: Facts) -> Block:
 
 
 def check_windows(block: Block, facts: Facts) -> Block:
-    """Refuse a window function that tells rows apart which its keys leave tied."""
+    """Refuse a window function that distinguishes rows that its keys leave tied."""
     for window in windows_of(block):
         if window.op not in UNTIED and not window.frame.startswith("rows"):
             continue
         if not Closure(block, facts, (*window.partition, *(key.term for key in window.order))).determines_all:
-            raise UnsupportedSQL(f"{window.op.upper()} over rows that tie")
+            raise UnsupportedSQL(f"{window.op.upper()} over tied rows")
     return block
 
 
 def drop_distinct(block: Block, facts: Facts) -> Block:
-    """DISTINCT goes where no two rows are equal, or where duplicates are dropped round it."""
+    """DISTINCT is redundant if no two rows are equal, or if duplicates are dropped outside."""
     if not block.distinct:
         return block
     if any(facts.world.kind(term) == "folded" for term in block.outputs):
-        raise UnsupportedSQL("DISTINCT over a column whose collation holds different texts equal")
+        raise UnsupportedSQL("DISTINCT over a column whose collation treats different texts as equal")
     if facts.as_set and not block.cuts:
         return replace(block, distinct=False)
     return replace(block, distinct=False) if Closure(block, facts, block.outputs).determines_all else block
 
 
 def drop_cut_of_one(block: Block, facts: Facts) -> Block:
-    """LIMIT goes where there is at most one row."""
+    """LIMIT is redundant if there is at most one row."""
     if not block.cuts or block.offset or block.limit == 0:
         return block
     return replace(block, limit=None, order=()) if Closure(block, facts, ()).determines_all else block

@@ -1,4 +1,4 @@
-"""Joins that say less than they seem to."""
+"""Joins that can be simplified."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _inner(block: Block, left: LeftJoin) -> Block:
 
 
 def left_to_inner(block: Block, facts: Facts) -> Block:
-    """LEFT JOIN is JOIN where a condition cannot be true of a missing row."""
+    """LEFT JOIN is JOIN if a condition cannot be true of a missing row."""
     for left in block.lefts:
         ids = {source.id for source in left.sources}
         named = (col for term in facts.terms for col in columns_of(term))
@@ -34,7 +34,7 @@ def left_to_inner(block: Block, facts: Facts) -> Block:
 def left_that_always_matches(block: Block, facts: Facts) -> Block:
     """LEFT JOIN is JOIN over a foreign key that is never NULL.
 
-    Side condition: its condition asks for nothing but the key's equality with the key that it refers to.
+    Side condition: its condition only equates the foreign key with the key that it refers to.
     """
     for left in block.lefts:
         if len(left.sources) != 1 or left.lefts or not left.on:
@@ -50,7 +50,7 @@ def left_that_always_matches(block: Block, facts: Facts) -> Block:
 
 
 def _references(child: Source, parent: Source, facts: Facts) -> Iterator[list[tuple[Col, Col]]]:
-    """The foreign keys of one source that refer to a key of the other's table: their columns in pairs."""
+    """The foreign keys of one source that refer to a key of the other's table, as pairs of columns."""
     mine, theirs = facts.world.facts(child), facts.world.facts(parent)
     if mine is None or theirs is None or child.id == parent.id:
         return
@@ -61,10 +61,10 @@ def _references(child: Source, parent: Source, facts: Facts) -> Iterator[list[tu
 
 
 def _finds_itself(own: str, referenced: str, facts: Facts) -> bool:
-    """Whether a comparison finds the one row that a foreign key means.
+    """Whether a comparison finds exactly the row that a foreign key refers to.
 
-    Not where a collation decides, which may be another than the key's; nor where texts are referred to as numbers, for
-    '1' and '01' are two texts.
+    Not if a collation decides, which may differ from the key's; nor if texts are referred to as numbers, since '1' and
+    '01' are two texts.
     """
     if facts.world.dialect == "sqlite":
         return "folded" not in (own, referenced) and (referenced in NUMBERS or own == referenced)
@@ -72,9 +72,9 @@ def _finds_itself(own: str, referenced: str, facts: Facts) -> bool:
 
 
 def drop_unused_left(block: Block, facts: Facts) -> Block:
-    """A left join whose columns nobody uses goes: it keeps each row on its left.
+    """A left join whose columns are unused is redundant: it keeps each row on its left.
 
-    Side condition: it finds at most one row, or the rows round it do not count.
+    Side condition: it finds at most one row, or duplicates do not matter.
     """
     for left in block.lefts:
         rest = block.without_left(left)
@@ -118,10 +118,10 @@ def merge_same_row(block: Block, facts: Facts) -> Block:
 
 
 def drop_parent(block: Block, facts: Facts) -> Block:
-    """A join over a foreign key to a table of which nothing else is used goes; the foreign key is not NULL then.
+    """A join over a foreign key to an otherwise unused table is redundant; the foreign key is not NULL then.
 
-    Side conditions: the columns that it refers to are a key, so there is exactly one row; of the table nothing is named
-    but these columns, which are the foreign key's own values.
+    Side conditions: the columns that it refers to are a key, so there is exactly one row; only these columns of the
+    table are used, and they equal the foreign key.
     """
     for parent in block.sources:
         for child in block.sources:
@@ -151,9 +151,9 @@ def _parent_dropped(block: Block, parent: Source, pairs: list[tuple[Col, Col]], 
 
 
 def join_existing(block: Block, facts: Facts) -> Block:
-    """EXISTS is a join where it finds at most one row, or where the rows round it do not count.
+    """EXISTS is a join if it finds at most one row, or if duplicates do not matter.
 
-    The same for a comparison with a subquery that has at most one row: without a row it is not true.
+    The same for a comparison with a subquery of at most one row: without a row it is not true.
     """
     for term in block.where:
         rest = but(block.where, term)
@@ -177,8 +177,8 @@ def join_existing(block: Block, facts: Facts) -> Block:
 def join_existing_group(block: Block, facts: Facts) -> Block:
     """EXISTS of a group is the joined rows, grouped by the outer tables' keys too.
 
-    Side conditions: every source is a table with a key that is never NULL; there is at most one such group for a row,
-    or the rows round it do not count; it is the only one of its kind, and nothing else is grouped.
+    Side conditions: every source is a table with a key that is never NULL; there is at most one such group per row, or
+    duplicates do not matter; it is the only one of its kind, and nothing else is grouped.
     """
     found = [(term, inner) for term in block.where if (inner := wanted_block(term)) and inner.group and not inner.cuts]
     keys = key_columns(block.sources, facts.world)
@@ -193,10 +193,10 @@ def join_existing_group(block: Block, facts: Facts) -> Block:
 
 
 def existence_of_own_group(block: Block, facts: Facts) -> Block:
-    """EXISTS of a group of the very rows that are grouped is HAVING.
+    """EXISTS of a group of the rows that are being grouped is HAVING.
 
-    Side conditions: it groups the same joined rows by the same key, and looks for the key that the row has; so the
-    group that it finds is the row's own.
+    Side conditions: it groups the same joined rows by the same key, and looks for the row's own key, so that the group
+    it finds is the row's own.
     """
     if not block.group or len(block.group) != 1:
         return block

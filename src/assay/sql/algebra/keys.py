@@ -1,4 +1,4 @@
-"""What determines what: keys, functional dependencies, and whether a query repeats rows."""
+"""What determines what: keys, functional dependencies, and whether a query returns duplicates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Closure:
         self._grow()
 
     def determines(self, *terms: Term) -> bool:
-        """Whether each of the terms has one value where the start has."""
+        """Whether each of the terms has one value for given values of the start."""
         return all(self._determines(term) for term in terms)
 
     def _determines(self, term: Term) -> bool:
@@ -45,11 +45,11 @@ class Closure:
 
     @property
     def determines_all(self) -> bool:
-        """Whether the start determines a row that the block gives out: that of every source, or the group."""
+        """Whether the start determines an output row of the block: the row of every source, or the group."""
         return self.determines_rows if self._block.group is None else self.determines(*self._block.group)
 
     def settles(self, term: Term) -> bool:
-        """Whether rows that the block gives out, and that the start leaves tied, are tied in a term too."""
+        """Whether output rows of the block that the start leaves tied are tied in a term too."""
         return self.determines(term) or (self._block.group is not None and self.determines_all)
 
     @property
@@ -74,7 +74,7 @@ class Closure:
             growing = before != (len(self._rows), len(self._known))
 
     def _row_known(self, source: Source, facts: Facts) -> bool:
-        """A source's row is known where a key of it is whose columns are never NULL in a row of it."""
+        """A source's row is known if a key of it is known whose columns are never NULL in a row of it."""
         table = self._world.facts(source)
         if table is None:
             return source.query is not None and self._query_row_known(source, source.query)
@@ -89,9 +89,9 @@ class Closure:
         return unique_on(query, places, self._world, self._facts.matcher)
 
     def _grow_left(self, left: LeftJoin) -> None:
-        """A left join's row is known where its condition finds at most one, and what the condition asks is known.
+        """A left join's row is known if its condition finds at most one row and the condition's terms are known.
 
-        Side condition: every column of the condition from outside of the join is determined.
+        Side condition: every outer column of the condition is determined.
         """
         if left.ids <= self._rows:
             return
@@ -100,7 +100,7 @@ class Closure:
             self._rows |= left.ids
 
     def _convert(self) -> None:
-        """A number is determined by the text that it equals, for reading a text as a number has one outcome."""
+        """A number is determined by the text that it equals, since reading a text as a number has one result."""
         for term in self._facts.terms:
             sides = equated(term)
             if sides is None or self._world.dialect != "sqlite":
@@ -118,7 +118,7 @@ def at_most_one(left: LeftJoin, facts: Facts) -> bool:
 
 
 def key_columns(sources: Iterable[Source], world: SchemaContext) -> tuple[Term, ...] | None:
-    """Columns that tell the sources' rows apart; None where a source has no key without NULL."""
+    """Columns that identify the sources' rows; None if a source has no key without NULL."""
     found: list[Term] = []
     for source in sources:
         table = world.facts(source)
@@ -130,7 +130,7 @@ def key_columns(sources: Iterable[Source], world: SchemaContext) -> tuple[Term, 
 
 
 def unique_on(query: Query, places: list[int], world: SchemaContext, matcher: Matcher) -> bool:
-    """Whether no two rows of a query agree in the outputs at these places."""
+    """Whether no two rows of a query agree in the outputs at these positions."""
     if isinstance(query, Rows):
         return len(query.rows) == 1
     if isinstance(query, Combined):

@@ -1,4 +1,4 @@
-"""Literals in one spelling, and as an engine reads them beside a column."""
+"""Literals in one spelling, and as an engine reads them when compared with a column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 2**63
 
 
 def number(text: str) -> Const:
-    """A numeric literal; an integer beyond 64 bits is not read, as engines differ in it."""
+    """A numeric literal. Integers beyond 64 bits are not read, since engines differ in how they read them."""
     text = text.strip()
     if re.fullmatch(r"[+-]?\d+", text):
         value = int(text)
@@ -34,7 +34,7 @@ def number(text: str) -> Const:
 
 
 def negated(value: Const) -> Const:
-    """The number with its sign turned."""
+    """The number with its sign reversed."""
     return (
         Const(value.kind, value.text[1:] if value.text.startswith("-") else f"-{value.text}")
         if value.text != "0"
@@ -45,8 +45,8 @@ def negated(value: Const) -> Const:
 def fitted(value: Term, beside: Term, world: SchemaContext) -> Term:
     """A literal as it is compared with a stored column.
 
-    Side conditions: the column is stored, for SQLite applies the type of columns alone; in other dialects only a
-    text that spells a number is read as one beside a column of numbers.
+    Side conditions: the column is stored, since SQLite applies only the type of columns; in other dialects only a text
+    that spells a number is read as a number when compared with a numeric column.
     """
     if not isinstance(value, Const) or value.kind in ("null", "boolean"):
         return value
@@ -63,13 +63,13 @@ def fitted(value: Term, beside: Term, world: SchemaContext) -> Term:
         return _as_number(value, kind)
     if kind in ("text", "folded") and stored and world.dialect == "sqlite" and value.kind in ("integer", "real"):
         if value.kind == "real":
-            raise UnsupportedSQL("a column of texts compared with a number that is not whole")
+            raise UnsupportedSQL("a column of texts compared with a number that is not an integer")
         return Const("text", value.text)
     return value
 
 
 def _as_number(value: Const, kind: str) -> Const:
-    """A number in the spelling of its column's kind; comparing tells no 5 from 5.0."""
+    """A number in the spelling of its column's kind; comparisons do not distinguish 5 from 5.0."""
     as_float = float(value.text)
     if abs(as_float) >= 2**53:
         return value
@@ -79,7 +79,7 @@ def _as_number(value: Const, kind: str) -> Const:
 
 
 def compared(op: str, left: Term, right: Term, world: SchemaContext) -> Call:
-    """A comparison, its literals fitted; greater than is less than, turned round."""
+    """A comparison with its literals adapted; "greater than" becomes "less than", reversed."""
     left, right = fitted(left, right, world), fitted(right, left, world)
     if op in ("gt", "ge"):
         op, left, right = ("lt" if op == "gt" else "le"), right, left
@@ -92,10 +92,10 @@ def compared(op: str, left: Term, right: Term, world: SchemaContext) -> Call:
 
 
 def _converted(left: Term, right: Term, world: SchemaContext) -> tuple[str, ...] | None:
-    """What SQLite makes of two values before it compares them, a part of the operator; None where it makes nothing.
+    """What SQLite applies to two values before it compares them, as part of the operator; None if nothing.
 
-    It reads a text as a number beside a column of numbers, but not beside COALESCE of it. So a rule that finds a term
-    for another of the same value must not change how the two are compared.
+    It reads a text as a number when compared with a numeric column, but not with COALESCE of it. So a rule that
+    replaces a term by another of the same value must not change how the two are compared.
     """
     if NULL in (left, right):
         return None
@@ -124,7 +124,8 @@ def _same_column(one: Term, other: Term, world: SchemaContext) -> bool:
 
 
 def linked(sides: tuple[Term, ...], source: int) -> tuple[Col, Term] | None:
-    """Of the two sides of an equality, the column of a source, and what it is asked to be: nothing of that source."""
+    """For the two sides of an equality: the column of a source, and the value that it must equal, which is not of that
+    source."""
     for one, other in (sides, sides[::-1]) if sides else ():
         if isinstance(one, Col) and one.source == source and not names({source}, other):
             return one, other
@@ -132,7 +133,7 @@ def linked(sides: tuple[Term, ...], source: int) -> tuple[Col, Term] | None:
 
 
 def equated(term: Term) -> tuple[Term, Term] | None:
-    """The two sides of a condition that is an equality, whatever the engine makes of the values before."""
+    """The two sides of a condition that is an equality, regardless of what the engine applies to the values first."""
     if is_call(term, "is") and isinstance(term.args[0], Call):
         term = term.args[0]
     if isinstance(term, Call) and term.op.partition(":")[0] == "eq":

@@ -28,7 +28,7 @@ from assay.sql.algebra.parts import columns_of, leaves_of, names, outside_subque
 def scalar_to_left(block: Block, facts: Facts) -> Block:
     """A subquery that looks up one value is a left join.
 
-    Side conditions: it finds at most one row; its output is a column, NULL where there is no row; nothing is grouped.
+    Side conditions: it finds at most one row; its output is a column, NULL if there is no row; nothing is grouped.
     """
     if block.group is not None or block.windowed:
         return block
@@ -52,7 +52,7 @@ def left_groups_to_scalars(block: Block, facts: Facts) -> Block:
     """Groups of what one left join finds for each row are aggregates as subqueries.
 
     Side conditions: the keys are the row's, which has a key that is never NULL; every aggregate is of the joined
-    columns, passes over the NULLs of a row that finds nothing, and DISTINCT is not asked.
+    columns, ignores the NULLs of a row that finds nothing, and has no DISTINCT.
     """
     if not block.group or block.windowed or block.distinct or len(block.lefts) != 1 or block.cuts:
         return block
@@ -92,10 +92,10 @@ def _of_joined(agg: Agg, moving: frozenset[int]) -> bool:
 
 
 def grouped_left_to_scalar(block: Block, facts: Facts) -> Block:
-    """A left join of groups by what they are looked up by is their aggregates as subqueries.
+    """A left join with groups, by all of their keys, is their aggregates as subqueries.
 
-    Side conditions: every key of the groups is asked to be equal to something, and nothing else is asked; of the join
-    nothing is named but aggregates that are NULL of no rows, or COALESCE(COUNT, 0).
+    Side conditions: every key of the groups is equated with something, and there is no other condition; only aggregates
+    of the join that are NULL without rows, or COALESCE(COUNT, 0), are used.
     """
     if block.group is not None or block.windowed:
         return block
@@ -120,7 +120,7 @@ def grouped_left_to_scalar(block: Block, facts: Facts) -> Block:
 
 
 def _looked_up_aggregate(term: Term, outputs: dict[Term, Term]) -> Agg | None:
-    """The aggregate that a term gives where there is a group, and where there is none: NULL, or 0 of COUNT."""
+    """The aggregate that a term gives if there is a group, and its value if there is none: NULL, or 0 for COUNT."""
     counted = is_call(term, "coalesce") and term.args[1:] == (ZERO,)
     found = outputs.get(term.args[0] if counted and isinstance(term, Call) else term)
     return found if isinstance(found, Agg) and (found.op == "count") == counted else None
@@ -148,9 +148,9 @@ def _looked_up(left: LeftJoin, facts: Facts) -> tuple[Source, Block, tuple[Term,
 
 
 def distinct_to_existence(block: Block, facts: Facts) -> Block:
-    """A join with distinct rows that are equal to what is there already is EXISTS.
+    """A join with distinct rows that equal what is there already is EXISTS.
 
-    Side conditions: each of its columns is asked to be equal to something else, for which it stands.
+    Side conditions: each of its columns is equated with something else, which can replace it.
     """
     if block.windowed:
         return block
@@ -179,7 +179,7 @@ def distinct_to_existence(block: Block, facts: Facts) -> Block:
 
 
 def full_to_left(block: Block, facts: Facts) -> Block:
-    """FULL JOIN is LEFT JOIN where a condition cannot be true of a row that its left side lacks."""
+    """FULL JOIN is LEFT JOIN if a condition cannot be true of a row without a left side."""
     for source in block.sources:
         full = source.query
         if not isinstance(full, FullJoin):

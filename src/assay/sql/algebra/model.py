@@ -1,8 +1,8 @@
-"""What a query means, free of its spelling: terms over sources, and blocks of them.
+"""What a query means, regardless of its spelling: terms over sources, and blocks of them.
 
 A block is FROM, WHERE, GROUP BY, HAVING, SELECT, DISTINCT, ORDER BY and LIMIT of one level. A source has a number that
-is unique in a proof, so that terms may be moved between levels without a name being caught by another scope.
-Conditions are lists of terms each of which must be *true*; what is NULL counts as not true.
+is unique in a proof, so that terms can be moved between levels without capturing names. Conditions are lists of terms
+that must all be *true*; NULL counts as not true.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Query: TypeAlias = Union["Block", "Combined", "Rows", "FullJoin"]
 
 
 class Col(Struct, frozen=True):
-    """A source's column: its name in lower case for a stored table, its place from "0" for a query."""
+    """A source's column: its name in lower case for a stored table, its position from "0" for a query."""
 
     source: int
     name: str
@@ -33,7 +33,7 @@ class Const(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A function of its arguments alone; operators and conditions too."""
+    """A function of its arguments only, including operators and conditions."""
 
     op: str
     args: tuple[Term, ...]
@@ -48,7 +48,7 @@ class Agg(Struct, frozen=True):
 
 
 class Window(Struct, frozen=True, kw_only=True):
-    """A window function; ``frame`` is empty for the default one, and begins with ``rows`` where it counts rows."""
+    """A window function; ``frame`` is empty for the default one, and begins with ``rows`` if it counts rows."""
 
     op: str
     args: tuple[Term, ...]
@@ -66,19 +66,19 @@ class Sub(Struct, frozen=True):
 
 
 class Source(Struct, frozen=True):
-    """What a FROM names: a stored table, or a query."""
+    """An item of FROM: a stored table, or a query."""
 
     id: int
     table: str = ""
     query: Query | None = None
 
     def named(self, outputs: Iterable[Term]) -> dict[Term, Term]:
-        """By each column of a query in FROM, the term at its place."""
+        """The term at the position of each column of a query in FROM."""
         return {Col(self.id, str(place)): term for place, term in enumerate(outputs)}
 
 
 class LeftJoin(Struct, frozen=True):
-    """What is joined on the left's side: sources that are there where all of ``on`` holds, else NULL."""
+    """What a left join adds: sources whose rows are present if all of ``on`` holds, else NULL."""
 
     sources: tuple[Source, ...]
     on: tuple[Term, ...]
@@ -86,12 +86,12 @@ class LeftJoin(Struct, frozen=True):
 
     @property
     def ids(self) -> frozenset[int]:
-        """The numbers of its sources, of those of the joins in it too."""
+        """The numbers of its sources, including those of the joins in it."""
         return optional((self,))
 
     @property
     def block(self) -> Block:
-        """The rows that it finds, as a block of their own."""
+        """The rows that it finds, as a block."""
         return Block(sources=self.sources, lefts=self.lefts, where=self.on)
 
 
@@ -130,38 +130,38 @@ class Block(Struct, frozen=True, kw_only=True):
 
     @property
     def plain(self) -> bool:
-        """Nothing but joined rows, filtered and projected."""
+        """Whether it consists only of joined rows, filtered and projected."""
         return self.group is None and not self.trims
 
     @property
     def trims(self) -> bool:
-        """Whether it drops duplicates, takes only some of its rows, or looks at other rows than its own."""
+        """Whether it drops duplicates, takes only some of its rows, or reads rows other than its own."""
         return self.distinct or self.cuts or self.windowed
 
     @property
     def windowed(self) -> bool:
-        """Whether an output looks at other rows than its own."""
+        """Whether an output reads rows other than its own."""
         return bool(windows_of(self))
 
     @property
     def all_sources(self) -> tuple[Source, ...]:
-        """Its sources, those of left joins too."""
+        """Its sources, including those of left joins."""
         return (*self.sources, *left_sources(self.lefts))
 
     @property
     def only(self) -> tuple[Source, Query] | None:
-        """The source that is a query and the only one, and that query; None: there is no such source."""
+        """The only source and its query, if that is a query; else None."""
         query = self.sources[0].query if len(self.sources) == 1 and not self.lefts else None
         return None if query is None else (self.sources[0], query)
 
     @property
     def late_terms(self) -> tuple[Term, ...]:
-        """The terms that are computed of each row or group that is given out: outputs, HAVING and ORDER BY."""
+        """The terms that are computed per output row or group: outputs, HAVING and ORDER BY."""
         return (*self.outputs, *self.having, *(key.term for key in self.order))
 
     @property
     def exists(self) -> Sub:
-        """Whether it has a row: what it gives out, and in what order, does not matter."""
+        """Whether it has a row: its outputs and their order do not matter."""
         return Sub("exists", replace(self, outputs=(ONE,), distinct=False, order=()))
 
     def joined(self, other: Block, where: tuple[Term, ...]) -> Block:
@@ -170,11 +170,11 @@ class Block(Struct, frozen=True, kw_only=True):
         return replace(self, sources=sources, lefts=lefts, where=(*where, *other.where))
 
     def over(self, other: Block) -> Block:
-        """The block over the rows that the other joins, instead of its own."""
+        """The block over the other's joined rows instead of its own."""
         return replace(self, sources=other.sources, lefts=other.lefts, where=other.where)
 
     def swapped(self, source: Source, *others: Source) -> Block:
-        """The block with other sources in the place of one."""
+        """The block with other sources in place of one."""
         return replace(self, sources=swapped(self.sources, source, *others))
 
     def without(self, source: Source) -> Block:
@@ -201,7 +201,7 @@ class Rows(Struct, frozen=True):
 
 
 class FullJoin(Struct, frozen=True):
-    """A FULL JOIN as a query of its own: the left's outputs, then the right's. ``on`` speaks of the two sources."""
+    """A FULL JOIN as a query: the left's outputs, then the right's. ``on`` refers to the two sources."""
 
     left: Source
     right: Source
@@ -217,7 +217,8 @@ _Part = TypeVar("_Part")
 
 
 def over(node: _Node, change: Callable[[Term], Term]) -> _Node:
-    """A term with its direct parts changed; or a query with all of its terms changed, those of inner queries too."""
+    """A term with its direct parts changed; or a query with all of its terms changed, including those of
+    inner queries."""
     if isinstance(node, _LEAVES):
         return node
     old = {name: getattr(node, name) for name in node.__struct_fields__}
@@ -235,7 +236,7 @@ def _over(value: Any, change: Callable[[Term], Term]) -> Any:
 
 
 def children(node: Struct) -> Iterator[Struct]:
-    """What a node is directly made of."""
+    """The direct parts of a node."""
     waiting: list[Any] = [getattr(node, name) for name in node.__struct_fields__]
     while waiting:
         part = waiting.pop()
@@ -246,7 +247,7 @@ def children(node: Struct) -> Iterator[Struct]:
 
 
 def walk(node: Struct, *, subqueries: bool = True) -> Iterator[Struct]:
-    """The node and all in it; without ``subqueries`` nothing that is in one."""
+    """The node and all in it; without ``subqueries``, nothing that is in one."""
     waiting = [node]
     while waiting:
         part = waiting.pop()
@@ -256,7 +257,7 @@ def walk(node: Struct, *, subqueries: bool = True) -> Iterator[Struct]:
 
 
 def parts_of(term: Term) -> Iterator[Term]:
-    """The term and all in it, without what is in subqueries."""
+    """The term and all in it, except subqueries."""
     return cast("Iterator[Term]", walk(term, subqueries=False))
 
 
@@ -266,23 +267,23 @@ def is_call(term: Term, *ops: str) -> TypeGuard[Call]:
 
 
 def windows_of(block: Block) -> list[Window]:
-    """The window functions among a block's outputs and keys of its order."""
+    """The window functions among a block's outputs and ORDER BY keys."""
     terms = (*block.outputs, *(key.term for key in block.order))
     return [part for term in terms for part in parts_of(term) if isinstance(part, Window)]
 
 
 def swapped(items: Iterable[_Part], old: _Part, *new: _Part) -> tuple[_Part, ...]:
-    """The items with others, or none, in the place of one."""
+    """The items with others, or none, in place of one."""
     return tuple(part for item in items for part in (new if item == old else (item,)))
 
 
 def left_sources(lefts: tuple[LeftJoin, ...]) -> Iterator[Source]:
-    """All sources of left joins, of those in them too."""
+    """All sources of left joins, including nested ones."""
     for left in lefts:
         yield from left.sources
         yield from left_sources(left.lefts)
 
 
 def optional(lefts: tuple[LeftJoin, ...]) -> frozenset[int]:
-    """The numbers of the sources of which left joins may find no row, so that their columns may be NULL."""
+    """The numbers of the sources for which left joins may find no row, so that their columns may be NULL."""
     return frozenset(source.id for source in left_sources(lefts))

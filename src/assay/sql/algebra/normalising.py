@@ -1,4 +1,4 @@
-"""Bring a query into its normal form: the rules of this package, again and again until none has anything to do."""
+"""Bring a query into its normal form: apply the rules of this package until none of them changes anything."""
 
 from __future__ import annotations
 
@@ -119,13 +119,13 @@ _RULES: tuple[Rule, ...] = (
 
 
 class Normaliser:
-    """Rewrites queries. ``outer`` facts are those that are true of the rows round a subquery."""
+    """Rewrites queries. ``outer`` facts are true of the rows around a subquery."""
 
     def __init__(self, world: SchemaContext, matcher: Matcher) -> None:
         self.world, self.matcher = world, matcher
 
     def normal(self, query: Query, *, as_set: bool, outer: Facts | None = None) -> Query:
-        """The normal form; ``as_set`` where it does not count how often a row occurs."""
+        """The normal form; with ``as_set``, duplicates do not matter."""
         if isinstance(query, Combined):
             return self._combined(query, as_set=as_set, outer=outer)
         if isinstance(query, Rows):
@@ -137,7 +137,7 @@ class Normaliser:
         return self._block(query, as_set=as_set, outer=outer)
 
     def root(self, query: Query, *, ordered: bool) -> Query:
-        """The normal form of a whole query, whose order counts only where it is asked for, or cuts."""
+        """The normal form of a whole query, whose order matters only if it is requested, or limits rows."""
         normal = self.normal(query, as_set=False)
         if isinstance(normal, Block) and not ordered and not normal.cuts:
             normal = replace(normal, order=())
@@ -150,11 +150,11 @@ class Normaliser:
         folded = any(self.world.output_kind(query, place) == "folded" for place in range(self.world.width(query)))
         if query.op != "union":
             if folded:
-                raise UnsupportedSQL("INTERSECT or EXCEPT over a folded collation")
+                raise UnsupportedSQL("INTERSECT or EXCEPT over a folding collation")
             block = combined_to_block(replace(query, parts=tuple(parts)), self.world)
             return self._block(block, as_set=as_set, outer=outer) if isinstance(block, Block) else block
         if drops and folded:
-            raise UnsupportedSQL("UNION over a folded collation")
+            raise UnsupportedSQL("UNION over a folding collation")
         flat: list[Query] = []
         for part in parts:
             same = isinstance(part, Combined) and part.op == "union" and (drops or part.all)
@@ -206,10 +206,10 @@ class Normaliser:
         return self._distributed(block, as_set=as_set, outer=outer)
 
     def _distributed(self, block: Block, *, as_set: bool, outer: Facts | None) -> Query:
-        """Filtering and projecting a UNION is the UNION of that.
+        """Filtering and projecting a UNION is the UNION of the filtered and projected parts.
 
-        Side conditions: it is the only source, nothing is grouped or cut, and rows are all kept or duplicates dropped,
-        or every column is given on.
+        Side conditions: it is the only source, nothing is grouped or limited, and either all rows are kept, or
+        duplicates are dropped, or every column is selected.
         """
         source, union = block.only or (None, None)
         if source is None or block.group is not None or block.cuts or block.windowed or block.order:
@@ -220,7 +220,7 @@ class Normaliser:
         if not drops and not union.all:
             if not set(self.world.cols(source)).issubset(block.outputs):
                 return block
-            drops = True  # rows that differ stay different
+            drops = True  # distinct rows stay distinct
         parts: list[Query] = []
         for part in union.parts:
             one = self.world.source(query=part)
@@ -230,7 +230,7 @@ class Normaliser:
         return self._combined(Combined("union", not drops, tuple(parts)), as_set=as_set, outer=outer)
 
     def _with_subqueries(self, block: Block, outer: Facts | None) -> Block:
-        """The block with its conditions brought to what must be true, and its subqueries to their normal form."""
+        """The block with its conditions reduced to what must be true, and its subqueries in normal form."""
         where = conjunction(block.where, self.world)
         seen = self._facts(replace(block, where=where), outer)
         block = over_late(block, lambda term: self._term(term, seen))
@@ -242,7 +242,7 @@ class Normaliser:
         )
 
     def _condition(self, term: Term, where: tuple[Term, ...], block: Block, outer: Facts | None) -> Term:
-        """A condition's subqueries see what the other conditions say of the rows."""
+        """A condition's subqueries may use the facts of the other conditions."""
         if not any(isinstance(part, Sub) for part in parts_of(term)):
             return term
         return self._term(term, self._facts(replace(block, where=but(where, term)), outer))
@@ -261,7 +261,7 @@ class Normaliser:
             changed = rule(block, seen)
             if changed is block or changed == block:
                 continue
-            said = (rule.__doc__ or rule.__name__).partition("\n")[0]  # without docstrings (-OO) its name
+            said = (rule.__doc__ or rule.__name__).partition("\n")[0]  # without docstrings (-OO), its name
             self.world.used.add(said.rstrip("."))
             if rule is left_to_absence:
                 where = tuple(self._condition(term, changed.where, changed, outer) for term in changed.where)
@@ -282,7 +282,7 @@ class Normaliser:
 
 
 def _joined_as_set(block: Block, *, as_set: bool) -> bool:
-    """Whether it does not count how often a joined row occurs."""
+    """Whether duplicates among the joined rows do not matter."""
     if block.windowed:
         return False
     if block.group is not None:
@@ -291,7 +291,7 @@ def _joined_as_set(block: Block, *, as_set: bool) -> bool:
 
 
 def _decided(term: Term, facts: Facts) -> Term:
-    """The condition, or what is true exactly where it is."""
+    """The condition, or one that is true in exactly the same cases."""
     if is_call(term, "and", "or"):
         return over(term, lambda part: _decided(part, facts))
     if is_call(term, "isnull", "notnull") and facts.present(term.args[0]):
@@ -327,7 +327,7 @@ def _listed(query: Block) -> Term | None:
 
 
 def _of_union(query: Block) -> Call | None:
-    """EXISTS over a UNION is that over one of its parts."""
+    """EXISTS over a UNION is EXISTS over one of its parts."""
     source, union = (query.only if query.plain else None) or (None, None)
     if source is None or not isinstance(union, Combined) or union.op != "union":
         return None
@@ -342,7 +342,7 @@ def _of_union(query: Block) -> Call | None:
 
 
 def _of_one_group(query: Block) -> Term:
-    """EXISTS over the one group that is always there is its HAVING, of the aggregates as subqueries."""
+    """EXISTS over the one group that always exists is its HAVING, of the aggregates as subqueries."""
 
     def value(term: Term) -> Term | None:
         if not isinstance(term, Agg):
@@ -353,7 +353,7 @@ def _of_one_group(query: Block) -> Term:
 
 
 def _unwrapped(query: Query, world: SchemaContext) -> Query:
-    """The query that a block only passes on."""
+    """The query that a block only passes through."""
     if not isinstance(query, Block) or query.order or not query.plain or query.where or query.only is None:
         return query
     source, inner = query.only

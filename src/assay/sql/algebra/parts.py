@@ -1,4 +1,4 @@
-"""The parts of terms and blocks: found, changed, exchanged, divided."""
+"""Find, change, replace and divide the parts of terms and blocks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def over_all(
     change: Callable[[Term], Term | None],
     apply: Callable[[_Node, Callable[[Term], Term]], _Node] = over,
 ) -> _Node | None:
-    """The node with its parts changed, as by ``apply``; None where there is no other for one of them."""
+    """The node with its parts changed by ``apply``; None if it returns None for one of them."""
     missing = []
 
     def changed(part: Term) -> Term:
@@ -55,7 +55,7 @@ def over_all(
 
 
 def outside_subqueries(term: Term, change: Callable[[Term], Term | None]) -> Term:
-    """The term with those parts replaced for which there is another, in subqueries none."""
+    """The term with parts replaced for which there is a replacement; not in subqueries."""
     found = change(term)
     if found is not None or isinstance(term, Sub):
         return found or term
@@ -63,7 +63,7 @@ def outside_subqueries(term: Term, change: Callable[[Term], Term | None]) -> Ter
 
 
 def substituted(node: _Node, new: Mapping[Any, Term]) -> _Node:
-    """The term or query with columns, or whole terms, replaced, in subqueries too."""
+    """The term or query with columns, or whole terms, replaced, including in subqueries."""
     if not new:
         return node
 
@@ -80,7 +80,7 @@ def depth(node: Struct) -> int:
 
 
 def leaves_of(term: Term, *others: type[Term]) -> Iterator[Term]:
-    """The columns, constants, aggregates, subqueries, and what else is not to be opened, of which a term is made."""
+    """The columns, constants, aggregates, subqueries and other opaque nodes of a term."""
     waiting: list[Struct] = [term]
     while waiting:
         part = waiting.pop()
@@ -91,17 +91,17 @@ def leaves_of(term: Term, *others: type[Term]) -> Iterator[Term]:
 
 
 def columns_of(node: Struct) -> frozenset[Col]:
-    """The columns anywhere in a term or query, also those of its subqueries' own sources."""
+    """The columns anywhere in a term or query, including the sources of its subqueries."""
     return frozenset(one for one in walk(node) if isinstance(one, Col))
 
 
 def names(ids: Container[int], *nodes: Struct) -> bool:
-    """Whether terms or queries name a column of the sources of these numbers."""
+    """Whether terms or queries name a column of the sources with these numbers."""
     return any(isinstance(one, Col) and one.source in ids for node in nodes for one in walk(node))
 
 
 def wanted_block(term: Term) -> Block | None:
-    """The block for whose row a condition asks; None: it is no EXISTS of a block."""
+    """The block for whose row a condition asks; None if it is not EXISTS of a block."""
     return term.query if isinstance(term, Sub) and term.kind == "exists" and isinstance(term.query, Block) else None
 
 
@@ -128,13 +128,13 @@ def but(items: Iterable[_Part], left_out: _Part) -> tuple[_Part, ...]:
 
 
 def divided(items: Iterable[_Part], test: Callable[[_Part], bool]) -> tuple[tuple[_Part, ...], tuple[_Part, ...]]:
-    """The items of which something is true, and those of which it is not."""
+    """The items for which the test is true, and the others."""
     found = [(item, test(item)) for item in items]
     return tuple(item for item, passed in found if passed), tuple(item for item, passed in found if not passed)
 
 
 def has_aggregate(term: Term) -> bool:
-    """Whether the term holds an aggregate of its own level."""
+    """Whether the term contains an aggregate of its own level."""
     return any(isinstance(part, Agg) for part in parts_of(term))
 
 
@@ -147,7 +147,7 @@ def terms_of(block: Block) -> Iterator[Term]:
 
 
 def left_terms(lefts: tuple[LeftJoin, ...]) -> Iterator[Term]:
-    """The conditions of left joins, of those in them too."""
+    """The conditions of left joins, including nested ones."""
     for left in lefts:
         yield from left.on
         yield from left_terms(left.lefts)

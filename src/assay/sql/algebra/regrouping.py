@@ -1,4 +1,4 @@
-"""Groups of groups, and conditions on groups that rows can be asked as well."""
+"""Groups of groups, and conditions on groups that can be applied to rows."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _OF_PARTS = {("sum", "sum"): "sum", ("sum", "count"): "count", ("max", "max"): "
 
 
 def extremes_to_where(block: Block, facts: Facts) -> Block:
-    """HAVING MAX(x) > c asks for a row of x > c, and HAVING COUNT(x) > 0 for one that is not NULL.
+    """HAVING MAX(x) > c is HAVING of a row with x > c, and HAVING COUNT(x) > 0 is HAVING of a row in which x is not
+    NULL.
 
-    Side conditions: there are keys; no other condition is on an aggregate; for MAX and MIN, no other aggregate is asked
-    and x and c are numbers; for COUNT, every aggregate is of x, and so passes over the rows that go.
+    Side conditions: there are keys; no other condition is on an aggregate; for MAX and MIN, there is no other aggregate
+    and x and c are numbers; for COUNT, every aggregate is of x, and so ignores the rows that are dropped.
     """
     late = [term for term in block.having if has_aggregate(term)]
     if not block.group or block.windowed or len(late) != 1 or not isinstance(late[0], Call) or len(late[0].args) != 2:
@@ -60,8 +61,7 @@ def extremes_to_where(block: Block, facts: Facts) -> Block:
 def count_of_present(block: Block, facts: Facts) -> Block:
     """COUNT(x) is COUNT(*) of the rows in which x is not NULL.
 
-    Side conditions: there is one group, whether it has rows or not, every aggregate is that COUNT, and the rows are of
-    tables.
+    Side conditions: there is one group, even without rows, every aggregate is that COUNT, and the rows are of tables.
     """
     if block.group != () or block.windowed or any(source.query is not None for source in block.sources):
         return block
@@ -74,7 +74,7 @@ def count_of_present(block: Block, facts: Facts) -> Block:
 
 
 def _present(term: Term, world: SchemaContext) -> Term:
-    """The condition for a term not to be NULL; of CASE with one case, that case."""
+    """The condition for a term not to be NULL; for CASE with one WHEN, its condition."""
     if is_call(term, "case") and len(term.args) == 3:
         condition, value, other = term.args
         if other == NULL and isinstance(value, Const) and value != NULL:
@@ -85,8 +85,8 @@ def _present(term: Term, world: SchemaContext) -> Term:
 def merge_regrouped(block: Block, _: Facts) -> Block:
     """Groups of groups are groups: SUM of SUM is SUM, SUM of COUNT is COUNT, MAX of MAX is MAX, MIN of MIN is MIN.
 
-    Side conditions: the grouped query is the only source, has keys and no HAVING, and is neither DISTINCT nor cut; the
-    outer keys and conditions are of its keys; for COUNT there are outer keys, so that no group is empty.
+    Side conditions: the grouped query is the only source, has keys and no HAVING, and is neither DISTINCT nor limited;
+    the outer keys and conditions are of its keys; for COUNT there are outer keys, so that no group is empty.
     """
     source, inner = block.only or (None, None)
     if source is None or block.group is None or block.windowed:
@@ -107,7 +107,7 @@ def merge_regrouped(block: Block, _: Facts) -> Block:
 
 
 def _merged(term: Term, new: Mapping[Term, Term], late: set[Term], *, grouped: bool) -> Term | None:
-    """A term of the outer groups as one of the rows; None where it is not the same of them."""
+    """A term of the outer groups as a term of the rows; None if the two differ."""
     if isinstance(term, Agg):
         inside = new.get(term.args[0]) if len(term.args) == 1 else None
         if isinstance(inside, Agg):
@@ -125,10 +125,10 @@ def _merged(term: Term, new: Mapping[Term, Term], late: set[Term], *, grouped: b
 
 
 def existence_of_own_row(block: Block, facts: Facts) -> Block:
-    """A row of the same table with the same values, of which more is asked, is asked of the row itself.
+    """Conditions on a row of the same table with the same values are conditions on the row itself.
 
-    Side conditions: what is asked is of the values that are the same alone, or these hold a key that is never NULL;
-    equal values are of one spelling; they are not NULL, or NULL counts as equal to NULL.
+    Side conditions: the conditions only use the equal values, or these contain a key that is never NULL; equal values
+    have one spelling; they are not NULL, or NULL counts as equal to NULL.
     """
     where = tuple(_of_own_row(term, block, facts.world) for term in block.where)
     return block if where == block.where else replace(block, where=where)
@@ -152,7 +152,7 @@ def _of_own_row(term: Term, block: Block, world: SchemaContext) -> Term:
 
 
 def _asked_of(own: int, there: int, inside: Block, world: SchemaContext) -> tuple[Term, ...] | None:
-    """What EXISTS asks of the row itself; None where it may ask it of another."""
+    """What EXISTS asks of the row itself; None if it may ask it of another."""
     shared: dict[Term, Term] = {}
     asked: list[Term] = []
     for term in inside.where:
@@ -178,7 +178,7 @@ def _asked_of(own: int, there: int, inside: Block, world: SchemaContext) -> tupl
 
 
 def _not_true(term: Term) -> Term | None:
-    """The condition for one not to be true: to be false, or NULL; None where that cannot be said plainly."""
+    """The condition for one not to be true, that is, to be false or NULL; None if that has no simple form."""
     if not isinstance(term, Call):
         return TRUE if term == FALSE else FALSE if term == TRUE else None
     if term.op in ("and", "or"):

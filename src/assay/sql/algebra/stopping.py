@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class UnsupportedSQL(Exception):
-    """A construct that no rule speaks of; its text names it for the reader. Never leaves the proof."""
+    """A construct that no rule covers; its text names it for the reader. Never leaves the proof."""

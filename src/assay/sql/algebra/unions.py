@@ -1,4 +1,4 @@
-"""UNION ALL of parts that differ in their conditions alone."""
+"""UNION ALL of parts that differ only in their conditions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MOST_PARTS = 12
 
 
 def merged_parts(parts: list[Query], world: SchemaContext, matcher: Matcher, outer: Facts | None) -> list[Query]:
-    """UNION ALL of parts of which no row is in two is one query with OR.
+    """UNION ALL of parts that share no row is one query with OR.
 
     Side conditions: the parts have the same tables and outputs; their conditions exclude one another; they neither
-    group, drop duplicates nor cut.
+    group, drop duplicates nor limit.
     """
     if len(parts) > MOST_PARTS:
         return parts
@@ -26,7 +26,7 @@ def merged_parts(parts: list[Query], world: SchemaContext, matcher: Matcher, out
         for place, one in enumerate(kept):
             if (merged := _merged(one, part, world, matcher, outer)) is not None:
                 kept[place] = merged
-                world.used.add("UNION ALL of parts of which no row is in two is one query with OR")
+                world.used.add("UNION ALL of parts that share no row is one query with OR")
                 break
         else:
             kept.append(part)

@@ -31,7 +31,7 @@ from assay.sql.schema.create_table import table_clauses
 
 NUMBERS = frozenset({"integer", "real", "numeric"})
 _EXACT = re.compile(r"(integer|text|bool(ean)?|date|time|datetime|timestamp|uuid|blob|bytea)\b|(decimal|numeric)\(")
-"""Kinds of which equal values are one value in all respects: not so texts that a collation folds, or 1.0 and 1.00."""
+"""Kinds whose equal values are identical: not texts that a collation folds, or 1.0 and 1.00."""
 _TEXT_FUNCTIONS = frozenset(["lower", "upper", "substring", "trim", "replace", "concat2", "timetostr", "fn:strftime"])
 _NUMBER_FUNCTIONS = frozenset({"sum", "avg", "count"}).union(
     ["add", "sub", "mul", "div", "mod", "neg", "abs", "round", "length", "sign", "floor", "ceil", "fn:julianday"]
@@ -44,18 +44,19 @@ class TableFacts(Struct, frozen=True, kw_only=True):
 
     name: str
     kinds: dict[str, str]
-    """What values a column holds: ``integer``, ``real``, ``numeric``, ``text``, ``folded``, or another type's name."""
+    """The kind of a column's values: ``integer``, ``real``, ``numeric``, ``text``, ``folded``, or another type's name.
+    """
     not_null: frozenset[str]
     keys: tuple[tuple[str, ...], ...]
-    """Sets of columns that no two rows share, unless one of them is NULL."""
+    """Sets of columns that are unique, unless one of them is NULL."""
     references: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...]
     """Foreign keys: own columns, the other table, its columns."""
     checks: tuple[str, ...] = ()
-    """CHECK constraints, where the engine heeds them."""
+    """CHECK constraints, if the engine enforces them."""
 
 
 def table_facts(table: TableSchema, dialect: str) -> TableFacts:
-    """The facts of a table. A primary key is taken not to be NULL, as the standard has it, in SQLite too."""
+    """The facts of a table. Primary keys are assumed not to be NULL, as in the standard, in SQLite too."""
     clauses = table_clauses(table.ddl, dialect).columns
     collated = {name for name, found in clauses.items() if found.collation}
     kinds = {one.name.lower(): _kind(one.type, dialect, folded=one.name.lower() in collated) for one in table.columns}
@@ -80,12 +81,12 @@ def _lowered(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _kind(declared: str, dialect: str, *, folded: bool) -> str:
-    """What values a column of this type holds; in SQLite by its rules of affinity."""
+    """The kind of values that a column of this type holds; in SQLite by its rules of affinity."""
     lowered = declared.lower()
     if folded:
         return "folded"
     if dialect == "sqlite":
-        if "int" in lowered:  # FLOATING POINT too, but nobody keeps whole numbers there
+        if "int" in lowered:  # FLOATING POINT too, but such columns rarely hold whole numbers
             return "integer" if type_family(declared) == "integer" else "numeric"
         if any(word in lowered for word in ("char", "clob", "text")):
             return "text"
@@ -109,14 +110,14 @@ class SchemaContext(Struct):
     dialect: str
     tables: dict[str, TableFacts] = field(default_factory=dict)
     views: dict[str, TableSchema] = field(default_factory=dict)
-    """By their names in lower case; they are read as their definition says."""
+    """By their names in lower case; they are read as defined."""
     sources: dict[int, Source] = field(default_factory=dict)
     checks: dict[int, tuple[Term, ...]] = field(default_factory=dict)
     """What a stored table's CHECK constraints say of a source's row: none of them is false."""
     open_choice: bool = False
-    """Whether a query leaves open which rows it takes."""
+    """Whether it is ambiguous which rows a query takes."""
     used: set[str] = field(default_factory=set)
-    """The rules that changed something, each in its own words: the first line of its docstring."""
+    """The rules that changed something, described by the first line of their docstrings."""
 
     def __post_init__(self) -> None:
         for table in self.schema.tables:
@@ -144,7 +145,7 @@ class SchemaContext(Struct):
                 yield other, list(zip(own, columns, strict=True))
 
     def columns(self, source: Source) -> list[str]:
-        """The names of a source's columns, as `Col` has them."""
+        """The names of a source's columns, as in `Col`."""
         known = self.facts(source)
         if known is not None:
             return list(known.kinds)
@@ -167,7 +168,7 @@ class SchemaContext(Struct):
         return len(query.outputs if isinstance(query, Block) else query.rows[0])
 
     def kind(self, term: Term) -> str:
-        """What values a term has; ``any`` where that is not known."""
+        """The kind of a term's values; ``any`` if that is not known."""
         if isinstance(term, Const):
             return term.kind
         if isinstance(term, Col):
@@ -210,9 +211,9 @@ class SchemaContext(Struct):
         return [term for part in query.parts for term in self.outputs(part, place)]
 
     def alternatives(self, term: Term) -> Sequence[Term]:
-        """The terms one of which is the value of a term: of a query's column its output, of CASE its results.
+        """The terms one of which is the value of a term: the output for a query's column, the results for CASE.
 
-        Empty where it is its own, and for set operations, which have rules of their own for types.
+        Empty if the value is the term's own, and for set operations, which have their own rules for types.
         """
         if isinstance(term, Agg):
             return term.args if term.op in ("min", "max") else ()
@@ -224,7 +225,7 @@ class SchemaContext(Struct):
         return self.outputs(query, place) if isinstance(query, Block | FullJoin) else choices(term)
 
     def family(self, term: Term) -> str:
-        """Whether all values of a term are numbers, or texts; empty where that is not known."""
+        """Whether all values of a term are numbers, or texts; empty if that is not known."""
         if isinstance(term, Call | Agg) and term.op in _NUMBER_FUNCTIONS:
             return "number"
         others = self.alternatives(term)
@@ -237,14 +238,14 @@ class SchemaContext(Struct):
         return "text" if kind in ("text", "folded") else ""
 
     def affinity(self, term: Term) -> str:
-        """SQLite's affinity of a term: of a stored column, through queries, and of CAST; empty for none."""
+        """SQLite's affinity of a term: of a stored column, through queries, and of CAST; empty if it has none."""
         if not self.is_stored(term):
             return ""
         kind = self.kind(term)
         return "number" if kind in NUMBERS else "text" if kind in ("text", "folded") else ""
 
     def output_kind(self, query: Query, place: int) -> str:
-        """What values an output of a query has."""
+        """The kind of values of a query's output."""
         found = {self.kind(term) for term in self.outputs(query, place)}
         if "folded" in found:
             return "folded"
@@ -253,7 +254,7 @@ class SchemaContext(Struct):
         return found.pop() if len(found) == 1 else "any"
 
     def is_stored(self, term: Term) -> bool:
-        """Whether a term is a stored column, whose type an engine heeds when it compares; CAST has one, too."""
+        """Whether a term is a stored column, whose type an engine uses when it compares; CAST has one, too."""
         if isinstance(term, Call):
             return term.op.startswith("cast:") and self.dialect == "sqlite"
         if isinstance(term, Col) and self.sources[term.source].table:
@@ -261,9 +262,9 @@ class SchemaContext(Struct):
         return isinstance(term, Col | Sub) and any(map(self.is_stored, self.alternatives(term)))
 
     def same_values(self, one: Term, other: Term) -> bool:
-        """Whether equal values of the two are one value, told apart by nothing that a query can do."""
+        """Whether equal values of the two are identical, so that no query can distinguish them."""
         first, second = self.kind(one), self.kind(other)
-        if first == second == "real":  # 0.0 is equal to -0.0, and as a text another
+        if first == second == "real":  # 0.0 equals -0.0 but is a different text
             return any(isinstance(term, Const) and float(term.text) != 0 for term in (one, other))
         if self.dialect == "sqlite" and {first, second} <= {"integer", "numeric"}:
             return True

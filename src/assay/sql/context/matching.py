@@ -1,6 +1,6 @@
-"""Which tables and columns of a database the names mean that a system reports: `ContextItems`.
+"""Which tables and columns of a database the names reported by a system mean: `ContextItems`.
 
-Names match whatever the case of letters, with or without quotes, and with the schema or the database before them::
+Names match case-insensitively, with or without quotes, and with the schema or the database before them::
 
     "Singer"   main.singer   concert_singer.singer   [singer]      the table singer
     sales.orders                                                   the table orders of the schema sales
@@ -27,12 +27,13 @@ _Pairs: TypeAlias = frozenset[tuple[str, str]]
 """Columns with their tables."""
 
 _DEFAULT = frozenset({"main", "public", "dbo", "default"})
-"""Names of the schema that a table without another one is in."""
+"""Names of the schema of tables without an explicit one."""
 _PART = re.compile(r"""\s*(?:"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[([^\]]*)\]|([^."`\[]+))\s*(?:\.|$)""")
 
 
 class ContextItems(Struct, frozen=True):
-    """The given tables and columns, each once however it is spelt. ``columns`` None: only tables are reported."""
+    """The given tables and columns, without duplicates in other spellings. ``columns`` None: only tables are
+    reported."""
 
     tables: tuple[Readings, ...]
     columns: tuple[Readings, ...] | None
@@ -52,10 +53,10 @@ class ContextItems(Struct, frozen=True):
 def context_items(
     tables: tuple[str, ...] | None, columns: tuple[str, ...] | None, names: SchemaNames, database: str | None
 ) -> ContextItems:
-    """What the reported names mean in a database. ``database``: its name in the question set, which may stand before
-    a table's.
+    """What the reported names mean in a database. ``database``: its name in the question set, which may precede a
+    table's.
 
-    A name among the tables that is no table but a column, ``singer.age``, is read as that column. A column's table was
+    A name among the tables that is a column, not a table, ``singer.age``, is read as that column. A column's table was
     given, too. Without a schema, tables are their own names, and no column is known.
     """
     found = _Found(names, (database or "").lower())
@@ -70,7 +71,7 @@ def context_items(
             found.add_table(table, found.table(table))
             whole.append(f"{text}.*")
     given = frozenset().union(*found.tables.values())
-    if columns is None and found.columns:  # where some tables have their columns, the others were given whole
+    if columns is None and found.columns:  # if some tables have their columns, the others were given whole
         columns = tuple(whole)
     for text in columns or ():
         found.add_columns(text, given)
@@ -95,7 +96,7 @@ class _Found:
         self.tables.setdefault(readings or _plain(text), readings)
 
     def add_column(self, text: str, pairs: _Pairs) -> None:
-        """A column, with its table where no given table may be it."""
+        """A column, with its table if it cannot be in a given table."""
         readings = frozenset(f"{table}.{column}" for table, column in pairs)
         self.columns.setdefault(readings or _plain(text), readings)
         of = frozenset(table for table, _ in pairs)
@@ -103,7 +104,7 @@ class _Found:
             self.add_table(text, of)
 
     def table(self, text: str) -> Readings:
-        """The tables that a name may mean; empty: none."""
+        """The tables that a name may mean."""
         for parts in _splits(text):
             if readings := self._table(parts):
                 return readings
@@ -148,7 +149,7 @@ class _Found:
         return frozenset((table, column) for table in tables if self.names.column(table, column) is not None)
 
     def add_columns(self, text: str, given: Readings) -> None:
-        """A reported column: several for ``singer.*``; a name alone is one of the ``given`` tables'."""
+        """A reported column: several for ``singer.*``; an unqualified name is a column of a ``given`` table."""
         if text.strip().endswith(".*"):
             tables = sorted(self.table(text.strip()[:-2]))
             for table in tables:
@@ -167,7 +168,7 @@ class _Found:
 
 
 def _splits(text: str) -> Iterable[tuple[str, ...]]:
-    """The parts of a name in small letters: as its quotes say, as one name, and cut at every dot."""
+    """The parts of a name in lower case: as its quotes say, as one name, and split at every dot."""
     cut = [tuple(_plain(_bare(part)) for part in whole.split(".")) for whole in (text, _bare(text))]
     return dict.fromkeys(filter(None, (_parts(text), (_plain(text),), *cut)))
 
@@ -179,7 +180,7 @@ def _bare(text: str) -> str:
 
 
 def _parts(text: str) -> tuple[str, ...]:
-    """The parts of a name with quotes; empty where these do not fit together."""
+    """The parts of a name with quotes; empty if these are unbalanced."""
     parts, place = [], 0
     while place < len(text):
         match = _PART.match(text, place)

@@ -1,16 +1,16 @@
 """Read which tables and columns a system says that it was given.
 
-Systems report it in many forms, all of which give the same names::
+Systems report it in many forms; these all give the same names::
 
     ["singer", "concert"]                            a list, or its text in a cell of CSV, also as Python prints it
     singer, concert                                  text with commas, semicolons or line ends
     [{"name": "singer", "columns": ["id", "age"]}]   objects; a column may be an object with a name, too
     {"singer": ["id", "age"], "concert": []}         columns by table
     singer(id, age)                                  the same as text
-    CREATE TABLE singer (id INTEGER, age INTEGER)    DDL, of which sqlglot's tokens are read, in any dialect
+    CREATE TABLE singer (id INTEGER, age INTEGER)    DDL in any dialect, read as sqlglot's tokens
 
-A table that is named without its columns, where other tables have theirs, was given whole: ``concert.*``. Nothing is
-looked up here: `assay.sql.context.matching` says which of the names the database has.
+A table that is named without its columns, while others have theirs, was given whole: ``concert.*``. Nothing is looked
+up here: `assay.sql.context.matching` says which of the names the database has.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from assay.errors import AssayError
 from assay.sql.schema.create_table import made_table
 
 _WAYS = ("context", "given", "provided", "selected", "linked", "pruned", "filtered", "retrieved")
-"""What has to do with a table that a system was given. Of several the first counts: the nearest to the query."""
+"""How a table was given to a system. Of several, the first counts: the nearest to the query."""
 TABLE_NAMES = tuple(
     tuple(f"{way}_{what}" for what in ("tables", "views", "schema") if f"{way}_{what}" != "selected_schema")
     for way in _WAYS
@@ -52,7 +52,7 @@ _FORMS = "a list of names, text with commas, JSON with the columns by table, or 
 
 
 class InvalidContext(AssayError):
-    """A value that names no tables or columns; whoever knows the place of the value adds it."""
+    """A value that names no tables or columns; the caller adds the value's location."""
 
 
 class Context(Struct, frozen=True):
@@ -63,7 +63,8 @@ class Context(Struct, frozen=True):
 
 
 def read_context(tables: object = None, columns: object = None) -> Context:
-    """What the value for tables, which may have their columns, and the value for columns say. Blank ones say nothing.
+    """The names in the value for tables, which may include columns, and in the value for columns. Blank values are
+    ignored.
 
     Raises InvalidContext for anything that names no tables or columns.
     """
@@ -89,7 +90,7 @@ class _Names(Struct):
     """Whether some table is named with its columns."""
 
     def add(self, table: str, columns: Sequence[str] | None) -> None:
-        """A table, with its columns where these are named."""
+        """A table, with its columns if these are named."""
         self.tables.append(table)
         if columns is None:
             self.whole.append(table)
@@ -99,7 +100,7 @@ class _Names(Struct):
 
 
 def _read_tables(value: object, found: _Names) -> bool:
-    """Add the tables that a value names. False: it says nothing, such as a blank cell."""
+    """Add the tables that a value names. False if it is blank."""
     if isinstance(value, str):
         if not value.strip():
             return False
@@ -154,7 +155,7 @@ def _read_object(value: Mapping[Any, Any], found: _Names) -> None:
 
 
 def _add_table(table: str, columns: object, found: _Names) -> None:
-    """Add a table with what stands in the place of its columns."""
+    """Add a table with the value given for its columns."""
     if isinstance(columns, str):
         word = columns.strip().lower()
         if word in _NONE:
@@ -189,7 +190,7 @@ def _column_name(column: object) -> str:
 
 
 def _read_columns(value: object, found: _Names) -> bool:
-    """Add the columns that a value names, each with its table if it has one. False: it says nothing."""
+    """Add the columns that a value names, each with its table if it has one. False if it is blank."""
     if isinstance(value, str):
         if not value.strip():
             return False
@@ -202,7 +203,7 @@ def _read_columns(value: object, found: _Names) -> bool:
     if isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, (list, tuple)):
-        raise InvalidContext(f"{_shown(value)} names no columns: expected names such as singer.age in {_FORMS}")
+        raise InvalidContext(f"{_shown(value)} names no columns: expected names (for example singer.age) in {_FORMS}")
     for item in value:
         found.columns += _columns_in(item)
     return True
@@ -227,7 +228,7 @@ def _columns_in(item: object) -> list[str]:
         within = _Names()
         _read_object(item, within)
         return [*within.columns, *(_joined(table, "*") for table in within.whole)]
-    raise InvalidContext(f"{_shown(item)} is not the name of a column: expected names such as singer.age")
+    raise InvalidContext(f"{_shown(item)} is not the name of a column: expected a name, for example singer.age")
 
 
 def _parsed(text: str) -> object:
@@ -244,7 +245,7 @@ def _parsed(text: str) -> object:
     except (ValueError, RecursionError):
         pass
     try:
-        return literal_eval(bare)  # reads literals alone, and executes nothing
+        return literal_eval(bare)  # reads only literals, and executes nothing
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         if bare.startswith("[") and re.fullmatch(r"(?:\[[^\[\]]+\][\s,;.]*)+", bare):
             return text  # names in SQL Server's brackets
@@ -260,7 +261,7 @@ def _items(text: str) -> list[str]:
     items = [item.strip() for item in _ITEM.findall(text)]
     rest = _ITEM.sub("", text)
     if rest.strip(",; \t\r\n"):
-        raise InvalidContext(f"{_shown(text)} cannot be cut into names: expected {_FORMS}")
+        raise InvalidContext(f"{_shown(text)} cannot be split into names: expected {_FORMS}")
     return [item for item in items if item]
 
 
@@ -268,7 +269,7 @@ _NOT_IN_NAMES = re.compile(r"[:=|{}【】]|^#")
 
 
 def _names_in(text: str) -> list[str]:
-    """As `_items`, of a text of names alone. Raises InvalidContext for a schema in another form."""
+    """Like `_items`, for a text of only names. Raises InvalidContext for a schema in another form."""
     items = _items(text)
     for item in items:
         name = re.sub(_QUOTED, "", _called(item)[0])
@@ -281,7 +282,7 @@ _CALLED = re.compile(rf"""((?:{_QUOTED}|[^("`\[])+)\((.*)\)\s*""", re.DOTALL)
 
 
 def _called(item: str) -> tuple[str, list[str] | None]:
-    """The table that a text names, with the columns in parentheses behind it; None: there are none."""
+    """The table that a text names, with the columns in parentheses after it; None if there are none."""
     match = _CALLED.fullmatch(item)
     if match is None or not match[1].strip() or not _is_balanced(match[2]):
         return item, None
@@ -329,7 +330,7 @@ def _shown(value: object) -> str:
 
 
 def _tables_of_ddl(text: str) -> Iterator[tuple[str, list[str] | None]]:
-    """The tables and views that a text of DDL makes, each with its columns; None: it does not list them."""
+    """The tables and views that a text of DDL makes, each with its columns; None if it does not list them."""
     read = 0
     starts = [match.start() for match in _MAKES_TABLE.finditer(text)]
     for start, end in zip(starts, (*starts[1:], len(text)), strict=True):
@@ -344,7 +345,7 @@ def _tables_of_ddl(text: str) -> Iterator[tuple[str, list[str] | None]]:
 @lru_cache(maxsize=2048)
 def _table_of_ddl(statement: str) -> tuple[str, list[str] | None] | None:
     """The table that one statement makes. Prompts repeat the statements of a database for each question."""
-    for dialect in ("sqlite", "mysql", ""):  # which dialect it is, nobody says: they differ in quotes and comments
+    for dialect in ("sqlite", "mysql", ""):  # the dialect is unknown: dialects differ in quotes and comments
         made = made_table(statement, dialect)
         if made is not None:
             name = ".".join(map(_written, made.name))
@@ -353,7 +354,7 @@ def _table_of_ddl(statement: str) -> tuple[str, list[str] | None] | None:
 
 
 def _selected(statement: str) -> list[str] | None:
-    """The columns of a view that is made by a query; None where they cannot be read."""
+    """The columns of a view that is made by a query; None if they cannot be read."""
     from assay.sql.schema.ddl import read_ddl
 
     tables = read_ddl(statement, "sqlite").schema.tables or read_ddl(statement, "").schema.tables
@@ -361,7 +362,7 @@ def _selected(statement: str) -> list[str] | None:
 
 
 def context_beside(said: Mapping[Any, Any]) -> Context:
-    """What an object with an answer says under one of the usual names. Raises InvalidContext."""
+    """The context in an object with an answer, under one of the usual names. Raises InvalidContext."""
     keys = {_letters(str(key)): key for key in reversed(list(said))}
     tables, columns = (
         next((said[keys[_letters(name)]] for tier in tiers for name in tier if _letters(name) in keys), None)

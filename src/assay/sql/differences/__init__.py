@@ -1,4 +1,4 @@
-"""Queries clause by clause: their parts, what two of them say differently, and one with clauses of the other."""
+"""Queries clause by clause: their parts, the differences of two of them, and one with clauses of the other."""
 
 from assay.sql.differences.comparing import differences, function_kind
 from assay.sql.differences.difference import Clause, Difference

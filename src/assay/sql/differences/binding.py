@@ -1,8 +1,8 @@
 """Bind a query to be compared: `bare_query`.
 
-What wraps a query and says nothing is taken away (`flattening`), names of outputs and of windows are replaced by what
-they stand for, and the names of the rest are looked up by `assay.sql.query.Query`. Each column, table and query has a
-mark, by which a copy of it still knows what it was.
+Redundant wrappers are removed (`flattening`), names of outputs and of windows are replaced by what they stand for, and
+the other names are looked up by `assay.sql.query.Query`. Each column, table and query has a mark that identifies it in
+copies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EXPANDED = ("order", "group", "having", "where")
 
 
 class BareQuery(Struct, frozen=True, eq=False):
-    """A query without empty wrappers. Shared: do not change its tree."""
+    """A query without redundant wrappers. Shared: do not change its tree."""
 
     bound: Query
     marked: tuple[exp.Expr, ...]
@@ -35,7 +35,7 @@ class BareQuery(Struct, frozen=True, eq=False):
         return self.bound.tree
 
     def original(self, node: exp.Expr) -> Any:
-        """The node of the tree that this column, table or query is a copy of; None for a node made anew."""
+        """The node of the tree that this column, table or query is a copy of; None for a new node."""
         mark = node._meta.get(MARK) if node._meta else None
         return None if mark is None else self.marked[mark]
 
@@ -45,7 +45,7 @@ class BareQuery(Struct, frozen=True, eq=False):
         return found if found is not None and found.node is node else None
 
     def meaning(self, column: exp.Column) -> Meaning:
-        """What a column of the tree means, or the one that this one is a copy of."""
+        """What a column of the tree, or the one that this one is a copy of, means."""
         return self.bound.meaning(self.original(column) or column)
 
 
@@ -79,7 +79,7 @@ def marked(bound: Query) -> BareQuery:
 
 
 def _with_windows_inside(tree: exp.Query) -> exp.Query:
-    """Put what WINDOW defines into each OVER that names it: ``OVER (w ORDER BY x)`` adds to the window w."""
+    """Copy definitions from WINDOW into each OVER that names them: ``OVER (w ORDER BY x)`` extends the window w."""
     defined: dict[tuple[int, str], exp.Expr] = {}
     selects = [select for select in nodes_of_kind(tree, exp.Select) if select.args.get("windows")]
     for select in selects:
@@ -101,7 +101,7 @@ def _with_windows_inside(tree: exp.Query) -> exp.Query:
 
 
 def _expand_outputs(bound: Query) -> bool:
-    """Put what an output computes in the place of its name, but in the ORDER BY of a set operation."""
+    """Replace an output's name by its expression, except in the ORDER BY of a set operation."""
     named = _named_outputs(bound)
     for column, output in named:
         made = copied(output)
@@ -111,21 +111,21 @@ def _expand_outputs(bound: Query) -> bool:
 
 
 def _named_outputs(bound: Query) -> list[tuple[exp.Column, exp.Expr]]:
-    """The columns that are names of outputs, each with what the output computes."""
+    """The columns that are names of outputs, each with the output's expression."""
     found = []
     for column in bound.columns:
         output = bound.meaning(column).output
         clause = None if output is None else _clause_of(column)
         if output is None or clause is None or clause.arg_key not in _EXPANDED:
             continue
-        # A number would be the place of an output.
+        # A number would be read as the position of an output.
         if isinstance(clause.parent, exp.Select) and not isinstance(output, exp.Literal):
             found.append((column, output))
     return found
 
 
 def _clause_of(column: exp.Expr) -> exp.Expr | None:
-    """The clause that a column stands in."""
+    """The clause that contains a column."""
     node = column
     while node.parent is not None and not isinstance(node.parent, exp.Query):
         node = node.parent

@@ -1,7 +1,7 @@
 """The canonical text of an expression whose columns are resolved: the same for two spellings of it.
 
 `plain` brings one node into its plainest spelling, `conjuncts` and `positive` a condition, and `plain_text` writes a
-tree in no engine's own dialect.
+tree in a dialect-independent form.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from assay.sql.trees import nodes_of, written
 _TURNED = {"GT": "LT", "GTE": "LTE", "LT": "GT", "LTE": "GTE", "EQ": "EQ", "NEQ": "NEQ"}
 _DENIED = {"GT": "LTE", "GTE": "LT", "LT": "GTE", "LTE": "GT", "EQ": "NEQ", "NEQ": "EQ"}
 _PLAIN = frozenset({"column", "identifier", "star", "eq", "neq", "gt", "gte", "lt", "lte", "and", "or", "var", "like"})
-"""The kinds of nodes that have one spelling only, by themselves."""
+"""The kinds of nodes that have only one spelling."""
 _COMPARISONS = frozenset({"eq", "neq", "gt", "gte", "lt", "lte", "like"})
 MOST_PARTS = 20
-"""An IN of more values is one condition: taken apart it would take long to compare."""
+"""An IN with more values is one condition: comparing its parts would take long."""
 _REAL = frozenset({"FLOAT", "DOUBLE", "DECIMAL"})
 
 
 def plain(node: exp.Expr, keys: frozenset[str]) -> exp.Expr:
-    """One node in its plainest spelling; ``keys`` are columns that are never NULL, such as ``singer.id``."""
+    """One node in its plainest spelling; ``keys`` are columns that are never NULL, for example ``singer.id``."""
     if node.key in _PLAIN:
         return node
     while isinstance(node, exp.Paren) and _needs_none(node):
@@ -46,7 +46,7 @@ def plain(node: exp.Expr, keys: frozenset[str]) -> exp.Expr:
     if isinstance(node, exp.Cast) and node.to.this.name in _REAL:
         return exp.Cast(this=node.this, to=exp.DataType.build("REAL"))
     if isinstance(node, exp.Div):
-        node.args["safe"] = False  # how an engine divides by 0 is not what its author wrote
+        node.args["safe"] = False  # how an engine divides by 0 is not the author's choice
         node.args["typed"] = False
     if isinstance(node, exp.If) and not isinstance(node.parent, exp.Case):
         return exp.Case(
@@ -58,11 +58,11 @@ def plain(node: exp.Expr, keys: frozenset[str]) -> exp.Expr:
 
 _STANDS_ALONE = frozenset({"column", "literal", "paren", "var", "boolean", "null", "star", "cast", "case"})
 _SETS_APART = frozenset({"eq", "neq", "gt", "gte", "lt", "lte", "in", "between", "ordered", "alias", "distinct", "is"})
-"""What stands beside these needs no parentheses, unless it is a condition."""
+"""Operands of these need no parentheses, unless they are conditions."""
 
 
 def _needs_none(paren: exp.Expr) -> bool:
-    """Whether the parentheses say nothing where they stand."""
+    """Whether the parentheses are redundant."""
     inner, around = paren.this, paren.parent
     if inner.key in _STANDS_ALONE or (isinstance(inner, exp.Func) and not isinstance(inner, exp.Connector)):
         return True
@@ -91,7 +91,7 @@ def part_of_date(node: exp.Expr) -> exp.Expr | None:
 
 
 def in_order(node: exp.Expr) -> None:
-    """Sort the operands of one sum, product, AND or OR, however they are grouped. Not by recursion."""
+    """Sort the operands of one sum, product, AND or OR, however they are grouped. Not recursive."""
     kind, operands, waiting = type(node), [], [node.expression, node.this]
     while waiting:
         one = waiting.pop()
@@ -140,7 +140,7 @@ def _number(text: str) -> str:
 
 
 def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
-    """The conditions that must all hold, with NOT pushed inwards and BETWEEN taken apart. Not by recursion."""
+    """The conditions that must all hold, with NOT pushed inwards and BETWEEN split. Not recursive."""
     waiting = [] if node is None else [node]
     while waiting:
         one = positive(waiting.pop())
@@ -151,12 +151,12 @@ def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
         elif isinstance(one, exp.Between):
             waiting.append(exp.LTE(this=one.this, expression=one.args["high"]))
             waiting.append(exp.GTE(this=one.this, expression=one.args["low"]))
-        elif not _always_holds(one):  # such as a JOIN without ON
+        elif not _always_holds(one):  # for example a JOIN without ON
             yield one
 
 
 def holds_conjuncts(node: exp.Expr) -> bool:
-    """Whether `conjuncts` are parts of the node as they stand, so that it makes and changes none."""
+    """Whether `conjuncts` returns parts of the node unchanged, so that it creates no nodes."""
     waiting = [node]
     while waiting:
         one = waiting.pop()
@@ -170,7 +170,7 @@ def holds_conjuncts(node: exp.Expr) -> bool:
 
 
 def _factored(node: exp.Or) -> list[exp.Expr] | None:
-    """``(a AND b) OR (a AND c)`` as a and ``b OR c``; None where no condition stands in all parts."""
+    """``(a AND b) OR (a AND c)`` as a and ``b OR c``; None if the parts have no common condition."""
     parts = disjuncts(node)
     if len(parts) > MOST_PARTS or not all(isinstance(one, exp.And) for one in parts):
         return None
@@ -192,7 +192,7 @@ def _always_holds(node: exp.Expr) -> bool:
 
 
 def disjuncts(node: exp.Expr) -> list[exp.Expr]:
-    """The conditions of which one must hold."""
+    """Conditions, at least one of which must hold."""
     found: list[exp.Expr] = []
     waiting = [node]
     while waiting:
@@ -217,7 +217,7 @@ def positive(node: exp.Expr) -> exp.Expr:
         if _is_constant(left) and not _is_constant(right):
             return turned(node)
     if isinstance(node, exp.EQ | exp.NEQ) and isinstance(node.expression, exp.Boolean):
-        said = bool(node.expression.this) == isinstance(node, exp.EQ)  # `flag = TRUE` says `flag`
+        said = bool(node.expression.this) == isinstance(node, exp.EQ)  # `flag = TRUE` is `flag`
         return positive(node.this) if said else _denied(exp.Not(this=node.this))
     if isinstance(node, exp.In) and len(node.expressions) == 1 and not node.args.get("query"):
         return exp.EQ(this=node.this, expression=node.expressions[0])
@@ -225,7 +225,7 @@ def positive(node: exp.Expr) -> exp.Expr:
 
 
 def turned(comparison: exp.Expr) -> exp.Expr:
-    """The same comparison with its sides exchanged."""
+    """The same comparison with its sides swapped."""
     kind = getattr(exp, _TURNED[type(comparison).__name__])
     made: exp.Expr = kind(this=comparison.expression, expression=comparison.this)
     return made
@@ -253,11 +253,11 @@ def _denied(node: exp.Expr) -> exp.Expr:
 
 
 def _is_constant(node: exp.Expr) -> bool:
-    if node.key in ("column", "literal"):  # as nearly always
+    if node.key in ("column", "literal"):  # the usual case
         return node.key == "literal"
     return not any(isinstance(one, (exp.Column, exp.Query, exp.AggFunc)) for one in nodes_of(node))
 
 
 def plain_text(node: exp.Expr) -> str:
-    """A tree as text in no engine's own dialect, the same for equal trees."""
+    """A tree as dialect-independent text, the same for equal trees."""
     return written(node)

@@ -1,4 +1,4 @@
-"""What single clauses of a SELECT say: its cut, its order, its groups."""
+"""Single clauses of a SELECT: limit, order, groups."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def order_of(tree: exp.Expr, terms: Terms, outputs: Sequence[exp.Expr]) -> tuple
 
 
 def keys_of_group(group: exp.Expr | None, outputs: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
-    """The keys of a GROUP BY; of GROUP BY ALL the outputs that aggregate nothing."""
+    """The keys of a GROUP BY; for GROUP BY ALL, the outputs without aggregates."""
     if group is None:
         return ()
     if group.args.get("all") and not group.expressions:
@@ -48,5 +48,5 @@ def meant(key: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def once(terms: Sequence[Term]) -> tuple[Term, ...]:
-    """The terms without repetitions."""
+    """The terms without duplicates."""
     return tuple({term.text: term for term in terms}.values())

@@ -1,4 +1,4 @@
-"""What two queries say differently, clause by clause: `differences`."""
+"""How two queries differ, clause by clause: `differences`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from assay.sql.differences.terms import text_of
 
 
 def differences(gold: QueryParts, predicted: QueryParts) -> tuple[Difference, ...]:
-    """All differences, clause after clause; none where both say the same.
+    """All differences, clause by clause; empty if the queries are equivalent.
 
-    A query that uses a table twice may number the uses otherwise: the numbering with the fewest differences counts.
+    A query that uses a table twice may number the uses differently: the numbering with the fewest differences counts.
     """
     if text_of(gold) == text_of(predicted) and not any(unshared_tables(gold, predicted)):
         return ()
@@ -45,7 +45,7 @@ def _of_queries(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]
     least = min(len(gold.selects), len(predicted.selects))
     further = [replace(query, selects=query.selects[least:]) for query in (gold, predicted)]
     gold, predicted = (replace(query, selects=query.selects[:least]) for query in (gold, predicted))
-    # What a further part of a set operation has is not missing: that it stands there is a difference of its own.
+    # What an additional part of a set operation contains is not extra: the part itself is the difference.
     kept = [conditions_of(query.all_selects) for query in further]
     conditions = [
         found
@@ -86,7 +86,7 @@ def _subqueries(
     if len(ours) == len(theirs):
         return
     if not ours and _is_condition_more(gold, predicted):
-        return  # the condition that holds it is the difference
+        return  # the condition that contains it is the difference
     yield Difference(
         kind=sided("subquery", gold=ours, predicted=theirs),
         clause="WHERE",
@@ -96,7 +96,7 @@ def _subqueries(
 
 
 def _is_condition_more(gold: QueryParts, predicted: QueryParts) -> bool:
-    """Whether the prediction has all of gold's conditions, and its subqueries stand in others."""
+    """Whether the prediction has all of the gold query's conditions, with its subqueries in other conditions."""
     holders = [term for select in predicted.selects for term in select.where if term.inner]
     held = sum(len(inner.all_selects) for term in holders for inner in term.inner)
     texts = [{term.merged for select in query.selects for term in select.where} for query in (gold, predicted)]
@@ -114,7 +114,7 @@ def _of_selects(gold: SelectParts, predicted: SelectParts, *, inside: bool) -> I
 
 
 def _only_groups(gold: SelectParts, predicted: SelectParts) -> bool:
-    """Whether one of them says DISTINCT and the other the same by grouping without an aggregate."""
+    """Whether one has DISTINCT and the other has the same effect by grouping without aggregates."""
     distinct, other = (gold, predicted) if gold.distinct else (predicted, gold)
     if not other.group or other.aggregated or other.having:
         return False
@@ -150,7 +150,7 @@ def _outputs(gold: SelectParts, predicted: SelectParts, *, inside: bool) -> Iter
 
 
 def _drop_equal_by_join(ours: list[Term], theirs: list[Term], joins: Sequence[frozenset[str]]) -> None:
-    """Leave out the columns that one of the queries makes equal by a join: each selects what the other does."""
+    """Drop the columns that one of the queries makes equal by a join: each selects the other's column."""
     for left in list(ours):
         same = next((one for one in joins if left.text in one), frozenset())
         twin = next((right for right in theirs if right.text in same), None)
@@ -167,7 +167,7 @@ _CONDITIONAL = (*_CASES, "COALESCE", "NULLIF", "IIF")
 
 
 def output_kind(gold: Term, predicted: Term) -> Kind:
-    """What sets two outputs apart: the aggregate, a function, the column."""
+    """How two outputs differ: in the aggregate, a function, the column."""
     if gold.windowed or predicted.windowed:
         return "window"
     if _names(gold, *_CASES) != _names(predicted, *_CASES):
@@ -183,7 +183,7 @@ def output_kind(gold: Term, predicted: Term) -> Kind:
         return "arithmetic"
     if set(gold.columns) == set(predicted.columns):
         if _names(gold, *_CONDITIONAL) and Counter(gold.literals) == Counter(predicted.literals):
-            return "conditional"  # its conditions differ, or what each of them gives
+            return "conditional"  # its conditions differ, or their results
         if gold.literals != predicted.literals:
             kind = function_kind(gold, predicted)
             return kind if kind in ("date_function", "string_function", "math_function") else "output_literal"
@@ -192,7 +192,7 @@ def output_kind(gold: Term, predicted: Term) -> Kind:
 
 
 def function_kind(gold: Term, predicted: Term) -> Kind:
-    """Which family the functions are of that only one side calls."""
+    """The family of the functions that only one side calls."""
     ours, theirs = Counter(gold.functions), Counter(predicted.functions)
     names = set((ours - theirs) | (theirs - ours)) or set(ours)
     families: tuple[tuple[Kind, Callable[[str], bool]], ...] = (

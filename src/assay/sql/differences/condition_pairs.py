@@ -1,4 +1,4 @@
-"""Which conditions of two queries correspond, and what sets those apart that say nearly the same."""
+"""Which conditions of two queries correspond, and how corresponding conditions differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Placed(Struct, frozen=True):
 
 
 def condition_differences(gold: Sequence[SelectParts], predicted: Sequence[SelectParts]) -> list[Difference]:
-    """The differences of all conditions of two queries, wherever they stand in them."""
+    """The differences of all conditions of two queries, anywhere in them."""
     ours, theirs = _without_common(list(_conditions(gold)), list(_conditions(predicted)))
     connectives = [one for one in (*ours, *theirs) if one.term.parts]
     left, right = _leaves(ours), _leaves(theirs)
@@ -37,7 +37,7 @@ def condition_differences(gold: Sequence[SelectParts], predicted: Sequence[Selec
             found.append(_connective(ours, theirs))
     for one, other in _paired(left, right):
         found.append(_pair(one, other))
-    if len(gold) != len(predicted):  # what stands in a subquery that the other lacks is part of that difference
+    if len(gold) != len(predicted):  # what is in a subquery that the other lacks is part of that difference
         left = [one for one in left if not one.inside or len(predicted) > 1]
         right = [one for one in right if not one.inside or len(gold) > 1]
     if len(left) == len(right) == 1:
@@ -59,7 +59,7 @@ def condition_differences(gold: Sequence[SelectParts], predicted: Sequence[Selec
 
 
 def conditions_of(selects: Sequence[SelectParts]) -> set[str]:
-    """The texts of all conditions, those of an OR one by one."""
+    """The texts of all conditions, with the conditions of an OR separately."""
     return {one.term.merged for one in _leaves(list(_conditions(selects)))}
 
 
@@ -74,7 +74,7 @@ def _conditions(selects: Sequence[SelectParts]) -> Iterator[_Placed]:
 
 
 def _hollow(term: Term) -> Term:
-    """The condition without the texts of its subqueries, whose own differences are found by themselves."""
+    """The condition without the texts of its subqueries, whose differences are found separately."""
     parts = tuple(_hollow(part) for part in term.parts)
     text, merged = term.text, term.merged
     for query in term.inner:
@@ -126,7 +126,7 @@ def _together(side: Sequence[_Placed]) -> Term | None:
 
 
 def _paired(left: list[_Placed], right: list[_Placed]) -> Iterator[tuple[_Placed, _Placed]]:
-    """The conditions that correspond, the most alike first; they leave the lists."""
+    """The conditions that correspond, the most similar first; they are removed from the lists."""
     while left and right:
         likest = max(
             ((_alike(one.term, other.term), one, other) for one in left for other in right), key=lambda x: x[0]
@@ -193,7 +193,7 @@ def _comparable(left: str, right: str) -> bool:
 
 
 def _same_but_format(left: Sequence[str], right: Sequence[str]) -> bool:
-    """Whether the values are the same numbers or dates, written otherwise: quotes, zeros, separators, their order."""
+    """Whether the values are the same numbers or dates in another form: quotes, zeros, separators, order."""
     read = [[_digits(one) for one in side] for side in (left, right)]
     return bool(left) and read[0] == read[1] and None not in read[0]
 

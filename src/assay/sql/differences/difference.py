@@ -1,4 +1,4 @@
-"""One thing that two queries say differently: `Difference`."""
+"""One difference of two queries: `Difference`."""
 
 from __future__ import annotations
 
@@ -63,34 +63,34 @@ Kind = Literal[
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """One thing that gold and a prediction say differently; a side that says nothing there is empty."""
+    """One difference of a gold query and a prediction; a side that has nothing there is empty."""
 
     kind: Kind
     clause: Clause
     gold_text: str = ""
-    """What gold says, if that is not one term."""
+    """The gold side, if it is not one term."""
     predicted_text: str = ""
     inside: bool = False
     """It is in a subquery or a CTE."""
     elsewhere: bool = False
-    """The side that says nothing here says the same elsewhere, as where gold selects a column twice."""
+    """The side that is empty here has the same elsewhere, for example if the gold query selects a column twice."""
     gold_columns: frozenset[str] = frozenset()
-    """The columns that gold joins on and the prediction does not, as in `Term.columns`."""
+    """The columns that the gold query joins on and the prediction does not, as in `Term.columns`."""
     predicted_columns: frozenset[str] = frozenset()
     gold_term: Term | None = None
     predicted_term: Term | None = None
 
     @property
     def gold(self) -> str:
-        """What gold says here."""
+        """The gold side."""
         return self.gold_text if self.gold_term is None else self.gold_term.shown
 
     @property
     def predicted(self) -> str:
-        """What the prediction says here."""
+        """The prediction's side."""
         return self.predicted_text if self.predicted_term is None else self.predicted_term.shown
 
 
 def sided(family: str, *, gold: object, predicted: object) -> Kind:
-    """The kind of a difference in a clause that both sides may have: ``order_missing`` where only gold has it."""
+    """The kind of a difference in an optional clause: ``order_missing`` if only the gold query has it."""
     return cast("Kind", f"{family}_{'missing' if not predicted else 'changed' if gold else 'extra'}")

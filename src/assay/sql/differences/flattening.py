@@ -1,8 +1,8 @@
-"""Take away what wraps a query and says nothing: `flattened`.
+"""Remove redundant wrappers of a query: `flattened`.
 
 `SELECT * FROM (query)`, `WITH w AS (query) SELECT * FROM w`, `FROM (SELECT * FROM t) AS x`, and a derived table that
-only picks columns and rows of one table: each is written as the query without it, which has the same rows. What would
-need more than the query's own text to be sure of is left as it stands.
+only picks columns and rows of one table: each is written as the query without it, which has the same rows. Wrappers
+that the query's text alone cannot prove redundant are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PASSES = frozenset({"expressions", "from_", "with_"})
 
 
 def flattened(tree: exp.Query) -> exp.Query:
-    """The query without empty wrappers. Changes the tree that it is given."""
+    """The query without redundant wrappers. Changes its argument."""
     for _ in range(_MOST_STEPS):
         changed = _step(tree)
         if changed is None:
@@ -29,7 +29,7 @@ def flattened(tree: exp.Query) -> exp.Query:
 
 
 def has_wrappers(tree: exp.Query) -> bool:
-    """Whether a query has what may wrap another: a query in FROM, or a CTE."""
+    """Whether a query has something that may be a wrapper: a query in FROM, or a CTE."""
     return any(
         isinstance(node, exp.With) or isinstance(node.parent, exp.From | exp.Join)
         for node in nodes_of_kind(tree, exp.With, exp.Subquery)
@@ -37,7 +37,7 @@ def has_wrappers(tree: exp.Query) -> bool:
 
 
 def _step(tree: exp.Query) -> exp.Query | None:
-    """The tree with one wrapper less; None where it has none."""
+    """The tree with one wrapper less; None if it has none."""
     for select in nodes_of_kind(tree, exp.Select):
         inner = _passed_on(select)
         if inner is not None:
@@ -72,7 +72,7 @@ def _items(select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _query_in(item: exp.Expr) -> exp.Expr | None:
-    """The query of a derived table that has nothing but an alias."""
+    """The query of a derived table without anything but an alias."""
     if item.key != "subquery" or _given(item) - {"this", "alias"}:
         return None
     alias = item.args.get("alias")
@@ -83,7 +83,7 @@ def _query_in(item: exp.Expr) -> exp.Expr | None:
 
 
 def _passed_on(select: exp.Select) -> exp.Query | None:
-    """The query whose rows a SELECT passes on as they are."""
+    """The query whose rows a SELECT passes on unchanged."""
     start = select.args.get("from_")
     if _given(select) - _PASSES or start is None:
         return None
@@ -108,12 +108,12 @@ def _passed_on(select: exp.Select) -> exp.Query | None:
 
 
 def _names_only(item: exp.Expr, name: str) -> bool:
-    """Whether an entry of FROM is a table's name and nothing else, but perhaps an alias."""
+    """Whether an entry of FROM is only a table's name, with an optional alias."""
     return item.key == "table" and not _given(item) - {"this", "alias"} and item.name.lower() == name.lower()
 
 
 def _same_outputs(select: exp.Select, inner: exp.Expr) -> list[exp.Expr] | None:
-    """What the inner query selects, as the outer one picks it; None where that would change its rows or its order."""
+    """What the inner query selects, as the outer one picks it; None if that would change its rows or its order."""
     if len(select.expressions) == 1 and _is_bare_star(select.expressions[0]):
         return list(inner.expressions) if isinstance(inner, exp.Select) else []
     if not isinstance(inner, exp.Select):
@@ -139,7 +139,7 @@ def _same_outputs(select: exp.Select, inner: exp.Expr) -> list[exp.Expr] | None:
 
 
 def _merged(select: exp.Select, item: exp.Expr, tree: exp.Query) -> exp.Expr | None:
-    """The table that stands for a derived table, or a CTE used once, that only picks of it; moves its WHERE out."""
+    """The table that can replace a derived table, or a CTE used once, that only picks from it; moves its WHERE out."""
     alias, inner, cte = item.alias_or_name, _query_in(item), None
     if inner is None:
         cte = _cte_used_once(item, tree)
@@ -175,7 +175,7 @@ def _merged(select: exp.Select, item: exp.Expr, tree: exp.Query) -> exp.Expr | N
 
 
 def _cte_used_once(item: exp.Expr, tree: exp.Query) -> exp.CTE | None:
-    """The CTE of the outermost WITH that an entry of FROM names, and that nothing else names."""
+    """The CTE of the outermost WITH that an entry of FROM names, and that is not named elsewhere."""
     with_ = tree.args.get("with_")
     if with_ is None or with_.args.get("recursive") or not _names_only(item, item.name):
         return None
@@ -195,7 +195,7 @@ def _drop(cte: exp.CTE) -> None:
 
 
 def _renamed(select: exp.Select, item: exp.Expr, inner: exp.Select, alias: str, *, alone: bool) -> bool:
-    """Point the outer columns at what the derived table calls them. False, and nothing done, where that is unsure."""
+    """Rename the outer columns to the derived table's names. Returns False, without changes, if that is unsafe."""
     if len(inner.expressions) == 1 and _is_bare_star(inner.expressions[0]):
         return True
     named: dict[str, str] = {}

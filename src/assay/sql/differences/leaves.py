@@ -1,4 +1,4 @@
-"""The SELECTs under a query's set operations, and what each calls its tables."""
+"""The SELECTs under a query's set operations, and their names for their tables."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from assay.sql.nodes import exp
 from assay.sql.select import Source
 
 Uses = Mapping[int, int]
-"""The number of the use of its table, by the id of an entry of FROM. Others are numbered in the order of the text."""
+"""The number of the use of its table, by the id of an entry of FROM. Others are numbered in text order."""
 
 
 def leaves_of(tree: exp.Expr) -> list[exp.Expr]:
-    """The SELECTs under the set operations, in their order."""
+    """The SELECTs under the set operations, in order."""
     found: list[exp.Expr] = []
     waiting = [tree]
     while waiting:
@@ -29,7 +29,7 @@ def leaves_of(tree: exp.Expr) -> list[exp.Expr]:
 
 
 def operators_of(tree: exp.Expr) -> list[str]:
-    """The set operations between the SELECTs, in their order."""
+    """The set operations between the SELECTs, in order."""
     found: list[str] = []
     waiting = [tree]
     while waiting:
@@ -43,18 +43,18 @@ def operators_of(tree: exp.Expr) -> list[str]:
 
 
 def sources_of(query: BareQuery, leaf: exp.Expr) -> list[Source]:
-    """What a SELECT reads."""
+    """The sources of a SELECT."""
     select = query.select(leaf)
     return [] if select is None else list(select.sources.values())
 
 
 def table_of(source: Source) -> str:
-    """The name, in small letters, that an entry of FROM reads its table or CTE by; empty for a subquery."""
+    """The lower-case name by which an entry of FROM reads its table or CTE; empty for a subquery."""
     return source.node.name.lower() if source.node.key == "table" else ""
 
 
 def numbered_uses(query: BareQuery, leaf: exp.Expr, uses: Uses) -> dict[tuple[str, int], str]:
-    """What each use of a table is called, as it is written, by the table and the number of the use."""
+    """The name of each use of a table, as written, by the table and the number of the use."""
     seen: Counter[str] = Counter()
     found: dict[tuple[str, int], str] = {}
     for source in sources_of(query, leaf):
@@ -65,7 +65,7 @@ def numbered_uses(query: BareQuery, leaf: exp.Expr, uses: Uses) -> dict[tuple[st
 
 
 def renaming_of(giver: Mapping[tuple[str, int], str], host: Mapping[tuple[str, int], str]) -> dict[str, str]:
-    """The names of one FROM's tables, in small letters, and what they are in another, use by use."""
+    """The lower-case names of one FROM's tables, mapped to those of another FROM, use by use."""
     found = {alias.lower(): host[use] for use, alias in giver.items() if use in host}
     alone = [alias.lower() for use, alias in giver.items() if use not in host]
     others = [alias for use, alias in host.items() if use not in giver]

@@ -1,4 +1,4 @@
-"""What counts of a subquery under EXISTS or IN: `as_read_by`."""
+"""What matters of a subquery under EXISTS or IN: `as_read_by`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from assay.sql.differences.parts import QueryParts
 
 
 def as_read_by(operator: str, query: QueryParts) -> QueryParts:
-    """The query without what the condition that reads it disregards.
+    """The query without what the condition that reads it ignores.
 
-    ``EXISTS (SELECT DISTINCT name …)`` and ``EXISTS (SELECT 1 … LIMIT 1)`` both ask whether there is a row. For
-    ``IN (SELECT DISTINCT name …)`` and ``IN (SELECT name …)``, it does not matter how often a row is there.
-    ``operator`` is the key of the node around the query; empty if that does not read it as EXISTS or IN does.
+    ``EXISTS (SELECT DISTINCT name …)`` and ``EXISTS (SELECT 1 … LIMIT 1)`` both ask whether there is a row. For ``IN
+    (SELECT DISTINCT name …)`` and ``IN (SELECT name …)``, duplicates do not matter. ``operator`` is the key of the node
+    around the query; empty if that does not read it like EXISTS or IN.
     """
     if len(query.selects) != 1:
         return query
@@ -23,7 +23,7 @@ def as_read_by(operator: str, query: QueryParts) -> QueryParts:
         if is_cut:
             return query  # DISTINCT changes which rows are the first
         return replace(query, selects=(replace(select, distinct=False, order=()),))
-    # An aggregate without GROUP BY gives one row always, and a function may give several rows, or none.
+    # An aggregate without GROUP BY always gives one row, and a function may give several rows, or none.
     terms = (*select.outputs, *(key.term for key in select.order))
     is_row_by_row = bool(select.group) or not (select.having or any(term.aggregates for term in terms))
     if operator != "exists" or not is_row_by_row or any(output.functions for output in select.outputs):

@@ -1,7 +1,7 @@
-"""Set two queries beside each other before their clauses are compared.
+"""Align two queries before their clauses are compared.
 
-What has no order in SQL is brought into gold's: the halves of a UNION or an INTERSECT, and the uses of a table that a
-query reads several times.
+Parts without an order in SQL are put into the gold query's order: the halves of a UNION or an INTERSECT, and the uses
+of a table that a query reads several times.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_NUMBERINGS = 6
 
 
 def in_golds_order(gold: BareQuery, predicted: BareQuery) -> BareQuery:
-    """The prediction with the halves of its set operation in the order in which they are most like gold's."""
+    """The prediction with the halves of its set operation in the order that is most similar to the gold query."""
     ours, theirs = leaves_of(gold.tree), leaves_of(predicted.tree)
     operators = set(operators_of(predicted.tree))
     if len(ours) != len(theirs) or not 1 < len(theirs) <= _MOST_HALVES or operators not in _COMMUTE:
@@ -55,9 +55,9 @@ def _unlike(words: Sequence[Sequence[Counter[str]]], order: Sequence[int]) -> in
 
 
 def numberings(gold: BareQuery, predicted: BareQuery) -> list[Uses]:
-    """The ways of numbering the uses of the prediction's tables, that of the text first.
+    """The ways of numbering the uses of the prediction's tables, text order first.
 
-    ``SELECT b.name FROM person a JOIN person b`` and the same with a and b exchanged are one query.
+    ``SELECT b.name FROM person a JOIN person b`` and the same with a and b swapped are one query.
     """
     return [{}, *islice(_numberings(gold, predicted), _MOST_NUMBERINGS - 1)]
 

@@ -1,4 +1,4 @@
-"""What a query says, clause by clause: names resolved, spellings made alike."""
+"""The parts of a query, clause by clause, with resolved names and canonical spelling."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _USE = re.compile(r"#\d+\Z")
 
 @lru_cache(maxsize=4096)
 def place_of(column: str) -> tuple[str, str]:
-    """The table and the name of one of `Term.columns`, without quotes, whichever use of the table it is of.
+    """The table and the name of one of `Term.columns`, without quotes, regardless of the use of the table.
 
     A further use of a table is marked by its number (``singer#2``), one of an outer query by its depth (``^singer``).
-    The table is empty where none is known.
+    The table is empty if it is not known.
     """
     names = [(found[1] or found[2] or "").replace('""', '"') for found in _NAME.finditer(column)]
     table = names[-2] if len(names) > 1 else ""
@@ -27,19 +27,19 @@ def place_of(column: str) -> tuple[str, str]:
 class Term(Struct, frozen=True, kw_only=True):
     """One expression or condition with every column under its table's own name.
 
-    Two terms with equal ``text`` say the same; so do two with equal ``merged``, where each column stands for all
+    Two terms with equal ``text`` are equivalent; so are two with equal ``merged``, in which each column stands for all
     columns that the query's inner joins equate with it.
     """
 
     text: str
     merged: str
     show: Callable[[], str] = str
-    """Writes `shown`: few terms are shown, and writing one takes longer than reading it."""
+    """Writes `shown` on demand: few terms are shown, and writing one takes longer than reading it."""
     columns: tuple[str, ...] = ()
-    """Such as ``singer.name``, in the order in which they are read."""
+    """For example ``singer.name``, in the order in which they are read."""
     literals: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
-    """Names in capitals, aggregates not among them."""
+    """Upper-case names of functions, except aggregates."""
     aggregates: tuple[str, ...] = ()
     arithmetic: tuple[str, ...] = ()
     operator: str = ""
@@ -54,7 +54,7 @@ class Term(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """As its author wrote it, but for columns, which stand under their tables' names."""
+        """As written by its author, except for columns, which have their tables' names."""
         return self.show()
 
     def leaves(self) -> Iterator[Term]:
@@ -73,7 +73,7 @@ class OrderTerm(Struct, frozen=True, kw_only=True):
 
 
 class SourceTable(Struct, frozen=True, kw_only=True):
-    """One table that a SELECT reads, under the name that tells apart several uses of it: ``city``, ``city#2``."""
+    """One table that a SELECT reads, under a name that distinguishes several uses of it: ``city``, ``city#2``."""
 
     name: str
     table: str
@@ -82,7 +82,7 @@ class SourceTable(Struct, frozen=True, kw_only=True):
 
 
 class SelectParts(Struct, frozen=True, kw_only=True):
-    """One SELECT. What has no order in SQL is a bag or a set here."""
+    """One SELECT. Parts without an order in SQL are bags or sets here."""
 
     outputs: tuple[Term, ...] = ()
     distinct: bool = False
@@ -105,9 +105,9 @@ class SelectParts(Struct, frozen=True, kw_only=True):
     compared: Mapping[str, Callable[[], str]] = {}
     """The columns of ``joins`` and ``outer_equal``, each with what writes it."""
     written_on: frozenset[str] = frozenset()
-    """The conditions that are written in FROM, equal columns included."""
+    """The conditions written in FROM, including equal columns."""
     written_where: frozenset[str] = frozenset()
-    """The conditions that are written in WHERE, equal columns included."""
+    """The conditions written in WHERE, including equal columns."""
 
     @property
     def aggregated(self) -> bool:
@@ -120,21 +120,21 @@ class QueryParts(Struct, frozen=True, kw_only=True, dict=True):
 
     selects: tuple[SelectParts, ...]
     operators: tuple[str, ...] = ()
-    """Between the SELECTs, such as ``UNION`` and ``EXCEPT ALL``."""
+    """Between the SELECTs, for example ``UNION`` and ``EXCEPT ALL``."""
     order: tuple[OrderTerm, ...] = ()
-    """Of a set operation; a SELECT's own stands in it."""
+    """For a set operation; a SELECT's own is in the SELECT."""
     limit: str | None = None
     offset: str | None = None
     show: Callable[[], str] = str
 
     @property
     def shown(self) -> str:
-        """In parentheses, as its author wrote it, but for columns, which stand under their tables' names."""
+        """In parentheses, as written by its author, except for columns, which have their tables' names."""
         return self.show()
 
     @cached_property
     def all_selects(self) -> tuple[SelectParts, ...]:
-        """Every SELECT, the outermost first, with those in subqueries and CTEs."""
+        """Every SELECT, the outermost first, including those in subqueries and CTEs."""
         found: list[SelectParts] = []
         for select in self.selects:
             found.append(select)
@@ -144,7 +144,8 @@ class QueryParts(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def inner_queries(select: SelectParts) -> Iterator[QueryParts]:
-    """The queries directly inside a SELECT, clause after clause; in ORDER BY and others, without those of its outputs.
+    """The queries directly inside a SELECT, clause by clause; ORDER BY and later clauses do not repeat those of its
+    outputs.
 
     ``SELECT (SELECT …) AS n … ORDER BY n`` has one.
     """

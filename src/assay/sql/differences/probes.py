@@ -8,7 +8,7 @@ from assay.sql.trees import copied, written
 
 
 def count_of_joined_rows(query: str, dialect: str) -> str | None:
-    """The query that counts the rows of the outermost FROM and WHERE; None where there is no such SELECT."""
+    """The query that counts the rows of the outermost FROM and WHERE; None if there is no such SELECT."""
     parsed = parse_query(query, dialect)
     if parsed is None:
         return None

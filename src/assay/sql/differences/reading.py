@@ -27,15 +27,15 @@ from assay.sql.sources import entries_of
 from assay.sql.trees import copied, nodes_of, written
 
 _MOST_CHARACTERS = 1_000
-"""A derived column is not replaced by an expression longer than this: repeated, that would grow without end."""
+"""A derived column is not replaced by a longer expression: repeated replacement would grow without limit."""
 
 
 class TooLargeError(Exception):
-    """A query holds more SELECTs than are compared."""
+    """Queries with more SELECTs are not compared."""
 
 
 class ReadPair(Struct, frozen=True, eq=False, kw_only=True):
-    """Gold and a prediction to be compared, what has no order in the prediction in gold's order."""
+    """A gold query and a prediction to be compared; unordered parts of the prediction are in the gold query's order."""
 
     bound: tuple[BareQuery, BareQuery]
     uses: Uses
@@ -69,10 +69,10 @@ def _golds_parts(query: BareQuery) -> QueryParts | Unreadable:
 
 @lru_cache(maxsize=8)
 def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> ReadPair | None:
-    """The parts of two queries to be compared; None where one of them cannot be read.
+    """The parts of two queries to be compared; None if one of them cannot be read.
 
-    Where the prediction reads one table in place of one of gold's, its columns stand under the name of gold's table:
-    that they are another table's is one difference, not one for each column.
+    If the prediction reads one table instead of one of the gold query's, its columns get the name of the gold query's
+    table: the other table is one difference, not one per column.
     """
     ours, theirs = bare_query(gold, dialect, names), bare_query(predicted, dialect, names)
     if isinstance(ours, Unreadable) or isinstance(theirs, Unreadable):
@@ -100,15 +100,15 @@ def read_pair(gold: str, predicted: str, dialect: str, names: SchemaNames) -> Re
 
 
 _Outputs = Mapping[str, "exp.Expr"]
-"""What each output column of a query is computed from, by its name in small letters."""
+"""What each output column of a query is computed from, by its lower-case name."""
 
 
 class Reader:
-    """Reads one query and all inside it: terms in which each column stands under its stored table's name.
+    """Reads one query and all inside it: terms in which each column has its stored table's name.
 
     ``SELECT T1.name FROM singer AS T1 JOIN (SELECT age AS a FROM song) AS T2 ON T1.id = T2.a`` joins ``singer.id`` and
-    ``song.age``. A further use of a table in one SELECT is ``singer#2``, a column of the query around ``^singer.id``.
-    ``uses`` numbers uses otherwise, and ``called`` gives tables other names.
+    ``song.age``. A further use of a table in one SELECT is ``singer#2``, a column of the outer query ``^singer.id``.
+    ``uses`` overrides the numbering of uses, and ``called`` gives tables other names.
     """
 
     def __init__(self, query: BareQuery, uses: Uses, called: Mapping[str, str]) -> None:
@@ -118,19 +118,18 @@ class Reader:
         self._read: dict[int, tuple[QueryParts, _Outputs]] = {}
         """By id of a query in the tree; without parts while it is being read, since a recursive one names itself."""
         self._counted: dict[int, QueryParts] = {}
-        """By id of a query in the tree: what counts of it for the condition around it."""
+        """By id of a query in the tree: what matters of it for the condition around it."""
         self._sizes: dict[int, int] = {}
-        """By id of a query's parts: how many SELECTs it holds, a CTE counted at each use."""
+        """By id of a query's parts: how many SELECTs it holds; a CTE counts once per use."""
         self._sources: dict[int, dict[str, str]] = {}
         self._shown: dict[int, tuple[exp.Expr, str]] = {}
-        """What `shown` wrote, by id of the node, which is kept so that no other gets its id."""
+        """What `shown` wrote, by id of the node, which is kept so that its id is not reused."""
 
     # The names
 
     def parts_of(self, query: exp.Expr) -> QueryParts:
         """The parts of a query in the tree, or of the one that this is a copy of, as the condition around it reads
-        them. Raises TooLargeError.
-        """
+        them. Raises TooLargeError."""
         tree = self._query.original(query) or query
         parts = self._of(tree)[0]
         select = self._query.select(tree.unnest())
@@ -181,14 +180,14 @@ class Reader:
         return outputs
 
     def _columns_of(self, source: Source) -> tuple[str, ...] | None:
-        """The names of a source's columns, in small letters; None where they are not known."""
+        """The lower-case names of a source's columns; None if they are not known."""
         if source.inner is not None:
             return tuple(self._derived(source))
         names = self._query.bound.names
         return None if source.table is None or names is None else names.columns.get(source.table.lower())
 
     def _names_in(self, select: Select) -> dict[str, str]:
-        """The names of the sources of a SELECT by alias: the table's own, numbered where it occurs again."""
+        """The names of the sources of a SELECT by alias: the table's own, numbered if it occurs again."""
         found = self._sources.get(select.index)
         if found is None:
             found = self._sources[select.index] = {}
@@ -201,7 +200,7 @@ class Reader:
         return found
 
     def shown(self, node: exp.Expr) -> str:
-        """The text of an expression as its author wrote it, but with columns under their tables' names."""
+        """The text of an expression as written by its author, but with columns under their tables' names."""
         known = self._shown.get(id(node))
         if known is None:
             known = self._shown[id(node)] = node, self._show(node)
@@ -228,7 +227,7 @@ class Reader:
         return text if query.key == "subquery" else f"({text})"
 
     def _show_column(self, column: exp.Column, original: exp.Column | None) -> None:
-        """Put the stored table's name in the place of an alias; take an alias away that stands for no table."""
+        """Replace an alias by the stored table's name; remove an alias that stands for no table."""
         names, bound = self._query.bound.names, self._query.bound
         if original is None:  # one that a star or USING stands for
             called, _, use = column.table.lstrip("^").partition("#")
@@ -256,7 +255,7 @@ class Reader:
             column.set("this", _identifier(name))
 
     def _show_alias(self, entry: exp.Expr, original: exp.Expr | None) -> None:
-        """Put the number of the use in the place of a table's alias; take away what stands for no table."""
+        """Replace the table's alias by the number of the use; remove an alias that stands for no table."""
         select = None if original is None else self._query.bound.select_of(original.parent or original)
         source = None if select is None or original is None else select.sources.get(original.alias_or_name.lower())
         called = None
@@ -330,7 +329,7 @@ class Reader:
         outer_joins: list[Term] = []
         written_on: set[str] = set()
         written_where: set[str] = set()
-        # Joins and WHERE: what a condition says counts, not where it stands.
+        # Joins and WHERE: the content of a condition matters, not its clause.
         for join in tree.args.get("joins") or ():
             is_outer = bool(join.args.get("side"))
             joined = [equal for _, _, equal in using[id(join)]]
@@ -381,14 +380,13 @@ class Reader:
         yield from ((equal, partial(self.shown, equal)) for equal in joined)
         node = clause.this if clause is not None and clause.key in ("where", "having") else clause
         if node is not None and not holds_conjuncts(node):
-            node = copied(node)  # taking it apart changes it
+            node = copied(node)  # splitting it changes it
         for one in conjuncts(node):
             yield terms.resolve(one), partial(self.shown, one)
 
     def _using(self, select: Select, join: exp.Expr) -> Iterator[tuple[str, str, exp.Expr]]:
-        """The columns that USING or NATURAL makes equal: the alias and name of the one that a star leaves out, and
-        the condition.
-        """
+        """The columns that USING or NATURAL makes equal: the alias and name of the one that a star omits, and the
+        condition."""
         joined = select.sources.get(join.this.alias_or_name.lower())
         names = [name.name.lower() for name in join.args.get("using") or ()]
         if joined is None or not (names or join.args.get("method") == "NATURAL"):
@@ -407,9 +405,8 @@ class Reader:
     def _outputs(
         self, select: Select, terms: Terms, hidden: Collection[tuple[str, str]]
     ) -> Iterator[tuple[str, exp.Expr, Show]]:
-        """Each output's name in small letters, its resolved expression and what writes it; a star stands for the
-        columns that it selects.
-        """
+        """Each output's lower-case name, its resolved expression and what writes it; a star is expanded to
+        its columns."""
         for output in select.node.expressions:
             bare = output.unalias()
             if bare.is_star and isinstance(bare, exp.Star | exp.Column):

@@ -1,4 +1,4 @@
-"""A prediction with some of its clauses replaced by gold's, for finding out by execution which of them is wrong."""
+"""A prediction with some clauses replaced by the gold query's, to find out by execution which of them are wrong."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _CLAUSE_ARGS = frozenset(arg for args in _CLAUSES.values() for arg in args)
 _WHOLE = "set operation"
 _WITH = "WITH"
 _MOST_CLAUSES = 3
-"""A repair of more clauses than this explains nothing."""
+"""A repair of more clauses explains nothing."""
 _MOST_UNITS = 12
 
 
 class ClauseRepair(Struct, frozen=True, kw_only=True):
-    """One clause of a prediction as it stands and as gold has it; an empty text where there is none."""
+    """One clause of the prediction and of the gold query; an empty text if there is none."""
 
     clause: str
     before: str
@@ -48,12 +48,12 @@ class RepairedQuery(Struct, frozen=True, kw_only=True):
 
     query: str
     is_gold: bool
-    """It is gold itself, so that nothing need be executed to know that it is right."""
+    """It is the gold query itself, so it need not be executed."""
     _told: Callable[[], tuple[ClauseRepair, ...]]
 
     @property
     def steps(self) -> tuple[ClauseRepair, ...]:
-        """The clauses before and after: written when asked for, since few repairs turn out right."""
+        """The clauses before and after: written on demand, since few repairs turn out right."""
         return self._told()
 
 
@@ -65,10 +65,10 @@ class _Unit(Struct, frozen=True):
 
 
 def repaired_queries(pair: ReadPair) -> Iterator[RepairedQuery]:
-    """The prediction with one clause of gold's, then with two and three, the smallest change first.
+    """The prediction with one clause of the gold query, then with two and three, the smallest change first.
 
-    Those that select as many columns as gold come before all others, which are right only where that does not count.
-    Each text comes once.
+    Repairs that select as many columns as the gold query precede all others, which can only be right if the number of
+    columns does not matter. Each text occurs once.
     """
     try:
         workshop = _Workshop(pair)
@@ -86,7 +86,7 @@ def repaired_queries(pair: ReadPair) -> Iterator[RepairedQuery]:
 
 
 class _Workshop:
-    """Puts clauses of gold into a prediction."""
+    """Puts clauses of the gold query into a prediction."""
 
     def __init__(self, pair: ReadPair) -> None:
         self._pair = pair
@@ -98,17 +98,18 @@ class _Workshop:
         self._differing = 0
         """How many clauses differ."""
         self._alike: list[frozenset[str]] = []
-        """The clauses that say the same, by the place of the SELECT."""
+        """The equivalent clauses, by the position of the SELECT."""
         self._moves: dict[tuple[int, str, bool], exp.Expr | list[exp.Expr] | None] = {}
-        """What `_moved` made, by the place of the SELECT, the argument, and whether it is for gold's FROM."""
+        """What `_moved` made, by the position of the SELECT, the argument, and whether it is for the gold query's FROM.
+        """
         self._renamings: list[tuple[Mapping[str, str], Mapping[str, str]]] = []
-        """By the place of the SELECT: gold's aliases in the prediction's FROM, and the prediction's in gold's."""
+        """By the position of the SELECT: the gold query's aliases in the prediction's FROM, and vice versa."""
         for ours, theirs in zip(self._ours, self._theirs, strict=False):
             golds, own = numbered_uses(self._given, ours, {}), numbered_uses(self._kept, theirs, pair.uses)
             self._renamings.append((renaming_of(golds, own), renaming_of(own, golds)))
 
     def units(self) -> list[_Unit]:
-        """The clauses that say something else, the smallest difference first."""
+        """The clauses that differ, the smallest difference first."""
         found: list[_Unit] = []
         gold, predicted = self._pair.gold, self._pair.predicted
         for place, (ours, theirs) in enumerate(zip(gold.selects, predicted.selects, strict=False)):
@@ -135,7 +136,7 @@ class _Workshop:
         return sorted(found, key=lambda unit: unit.size)
 
     def fits(self, units: Sequence[_Unit]) -> bool:
-        """Whether the prediction with these clauses of gold's selects as many columns as gold."""
+        """Whether the prediction with these gold clauses selects as many columns as the gold query."""
         ours, theirs = self._pair.gold.selects[0], self._pair.predicted.selects[0]
         selected = any(unit.clause == "SELECT" and unit.place == 0 for unit in units)
         return selected or len(ours.outputs) == len(theirs.outputs)
@@ -145,7 +146,7 @@ class _Workshop:
         return self._gold, self._predicted
 
     def repaired(self, units: Sequence[_Unit]) -> RepairedQuery | None:
-        """The prediction with these clauses of gold's; None where a clause needs a table that is not there."""
+        """The prediction with these gold clauses; None if a clause needs a table that is not there."""
         leaves: list[exp.Expr] = []
         for place, theirs in enumerate(self._theirs):
             wanted = [unit.clause for unit in units if unit.place == place]
@@ -157,7 +158,7 @@ class _Workshop:
         alone = len(leaves) == 1 and leaves[0].key == self._predicted.key and not outer
         tree = leaves[0] if alone else self._assembled(leaves, outer)
         if outer & {_WITH} or any(unit.clause == "FROM" for unit in units):
-            _take_with(tree, self._gold, self._predicted, anew=_WITH in outer)
+            _take_with(tree, self._gold, self._predicted, replaced=_WITH in outer)
         query = written(tree, self._dialect)
         is_gold = len(units) == self._differing and query == written(self._gold, self._dialect)
         return RepairedQuery(query=query, is_gold=is_gold, _told=partial(self._steps, units, leaves))
@@ -174,7 +175,7 @@ class _Workshop:
         return tuple(steps)
 
     def _assembled(self, leaves: Sequence[exp.Expr], outer: set[str]) -> exp.Expr:
-        """The SELECTs under set operations, the prediction's or gold's."""
+        """The SELECTs under set operations, the prediction's or the gold query's."""
         skeleton = copied(self._gold if _WHOLE in outer else self._predicted)
         for place, (leaf, made) in enumerate(zip(leaves_of(skeleton), leaves, strict=False)):
             mine = copied(made) if made is self._theirs[place] else made
@@ -203,9 +204,9 @@ class _Workshop:
         return ClauseRepair(clause=clause, before=texts[0], after=texts[1])
 
     def _mixed(self, place: int, wanted: Sequence[str]) -> exp.Expr | None:
-        """One SELECT of the prediction with these clauses of gold's.
+        """One SELECT of the prediction with these gold clauses.
 
-        Clauses that stay as they are belong to several such SELECTs, and know only the prediction's as the one around.
+        Unchanged clauses belong to several such SELECTs; their parent is always the prediction's SELECT.
         """
         ours, theirs = self._ours[place], self._theirs[place]
         made = type(theirs)()
@@ -229,7 +230,7 @@ class _Workshop:
     def _moved(
         self, given: exp.Expr | list[exp.Expr], arg: str, place: int, *, to_gold: bool
     ) -> exp.Expr | list[exp.Expr] | None:
-        """A copy of a clause for the other FROM, which the repairs share; None where that lacks one of its tables."""
+        """A copy of a clause for the other FROM, shared by the repairs; None if that FROM lacks one of its tables."""
         key = place, arg, to_gold
         if key not in self._moves:
             made = _copied(given)
@@ -238,7 +239,7 @@ class _Workshop:
         return self._moves[key]
 
     def _move(self, node: exp.Expr, place: int, *, to_gold: bool) -> bool:
-        """Point the columns of a clause at the tables of the other FROM. False where one of those is not there."""
+        """Point the columns of a clause at the tables of the other FROM. False if one of those is not there."""
         giver, leaf = (self._kept, self._theirs[place]) if to_gold else (self._given, self._ours[place])
         host, other = (self._given, self._ours[place]) if to_gold else (self._kept, self._theirs[place])
         several = len(sources_of(host, other)) > 1
@@ -261,7 +262,7 @@ class _Workshop:
 
 
 def _said(select: SelectParts) -> dict[str, str]:
-    """What each clause says: two that say the same may be exchanged."""
+    """The meaning of each clause: equal clauses can be exchanged."""
     inner = [f"({text_of(query)})" for query in select.inner]
     sources = sorted(f"{one.join} JOIN {one.table or one.name}" for one in select.sources)
     return {
@@ -282,7 +283,7 @@ def _read_inside(conditions: Iterable[Term]) -> list[str]:
 
 
 def _tail(parts: SelectParts | QueryParts) -> dict[str, str]:
-    """What ORDER BY and LIMIT say."""
+    """The meaning of ORDER BY and LIMIT."""
     order = [key.term.text + (" DESC" if key.descending else " ASC") for key in parts.order]
     limit = [] if parts.limit is None else [f"LIMIT {parts.limit}"]
     limit += [] if parts.offset is None else [f"OFFSET {parts.offset}"]
@@ -294,7 +295,7 @@ def _clause(word: str, between: str, said: Sequence[str]) -> str:
 
 
 def _rows_of(select: SelectParts) -> tuple[object, ...]:
-    """What FROM and WHERE say together, wherever their conditions are written."""
+    """The meaning of FROM and WHERE together, regardless of which of them contains the conditions."""
     sources = sorted((one.name, one.table, one.join) for one in select.sources)
     conditions = sorted(term.text for term in (*select.where, *select.outer_joins)) + _read_inside(select.where)
     return sources, select.joins, select.outer_equal, conditions, [text_of(query) for query in select.inner]
@@ -313,10 +314,10 @@ def _with_text(tree: exp.Expr) -> str:
     return "" if with_ is None else plain_text(with_)
 
 
-def _take_with(tree: exp.Expr, gold: exp.Expr, predicted: exp.Expr, *, anew: bool) -> None:
-    """Give a query the CTEs of both, gold's where both have one of that name and ``anew`` says so."""
+def _take_with(tree: exp.Expr, gold: exp.Expr, predicted: exp.Expr, *, replaced: bool) -> None:
+    """Give a query the CTEs of both; if both have one of that name, the gold query's if ``replaced``."""
     named: dict[str, exp.Expr] = {}
-    for giver in (gold, predicted) if not anew else (predicted, gold):
+    for giver in (gold, predicted) if not replaced else (predicted, gold):
         with_ = giver.args.get("with_")
         named |= {cte.alias.lower(): copied(cte) for cte in (with_.expressions if with_ is not None else ())}
     if named:
@@ -329,6 +330,6 @@ def _take_with(tree: exp.Expr, gold: exp.Expr, predicted: exp.Expr, *, anew: boo
 
 
 def _size(*texts: str) -> int:
-    """How much two texts have that the other lacks, in words."""
+    """How much two texts differ, in words."""
     left, right = (Counter(text.lower().split()) for text in (texts[0], texts[1] if len(texts) > 1 else ""))
     return max(1, sum(abs(left[word] - right[word]) for word in left.keys() | right.keys()))

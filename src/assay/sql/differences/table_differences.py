@@ -15,7 +15,7 @@ _Joins = Counter[frozenset[str]]
 
 
 def table_differences(gold: QueryParts, predicted: QueryParts) -> Iterator[Difference]:
-    """What differs in the tables that two queries read, and in how these are joined."""
+    """The differences in the tables that two queries read, and in how these are joined."""
     ours, theirs = table_uses(gold), table_uses(predicted)
     missing, extra = unshared_tables(gold, predicted)
     for left, right in zip_longest(missing, extra):
@@ -57,7 +57,7 @@ def _shown_joins(query: QueryParts, joins: _Joins) -> str:
 
 
 def unshared_tables(gold: QueryParts, predicted: QueryParts) -> tuple[list[str], list[str]]:
-    """The tables that only one of them reads: SELECT by SELECT where both have as many, else anywhere in them."""
+    """The tables that only one of them reads: per SELECT if both have equally many, else anywhere in them."""
     left, right = gold.all_selects, predicted.all_selects
     if len(left) != len(right):
         ours, theirs = table_uses(gold), table_uses(predicted)
@@ -80,7 +80,7 @@ def _both(pair: list[_Joins]) -> tuple[tuple[_Joins, _Joins], ...]:
 
 
 def table_uses(query: QueryParts) -> Counter[str]:
-    """How often each table is used in one SELECT at most."""
+    """The largest number of uses of each table in one SELECT."""
     found: Counter[str] = Counter()
     for select in query.all_selects:
         found |= Counter(source.table for source in select.sources if source.table)
@@ -92,7 +92,7 @@ def _joins(query: QueryParts, *, each: bool) -> _Joins:
     found: _Joins = Counter()
     for select in query.all_selects:
         classes = [*select.joins]
-        for same in select.outer_equal:  # an outer join of the same columns differs in its kind alone
+        for same in select.outer_equal:  # an outer join of the same columns differs only in its kind
             touching = [one for one in classes if one & same]
             classes = [one for one in classes if not one & same] + [same.union(*touching)]
         found.update(classes)
@@ -113,7 +113,8 @@ def _join_kinds(query: QueryParts) -> list[str]:
 
 
 def joins_otherwise(join: Difference, condition: Difference) -> bool:
-    """Whether a condition of one side compares the columns of a join that only the other side has, as ``<>`` does."""
+    """Whether a condition of one side compares the columns of a join that only the other side has, for example with
+    ``<>``."""
     ours = condition.kind == "condition_missing"
     term = condition.gold_term if ours else condition.predicted_term
     if term is None or not (ours or condition.kind == "condition_extra") or term.literals or term.inner:
@@ -124,7 +125,7 @@ def joins_otherwise(join: Difference, condition: Difference) -> bool:
 
 
 def joined_with(join: Difference, conditions: Sequence[Difference]) -> Difference:
-    """The join's difference with the conditions that stand in its place."""
+    """The join's difference with the conditions that replace it."""
     if not conditions:
         return join
     gold = ", ".join(filter(None, [join.gold, *(one.gold for one in conditions)]))

@@ -1,4 +1,4 @@
-"""Expressions and conditions as `Term`: columns resolved, spellings made alike."""
+"""Expressions and conditions as `Term`, with resolved columns and canonical spelling."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Terms:
     def __init__(self, names: Names, keys: frozenset[str] = frozenset()) -> None:
         self._names = names
         self._keys = keys
-        """Columns that are never NULL, such as ``singer.id``."""
+        """Columns that are never NULL, for example ``singer.id``."""
         self._inner: dict[str, QueryParts] = {}
         """By its text, the query that a text in a term stands for."""
         self.compared: dict[str, Show] = {}
@@ -78,11 +78,11 @@ class Terms:
         return self.term(self.resolve(node), partial(self._names.shown, node))
 
     def resolve(self, node: exp.Expr) -> exp.Expr:
-        """A copy in which columns stand under their tables' names and subqueries are replaced by their parts."""
+        """A copy in which columns have their tables' names and subqueries are replaced by their parts."""
         if isinstance(node, exp.Column) and not node.is_star:
             return plain(self._names.resolved(node), self._keys)
         whole = exp.Paren(this=copied(node))
-        for one in reversed(nodes_of(whole.this, but_in=exp.Query)):  # what is inside comes first
+        for one in reversed(nodes_of(whole.this, but_in=exp.Query)):  # inner nodes come first
             if isinstance(one, exp.Query):
                 made: exp.Expr = self._held(one)
             elif isinstance(one, exp.Column):
@@ -183,7 +183,7 @@ class Terms:
 
 
 def _commuted(nodes: Sequence[exp.Expr]) -> None:
-    """Put the sides of what may be exchanged into one order."""
+    """Sort the sides of commutative operators."""
     for node in reversed(nodes):
         if type(node) in (exp.EQ, exp.NEQ) and not _has_literal(node):
             left, right = node.this, node.expression
@@ -200,7 +200,7 @@ class Merging(Struct):
     _class_of: dict[str, set[str]] = field(default_factory=dict)
 
     def equate(self, left: str, right: str) -> bool:
-        """Take two columns for equal."""
+        """Treat two columns as equal."""
         merged = self._class_of.get(left, {left}) | self._class_of.get(right, {right})
         for column in merged:
             self._class_of[column] = merged
@@ -241,7 +241,7 @@ def _renamed(term: Term, names: Mapping[str, str]) -> Term:
 
 
 def text_of(query: QueryParts) -> str:
-    """A query's parts as one text: two queries with equal texts say the same."""
+    """A query's parts as one text: queries with equal texts are equivalent."""
     pieces: list[str] = []
     for place, select in enumerate(query.selects):
         if place:
@@ -269,7 +269,7 @@ def _tail(order: Sequence[OrderTerm], limit: str | None, offset: str | None) -> 
 
 
 def _one_of(parts: Sequence[Term]) -> Term | None:
-    """One IN for comparisons of the same column with several values; None where that is not what they are."""
+    """One IN for comparisons of the same column with several values; None if they are not that."""
     if not all(part.operator in ("=", "IN") and len(part.columns) == 1 and part.literals for part in parts):
         return None
     if len({part.columns for part in parts}) != 1 or any(part.functions or part.inner for part in parts):
@@ -281,7 +281,7 @@ def _one_of(parts: Sequence[Term]) -> Term | None:
 
 @cache
 def _roles_of(kind: type[exp.Expr]) -> tuple[str, ...]:
-    """As what a term counts the nodes of a kind."""
+    """What a term counts the nodes of a kind as."""
     kinds: dict[str, tuple[type[exp.Expr], ...]] = {
         "column": (exp.Column,),
         "literal": (exp.Literal,),

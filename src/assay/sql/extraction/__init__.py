@@ -1,6 +1,6 @@
 """Find the one query in a text that a model wrote: prose, code fences, JSON, thinking.
 
-`read_text` is the one reading of such a text, for files, live systems and the drop-in surfaces.
+`read_text` reads such a text for files, live systems and the drop-in surfaces.
 """
 
 from assay.sql.extraction.fences import clean_query, without_thinking

@@ -43,7 +43,7 @@ _TAKEN_BACK = re.compile(
     r"|(?<=\W)no(?=\s*(?:[.,!:;—–-]|$)))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Words after a statement by which its author takes it back."""
+"""Words after a statement by which its author retracts it."""
 _NOT_TAKEN_BACK = re.compile(r"\b(?:not|n['’]t|never|nothing)\s+(?:wrong|incorrect|mistaken|invalid)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _COMMENT = re.compile(r"\s*(?:--(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/)", re.DOTALL)
@@ -57,19 +57,19 @@ class Candidate(Struct, frozen=True, kw_only=True):
     start: int
     end: int
     complete: bool = True
-    """False if the statement goes to the end of the text and nothing marks its end."""
+    """False if the statement extends to the end of the text and nothing marks its end."""
     draft: bool = False
     label: str = ""
-    """The comments beside it, in which its author may call it the draft or the final one."""
+    """The adjacent comments, in which its author may call it the draft or the final one."""
 
 
 def choose(text: str, found: Sequence[Candidate]) -> Candidate | None:
     """The statement that counts; None if the text contains several different ones and marks none as the final one.
 
-    A statement that is advised against does not count, and one that is taken back before a further one is a draft.
+    A statement that the author advises against does not count. One that is retracted before a further one is a draft.
 
-    A statement that occurs twice is one. Its author may call it the draft or the final one in a comment beside it, or
-    else in the sentence before it; what precedes a code fence holds for each statement in it.
+    A statement that occurs twice is one. Its author may call it the draft or the final one in an adjacent comment, or
+    else in the sentence before it; what precedes a code fence applies to each statement in it.
     """
     first: dict[str, Candidate] = {}
     finals: dict[str, Candidate] = {}

@@ -1,4 +1,4 @@
-"""From a completion to the queries in it, by the rules of LLMSQL's benchmark."""
+"""Extract the queries of a completion by the rules of LLMSQL's benchmark."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _PLACEHOLDERS = ("FROM 'Table'", 'FROM "Table"', "FROM Table")
 
 
 def queries_in(completion: str) -> list[str]:
-    """The first ten different queries in a text, in its order.
+    """The first ten different queries in a text, in order.
 
-    Each SELECT begins a query, a subquery's, too; it ends at ``;``, at a code fence, at four newlines or
-    at the end of the text. Linear in the text's length.
+    Each SELECT begins a query, including a subquery's; it ends at ``;``, at a code fence, at four newlines or at the
+    end of the text. Linear in the text's length.
     """
     if _is_one_query(completion):
         return [completion.strip()]
     found: dict[str, None] = {}
     for match in _SELECT.finditer(completion):
         end = _END.search(completion, match.end())
-        assert end is not None  # the end of the text always is one
+        assert end is not None  # the end of the text always ends it
         found[completion[match.start() : end.start()].strip()] = None
         if len(found) == MOST_QUERIES:
             break
@@ -35,7 +35,7 @@ def queries_in(completion: str) -> list[str]:
 
 
 def _is_one_query(completion: str) -> bool:
-    """Whether the text is plainly one query and nothing else, as most are: a much faster check than the search."""
+    """Whether the text clearly is one query and nothing else, the usual case: a much faster check than the search."""
     return (
         completion[:7] == "SELECT "
         and completion.upper().count("SELECT") == 1
@@ -57,10 +57,10 @@ def with_table(query: str, table_id: str) -> str:
 
 
 def completed(case: Case, prediction: Prediction) -> Prediction:
-    """The answer with the first query of its text, where the case takes completions; else unchanged.
+    """The answer with the first query of its text if the case takes completions; else unchanged.
 
-    The text stays in ``raw``. A text without a query is the system's failure; a text that was too long to be kept
-    whole is not read.
+    The text stays in ``raw``. A text without a query is the system's failure; a text that was too long to be stored
+    completely is not read.
     """
     table, text = case.options.table, prediction.raw if prediction.raw is not None else prediction.query
     too_long = prediction.failure is not None and prediction.failure.kind == "unreadable_answer"
@@ -69,7 +69,7 @@ def completed(case: Case, prediction: Prediction) -> Prediction:
     queries = queries_in(text)
     if not queries:
         failure = prediction.failure or Failure(
-            stage="read", kind="no_query", blame="system", message="there is no SELECT in it"
+            stage="read", kind="no_query", blame="system", message="the completion contains no SELECT"
         )
         return replace(prediction, query=None, raw=text, failure=failure)
     return replace(prediction, query=with_table(queries[0], table), raw=text, failure=None)

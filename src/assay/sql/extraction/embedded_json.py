@@ -1,4 +1,4 @@
-"""JSON as systems and models write it: within words, and with numbers of any length."""
+"""JSON as systems and models write it: between words, and with numbers of any length."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 _MOST_DIGITS = 4000
-"""Python reads no decimal integer of more than 4300 digits."""
+"""Python does not parse decimal integers of more than 4300 digits."""
 
 
 def read_json(text: str | bytes) -> Any:
-    """Parse JSON; a whole number that is too long for Python becomes a float, mostly an infinite one.
+    """Parse JSON; an integer that is too long for Python becomes a float, usually an infinite one.
 
     Raises ValueError and RecursionError.
     """
@@ -26,7 +26,7 @@ _DECODER = json.JSONDecoder(parse_int=_whole_number)
 
 
 def iter_json_objects(text: str, *, starts: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """The JSON objects in a text, each with its start and end; at most ``starts`` places are tried."""
+    """The JSON objects in a text, each with its start and end; at most ``starts`` positions are tried."""
     place = 0
     for _ in range(starts):
         start = text.find("{", place)

@@ -1,4 +1,4 @@
-"""The marks around a query: code fences, a model's thinking, semicolons at the end."""
+"""What surrounds a query: code fences, a model's thinking, semicolons at the end."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ _THINKING_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 def clean_query(text: str | None) -> str | None:
     """The query without code fence, trailing semicolon and surrounding space; None if there is none.
 
-    A text of nothing but comments is not a query. Of several code fences, the first that is not empty counts.
-    Everything else is unchanged, including comments.
+    A text of only comments is not a query. Of several code fences, the first that is not empty counts. Everything else
+    is unchanged, including comments.
     """
     if text is None:
         return None
@@ -86,7 +86,7 @@ def clean_query(text: str | None) -> str | None:
 
 def without_end(text: str) -> str:
     """The text without the semicolons at its end, a comment after them, and surrounding space."""
-    # Stripping first leaves one place to start matching from, however many semicolons the text has.
+    # Stripping first leaves only one position at which a match can start, however many semicolons the text has.
     text = text.strip()
     cut = text.rfind(";")
     while cut > 0 and text[cut - 1] in "; \t\r\n":
@@ -97,7 +97,7 @@ def without_end(text: str) -> str:
 
 
 def without_thinking(text: str) -> str:
-    """The text without a model's thinking. Some servers send the end mark of the thinking without its start mark."""
+    """The text without a model's thinking. Some servers send the thinking's end tag without its start tag."""
     text = _THINKING.sub("", text)
     *_, answer = _THINKING_END.split(text)
     return answer
@@ -116,7 +116,7 @@ def is_one_fence(text: str) -> bool:
 
 
 def without_fences(text: str) -> str:
-    """The words of a text, with blanks in place of its code fences: positions stay the same."""
+    """The words of a text, with blanks in place of its code fences, so that offsets stay the same."""
     text = FENCE.sub(_blank, text)
     return _TAG.sub(lambda tag: tag[0] if opening_of(tag["body"]) is None else _blank(tag), text)
 
@@ -126,7 +126,7 @@ def _blank(found: re.Match[str]) -> str:
 
 
 def fenced(text: str) -> Iterator[Candidate]:
-    """The statements in code fences that say that they are SQL, or whose content begins like SQL, or else in tags."""
+    """The statements in code fences that are labelled SQL, or whose content begins like SQL; else those in tags."""
     found = False
     for fence in FENCE.finditer(text):
         language = (fence["language"] or fence["beside"] or "").lower()

@@ -75,7 +75,7 @@ def _declines(value: Mapping[str, Any]) -> bool:
 
 
 def _queries(value: object, depth: int = 0) -> Iterator[tuple[str | None, bool]]:
-    """Each query with whether it is a draft; None if there is no query under a name of one."""
+    """Each query with whether it is a draft; None if no query has a query's name."""
     if isinstance(value, list) and depth < _DEEPEST:
         for item in value:
             yield from _queries(item, depth + 1)

@@ -1,4 +1,4 @@
-"""Find statements in prose: where one begins, and where it ends."""
+"""Find statements in prose: their beginning and their end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SENTENCE = re.compile(
     r"[\W_]*+(?:\d+[\W_]*+)?(?:[A-Z][A-Za-z'’]*+(?:[*_]*:|[ \t]*[.!*_]*+[ \t]*(?:\r?\n|\Z)|,?(?>[ ][a-z'’]++)++[^\w=(])"
     r"|(?:[a-z'’]++[ ,]++){3}[a-z]|[^\W\d_a-zA-Z\u00aa-\u024f])"
 )
-"""The beginning of a sentence or a heading. SQL that no parser can read must not be taken for one."""
+"""The beginning of a sentence or a heading. SQL that no parser can read must not be mistaken for one."""
 
 _VALUES = r"(?-i:VALUES)\s*\((?!\s*SELECT\b)"
 _AT_LINE_START = re.compile(rf"^[ \t>*-]*(?P<query>\(*(?:{WITH}|SELECT\b|{_VALUES}))", re.MULTILINE | re.IGNORECASE)
@@ -35,11 +35,11 @@ _COMMAND_WITHIN = re.compile(
 _DANGLING = re.compile(
     r"(?:\b(?:UNION|ALL|EXCEPT|INTERSECT|MINUS|AS|IN|EXISTS|INTO\s+\S+|VIEW\s+\S+)|\bSELECT\b[^.:;!?]*[(,=])\s*\Z"
 )
-"""The end of a statement that goes on."""
+"""The end of an incomplete statement."""
 _SQL_WORD = re.compile(r"\b(?:SELECT|FROM|WHERE|JOIN|UNION|EXCEPT|INTERSECT|INTO|TABLE|VIEW|VALUES|SET|AS|ON|HAVING)\b")
 _SENTENCE_BREAK = re.compile(r"[.:!?`：。！？](?:\s|\Z)|[\"“”]|\n[ \t]*\n")
 _ASKED = re.compile(r"[`\"'”’»」)*]*\s?[?？]")
-"""What follows a statement that is asked about."""
+"""What follows a statement that is in a question."""
 _CLOSED_BY = {"`": r"`(?!\w)", '"': r"\"(?!\w)", "'": r"'(?!\w)", "**": r"\*\*", "“": "”", "‘": "’", "„": "[“”]"}
 _CLOSED_BY |= {"«": "»", "「": "」", "『": "』"}
 """Marks round a statement, with the patterns of the marks that close them."""
@@ -50,15 +50,15 @@ _AFTER_END = " \t\r\n\u3000;`\"'”’»」』)）*.。！？；"
 _STOP = re.compile("[;。；]")
 
 _MOST_STARTS = 50
-"""Places in one text at which a statement is looked for."""
+"""Limit for the positions in one text at which a statement is searched."""
 _MOST_CLOSES = 8
-"""Closing quotation marks at which a quoted statement may end."""
+"""Limit for the closing quotation marks at which a quoted statement may end."""
 _MOST_CUTS = 12
-"""Line ends at which a statement in prose may end."""
+"""Limit for the line ends at which a statement in prose may end."""
 
 
 def statements_in_words(text: str) -> list[Candidate]:
-    """As `statements_in`, unless the text begins with SQL that the parser cannot read: then none of it is prose."""
+    """Like `statements_in`, unless the text begins with SQL that the parser cannot read: then none of it is prose."""
     found = statements_in(text)
     opening = opening_of(text)
     begins_elsewhere = bool(found) and NOTES.sub("", text[: found[0].start]).strip(" (") != ""
@@ -66,10 +66,10 @@ def statements_in_words(text: str) -> list[Candidate]:
 
 
 def statements_in(text: str) -> list[Candidate]:
-    """The statements in prose, in their order.
+    """The statements in prose, in order.
 
     One begins at the start of a line, after a colon, a quotation mark or the end of a sentence, or anywhere in capital
-    letters if it has a FROM. It ends with its semicolon or backtick, or where prose follows on a new line.
+    letters if it has a FROM. It ends at its semicolon or backtick, or before prose on a new line.
     """
     parser = Parser()
     if (within := _in_parentheses(text, parser)) is not None:
@@ -113,7 +113,7 @@ def _belongs_to_other_sql(before: str, *, alone: bool, marked: bool) -> bool:
 
 
 def _in_parentheses(text: str, parser: Parser) -> Candidate | None:
-    """The statement in parentheses, if nothing else in the text looks like SQL: it is no part of another statement."""
+    """The statement in parentheses, if nothing else in the text looks like SQL: it is not part of another statement."""
     match = _IN_PARENTHESES.search(text)
     if match is None:
         return None
@@ -147,7 +147,7 @@ def _statement_at(text: str, start: int, parser: Parser, *, marked: bool) -> Can
     for place, query in enumerate(_cuts(body)):
         if not (_HAS_FROM.search(query) or (marked and in_capitals)):
             return None
-        # The parser may not know what an engine does: capital letters in one paragraph are SQL, too.
+        # The parser may not know what an engine supports: capital letters in one paragraph are SQL, too.
         known = (
             place == 0 and marked and in_capitals and query[-1] != "." and " FROM " in f" {' '.join(query.split())} "
         )
@@ -170,14 +170,17 @@ def _in_quotes(text: str, start: int, parser: Parser) -> Candidate | None:
         return None
     for _, close in zip(range(_MOST_CLOSES), re.finditer(closing, text[start:]), strict=False):
         query = text[start : start + close.start()].rstrip(" \t\r\n;")
-        is_cut = opening in "`'\"" and query.count(opening) % 2 == 1  # it ends within a quoted name or text of its own
+        is_cut = (
+            opening in "`'\"" and query.count(opening) % 2 == 1
+        )  # it ends within a quoted name or string of its own
         if not is_cut and (" " in query or "\n" in query) and parser.reads(query):
             return Candidate(query=query, start=start, end=start + close.start())
     return None
 
 
 def _cuts(body: str) -> Iterator[str]:
-    """The statement as it may be meant: all of the text, or without its full stop, or without lines of prose."""
+    """The forms in which the statement may be meant: the whole text, without its full stop, or without lines
+    of prose."""
     whole = body.rstrip()
     yield whole
     if whole.endswith((".", "。")):
@@ -194,11 +197,11 @@ def _cuts(body: str) -> Iterator[str]:
 
 
 def _is_prose(tail: str) -> bool:
-    """Whether what follows a statement is no part of it and no further statement."""
+    """Whether what follows a statement is neither part of it nor a further statement."""
     tail = tail.lstrip(_AFTER_END)
     if (notes := NOTES.match(tail)) is not None:
         tail = tail[notes.end() :]
-    if not re.search(r"\w", tail) or opening_of(tail) == "query":  # a further query is a candidate of its own
+    if not re.search(r"\w", tail) or opening_of(tail) == "query":  # a further query is a separate candidate
         return True
     return not GOES_ON.match(tail) and opening_of(tail) != "command" and _SENTENCE.match(tail) is not None
 

@@ -44,7 +44,7 @@ _END_MARK = re.compile(r"(?:\s*(?:<\|\w+\|>|</s>))+\s*\Z")
 _EMPTY_FENCE = re.compile(r"```\w*\s*```")
 _BLANKS = " \t\r\n\f\v"
 _UNREADABLE = f"{_BLANKS}\x85\xa0\u1680{''.join(map(chr, range(0x2000, 0x200C)))}\u2028\u2029\u202f\u205f\u2060\u3000"
-"""Blanks around a statement that engines do not read, such as no-break spaces."""
+"""Blanks around a statement that engines do not read, for example no-break spaces."""
 _MOST_OTHERS = 5
 
 
@@ -60,7 +60,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     prose with one statement                the statement               ``words``
     thinking, then a statement              the statement               ``words``
     two different statements                None; both are ``others``   None
-    prose, or a refusal beside a statement  None                        None
+    prose, or a refusal with a statement    None                        None
     ======================================  ==========================  =========
     """
 
@@ -68,17 +68,17 @@ class Reading(Struct, frozen=True, kw_only=True):
     place: ExtractionPlace | None = None
     """Where in the text the query is; None if the text is the query, or has none."""
     words: str = ""
-    """The text besides the query, without the thinking."""
+    """The text around the query, without the thinking."""
     bare: bool = False
     """Whether the text has no words besides the query: it is a statement, one code fence or one JSON object."""
     complete: bool = True
-    """False if the query goes to the end of the text and no mark ends it."""
+    """False if the query extends to the end of the text and no mark ends it."""
     others: tuple[str, ...] = ()
-    """Other statements in the text, which do not count: drafts, and all of several of which none is the final one."""
+    """Other statements in the text, which do not count: drafts, or all of several statements without a final one."""
 
 
 def refuses(words: str) -> bool:
-    """Whether words say that their author does not, or cannot, do what was asked."""
+    """Whether the author says that they do not, or cannot, answer the request."""
     return _REFUSES.search(words) is not None
 
 
@@ -110,7 +110,7 @@ def read_text(text: str) -> Reading:
     place, found = _found(answer)
     chosen = choose(answer, found)
     if not found and opening_of(answer) in ("query", "command"):
-        # No dialect that the parser knows, or a mistake: the engine says what is wrong with it.
+        # A dialect that the parser does not know, or a mistake: the engine will report what is wrong.
         return Reading(query=without_end(answer), bare=answer == text, place=None if answer == text else "words")
     if chosen is None:
         others = tuple(dict.fromkeys(candidate.query for candidate in found))
@@ -169,7 +169,7 @@ def _drafts(text: str) -> tuple[str, ...]:
 def extracted(prediction: Prediction, *, live: bool = False) -> Prediction:
     """The prediction with the one query that its text contains; unchanged if the text is a statement or declines.
 
-    ``live``: a system gave the text when it was asked. The text stays in ``raw``.
+    ``live``: a system returned the text in this run. The text stays in ``raw``.
     """
     text = prediction.query
     if text is None or prediction.extraction is not None or prediction.given != "answer":
@@ -187,7 +187,7 @@ def extracted(prediction: Prediction, *, live: bool = False) -> Prediction:
 
 
 def written(prediction: Prediction) -> Prediction:
-    """The prediction with its text as it came, in place of the query that was extracted from it.
+    """The prediction with its original text in place of the query that was extracted from it.
 
     A tool call is not a text: its argument stays the query.
     """

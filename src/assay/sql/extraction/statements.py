@@ -1,4 +1,4 @@
-"""Tell a statement from prose without knowing the dialect: what begins like one, and whether a text is one."""
+"""Distinguish a statement from prose without knowing the dialect: how one begins, and whether a text is one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OPENING = re.compile(rf"[(\s]*(?:(?P<query>{_QUERY})|(?P<command>{_COMMAND})\b)
 _ALSO_IN_SMALL = frozenset(
     {"insert", "update", "delete", "create", "alter", "drop", "truncate", "explain", "pragma", "attach", "vacuum"}
 )
-"""Commands that in small letters rarely begin a sentence."""
+"""Commands that rarely begin a sentence in lower case."""
 
 GOES_ON = re.compile(
     r"(?:SELECT|FROM|WHERE|GROUP|ORDER|HAVING|LIMIT|OFFSET|FETCH|UNION|INTERSECT|EXCEPT|MINUS|JOIN|LEFT|RIGHT|INNER|"
@@ -37,19 +37,19 @@ _DOUBTFUL = re.compile(
 )
 """What may follow a statement that is not the whole text: a reason to parse the text."""
 _MAY_BE_DOUBTFUL = re.compile(r"[`~<;\n]")
-"""A character that all of that has, and most statements do not."""
+"""A character that all of these contain and most statements do not."""
 _SEVERAL_ENDS = re.compile(r";\s*;\s*\Z")
-"""Semicolons that some engines refuse if a comment follows them."""
+"""Semicolons that some engines reject if a comment follows them."""
 _NOTE_IN_LINE = re.compile(r"[ \t]*(?:--[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/)")
 _STYLES = (
     re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/"),
     re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|`[^`\n]+`|(?<=\S)[ \t]+#[^\n]*", re.DOTALL),
     re.compile(r"\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|\[[^\]\n]*\]|'(?:[^']|'')*'|`[^`\n]+`", re.DOTALL),
 )
-"""What engines read as texts, names in quotes and comments: each in its own way."""
+"""What engines read as strings, quoted names and comments, each in its own way."""
 QUOTED = _STYLES[0]
 _MOST_PARSED = 24
-"""Texts that are parsed to find the statements in one text."""
+"""Limit for the texts that are parsed to find the statements in one text."""
 _LONGEST_PARSED = 20_000
 _DIALECTS = ("", "sqlite", "mysql", "tsql", "snowflake", "bigquery")
 
@@ -59,7 +59,7 @@ Opening = Literal["query", "command", "perhaps"]
 def opening_of(text: str) -> Opening | None:
     """How a text begins, after blanks and comments: like a query, like another command, or None: not like a statement.
 
-    ``perhaps``: with a word that also begins sentences, such as ``Select the customers`` or ``Use this query``.
+    ``perhaps``: with a word that also begins sentences, for example ``Select the customers`` or ``Use this query``.
     """
     notes = NOTES.match(text)
     found = _OPENING.match(text, notes.end() if notes else 0)
@@ -72,9 +72,9 @@ def opening_of(text: str) -> Opening | None:
 
 
 def is_statement(text: str) -> bool:
-    """Whether a text is SQL and nothing else. What begins like SQL is, unless something in it looks like prose.
+    """Whether a text is SQL and nothing else. A text that begins like SQL is, unless something in it looks like prose.
 
-    Such a text is parsed: only if no dialect can read it, the prose is prose. Comments are no prose, whatever they say.
+    Such a text is parsed: only if no dialect can read it, it is prose. Comments are never prose.
     """
     opening = opening_of(text)
     if opening in (None, "command"):
@@ -90,7 +90,7 @@ def is_statement(text: str) -> bool:
 
 
 def masked(text: str, *, comments: str = "x") -> str:
-    """The text with ``x`` in place of what any engine may read as a text, a name in quotes or a comment.
+    """The text with ``x`` in place of what any engine may read as a string, a quoted name or a comment.
 
     ``comments``: the letter for comments.
     """
@@ -105,13 +105,13 @@ def masked(text: str, *, comments: str = "x") -> str:
 
 
 def _after_semicolons(text: str) -> Iterator[str]:
-    """What follows each semicolon outside quotes and comments, if anything follows it."""
+    """The text after each semicolon outside quotes and comments, if there is any."""
     for semicolon in re.finditer(r";(?=\s*[^\s;])", masked(text)):
         yield text[semicolon.end() :]
 
 
 def pieces_of(text: str) -> list[str]:
-    """Each of several queries that semicolons separate, with the comments beside it; the text itself otherwise.
+    """Each of several queries that semicolons separate, with adjacent comments; otherwise the text itself.
 
     A comment in the line of a semicolon belongs to the query before it.
     """
@@ -131,7 +131,7 @@ def pieces_of(text: str) -> list[str]:
 
 
 class Parser:
-    """Parses texts, up to a number of them: prose may hold any number of places at which a statement could end."""
+    """Parses texts, up to a limit: prose may hold any number of positions at which a statement could end."""
 
     def __init__(self) -> None:
         self._left = _MOST_PARSED

@@ -1,1 +1,1 @@
-"""Which queries are known to do no harm, and the functions that each warehouse documents as harmless."""
+"""Which queries are known to be harmless, and the functions that each warehouse documents as harmless."""

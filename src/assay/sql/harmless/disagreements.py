@@ -1,4 +1,4 @@
-"""Where a service may read a text otherwise than the parser does: signs, tables that the parser drops, aliases."""
+"""When a service may read a text differently from the parser: signs, tables that the parser drops, aliases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AFTER_ALIAS = frozenset({"lateral", "map", "pivot", "reduce", "transform", "unp
 
 
 def template(query: str, dialect: str) -> str | None:
-    """Why a template is not sent. Its signs are nothing to the services, but look like a comment to other readers."""
+    """Why a template is not sent. Its signs mean nothing to the services, but look like a comment to other readers."""
     if "{" not in query or len(query) > MOST_CHARACTERS:
         return None
     try:
@@ -41,54 +41,53 @@ def template(query: str, dialect: str) -> str | None:
 
 
 def dropped_table(parsed: ParsedQuery, nodes: Sequence[exp.Expr]) -> str | None:
-    """Why a query whose tree lacks a table of the text is not sent: sqlglot drops some of what it does not expect."""
+    """Why a query whose tree lacks a table of the text is not sent: sqlglot drops some unexpected parts."""
     from sqlglot import exp
 
     in_tree = {node._meta.get("start") for node in nodes if node._meta}
     place = min(parsed.table_places - in_tree, default=None)
     if place is not None:
         name = next(token.text for token in parsed.tokens if token.start == place)
-        return f"the table {name} stands where no table is expected"
+        return f"the table {name} is in a position in which no table is expected"
     pairs = pairwise(token.token_type.name for token in parsed.tokens)
     if sum(pair == ("TABLE", "L_PAREN") for pair in pairs) > sum(isinstance(node, exp.TableFromRows) for node in nodes):
-        return "TABLE(…) stands where no table is expected"
+        return "TABLE(…) is in a position in which no table is expected"
     return None
 
 
 def other_words(query: str, tokens: Sequence[Token], dialect: str) -> str | None:
-    """Why the service might find other words in the text than sqlglot did, such as code in what sqlglot takes for a
-    comment. None: it would not.
-    """
+    """Why the service might find other words in the text than sqlglot did, for example code in what sqlglot reads as a
+    comment. None: it would not."""
     comments = [comment for token in tokens for comment in token.comments or ()]
     hints = re.findall(r"/\*\+(.*?)\*/", query, re.DOTALL)
     if any("/*" in comment for comment in (*comments, *hints)):
         return "a comment begins within a comment"
     if comments and re.search(r"\r(?!\n)", query):
-        return "comments stand in a text with a carriage return that no line feed follows"
+        return "the text has comments and a carriage return without a line feed"
     pairs = list(pairwise(tokens))
     if dialect in SPARK:
-        if any(comment.rstrip("\r").endswith("\\") for comment in comments):  # to Spark, it goes on in the next line
+        if any(comment.rstrip("\r").endswith("\\") for comment in comments):  # for Spark, it continues on the next line
             return "a comment ends with a backslash"
         if "${" in query:  # which Spark replaces by a value of its settings or environment before it parses
-            return "${…} stands for a value of the server's settings"
+            return "${…} is replaced by a value of the server's settings"
         if any(token.text.upper() == "USING" and following.token_type.name == "STRING" for token, following in pairs):
             return "TRANSFORM runs a command on the server"
     if dialect == "snowflake" and "\\$$" in query:
-        return "a backslash stands before $$"
-    if dialect == "clickhouse":  # whose typographic quotes and minus sign are part of names to sqlglot
+        return "a backslash precedes $$"
+    if dialect == "clickhouse":  # whose typographic quotes and minus sign are part of names for sqlglot
         bare = (token.text for token in tokens if token.token_type.name not in _IN_QUOTES)
         if not all(map(str.isascii, bare)):
-            return "a sign that is not ASCII stands outside of quotes"
+            return "a non-ASCII character is outside of quotes"
     for token in tokens:
         if token.token_type.name == "IDENTIFIER" and "\\" in query[token.start : token.end + 1]:
-            return "a backslash stands in a quoted name"
+            return "a quoted name contains a backslash"
     return None
 
 
 def may_be_alias(query: exp.Query, tokens: Sequence[Token]) -> bool:
-    """Whether SELECT stands behind FROM, where Spark may take it for an alias: ``FROM t SELECT (a), text.x``.
+    """Whether SELECT follows FROM, so that Spark may read it as an alias: ``FROM t SELECT (a), text.x``.
 
-    It does not where a function that is known follows, or a column, star or number before a comma, AS or a clause.
+    It does not if a known function follows, or a column, star or number before a comma, AS or a clause.
     """
     sources, first = _first_place(query.args.get("from_")), _first_place(*query.expressions)
     if sources is None or first is None or first < sources:
@@ -98,7 +97,7 @@ def may_be_alias(query: exp.Query, tokens: Sequence[Token]) -> bool:
     while index > 0:
         index -= 1
         kind = tokens[index].token_type.name
-        depth = max(0, depth + (kind in CLOSING) - (kind in OPENING))  # outputs may stand in parentheses
+        depth = max(0, depth + (kind in CLOSING) - (kind in OPENING))  # outputs may be in parentheses
         if not depth and kind == "PIPE_GT":
             return False
         if not depth and kind == "SELECT":
@@ -117,13 +116,13 @@ def may_be_alias(query: exp.Query, tokens: Sequence[Token]) -> bool:
 
 
 def _first_place(*nodes: exp.Expr | None) -> int | None:
-    """Where the first of some nodes begins; a star that the parser added has the place 0."""
+    """Start of the first of some nodes; 0 for a star that the parser added."""
     parts = (part for node in nodes if node is not None for part in nodes_of(node))
     return min((part._meta["start"] for part in parts if part._meta and part._meta.get("start")), default=None)
 
 
 def symbols(tokens: Sequence[Token], nodes: Sequence[exp.Expr]) -> set[int]:
-    """Where the patterns of MATCH_RECOGNIZE name symbols; they are not functions: ``PATTERN (a (b | c)+)``."""
+    """Where the patterns of MATCH_RECOGNIZE name symbols, which are not functions: ``PATTERN (a (b | c)+)``."""
     from sqlglot import exp
 
     begins = [

@@ -1,7 +1,7 @@
 """What is known to be harmless: kinds of nodes, functions, settings and tables, by dialect.
 
-The functions that a service documents and sqlglot does not know stand in ``DIALECT.txt``. An asterisk after the name of
-an aggregate function of ClickHouse: its combinators may follow, such as -If and -State.
+``DIALECT.txt`` lists the functions that a service documents and sqlglot does not know. An asterisk after the name of an
+aggregate function of ClickHouse: combinators may follow, for example -If and -State.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib.resources import files
 
 _FORMATS = "avro binaryfile csv delta hudi iceberg image jdbc json libsvm orc parquet text xml"
 FILE_FORMATS = frozenset(_FORMATS.split())
-"""What Spark reads a path as, where it stands before a table's name and no schema has that name."""
+"""What Spark reads as the format of a path before a table's name, if no schema has that name."""
 
 _NODES = """
 Add Alias Aliases All Any AtTimeZone Between BitString BitwiseAnd BitwiseLeftShift BitwiseNot BitwiseOr
@@ -31,7 +31,7 @@ TableAlias TableColumn TableFromRows TableSample TimeUnit Tuple UnicodeString Un
 Version Where Window WindowSpec With WithFill WithinGroup Connect Prior
 """
 HARMLESS_NODES = frozenset(_NODES.split())
-"""The kinds of nodes that a read can have, functions left out, by sqlglot's names."""
+"""The kinds of nodes that a read can have, except functions, by sqlglot's names."""
 
 FORBIDDEN = {
     "Into": "SELECT … INTO writes",
@@ -39,7 +39,7 @@ FORBIDDEN = {
     "Lock": "it locks the rows that it reads",
     "DirectoryStage": "it lists the files of a stage",
     "DynamicIdentifier": "IDENTIFIER() names a table or a function by a value",
-    "Command": "a command stands in it",
+    "Command": "it contains a command",
 }
 """What the user cannot allow, and why it is refused."""
 
@@ -49,7 +49,7 @@ GenerateDouble GenerateEmbedding GenerateInt GenerateTable GenerateText MLForeca
 ReadCSV ReadParquet Secret ToFile
 """
 HARMFUL = frozenset(_BAD.split())
-"""The functions that sqlglot knows and that bill a model, read files or secrets, or take a number of a sequence."""
+"""The functions that sqlglot knows and that call a billed model, read files or secrets, or advance a sequence."""
 
 _SETTINGS = """
 aggregate_functions_null_for_empty allow_experimental_analyzer enable_analyzer any_join_distinct_right_table_keys
@@ -60,7 +60,7 @@ max_threads optimize_aggregation_in_order optimize_move_to_prewhere optimize_rea
 prefer_column_name_to_alias session_timezone transform_null_in union_default_mode use_skip_indexes
 """
 HARMLESS_SETTINGS = frozenset(_SETTINGS.split())
-"""ClickHouse's settings that a query may set for itself: they lift no limit."""
+"""ClickHouse's settings that a query may set for itself: they do not raise limits."""
 
 
 _TAKE_FUNCTIONS = """
@@ -80,17 +80,17 @@ routine_options routines schemata schemata_options search_index_columns search_i
 table_snapshots table_storage tables vector_indexes views
 """
 _OF_BIGQUERY_DATA = frozenset(_OF_DATA.split())
-"""The views of an INFORMATION_SCHEMA that tell of the data; the others tell of jobs, users and the service."""
+"""The views of an INFORMATION_SCHEMA that describe the data; the others describe jobs, users and the service."""
 _OF_CLICKHOUSE = "columns databases dictionaries numbers numbers_mt one parts tables zeros zeros_mt"
 _SYSTEM_TABLES = frozenset(_OF_CLICKHOUSE.split())
-"""Tables of ClickHouse's own that tell of the data, or are values."""
+"""ClickHouse's own tables that describe the data, or are values."""
 
 _KEYWORDS = """
 AT BEFORE BERNOULLI BLOCK CHANGES EXCLUDE GROUP ILIKE INTERPOLATE MEASURES NULLS PATTERN REPEATABLE SEED SEMANTIC_VIEW
 SYSTEM
 """
 WORDS = frozenset(_KEYWORDS.split())
-"""Words before parentheses that no function is called."""
+"""Words before parentheses that are never function names."""
 
 _SNOWFLAKE_MATCHES = frozenset({"classifier", "match_number", "match_sequence_number"})
 HINTS = frozenset(
@@ -104,7 +104,7 @@ OF_MATCHES = {
     "databricks": _SNOWFLAKE_MATCHES,
     "bigquery": frozenset({"classifier", "match_number", "match_row_number", "next", "prev"}),
 }
-"""The functions that exist within MATCH_RECOGNIZE alone."""
+"""The functions that exist only in MATCH_RECOGNIZE."""
 
 _COMBINATORS = re.compile(
     "(?:argmax|argmin|array|distinct|foreach|if|map|merge|null|ordefault|ornull|resample|simplestate|state|tuple)*"
@@ -112,7 +112,7 @@ _COMBINATORS = re.compile(
 
 
 def is_known(full: str, plain: str, dialect: str) -> bool:
-    """Whether a function is harmless. ``plain``: its name, if no schema stands before it."""
+    """Whether a function is harmless. ``plain``: its name, if it has no schema."""
     name = plain.lower()
     if full.lower() in _documented(dialect) or name in _parsed_names(dialect):
         return True
@@ -124,7 +124,7 @@ def is_known(full: str, plain: str, dialect: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _parsed_names(dialect: str) -> frozenset[str]:
-    """The functions that sqlglot's parser of a dialect knows as harmless, in small letters."""
+    """The functions that sqlglot's parser of a dialect knows as harmless, in lower case."""
     from sqlglot import exp
 
     from assay.sql.reader import reader

@@ -1,15 +1,15 @@
-"""Whether a query only reads, and harms nothing, as its parsed form shows.
+"""Whether a query only reads and is harmless, by its parsed form.
 
-"It parses as SELECT" is not enough: there are queries that write, bill, wait, run a shell command or read a server's
-files. So what is known to be harmless is allowed, rather than what is bad forbidden:
+"It parses as SELECT" is not enough: some queries write, incur costs, wait, run a shell command or read a server's
+files. So queries are accepted only if everything in them is known to be harmless:
 
 - the root is a SELECT, a set operation or VALUES;
 - each node is of a kind that a read can have (`HARMLESS_NODES`);
-- each function is one that sqlglot knows, but for a few (`HARMFUL`), or one that the service documents as harmless
-  (``DIALECT.txt``), without a schema before its name: ``db.upper(x)`` is somebody's own function;
+- each function is one that sqlglot knows, except for a few (`HARMFUL`), or one that the service documents as harmless
+  (``DIALECT.txt``), without a schema before its name: ``db.upper(x)`` is user-defined;
 - FROM names tables of the catalogue, not files, stages or values.
 
-What is not known is refused by its name, and the user may allow that name in the URL of the database.
+Anything else is refused by its name. The user may allow that name in the URL of the database.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from sqlglot import Token, exp
 
 _NAMES = frozenset({"VAR", "IDENTIFIER", "FILE", "DICTIONARY", "MERGE"})
-"""The kinds of words that may be the name of a function that is not sqlglot's."""
+"""The kinds of words that may be the name of a function that sqlglot does not know."""
 _NOT_NAMES = OPENING | CLOSING | {"NUMBER", "STRING", "COMMA", "DASH", "PLUS", "STAR", "SLASH"}
 
 
@@ -66,9 +66,9 @@ class Harm(Struct, frozen=True, kw_only=True):
 
 
 def tables_of_read(query: str, dialect: str, *, allowed: frozenset[str]) -> tuple[tuple[str, ...], ...] | Harm | None:
-    """The tables that a harmless query reads, each as its unquoted parts; None where a text is not one query.
+    """The tables that a harmless query reads, each as its unquoted parts; None if a text is not one query.
 
-    ``allowed``: names, in small letters, that are harmless because the user says so. Never raises.
+    ``allowed``: lower-case names that the user declares harmless. Never raises.
     """
     if sign := template(query, dialect):
         return Harm(reason=sign)
@@ -92,13 +92,13 @@ def tables_of_read(query: str, dialect: str, *, allowed: frozenset[str]) -> tupl
     for table in tables:
         name = ".".join(table)
         if is_of_the_service(table, dialect) and name.lower() not in allowed:
-            shown = f"{name} tells of the service or of other users, not of the data"
+            shown = f"{name} describes the service or other users, not the data"
             return Harm(reason=f"{shown}. To allow it, write ?allow={name} in the database's URL")
     return tables
 
 
 def place_of_fault(query: str, dialect: str) -> str:
-    """Where the parser stops, in words that follow a sentence; an empty text where it does not say."""
+    """Where the parser stops, as the end of a sentence; empty if it does not say."""
     from sqlglot.errors import ParseError
 
     try:
@@ -106,7 +106,7 @@ def place_of_fault(query: str, dialect: str) -> str:
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
         if first.get("line"):
-            return f" from line {first['line']}, column {first['col']} on"
+            return f" from line {first['line']}, column {first['col']}"
     except parser_errors():
         pass
     return ""
@@ -143,7 +143,7 @@ def _writes(node: exp.Expr) -> bool:
 
 
 class _Check:
-    """What is refused of the nodes of a tree."""
+    """What is refused in the nodes of a tree."""
 
     def __init__(self, dialect: str, allowed: frozenset[str], tokens: Sequence[Token]) -> None:
         self._dialect = dialect
@@ -151,7 +151,7 @@ class _Check:
         self._tokens = tokens
 
     def refusal(self, node: exp.Expr) -> str | None:
-        """Why a query with this node is not sent; None: the node is harmless."""
+        """Why a query with this node is not sent; None if the node is harmless."""
         from sqlglot import exp
 
         kind = type(node).__name__
@@ -169,11 +169,11 @@ class _Check:
             return self._of_clauses(node)
         method = node.args.get("method") if isinstance(node, exp.TableSample) else None
         if method is not None and method.name.upper() not in ("SYSTEM", "BERNOULLI", "ROW", "BLOCK"):
-            return f"{method.name} is not a method of sampling"
+            return f"{method.name} is not a sampling method"
         return None
 
     def refusal_of_words(self, nodes: Sequence[exp.Expr]) -> str | None:
-        """As `refusal`, of the names before parentheses: sqlglot drops some arguments that it does not expect."""
+        """Like `refusal`, for the names before parentheses: sqlglot drops some unexpected arguments."""
         from sqlglot import exp
 
         tokens = self._tokens
@@ -185,14 +185,14 @@ class _Check:
         for index, (token, following) in enumerate(pairwise(tokens)):
             kind = token.token_type.name
             if kind == "TABLE" and self._dialect in SPARK and following.token_type.name != "L_PAREN":
-                return "TABLE stands for a query"
+                return "TABLE is used as a query"
             if kind == "DOT" and self._dialect == "snowflake" and following.text.lower() in ("nextval", "currval"):
-                what = f"{following.text} takes a number of a sequence. It is"
+                what = f"{following.text} advances a sequence. It is"
                 if reason := self._unless_allowed(following.text, what):
                     return reason
             if following.token_type.name != "L_PAREN" or kind not in _NAMES or token.start in starts:
                 continue
-            if index and tokens[index - 1].token_type.name == "PIPE_GT":  # an operator such as EXTEND
+            if index and tokens[index - 1].token_type.name == "PIPE_GT":  # an operator, for example EXTEND
                 continue
             if reason := self._of_first_argument(tokens, index):
                 return reason
@@ -206,10 +206,10 @@ class _Check:
         return None
 
     def _of_first_argument(self, tokens: Sequence[Token], index: int) -> str | None:
-        """What is refused of a function that ClickHouse is given by its name alone: ``arrayMap(file, paths)``.
+        """What is refused of a function that is passed to ClickHouse by its bare name: ``arrayMap(file, paths)``.
 
-        To sqlglot the name is a column. It may stand in parentheses, in quotes or behind an alias, so that each name
-        of an argument that is not a lambda must be that of a harmless function.
+        For sqlglot, the name is a column. It may be in parentheses, in quotes or behind an alias, so each name in an
+        argument that is not a lambda must be the name of a harmless function.
         """
         if self._dialect != "clickhouse" or tokens[index].text.lower() not in HIGHER_ORDER:
             return None
@@ -246,7 +246,7 @@ class _Check:
         return self._of_name(full, name if not before else "")
 
     def _of_name(self, full: str, plain: str) -> str | None:
-        """``plain``: the name, if no schema stands before it."""
+        """``plain``: the name, if it has no schema."""
         if is_known(full, plain, self._dialect):
             return None
         return self._unless_allowed(full, f"the function {full} is")
@@ -270,11 +270,11 @@ class _Check:
         return f"it names a table by a value ({source.name})"
 
     def _of_clauses(self, query: exp.Query) -> str | None:
-        """What is refused of a query's own clauses."""
+        """What is refused in a query's own clauses."""
         if self._dialect in SPARK and may_be_alias(query, self._tokens):
-            return "FROM stands before SELECT, which may be an alias there. Begin with SELECT"
+            return "FROM precedes SELECT, which may be an alias there. Begin with SELECT"
         if form := query.args.get("format"):
-            return f"FORMAT {form.name} sets how the service writes the result, which the driver must be able to read"
+            return f"FORMAT {form.name} sets the format of the result, which the driver must be able to read"
         for setting in query.args.get("settings") or ():
             name = str(setting.this) if setting.key != "eq" else setting.this.name
             if name.lower() not in HARMLESS_SETTINGS and (
@@ -290,7 +290,7 @@ class _Check:
 
 
 def _anonymous() -> tuple[type[exp.Expr], ...]:
-    """The kinds of nodes that a function may be whose name says what it is, rather than its kind."""
+    """The kinds of nodes for functions that are identified by name, not by kind."""
     from sqlglot import exp
 
     aggregates = (exp.AnonymousAggFunc, exp.CombinedAggFunc, exp.CombinedParameterizedAgg, exp.ParameterizedAgg)
@@ -298,7 +298,7 @@ def _anonymous() -> tuple[type[exp.Expr], ...]:
 
 
 def _qualifier(node: exp.Func) -> tuple[str, ...]:
-    """What stands before a function's name."""
+    """What precedes a function's name."""
     from sqlglot import exp
 
     above = node.parent
@@ -321,12 +321,12 @@ def _qualifier(node: exp.Func) -> tuple[str, ...]:
 
 
 def _snake(name: str) -> str:
-    """The name that SQL has for a class of sqlglot's."""
+    """The SQL name of a class of sqlglot's."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=^AI)(?=[A-Z])|(?<=^ML)(?=[A-Z])", "_", name).upper()
 
 
 def _dotted(tokens: Sequence[Token], index: int) -> str:
-    """The name that ends with a token, with what stands before its dots."""
+    """The name that ends with a token, including what precedes its dots."""
     parts = [tokens[index].text]
     while index >= 2 and tokens[index - 1].token_type.name == "DOT":
         index -= 2

@@ -1,5 +1,5 @@
 """Probes: queries that show what another query leaves to the engine.
 
-Each is a copy of the other query's tree with a few nodes changed, written as text. No probe is trusted: whoever
-executes one compares its rows with the result of the query itself.
+Each is a copy of the other query's tree with a few nodes changed, written as text. Probes are not trusted: the caller
+compares a probe's rows with the result of the query itself.
 """

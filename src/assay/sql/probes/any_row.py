@@ -2,19 +2,19 @@
 function that shows the order of the rows it reads.
 
 `x = (SELECT …)` reads the first row that the subquery happens to return. A column that is neither grouped by nor
-aggregated comes from any row of its group; beside MIN or MAX, from any row that holds the extreme. Nothing but the
-order in which rows are stored decides which, unless the rows agree.
+aggregated comes from any row of its group; with MIN or MAX, from any row that holds the extreme. Only the order in
+which rows are stored decides which, unless the rows agree.
 
 `AnyRow.check` asks the database whether they do. `AnyRow.ways` are the query with other rows read: each result is one
-that the query itself might have returned. Bare columns follow the last MIN or MAX of their query, so a further one in
-HAVING reads them from the row of its choice::
+that the query itself might have returned. Bare columns follow the last MIN or MAX of their query, so an additional one
+in HAVING makes them read its row::
 
     SELECT city, name, COUNT(*) FROM t GROUP BY city
     SELECT city, name, COUNT(*) FROM t GROUP BY city HAVING MIN(QUOTE(name)) IS NULL OR COUNT(*) >= 0
 
-A function that shows the order of its rows, such as GROUP_CONCAT, is a place of its own kind: see `row_order`.
+A function that shows the order of its rows, for example GROUP_CONCAT, is handled separately: see `row_order`.
 
-All of these are written from the tree, which may lose what was special in a text: see `AnyRow.again`.
+All of these are written from the tree, which may lose special features of a text: see `AnyRow.again`.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ MOST_LISTED = 40
 MOST_CANDIDATES = 512
 """At most this many rows are listed that bare columns may be read from."""
 _MOST_LEADING = 3
-"""At most this many bare columns are tried as the first to choose a row by."""
+"""At most this many bare columns are tried as the first key to choose a row by."""
 _MOST_CHARACTERS = 20_000
 _WORTH_READING = ("(", "group", "having", "distinct")
 _AGGREGATE = r"(?:count|sum|avg|min|max)\(\s*(?:distinct\s+)?(?:[a-z_][\w.]*|\*)\s*\)"
 _AGGREGATES_ALONE = re.compile(rf"\s*select\s+{_AGGREGATE}(?:\s*,\s*{_AGGREGATE})*\s+from\b", re.ASCII)
 _MAY_READ_MORE = ("(", "select", "values", "group", "having", "order", "window", ";", "--", "/*")
-"""What may follow FROM beside columns, values and operators."""
+"""What may follow FROM, besides columns, values and operators."""
 _WORTH_PARSING = re.compile(
     r"\bgroup\s+by\b|\bdistinct\b.*\border\s+by\b|\bhaving\b|\bover\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|string_agg|json\w*_group_\w+)\b",
     re.IGNORECASE | re.DOTALL,
@@ -66,11 +66,11 @@ class AnyRow(Struct, frozen=True):
     query: Query
     """The whole query."""
     node: exp.Query
-    """The subquery, or the query with the bare columns, or the whole query where the order of all rows counts."""
+    """The subquery, or the query with the bare columns, or the whole query if the order of all rows matters."""
     terms: tuple[exp.Expr, ...] = ()
     """The expressions over bare columns, or the function that shows the order of rows."""
     asked: tuple[Query, exp.Expr] | None = None
-    """The query as it was, and what it reads from any row there, if ``query`` is another way of writing it."""
+    """The original query and what it reads from any row there, if ``query`` is a rewritten form of it."""
 
     @property
     def _keys(self) -> tuple[exp.Expr, ...]:
@@ -87,7 +87,7 @@ class AnyRow(Struct, frozen=True):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether an ORDER BY or LIMIT has a say in which row is read."""
+        """Whether an ORDER BY or LIMIT influences which row is read."""
         return any(self.node.args.get(part) for part in ("order", "limit", "offset"))
 
     @property
@@ -97,7 +97,7 @@ class AnyRow(Struct, frozen=True):
 
     @property
     def gives_row_per_group(self) -> bool:
-        """Whether the result has a row for each group, and the choice in one group has no say in the row of another."""
+        """Whether the result has a row per group, and the choice in one group does not affect the row of another."""
         parts = ("order", "limit", "offset", "distinct", "having")
         is_plain = (
             self.kind == "bare column" and self.node is self.query.tree and not any(map(self.node.args.get, parts))
@@ -106,14 +106,13 @@ class AnyRow(Struct, frozen=True):
 
     @property
     def again(self) -> str:
-        """The query as it is, written from the tree. Where it gives other rows than the text, the ways say nothing."""
+        """The query as it is, written from the tree. If its rows differ from the text's, the ways prove nothing."""
         query = self.query if self.asked is None else self.asked[0]
         return written(query.tree, "sqlite")
 
     def check(self) -> str | None:
-        """A query with a row if rows differ here; None if only the ways can tell. It cannot run if the place refers to
-        a query around it.
-        """
+        """A query with a row if rows differ here; None if only the ways can tell. It cannot run if it refers to an
+        outer query."""
         if self.kind == "row order":
             return None
         copy = alone(self.node)
@@ -135,8 +134,7 @@ class AnyRow(Struct, frozen=True):
 
     def candidates(self, columns: Sequence[str] = ()) -> str | None:
         """A query for the rows that bare columns may be read from, in groups with several: a text for the group and one
-        for the row. ``columns`` are those of the result. None if it is not known what a star stands for.
-        """
+        for the row. ``columns`` are those of the result. None if it is not known what a star stands for."""
         terms = self._labelled(columns)
         if terms is None:
             return None
@@ -145,7 +143,7 @@ class AnyRow(Struct, frozen=True):
         if filters:
             copy = copy.where(exp.or_(*filters, copy=False), copy=False)
         keys = self._keys
-        # Keys that a collation takes for equal make one group.
+        # Keys that a collation treats as equal form one group.
         group = exp.Window(this=_function("MIN", _label(keys)), partition_by=[copied(key) for key in keys])
         outputs = (group, "assay_group"), (self._row_label(terms), "assay_row")
         copy.set("expressions", [exp.alias_(output, name) for output, name in outputs])
@@ -157,14 +155,14 @@ class AnyRow(Struct, frozen=True):
         return f"{rows} LIMIT {MOST_CANDIDATES}"
 
     def take(self, edit: Edit, row: int) -> None:
-        """Have this scalar subquery give only one of its `distinct_rows`."""
+        """Make this scalar subquery return only one of its `distinct_rows`."""
         listed = from_subquery(copied(self.node), "assay_rows")
         listed.set("distinct", exp.Distinct())
         listed.set("order", exp.Order(expressions=[exp.Ordered(this=exp.Literal.number(1))]))
         edit.twin(self.node).replace(cut_to(listed, 1, offset=row))
 
     def steer_to(self, edit: Edit, labels: Sequence[str], columns: Sequence[str]) -> None:
-        """Have this query read its bare columns from these `candidates`, one for each group."""
+        """Make this query read its bare columns from these `candidates`, one per group."""
         row = self._row_label(self._labelled(columns) or ())
         filters = [only for only in self._filters() if only is not None]
         test = exp.Not(this=exp.In(this=row, expressions=list(map(exp.Literal.string, labels))))
@@ -180,7 +178,7 @@ class AnyRow(Struct, frozen=True):
         return _label([*self._keys, *terms])
 
     def values(self) -> str | None:
-        """A query for the literals of what may be read here, `MOST_LISTED` at most; None where a star hides it."""
+        """A query for the literals of what may be read here, `MOST_LISTED` at most; None if a star hides it."""
         term = self._term
         if term is None:
             return None
@@ -189,7 +187,7 @@ class AnyRow(Struct, frozen=True):
         return f"{written(copy, 'sqlite', is_last=True)} LIMIT {MOST_LISTED}"
 
     def _ungrouped(self) -> exp.Select:
-        """The query by itself, the different rows that it groups."""
+        """The query that it groups, by itself, with distinct rows."""
         copy = alone(self.node)
         assert isinstance(copy, exp.Select)
         for part in ("order", "limit", "offset", "group", "having"):
@@ -209,8 +207,7 @@ class AnyRow(Struct, frozen=True):
 
     def ways(self, columns: Sequence[str] = (), literals: Sequence[str] = ()) -> Iterator[str]:
         """The whole query with other rows read. ``columns`` are those of its result, for what a star stands for;
-        ``literals`` are some of `values`, each of which is then read wherever it may be.
-        """
+        ``literals`` are some of `values`, which are then read if possible."""
         if self.kind == "row order":
             yield from reordered(self.query)
             return
@@ -242,7 +239,7 @@ class AnyRow(Struct, frozen=True):
         return [_quoted(output) for output in outputs]
 
     def _turned(self, keys: Sequence[exp.Expr], *, downwards: bool = False) -> str:
-        """With the scalar subquery's row chosen by these keys; among those that tie in its order, if it has one."""
+        """The scalar subquery's row chosen by these keys; if it has an order, only among tied rows."""
         edit = Edit(self.query)
         ordered = [exp.Ordered(this=key, desc=downwards, nulls_first=not downwards) for key in keys]
         order_further(edit.twin(self.node), ordered)
@@ -264,7 +261,7 @@ class AnyRow(Struct, frozen=True):
         select.set("having", exp.Having(this=test))
 
     def _filters(self) -> list[exp.Expr | None]:
-        """The rows that bare columns may come from, a condition per MIN or MAX; all rows without one."""
+        """The rows that bare columns may come from, one condition per MIN or MAX; without one, all rows."""
         found: list[exp.Expr | None] = []
         for extreme in extremes(self.node):
             only = extreme.parent.expression.this if isinstance(extreme.parent, exp.Filter) else None
@@ -287,23 +284,23 @@ class AnyRow(Struct, frozen=True):
 
 
 def takes_any_row(query: str, dialect: str) -> bool:
-    """Whether the engine may read any of several rows somewhere in a query: decided from the text alone."""
+    """Whether the engine may read any of several rows somewhere in a query, decided from the text only."""
     return plain_check(query, dialect) is not None or bool(any_rows(query, dialect))
 
 
 @lru_cache(maxsize=2048)
 def plain_check(query: str, dialect: str) -> str | None:
-    """The `AnyRow.check` of a plain query with one place, written without a parser; None for any other query.
+    """The `AnyRow.check` of a plain query with one such place, written without a parser; None for any other query.
 
     In ``SELECT name, COUNT(*) FROM t GROUP BY id ORDER BY COUNT(*)`` the rows of a group nearly always agree in the
-    name, and there is nothing to parse the query for.
+    name, so parsing the query is unnecessary.
     """
     if dialect != "sqlite" or not query.isascii() or not _may_take_any_row(query):
         return None
     outline = read_outline(query)
     if outline is None or not outline.bare:
         return None
-    # Before FROM, and from the last GROUP BY on, there is no subquery and no text in quotes.
+    # Before FROM, and after the last GROUP BY, there is no subquery and no quoted text.
     text = query.strip().removesuffix(";")
     start, groups = _FROM.search(text), list(_GROUP_BY.finditer(text))
     if start is None or not groups:
@@ -322,9 +319,8 @@ def leaves_choice(query: str, dialect: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
-    """The places where a query may read any of several rows; none where it cannot be read. Of SQLite's dialect only:
-    other engines refuse such queries, or need a function that says so, such as ANY_VALUE.
-    """
+    """The places where a query may read any of several rows; empty if it cannot be read. Only for SQLite's dialect:
+    other engines refuse such queries, or need an explicit function, for example ANY_VALUE."""
     if dialect != "sqlite" or len(query) > _MOST_CHARACTERS:
         return ()
     if not _may_take_any_row(query):
@@ -337,7 +333,8 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
 
 
 def _may_take_any_row(query: str) -> bool:
-    """Whether a query has any of the words that it would take: neither groups nor subqueries, and aggregates alone."""
+    """Whether a query has any of the words that this would need; neither groups nor subqueries, and only aggregates,
+    need nothing."""
     lowered = query.lower()
     if not any([word in lowered for word in _WORTH_READING]):  # noqa: C419 - a generator takes longer
         return False
@@ -359,7 +356,7 @@ def _found(query: Query) -> Iterator[AnyRow]:
 
 
 def _hidden_keys(query: Query, node: exp.Select) -> Iterator[AnyRow]:
-    """The keys of a SELECT DISTINCT that may be read from any row of those that it makes one."""
+    """The keys of a SELECT DISTINCT that may be read from any of the rows that it merges."""
     is_inner = node is not query.tree
     if is_inner and not (node.args.get("limit") or node.args.get("offset")):
         return
@@ -376,7 +373,7 @@ def _function(name: str, argument: exp.Expr) -> exp.Expr:
 
 
 def _quoted(term: exp.Expr) -> exp.Expr:
-    """The term as its SQL literal: a text that is never NULL, and that every collation compares by its letters."""
+    """The term as its SQL literal: a text that is never NULL, and that every collation compares by its characters."""
     return _function("QUOTE", copied(term))
 
 

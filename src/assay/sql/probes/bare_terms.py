@@ -1,4 +1,5 @@
-"""The expressions of an aggregated query that its groups do not decide: over columns neither grouped nor aggregated."""
+"""The expressions of an aggregated query that its groups do not determine: over columns neither grouped nor
+aggregated."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def bare_terms(select: Select) -> list[exp.Expr]:
-    """The widest expressions over bare columns, each once; a star stands for itself. None of a query without groups."""
+    """The widest expressions over bare columns, without duplicates; a star stands for itself. Empty for a query without
+    groups."""
     query, parts = select.query, _parts(select.node)
     if select.node.args.get("group") is None and not any(is_aggregate(node) for part in parts for node in within(part)):
         return []
@@ -63,7 +65,7 @@ def extremes(select: exp.Query) -> list[exp.Expr]:
 
 
 def within(part: exp.Expr) -> Iterator[exp.Expr]:
-    """The nodes of a part, those of its subqueries left out."""
+    """The nodes of a part, without those of its subqueries."""
     waiting = [part]
     while waiting:
         node = waiting.pop()
@@ -74,7 +76,7 @@ def within(part: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether a node is a function of a whole group, of no window."""
+    """Whether a node is a function of a whole group, not of a window."""
     if isinstance(node, exp.Anonymous):
         known = node.name.lower() in _OTHER_AGGREGATES
     else:
@@ -91,7 +93,7 @@ def is_aggregate(node: exp.Expr) -> bool:
 _OTHER_AGGREGATES = frozenset(
     {"total", "json_group_array", "json_group_object", "jsonb_group_array", "product", "fsum", "favg", "mode"}
 )
-"""Aggregates of SQLite and DuckDB that sqlglot may take for functions that it does not know."""
+"""Aggregates of SQLite and DuckDB that sqlglot may read as unknown functions."""
 
 
 def _parts(select: exp.Query) -> list[exp.Expr]:
@@ -107,9 +109,7 @@ def _parts(select: exp.Query) -> list[exp.Expr]:
 
 
 def _is_whole(node: exp.Expr) -> bool:
-    """Whether a node is an expression of its own, and each row has a value of it: nothing in it is an aggregate, a
-    window or a subquery.
-    """
+    """Whether a node is an expression with a value per row: it contains no aggregate, window or subquery."""
     if not isinstance(node, exp.Condition) or (isinstance(node.parent, exp.Case) and isinstance(node, exp.If)):
         return False
     return not any(isinstance(one, exp.Window | exp.Query | exp.Star) or is_aggregate(one) for one in nodes_of(node))

@@ -1,4 +1,4 @@
-"""Combine the conditions under which a value comes from nothing: known ones, and ones that the engine evaluates."""
+"""Combine the conditions under which a value has an empty input: known ones, and ones that the engine evaluates."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 Condition: TypeAlias = Union["exp.Expr", bool, None]
-"""When a value comes from nothing; None for a constant, which depends on no rows."""
+"""When a value has an empty input; None for a constant, which depends on no rows."""
 
 
 def none_counted(from_nothing: Condition, counted: exp.Expr | None) -> Condition:
-    """The condition that every counted row's value comes from nothing."""
+    """The condition that every counted row's value has an empty input."""
     from sqlglot import exp
 
     if from_nothing is True:
@@ -27,17 +27,17 @@ def none_counted(from_nothing: Condition, counted: exp.Expr | None) -> Condition
 
 
 def all_of(conditions: Iterable[Condition]) -> Condition:
-    """The condition that all values other than constants come from nothing."""
+    """The condition that all values other than constants have an empty input."""
     return _combined(conditions, deciding=False)
 
 
 def any_of(conditions: Iterable[Condition]) -> Condition:
-    """The condition that some value comes from nothing."""
+    """The condition that some value has an empty input."""
     return _combined(conditions, deciding=True)
 
 
 def _combined(conditions: Iterable[Condition], *, deciding: bool) -> Condition:
-    """``deciding``: the one value that decides the whole, whatever the others are."""
+    """``deciding``: the one value that decides the whole, regardless of the others."""
     from sqlglot import exp
 
     found = [condition for condition in conditions if condition is not None]
@@ -45,7 +45,8 @@ def _combined(conditions: Iterable[Condition], *, deciding: bool) -> Condition:
         return deciding if found else None
     open_ones = [condition for condition in found if not isinstance(condition, bool)]
     combine = exp.or_ if deciding else exp.and_
-    # Each condition was made for this one: to copy them at each level takes quadratic time in a deep expression.
+    # Each condition was created for this one: copying them at each level would take quadratic time in a deep
+    # expression.
     return combine(*open_ones, copy=False) if open_ones else not deciding
 
 

@@ -14,7 +14,7 @@ from assay.sql.trees import copied, levels_of, nodes_of, written
 _Node = TypeVar("_Node", bound="exp.Expr")
 
 _MOST_LEVELS = 100
-"""Writing a tree takes a few calls within each other per level. Few texts that can be parsed have more."""
+"""Writing a tree takes a few nested calls per level. Few texts that can be parsed have more levels."""
 
 
 class Edit:
@@ -39,15 +39,15 @@ class Edit:
         return copied(node, bare=True, twins=self._twins)
 
     def written(self) -> str:
-        """The changed query. The last thing to ask of an edit."""
+        """The changed query. Must be the last call on an edit."""
         return written(self.tree, self._dialect, is_last=True)
 
 
 @lru_cache(maxsize=128)
 def read_for_probes(text: str, dialect: str) -> Query | None:
-    """Read a query without its schema; None where it cannot be read.
+    """Read a query without its schema; None if it cannot be read.
 
-    Signs that change nothing are kept, since they change which output a key of ORDER BY stands for.
+    Redundant signs are kept, since they affect which output a key of ORDER BY stands for.
     """
     parsed = parse_with_signs(text, dialect)
     if parsed is None or _is_deep(parsed.tree):
@@ -95,7 +95,7 @@ def alone(query: exp.Query) -> exp.Query:
 
 
 def uncut(tree: exp.Query) -> exp.Query:
-    """The tree itself, its LIMIT and OFFSET taken away."""
+    """The tree itself, without its LIMIT and OFFSET."""
     for part in cutting(tree):
         part.set("limit", None)
         part.set("offset", None)
@@ -103,26 +103,26 @@ def uncut(tree: exp.Query) -> exp.Query:
 
 
 def order_further(node: _Node, keys: Iterable[exp.Expr]) -> _Node:
-    """The query or window itself, ordered by its own keys up to one by chance, and then by further ones."""
+    """The query or window itself, ordered by its own keys up to a random one, and then by further ones."""
     node.set("order", exp.Order(expressions=[*deterministic_keys(node), *keys]))
     return node
 
 
 def breaking_keys(terms: Sequence[exp.Expr], dialect: str, *, downwards: bool) -> list[exp.Expr]:
-    """Keys of ORDER BY that tell apart what differs at all, downwards in the very reverse order."""
-    if dialect == "sqlite":  # whose columns may have collations that take different texts for equal
+    """Keys of ORDER BY that distinguish all different rows; downwards exactly reverses the order."""
+    if dialect == "sqlite":  # whose columns may have collations that treat different texts as equal
         terms = [exp.Collate(this=term, expression=exp.var("BINARY")) for term in terms]
     return [exp.Ordered(this=term, desc=downwards, nulls_first=not downwards) for term in terms]
 
 
 def places(width: int) -> list[exp.Expr]:
-    """The places of so many outputs, as keys of ORDER BY."""
+    """The positions of this many outputs, as keys of ORDER BY."""
     return [exp.Literal.number(place) for place in range(1, width + 1)]
 
 
 def from_subquery(query: exp.Query, alias: str) -> exp.Select:
     """``SELECT * FROM (query) AS alias``."""
-    # Each part that sqlglot's own builder is given as a text would be parsed.
+    # sqlglot's own builder would parse each part that it gets as a text.
     inner = exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias)))
     return exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner))
 

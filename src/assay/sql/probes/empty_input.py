@@ -1,20 +1,19 @@
-"""Find out whether a query computed its row over no rows: MIN, SUM or COUNT where the filter left nothing.
+"""Find out whether a query computed its row over no rows: MIN, SUM or COUNT after a filter that left none.
 
-The probe is the query itself with one more column: 1 where every cell of the row comes from
-nothing. The engine evaluates it in the place where the cell is computed, so joins, groups,
-correlated subqueries, HAVING and LIMIT are the query's own:
+The probe is the query itself with one more column: 1 if every cell of the row has an empty input. The engine evaluates
+it where it computes the cell, so joins, groups, correlated subqueries, HAVING and LIMIT are the query's own:
 
-- an aggregate comes from nothing where it takes no row, by ``COUNT(*) = 0`` beside it. It does not
-  take rows that its own condition leaves out: ``FILTER (WHERE c)``, ``CASE WHEN c THEN x
+- an aggregate has an empty input if it takes no row, by ``COUNT(*) = 0`` next to it. It does not
+  take rows that its own condition excludes: ``FILTER (WHERE c)``, ``CASE WHEN c THEN x
   ELSE 0 END`` and ``SUM(c)``;
-- a scalar subquery comes from nothing where it has no row, or its cell comes from nothing;
-- a column of a derived table or CTE comes from nothing where its cell there does: that table gets
+- a scalar subquery has an empty input if it has no row, or its cell has an empty input;
+- a column of a derived table or CTE has an empty input if its cell there does: that table gets
   one more column as well;
-- a product or quotient comes from nothing where one operand does, any other expression where all
+- a product or quotient has an empty input if one operand does, any other expression if all
   of its non-constant parts do;
 - a column of a stored table never does: its row exists.
 
-A cell that cannot be traced counts as computed over something.
+A cell that cannot be traced counts as having an input.
 """
 
 from __future__ import annotations
@@ -45,10 +44,11 @@ _ROW = "assay_nothing_row"
 
 @lru_cache(maxsize=4096)
 def empty_input_probe(query: str, dialect: str) -> str | None:
-    """The query with one more output column at the end: 1 in rows whose every cell was computed over no rows, else 0.
+    """The query with one more output column at the end: 1 in rows in which every cell was computed over no rows, else
+    0.
 
-    None where the query cannot be traced, or where no cell can come from nothing. The text is
-    generated from the tree: check that the other columns equal the query's own result.
+    None if the query cannot be traced, or if no cell can have an empty input. The text is generated from the tree:
+    check that the other columns equal the query's own result.
     """
     nothing = f"CASE WHEN COUNT(*) = 0 THEN 1 ELSE 0 END AS {_ROW}"
     plain = plain_aggregate(query) if dialect == "sqlite" else None
@@ -62,7 +62,7 @@ def empty_input_probe(query: str, dialect: str) -> str | None:
 
 
 def traced_probe(query: str, dialect: str) -> str | None:
-    """As `empty_input_probe`, of any query."""
+    """Like `empty_input_probe`, for any query."""
     from sqlglot.errors import SqlglotError
 
     try:
@@ -74,7 +74,7 @@ def traced_probe(query: str, dialect: str) -> str | None:
 
 
 class _Tracing:
-    """Asks of each cell when it comes from nothing, and adds the columns that say so to an edit of the query.
+    """Determines when each cell has an empty input, and adds the columns that say so to an edit of the query.
 
     Nodes are the query's own; columns are added to their twins.
     """
@@ -83,10 +83,10 @@ class _Tracing:
         self._query = query
         self._edit = Edit(query)
         self._added: dict[tuple[int, int], str | Literal[False] | None] = {}
-        """The names of added columns, by the query's twin and the column that they speak of; where none is needed, when
-        that column comes from nothing."""
+        """The names of added columns, by the query's twin and the column that they describe; if none is needed, the
+        condition for that column."""
         self._copies: list[exp.Expr] = []
-        """Kept, so that no other node gets the id of one."""
+        """Kept so that their ids are not reused."""
         self._numbers = count(1)
 
     def probe(self) -> str | None:
@@ -97,7 +97,7 @@ class _Tracing:
         return self._edit.written()
 
     def _may(self, query: exp.Query, columns: Sequence[int]) -> bool:
-        """Whether there can be rows in which all these cells come from nothing."""
+        """Whether there can be rows in which all these cells have an empty input."""
         return any(
             self._all(select, columns) not in (None, False)
             for select, is_taken_away in _parts(query)
@@ -108,16 +108,16 @@ class _Tracing:
         return all_of(self._of(select.selects[column].unalias(), select) for column in columns)
 
     def _add(self, query: exp.Query, columns: Sequence[int], name: str) -> None:
-        """Add an output column: 1 where all these columns' cells come from nothing."""
+        """Add an output column: 1 if all these columns' cells have an empty input."""
         from sqlglot import exp
 
         for select, is_taken_away in _parts(query):
-            # EXCEPT is to remove rows that come from nothing, whatever its own are.
+            # EXCEPT must remove rows with an empty input, regardless of its own rows.
             number = exp.Literal.number(1) if is_taken_away else as_number(self._all(select, columns))
             self._edit.twin(select).append("expressions", exp.alias_(number, name))
 
     def _of(self, node: exp.Expr, select: exp.Select, *, in_aggregate: bool = False) -> Condition:
-        """When the value of an expression comes from nothing."""
+        """When the value of an expression has an empty input."""
         from sqlglot import exp
 
         if isinstance(node, exp.Window):
@@ -139,7 +139,7 @@ class _Tracing:
         return any_of(parts) if isinstance(node, exp.Mul | exp.Div | exp.IntDiv) else all_of(parts)
 
     def _of_aggregate(self, node: exp.Expr, select: exp.Select) -> Condition:
-        """The condition that the aggregate takes no rows, or only values that come from nothing."""
+        """The condition that the aggregate takes no rows, or only values with an empty input."""
         from sqlglot import exp
 
         inner = node.this if isinstance(node, exp.Filter) else node
@@ -151,7 +151,7 @@ class _Tracing:
         return none_counted(None if argument is None else self._of(argument, select, in_aggregate=True), counted)
 
     def _of_scalar(self, node: exp.Query) -> Condition:
-        """The condition that a scalar subquery has no row, or that its cell comes from nothing."""
+        """The condition that a scalar subquery has no row, or that its cell has an empty input."""
         from sqlglot import exp
 
         query: exp.Query = node.this if isinstance(node, exp.Subquery) else node
@@ -170,7 +170,7 @@ class _Tracing:
         return is_one(exp.Subquery(this=whole), absent=1)
 
     def _of_column(self, column: exp.Column) -> Condition:
-        """When a column's cell comes from nothing, as the source says that has it."""
+        """When a column's cell has an empty input, according to its source."""
         from sqlglot import exp
 
         source = self._query.meaning(column).source
@@ -191,7 +191,8 @@ class _Tracing:
         return is_one(exp.Column(this=exp.to_identifier(added), table=copied(name)))
 
     def _add_for(self, source: Source, place: int) -> str | Literal[False] | None:
-        """Have a subquery or CTE say of one of its columns whether it comes from nothing. The name of what says it."""
+        """Add a column to a subquery or CTE that says whether one of its columns has an empty input. Returns its
+        name."""
         from sqlglot import exp
 
         inner: exp.Query = source.inner
@@ -211,7 +212,7 @@ class _Tracing:
 
 
 def _parts(query: exp.Expr, *, is_taken_away: bool = False) -> list[tuple[exp.Select, bool]]:
-    """The SELECTs whose rows a query gives, each with whether an EXCEPT takes them away; empty for other queries."""
+    """The SELECTs whose rows a query returns, each with whether an EXCEPT removes them; empty for other queries."""
     from sqlglot import exp
 
     while isinstance(query, exp.Subquery):
@@ -224,13 +225,14 @@ def _parts(query: exp.Expr, *, is_taken_away: bool = False) -> list[tuple[exp.Se
 
 
 def _width(query: exp.Expr) -> int | None:
-    """How many columns a query has; None where a star hides them, or where it cannot be traced."""
+    """How many columns a query has; None if a star hides them, or if it cannot be traced."""
     widths = {None if part.is_star else len(part.selects) for part, _ in _parts(query)}
     return widths.pop() if len(widths) == 1 else None
 
 
 def _is_traceable(source: Source) -> bool:
-    """Whether a subquery or CTE can get further columns: it does not read itself, and no alias renames its columns."""
+    """Whether a subquery or CTE can get additional columns: it does not read itself, and no alias renames its
+    columns."""
     from sqlglot import exp
 
     if _width(source.inner) is None or (isinstance(source.node, exp.Table) and source.node.alias_column_names):

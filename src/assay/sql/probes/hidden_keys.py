@@ -1,6 +1,6 @@
-"""Write a SELECT DISTINCT that orders its rows by what it does not return as groups, which any probe can read.
+"""Write a SELECT DISTINCT that is ordered by a key outside its outputs as groups, which any probe can read.
 
-The rows that DISTINCT makes one may differ in a key that is not among the outputs. SQLite and MySQL order the one row
+The rows that DISTINCT merges may differ in a key that is not among the outputs. SQLite and MySQL order the merged row
 by the key of any of them. That is a bare column of a group::
 
     SELECT DISTINCT v FROM t ORDER BY k LIMIT 1
@@ -42,9 +42,8 @@ def orders_by_hidden_key(query: Query, node: exp.Expr) -> bool:
 def as_groups(
     query: Query, node: exp.Select, reads: Reads, *, downwards: bool | None = None
 ) -> Iterator[tuple[Query, exp.Select]]:
-    """The whole query with this SELECT DISTINCT as groups, and the grouped SELECT: in each way in which names in its
-    keys may be meant. None where a star hides an output. ``downwards``: how outputs break ties; None if they do not.
-    """
+    """The whole query with this SELECT DISTINCT as groups, and the grouped SELECT, for each possible meaning of names
+    in its keys. None if a star hides an output. ``downwards``: how outputs break ties; None if they do not."""
     if node.is_star:
         return
     keys = [read_key(query, key, node.selects) for key in deterministic_keys(node)]

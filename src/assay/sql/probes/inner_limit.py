@@ -1,6 +1,6 @@
 """Find where a query chooses rows by a LIMIT in an inner part: a subquery or a CTE.
 
-Where rows tie there, the engine chooses, and the query's answer may depend on that choice.
+If rows tie there, the engine chooses, and the query's result may depend on that choice.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class InnerLimit(Struct, frozen=True):
 
     @property
     def width(self) -> int | None:
-        """How many columns it returns; None where a star leaves that open."""
+        """How many columns it returns; None if a star leaves that open."""
         return None if self.node.is_star else len(self.node.selects)
 
     def taking(self, rows: Sequence[int], width: int) -> str:
-        """The whole query, with the inner query giving only the rows at these places, its ties broken upwards."""
+        """The whole query, with the inner query returning only the rows at these positions, its ties broken upwards."""
         runs: list[list[int]] = []
         for row in rows:
             if runs and runs[-1][-1] + 1 == row:
@@ -88,7 +88,7 @@ class InnerLimit(Struct, frozen=True):
 
 
 def inner_limits(query: str, dialect: str) -> list[InnerLimit]:
-    """The inner queries that have a LIMIT, the innermost last. None where the query cannot be read."""
+    """The inner queries that have a LIMIT, the innermost last. None if the query cannot be read."""
     from sqlglot import exp
 
     outline = read_outline(query)

@@ -1,9 +1,9 @@
-"""What a key of ORDER BY stands for: an output, an expression, or something that is left to the engine to know.
+"""What a key of ORDER BY stands for: an output, an expression, or something that only the engine knows.
 
-Every engine takes a whole key that is an output's alias for that output, and a whole number for an output's place,
-in parentheses or not. Within a larger expression a name is a column if there is one; otherwise some engines take the
-alias. What engines read differently, such as ``+1``, ``name COLLATE c`` and an alias given twice, is not read.
-The table of tests/sql/test_order_keys.py runs each rule on the engines.
+Every engine reads a whole key that is an output's alias as that output, and an integer as an output's position, in
+parentheses or not. Within a larger expression a name is a column if there is one; otherwise some engines use the alias.
+Keys that engines read differently, for example ``+1``, ``name COLLATE c`` and an alias given twice, are not read. The
+table of tests/sql/test_order_keys.py runs each rule on the engines.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class OrderKey(Struct, frozen=True, kw_only=True):
     """Engines differ in what it stands for."""
 
     def column(self, outputs: Sequence[exp.Expr]) -> int | None:
-        """The output that holds the key's values, as such or as the same expression; None if none surely does."""
+        """The output that holds the key's values, as such or as the same expression; None if none certainly does."""
         from sqlglot import exp
 
         if self.is_unread or self.term.find(exp.Collate):
@@ -44,7 +44,7 @@ class OrderKey(Struct, frozen=True, kw_only=True):
         if star < len(outputs):
             return None
         if isinstance(self.term, exp.Column) and not self.term.table:
-            # If several outputs had a column of this name, the engine would call the key ambiguous.
+            # If several outputs had a column of this name, the engine would reject the key as ambiguous.
             name = self.term.name.lower()
             same = [
                 place
@@ -55,10 +55,10 @@ class OrderKey(Struct, frozen=True, kw_only=True):
         return next((place for place, output in enumerate(outputs) if output.unalias() == self.term), None)
 
     def readings(self, query: Query, outputs: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
-        """The key for a window beside the outputs, where no alias is seen: in each way in which it may be meant.
+        """The key for a window among the outputs, which sees no alias: in each possible meaning.
 
-        First with all names as columns, then with aliases where there are any of that name: the first one that the
-        engine can execute is meant. None if a way cannot be written.
+        First with all names as columns, then with aliases if there are any of that name: the first one that the engine
+        can execute is correct. None if one cannot be written.
         """
         from sqlglot import exp
 
@@ -97,7 +97,7 @@ class OrderKey(Struct, frozen=True, kw_only=True):
             if takes_aliases:
                 nodes[number].replace(exp.Paren(this=copied(output, bare=True)))
             elif query.dialect == "sqlite" and name.isidentifier():
-                # A quoted name that is no column would be a text.
+                # A quoted name that is not a column would be a text.
                 nodes[number].set("this", exp.to_identifier(name, quoted=False))
         return key
 

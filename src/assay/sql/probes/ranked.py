@@ -1,9 +1,9 @@
 """Find out which rows of an ordered query tie, and which rows its LIMIT cut off.
 
-The first probe is the query without its LIMIT and with one more column, `DENSE_RANK() OVER (ORDER BY <its keys>)`:
-the engine itself then says which rows tie, whatever the keys' types and collations, even if a key is not among the
-outputs. Where a rank cannot be added (set operations, keys over windows), the outputs that hold the keys show ties.
-Otherwise two queries break ties by all outputs, one ascending and one descending: rows that change places tie.
+The first probe is the query without its LIMIT and with one more column, `DENSE_RANK() OVER (ORDER BY <its keys>)`: the
+engine itself then shows which rows tie, regardless of the keys' types and collations, even if a key is not among the
+outputs. If a rank cannot be added (set operations, keys over windows), the outputs that hold the keys show ties.
+Otherwise two queries break ties by all outputs, one ascending and one descending: rows that change positions tie.
 """
 
 from __future__ import annotations
@@ -39,10 +39,9 @@ _CHANGES_SOURCE = ("limit", "offset", "order", "pivots", "sample", "joins")
 class TieProbe(Struct, frozen=True, kw_only=True):
     """A query that shows the ties of another.
 
-    Its rows are the other's rows before LIMIT and OFFSET, in the same order. Rows tie where their
-    keys are equal: the last column, an added rank, or the output columns ``key_columns``.
-    Without ORDER BY, and with one by chance, all rows tie: ``key_columns`` is empty and no rank is
-    added. With a ``mirror``, rows tie where the mirror has them in reverse order.
+    Its rows are the other's rows before LIMIT and OFFSET, in the same order. Rows tie if their keys are equal: the last
+    column, an added rank, or the output columns ``key_columns``. Without ORDER BY, and with a random one, all rows tie:
+    ``key_columns`` is empty and no rank is added. With a ``mirror``, rows tie if the mirror has them in reverse order.
     """
 
     query: str
@@ -51,7 +50,7 @@ class TieProbe(Struct, frozen=True, kw_only=True):
     mirror: str | None = None
     offset: int = 0
     shown: tuple[str, ...] | None = None
-    """The columns that the other query selects from these rows, by name; None where it selects all."""
+    """The columns that the other query selects from these rows, by name; None if it selects all."""
     ordered: bool = True
     """Whether the query orders its rows; if not, all rows tie."""
 
@@ -61,7 +60,7 @@ class TieProbe(Struct, frozen=True, kw_only=True):
 
 
 def tie_probes(query: str, dialect: str, width: int = 0) -> Iterator[TieProbe]:
-    """The probes that may show the ties, the surest first. None where ties cannot be seen this way.
+    """The probes that may show the ties, the most reliable first. None if ties cannot be seen this way.
 
     ``width`` is how many columns the query returns; without it there is no mirrored probe.
     """
@@ -75,7 +74,7 @@ def tie_probes(query: str, dialect: str, width: int = 0) -> Iterator[TieProbe]:
 
 
 def visible_keys(query: str, dialect: str) -> tuple[int, ...] | None:
-    """The output columns that hold the keys of ORDER BY; None where a key is not in the output or has a collation."""
+    """The output columns that hold the keys of ORDER BY; None if a key is not in the output or has a collation."""
     from sqlglot import exp
 
     read = read_for_probes(query, dialect)
@@ -150,13 +149,13 @@ def _keys(query: Query, top: exp.Query) -> list[OrderKey]:
 
 
 def _columns(keys: Sequence[OrderKey], top: exp.Query) -> tuple[int, ...] | None:
-    """The outputs that hold the keys; None where one is not among them."""
+    """The outputs that hold the keys; None if one is not among them."""
     columns = [key.column(top.selects) for key in keys]
     return None if None in columns else tuple(column for column in columns if column is not None)
 
 
 def _ranks(query: Query, top: exp.Select, keys: Sequence[OrderKey]) -> Iterator[exp.Expr]:
-    """The rank columns that may be added, the likeliest reading first; none where a key cannot be read."""
+    """The rank columns that may be added, the most likely reading first; empty if a key cannot be read."""
     from sqlglot import exp
 
     terms = [key.term if key.output is None else top.selects[key.output] for key in keys]
@@ -167,7 +166,7 @@ def _ranks(query: Query, top: exp.Select, keys: Sequence[OrderKey]) -> Iterator[
 
 
 def _total_offset(tree: exp.Query) -> int | None:
-    """How many rows OFFSET skips; None where that is not a plain number."""
+    """How many rows OFFSET skips; None if that is not a plain number."""
     offsets = [part.args["offset"].expression for part in cutting(tree) if part.args.get("offset")]
     if any(offset is None or not offset.is_int or int(offset.name) < 0 for offset in offsets):
         return None
@@ -175,7 +174,7 @@ def _total_offset(tree: exp.Query) -> int | None:
 
 
 def ordered_inside(query: Query) -> exp.Query | None:
-    """The ordered query of one that only puts a LIMIT on it, as a subquery or a CTE.
+    """The ordered query of one that only applies a LIMIT to it, as a subquery or a CTE.
 
     `SELECT * FROM (SELECT … ORDER BY x) LIMIT 1` asks for the first row by x. Its outermost query may select columns,
     but does nothing else to the rows.

@@ -19,15 +19,15 @@ class RowChoice(Struct, frozen=True):
 
     place: AnyRow
     row: int = 0
-    """Of a scalar subquery: which one of `AnyRow.distinct_rows`."""
+    """For a scalar subquery: which one of `AnyRow.distinct_rows`."""
     labels: tuple[str, ...] = ()
-    """Of bare columns: the texts of the rows in `AnyRow.candidates`, one for each group."""
+    """For bare columns: the texts of the rows in `AnyRow.candidates`, one per group."""
     columns: tuple[str, ...] = ()
     """The columns of the result, for what a star stands for."""
 
 
 def reading(choices: Sequence[RowChoice]) -> str:
-    """The whole query with these rows read, at most one choice for each place. No place may enclose another."""
+    """The whole query with these rows read, at most one choice per place. No place may enclose another."""
     edit = Edit(choices[0].place.query)
     for choice in choices:
         if choice.place.kind == "scalar subquery":
@@ -38,9 +38,8 @@ def reading(choices: Sequence[RowChoice]) -> str:
 
 
 def readings(combinations: Iterable[Sequence[RowChoice]]) -> Iterator[str]:
-    """As `reading`, of many combinations of choices at the same places, in a fraction of the time: the query is written
-    once, and the labels of bare columns are put into its text.
-    """
+    """Like `reading`, for many combinations of choices at the same places, in a fraction of the time: the query is
+    written once, and the labels of bare columns are inserted into its text."""
     parts: list[str] | None = None
     for choices in combinations:
         if any(choice.place.kind == "scalar subquery" for choice in choices):
@@ -60,7 +59,7 @@ def readings(combinations: Iterable[Sequence[RowChoice]]) -> Iterator[str]:
 
 
 def are_apart(places: Sequence[AnyRow]) -> bool:
-    """Whether what may be read at each place surely does not depend on what is read at the others."""
+    """Whether the choices at each place are certainly independent of the choices at the others."""
     nodes = {id(place.node) for place in places}
     if len(nodes) < len(places) or any(place.query is not places[0].query for place in places):
         return False  # one subquery is two places, or the query is written in two ways

@@ -1,8 +1,8 @@
-"""Find where a query chooses rows by ROW_NUMBER or DISTINCT ON, and what it would give if rows that tie changed places.
+"""Find where a query chooses rows by ROW_NUMBER or DISTINCT ON, and what it would return if tied rows changed places.
 
-Each way to break ties adds keys, and so makes a choice that the query itself might make: its result is one of the
-right answers. The ways sort by each output in turn, ascending and descending, to reach the extreme choices: where all
-of them give the same answer, the choice does not matter.
+Each way to break ties adds keys, and so makes a choice that the query itself might make: its result is one of the right
+results. The ways sort by each output in turn, ascending and descending, to reach the extreme choices: if all of them
+return the same result, the choice does not matter.
 """
 
 from __future__ import annotations
@@ -40,13 +40,12 @@ class RowNumbers(Struct, frozen=True, kw_only=True):
     """The same query with another function for each of its ROW_NUMBERs."""
 
     ranked: str
-    """The query with RANK, which gives the same only where nothing ties."""
+    """The query with RANK, which returns the same only if nothing ties."""
     apart: tuple[str, str, str] | None
     """Three queries, each with the number of a row's partition as its last column: with ROW_NUMBER, as it is; with
-    RANK, which returns every row that some way of breaking ties lets pass; and with the place of a tie's last row,
-    which returns the rows that pass however ties are broken. None where the query does more to the rows than choose
-    them by their numbers.
-    """
+    RANK, which returns every row that some way of breaking ties selects; and with the position of a tie's last row,
+    which returns the rows that every way selects. None if the query does more to the rows than choose them by their
+    numbers."""
 
 
 class TieBreak(Struct, frozen=True, kw_only=True):
@@ -59,7 +58,7 @@ class TieBreak(Struct, frozen=True, kw_only=True):
 
     @property
     def columns_of(self) -> str | None:
-        """A query without rows whose columns are the outputs; None where no star hides their names."""
+        """A query without rows whose columns are the outputs; None if no star hides their names."""
         if not self.select.is_star:
             return None
         empty = cut_to(from_subquery(uncut(alone(self.select)), "assay_none"), 0)
@@ -95,7 +94,7 @@ class TieBreak(Struct, frozen=True, kw_only=True):
 
 
 def row_numbers(query: str, dialect: str) -> RowNumbers | None:
-    """The query with its ROW_NUMBERs replaced; None where it has no ROW_NUMBER or cannot be read."""
+    """The query with its ROW_NUMBERs replaced; None if it has no ROW_NUMBER or cannot be read."""
     read = read_for_probes(query, dialect) if "row_number" in query.lower() else None
     windows = [] if read is None else _numbering(read)
     if read is None or not windows or any(not window.args.get("order") for window in windows):
@@ -107,7 +106,7 @@ def row_numbers(query: str, dialect: str) -> RowNumbers | None:
 
 
 def tie_breaks(query: str, dialect: str) -> list[TieBreak]:
-    """The places where a query chooses rows by ROW_NUMBER or DISTINCT ON. None where it cannot be read."""
+    """The places where a query chooses rows by ROW_NUMBER or DISTINCT ON. None if it cannot be read."""
     from sqlglot import exp
 
     read = read_for_probes(query, dialect)
@@ -136,7 +135,7 @@ def _call(node: exp.Window, name: str, *arguments: exp.Expr) -> None:
 
 
 def _apart(query: Query, node: exp.Window) -> tuple[str, str, str] | None:
-    """The queries that show partitions, where the outermost query only chooses rows and columns."""
+    """The queries that show partitions, if the outermost query only chooses rows and columns."""
     from sqlglot import exp
 
     top, inner = query.tree, node.parent_select

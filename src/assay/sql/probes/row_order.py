@@ -1,13 +1,13 @@
-"""Run a query with the rows of its tables in another order, where an aggregate or a window function shows that order.
+"""Run a query with the rows of its tables in another order, if an aggregate or a window function shows that order.
 
-SQLite puts the values of ``GROUP_CONCAT(v)`` together in the order in which it reads the rows, and decides by that
-order which of several tied rows ``FIRST_VALUE(v) OVER (ORDER BY g)`` reads. Each table is replaced by itself, sorted::
+SQLite joins the values of ``GROUP_CONCAT(v)`` in the order in which it reads the rows, and that order decides which of
+several tied rows ``FIRST_VALUE(v) OVER (ORDER BY g)`` reads. Each table is replaced by itself, sorted::
 
     SELECT GROUP_CONCAT(v) FROM t
     SELECT GROUP_CONCAT(v) FROM (SELECT * FROM t ORDER BY ROW_NUMBER() OVER () DESC LIMIT -1) AS t
 
-A table has no order, so each result is one that the query itself might have returned. The LIMIT keeps SQLite from
-leaving out the sorting.
+A table has no order, so each result is one that the query itself might have returned. The LIMIT prevents SQLite from
+omitting the sort.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ORDERS = (
 )
 """Backwards, and three that mix the rows."""
 _FURTHER_ORDERS = tuple(f"ROW_NUMBER() OVER () * {factor} % 11" for factor in range(2, 10))
-"""Orders of few rows in which each comes first, before others and behind them."""
+"""Orders of few rows in which each comes first, before others and after them."""
 
 
 def name_of(node: exp.Func) -> str:
@@ -56,9 +56,9 @@ def collects(function: exp.Expr) -> bool:
 
 
 def is_safe_window(window: exp.Window) -> bool:
-    """Whether rows that tie in a window's order get the same value: ranks, and aggregates over whole ties.
+    """Whether tied rows in a window's order get the same value: ranks, and aggregates over whole ties.
 
-    A frame of RANGE or GROUPS, which is the default, begins and ends with whole ties.
+    A frame of RANGE or GROUPS, the default, begins and ends with whole ties.
     """
     from sqlglot import exp
 
@@ -73,7 +73,7 @@ def is_safe_window(window: exp.Window) -> bool:
 
 
 def _has_row_frame(window: exp.Window) -> bool:
-    """Whether a window counts rows, or may do so: one that is named elsewhere is not looked up."""
+    """Whether a window counts rows, or may do so: named windows are not looked up."""
     spec = window.args.get("spec")
     if window.args.get("alias") is not None:
         return True
@@ -81,9 +81,8 @@ def _has_row_frame(window: exp.Window) -> bool:
 
 
 def shows_row_order(query: Query) -> exp.Expr | None:
-    """The first aggregate or window function whose result may depend on the order of rows; None without one, and
-    where rows are asked for by their number.
-    """
+    """The first aggregate or window function whose result may depend on the order of rows; None if there is none, or if
+    rows are selected by their number."""
     from sqlglot import exp
 
     found: exp.Expr | None = None

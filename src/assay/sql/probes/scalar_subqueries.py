@@ -1,4 +1,4 @@
-"""Which subqueries stand for one value, and which of these give one row at most."""
+"""Which subqueries are values, and which of these return at most one row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def is_scalar(query: exp.Query) -> bool:
-    """Whether a query stands where one row is read."""
+    """Whether a query is used as a value, so that one row is read."""
     from sqlglot import exp
 
     if isinstance(query, exp.Subquery) or not isinstance(query.parent, exp.Subquery):
@@ -29,7 +29,8 @@ def is_scalar(query: exp.Query) -> bool:
 
 
 def gives_one_row(query: exp.Query) -> bool:
-    """Whether a query surely gives one row at most, whatever the data. A LIMIT of 1 chooses it: see `inner_limit`."""
+    """Whether a query certainly returns at most one row, regardless of the data. A LIMIT of 1 chooses it: see
+    `inner_limit`."""
     from sqlglot import exp
 
     limit = query.args.get("limit")

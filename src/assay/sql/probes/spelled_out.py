@@ -1,4 +1,4 @@
-"""Write a query so that its subqueries can get further columns: `spelled_out`."""
+"""Write a query so that its subqueries can get additional columns: `spelled_out`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def spelled_out(query: Query) -> Query | None:
-    """The query with a name for each subquery in FROM, and with stars over subqueries and CTEs written out.
+    """The query with a name for each subquery in FROM, and with stars over subqueries and CTEs expanded.
 
-    Stars that cannot be written out stay. None if what comes of it cannot be read.
+    Stars that cannot be expanded stay. None if the result cannot be read.
     """
     if not any(_may_need_names(select) for select in query.selects):
         return query
@@ -53,7 +53,7 @@ class _Spelling:
             self.edit.twin(select.node).set("expressions", outputs)
 
     def _outputs(self, select: Select) -> list[exp.Expr] | None:
-        """The outputs with all stars written out; None where a star hides columns."""
+        """The outputs with all stars expanded; None if a star hides columns."""
         from sqlglot import exp
 
         if any(join.args.get("using") or join.args.get("method") for join in select.node.args.get("joins") or ()):
@@ -76,7 +76,7 @@ class _Spelling:
         return outputs
 
     def _names(self, source: Source) -> list[str] | None:
-        """The names of a source's columns, each of which has one from now on; None where they are not known."""
+        """The names of a source's columns, after giving each of them a name; None if they are not known."""
         from sqlglot import exp
 
         inner = source.inner

@@ -1,8 +1,8 @@
-"""Which rows does a conditional aggregate take? Those that meet its condition.
+"""Which rows a conditional aggregate takes: those that meet its condition.
 
-``COUNT(CASE WHEN c THEN 1 END)``, ``SUM(CASE WHEN c THEN x ELSE 0 END)``, ``SUM(c)``,
-``SUM((c) * x)``, ``COUNT(c OR NULL)``: these filter rows inside the aggregate. Rows that fail the
-condition add nothing to its value, just like rows that a WHERE leaves out.
+``COUNT(CASE WHEN c THEN 1 END)``, ``SUM(CASE WHEN c THEN x ELSE 0 END)``, ``SUM(c)``, ``SUM((c) * x)``, ``COUNT(c OR
+NULL)``: these filter rows inside the aggregate. Rows that fail the condition do not contribute to its value, like rows
+that a WHERE excludes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def argument_of(aggregate: exp.Expr) -> exp.Expr | None:
 
 
 def counted_rows(aggregate: exp.Expr) -> exp.Expr | None:
-    """The condition that a row must meet for this aggregate to take it; None where it takes all."""
+    """The condition that a row must meet for this aggregate to take it; None if it takes all."""
     from sqlglot import exp
 
     argument = argument_of(aggregate)
@@ -53,14 +53,14 @@ def _taken(argument: exp.Expr, *, zero_counts: bool) -> exp.Expr | None:
     if isinstance(argument, (exp.Case, exp.If)):
         return _taken_cases(argument, zero_counts=zero_counts)
     if zero_counts:
-        # COUNT(c OR NULL): NULL wherever c does not hold.
+        # COUNT(c OR NULL): NULL if c does not hold.
         ored = isinstance(argument, exp.Or) and any(isinstance(side, exp.Null) for side in argument.flatten())
         return argument.copy() if ored else None
     return argument.copy() if isinstance(argument, (exp.Predicate, exp.Connector, exp.Not)) else None
 
 
 def _taken_cases(choice: exp.Case | exp.If, *, zero_counts: bool) -> exp.Expr:
-    """The same CASE or IF, giving 1 where its value counts and NULL where it does not."""
+    """The same CASE or IF, giving 1 if its value counts and NULL if not."""
     from sqlglot import exp
 
     taken = exp.Case(this=choice.this.copy()) if isinstance(choice, exp.Case) and choice.this else exp.Case()

@@ -1,11 +1,11 @@
-"""What a CREATE TABLE says as it is written: types, collations, formulas, CHECK conditions, options.
+"""The clauses of a CREATE TABLE as written: types, collations, formulas, CHECK conditions, options.
 
-Also whether a statement that comes from elsewhere only makes a table, a view or an index.
+Also whether an untrusted statement only makes a table, a view or an index.
 
-The text is cut into tokens, not parsed: it is written into other statements again, so that each engine must find it as
-it was, and sqlglot's tree loses what SQLite takes (``VIRTUAL``, ``STRICT``, ``CONSTRAINT x AS (a)``, the names of
-functions). Nor may a collation or a CHECK get lost because another part of the statement cannot be parsed. What the
-statement makes, keys and references among it, `assay.sql.schema.ddl` reads from the tree.
+The text is split into tokens, not parsed: it is copied into other statements, so that each engine must get it
+unchanged, and sqlglot's tree loses clauses that SQLite accepts (``VIRTUAL``, ``STRICT``, ``CONSTRAINT x AS (a)``, the
+names of functions). Nor may a collation or a CHECK get lost because another part of the statement cannot be parsed.
+`assay.sql.schema.ddl` reads the rest, including keys and references, from the tree.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from sqlglot import Token
 
 _LONGEST = 200_000
-"""Characters of a statement that are looked at."""
+"""Maximum number of characters of a statement that are read."""
 _CONSTRAINTS = frozenset({"constraint", "primary", "foreign", "unique", "check"})
-"""Reserved words with which a constraint of the whole table begins."""
+"""Reserved words with which a table constraint begins."""
 _BEFORE_KIND = frozenset({"or", "replace", "temp", "temporary", "virtual"})
 _FILLS = frozenset({"as", "select", "values", "from"})
-"""Words after a table's columns by which it would be filled as it is made."""
+"""Words after a table's columns that would fill it on creation."""
 _SQLITE_TYPE = re.compile(r"(?:\w+(?:\s+\w+)*(?:\s*\(\s*\d+(?:\s*,\s*\d+)?\s*\))?)?")
 _STORAGE = frozenset({"stored", "virtual"})
 _AFTER_TYPE = frozenset(
@@ -37,16 +37,16 @@ _AFTER_TYPE = frozenset(
 
 
 class ColumnClauses(Struct, frozen=True, kw_only=True):
-    """What a column's definition says that decides which value it holds, and which of its values are equal."""
+    """The clauses of a column that decide which value it holds, and which of its values are equal."""
 
     type: str = ""
-    """As it is written, which decides in SQLite how values are stored; empty: none."""
+    """As written, which decides in SQLite how values are stored; empty if there is none."""
     collation: str = ""
-    """``COLLATE NOCASE``, as it is written; empty: none."""
+    """``COLLATE NOCASE``, as written; empty if there is none."""
     formula: str = ""
-    """``(a + b)``: what the column is computed by; empty: it is given."""
+    """``(a + b)``: how the column is computed; empty if it is stored as given."""
     storage: str = ""
-    """Of a computed column, ``STORED`` or ``VIRTUAL`` where that is said."""
+    """For a computed column, ``STORED`` or ``VIRTUAL`` if given."""
 
     @property
     def text(self) -> str:
@@ -65,11 +65,11 @@ class TableClauses(Struct, frozen=True, kw_only=True):
     options: frozenset[str] = frozenset()
     """The words that follow the columns, in lower case: ``strict``, ``without``, ``rowid``."""
     end: int = 0
-    """The place in the text behind the columns' closing parenthesis."""
+    """The offset in the text after the columns' closing parenthesis."""
 
     @property
     def strict(self) -> bool:
-        """SQLite's STRICT, under which a column of the type ANY keeps each value as it is given."""
+        """SQLite's STRICT, with which a column of the type ANY stores each value unchanged."""
         return "strict" in self.options
 
     def without_collations(self) -> TableClauses:
@@ -82,7 +82,7 @@ NO_CLAUSES = TableClauses(columns={})
 
 @lru_cache(maxsize=512)
 def table_clauses(ddl: str, dialect: str) -> TableClauses:
-    """The clauses of a CREATE TABLE statement; none of one that cannot be cut into tokens."""
+    """The clauses of a CREATE TABLE statement; empty if it cannot be tokenized."""
     tokens = _tokens(ddl, dialect) if len(ddl) <= _LONGEST else ()
     if not tokens:
         return NO_CLAUSES
@@ -103,13 +103,13 @@ class MadeTable(Struct, frozen=True):
     """What a statement makes, by name."""
 
     name: tuple[str, ...]
-    """The name with what stands before it, such as its schema."""
+    """The name with its qualifiers, for example its schema."""
     columns: tuple[str, ...]
-    """Empty where it does not list them, as a view does that is made by a query."""
+    """Empty if it does not list them, for example a view."""
 
 
 def made_table(ddl: str, dialect: str) -> MadeTable | None:
-    """The table or view that a CREATE statement makes; None of any other text. Only names are read, no types."""
+    """The table or view that a CREATE statement makes; None for any other text. Only names are read, not types."""
     tokens = _tokens(ddl, dialect)
     place = next((number for number, token in enumerate(tokens) if _word(token) in ("table", "view")), len(tokens)) + 1
     while place < len(tokens) and _word(tokens[place]) in _BEFORE_NAME:
@@ -123,7 +123,7 @@ def made_table(ddl: str, dialect: str) -> MadeTable | None:
     for part in parts:
         if within <= 0 and not _is_constraint(part):
             columns.append(part[0].text)
-        within += _angles(part)  # the fields of STRUCT<a INT64, b STRING> are cut apart, too
+        within += _angles(part)  # the fields of STRUCT<a INT64, b STRING> are split, too
     return MadeTable(tuple(token.text for token in name), tuple(columns))
 
 
@@ -141,11 +141,11 @@ _BEFORE_NAME = frozenset({"if", "not", "exists", "if not exists"})
 _IN_QUOTES = frozenset({"IDENTIFIER", "STRING"})
 _NAME = re.compile(r"[^\W\d]")
 _MAY_BE_COLUMNS = frozenset({"key", "index", "fulltext", "spatial", "exclude", "period", "like"})
-"""Words with which a constraint begins in some dialects, and which a column may be called in others."""
+"""Words that begin a constraint in some dialects, and may be column names in others."""
 
 
 def _is_constraint(part: Sequence[Token]) -> bool:
-    """Whether a part between a table's parentheses is no column, in whichever dialect: ``KEY by_name (name)``."""
+    """Whether a part between a table's parentheses is not a column, in any dialect: ``KEY by_name (name)``."""
     word = _first_word(part[0])
     if word in _CONSTRAINTS:
         return True
@@ -154,20 +154,20 @@ def _is_constraint(part: Sequence[Token]) -> bool:
 
 
 def _is_type(part: Sequence[Token]) -> bool:
-    """Whether a number stands in the parentheses behind a word, as in ``key VARCHAR(20)``."""
+    """Whether the parentheses after a word contain a number, as in ``key VARCHAR(20)``."""
     return len(part) > 3 and part[2].text == "(" and part[3].token_type.name == "NUMBER"
 
 
 def check_conditions(ddl: str, dialect: str) -> tuple[str, ...]:
-    """The CHECK conditions of a CREATE TABLE statement as they are written, in order."""
+    """The CHECK conditions of a CREATE TABLE statement as written, in order."""
     return table_clauses(ddl, dialect).checks if "check" in ddl.lower() else ()
 
 
 def without_sqlites_own(ddl: str) -> str:
-    """A CREATE TABLE of SQLite's without what `table_clauses` says of it, and sqlglot may not be able to parse.
+    """A SQLite CREATE TABLE without the clauses in `table_clauses`, which sqlglot may not be able to parse.
 
-    Each type that SQLite reads as one is TEXT. Columns' collations, formulas and options are left out, and so are the
-    names of constraints, the direction of keys, and what is done in a conflict.
+    Each type that SQLite reads as one is TEXT. Columns' collations, formulas and options are omitted, as are the names
+    of constraints, the direction of keys, and conflict clauses.
     """
     tokens = _tokens(ddl, "sqlite")
     written = []
@@ -191,7 +191,7 @@ def without_sqlites_own(ddl: str) -> str:
                     number += 2
                 case ["on", "conflict"]:
                     number += 3
-                case ["collate", _] if is_column:  # in a key, it says what is unique
+                case ["collate", _] if is_column:  # in a key, it decides what is unique
                     number = _end_of_name(part, number + 1) + 1
                 case _:
                     words.append(_text(ddl, part[number], part[number]))
@@ -211,7 +211,7 @@ def only_makes(statement: str, kind: str, dialect: str) -> bool:
         return False
     if kind == "view" or "virtual" in words[:place]:
         return True
-    # Between its outermost parentheses stand the columns. Without these it would be filled by a query.
+    # The outermost parentheses contain the columns. Without them, a query would fill the table.
     first = _opening(tokens)
     last = _closing(tokens, first)
     named, after = words[place + 1 : first], words[last + 1 :]
@@ -226,14 +226,15 @@ def only_makes_index(statement: str, dialect: str) -> bool:
 
 
 def stays_inside(fragment: str, dialect: str) -> bool:
-    """Whether a part of a statement, such as a column's type, ends where it seems to: no parenthesis closes early."""
+    """Whether a part of a statement, for example a column's type, ends where it seems to: no parenthesis closes
+    early."""
     tokens = _tokens(f"({fragment}\n)", dialect)
     is_whole = len(tokens) > 2 and _closing(tokens, 0) == len(tokens) - 1
     return not fragment.strip() or (is_whole and not any(map(_is_end, tokens)))
 
 
 def _tokens(text: str, dialect: str) -> Sequence[Token]:
-    """None of a text that cannot be cut into tokens."""
+    """Empty for a text that cannot be tokenized."""
     from sqlglot import Dialect
     from sqlglot.errors import SqlglotError
 
@@ -244,7 +245,7 @@ def _tokens(text: str, dialect: str) -> Sequence[Token]:
 
 
 def _checks(ddl: str, tokens: Sequence[Token]) -> Iterator[str]:
-    """CHECK is a reserved word: a column of that name stands in quotes, so that the word is always a constraint's."""
+    """CHECK is a reserved word: a column of that name must be quoted, so that the word always begins a constraint."""
     end = 0
     for number, token in enumerate(tokens[:-1]):
         if number >= end and _word(token) == "check" and tokens[number + 1].token_type.name == "L_PAREN":
@@ -273,7 +274,7 @@ def _parts(tokens: Sequence[Token]) -> tuple[list[Sequence[Token]], Sequence[Tok
 
 
 def _column(ddl: str, part: Sequence[Token]) -> ColumnClauses:
-    """The clauses of one column, of its tokens from its name on."""
+    """The clauses of one column, from its tokens starting at its name."""
     type_end = _end_of_type(part)
     found = ColumnClauses(type=_text(ddl, part[1], part[type_end]) if type_end else "")
     number = type_end + 1
@@ -293,7 +294,7 @@ def _column(ddl: str, part: Sequence[Token]) -> ColumnClauses:
 
 
 def _end_of_type(part: Sequence[Token]) -> int:
-    """The place of the last token of a column's type; 0: it has none."""
+    """The index of the last token of a column's type; 0 if it has none."""
     place = 0
     while place + 1 < len(part) and _first_word(part[place + 1]) not in _AFTER_TYPE:
         is_open = part[place + 1].token_type.name == "L_PAREN"
@@ -307,12 +308,12 @@ def _first_word(token: Token) -> str:
 
 
 def _word(token: Token) -> str:
-    """A word of the language or a name without quotes, in lower case; empty: anything in quotes."""
+    """A keyword or a name without quotes, in lower case; empty for anything in quotes."""
     return "" if token.token_type.name in ("IDENTIFIER", "STRING") else token.text.lower()
 
 
 def _end_of_name(part: Sequence[Token], start: int) -> int:
-    """The last token of a name with dots, as DuckDB combines collations: ``nocase.noaccent``."""
+    """The last token of a name with dots, for example DuckDB's combined collations: ``nocase.noaccent``."""
     last = start
     while last + 2 < len(part) and part[last + 1].text == ".":
         last += 2
@@ -324,12 +325,12 @@ def _is_end(token: Token) -> bool:
 
 
 def _opening(tokens: Sequence[Token]) -> int:
-    """The place of the first parenthesis; behind the last token if there is none."""
+    """The index of the first parenthesis; one after the last token if there is none."""
     return next((number for number, token in enumerate(tokens) if token.token_type.name == "L_PAREN"), len(tokens))
 
 
 def _closing(tokens: Sequence[Token], start: int) -> int:
-    """The place of the parenthesis that closes the one at ``start``; behind the last token if there is none."""
+    """The index of the parenthesis that closes the one at ``start``; one after the last token if there is none."""
     depth = 0
     for number in range(start, len(tokens)):
         kind = tokens[number].token_type.name

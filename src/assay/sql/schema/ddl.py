@@ -1,6 +1,6 @@
 """Read a database's schema from the statements that make it: CREATE TABLE, CREATE INDEX, ALTER TABLE.
 
-Other statements are passed over, and one that cannot be read is reported, never guessed: its table is then unknown.
+Other statements are ignored. One that cannot be read is reported, never guessed: its table is then unknown.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ _COPIED_ROWS = re.compile(
 _CLIENT_COMMAND = re.compile(r"^[ \t]*\\\w.*$", re.MULTILINE)
 _OPENS_SCHEMA = frozenset({"create", "alter"})
 _UNPARSED_OPTIONS = frozenset({"without", "rowid", "strict", ","})
-"""What may follow SQLite's CREATE TABLE, and sqlglot does not know."""
+"""What may follow SQLite's CREATE TABLE and sqlglot does not know."""
 _NEVER_NULL_TYPES = frozenset({"SERIAL", "BIGSERIAL", "SMALLSERIAL"})
 
 
 class DdlReading(Struct, frozen=True, kw_only=True):
-    """What a text of DDL says."""
+    """The contents of a DDL text."""
 
     schema: DatabaseSchema
     unread: tuple[str, ...] = ()
-    """What could not be read or cannot be expressed, a sentence each: the schema may lack tables or constraints."""
+    """What could not be read or cannot be expressed, one sentence each: the schema may lack tables or constraints."""
 
 
 def read_ddl(text: str, dialect: str) -> DdlReading:
-    """The tables, views and constraints that a text of SQL statements makes. Never raises for what the text says."""
+    """The tables, views and constraints that a text of SQL statements makes. Never raises for the content of the
+    text."""
     from sqlglot import Dialect
     from sqlglot.errors import SqlglotError
 
@@ -49,7 +50,7 @@ def read_ddl(text: str, dialect: str) -> DdlReading:
     except SqlglotError as error:
         return DdlReading(
             schema=DatabaseSchema(dialect=dialect, tables=()),
-            unread=(f"the text cannot be cut into statements: {_first_line(error)}",),
+            unread=(f"the text cannot be split into statements: {_first_line(error)}",),
         )
     for statement in _statements(tokens):
         if statement[0].text.lower() in _OPENS_SCHEMA:
@@ -61,7 +62,7 @@ def read_ddl(text: str, dialect: str) -> DdlReading:
 
 
 def with_declared(schema: DatabaseSchema) -> DatabaseSchema:
-    """The schema with the constraints of each table's own statement, where whoever read it left these out."""
+    """The schema with the constraints of each table's own statement, if the reader omitted these."""
     tables = []
     for table in schema.tables:
         told = table.unique or table.checks or any(column.not_null for column in table.columns)
@@ -83,7 +84,7 @@ class _Column(Struct):
     type: str
     not_null: bool = False
     is_descending_key: bool = False
-    """SQLite: INTEGER PRIMARY KEY DESC is not the number of the row, and may be NULL."""
+    """SQLite: INTEGER PRIMARY KEY DESC is not the row number, and may be NULL."""
 
 
 class _Table(Struct):
@@ -103,7 +104,7 @@ class _Table(Struct):
     foreign_keys: list[ForeignKey] = field(default_factory=list)
 
     def spelt(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The names as the table's columns are spelt."""
+        """The names as the table spells them."""
         own = {column.name.lower(): column.name for column in self.columns}
         return tuple(own.get(name.lower(), name) for name in names)
 
@@ -153,7 +154,7 @@ def _read_statement(text: str, tokens: Sequence[Token], found: _Found) -> None:
     from sqlglot.errors import SqlglotError
 
     if any(token.text.lower() == "trigger" for token in tokens[:5]):
-        found.unread.append(f"{_shown(text)} is left out: no trigger is made")
+        found.unread.append(f"{_shown(text)} is omitted: triggers are not created")
         return
     clauses = table_clauses(text, found.dialect)
     plain = text[: clauses.end] if clauses.options and clauses.options <= _UNPARSED_OPTIONS else text
@@ -196,7 +197,7 @@ def _parsed(text: str, dialect: str) -> exp.Expr:
 
 
 def _concerns_tables(tokens: Sequence[Token]) -> bool:
-    """Whether a statement may give or take tables, columns or constraints."""
+    """Whether a statement may add or remove tables, columns or constraints."""
     words = {token.text.lower() for token in tokens}
     makes = tokens[0].text.lower() == "create"
     return "table" in words and (makes or not words.isdisjoint(("add", "drop", "rename", "modify", "change")))
@@ -219,7 +220,7 @@ def _create(tree: exp.Create, text: str, clauses: TableClauses, found: _Found) -
             outputs = [one.alias_or_name for one in tree.expression.selects]
         table.columns = [_Column(name=name, type="") for name in outputs if name and name != "*"]
     elif not isinstance(declared, exp.Schema) or not (declared.find(exp.ColumnDef) or _is_untyped(tree, found.dialect)):
-        found.unread.append(f"{_shown(text)} does not say which columns the table has")
+        found.unread.append(f"{_shown(text)} does not list the table's columns")
         return
     else:
         is_sqlite = found.dialect == "sqlite"
@@ -231,13 +232,13 @@ def _create(tree: exp.Create, text: str, clauses: TableClauses, found: _Found) -
                 table.columns.append(_Column(name=part.name, type=""))  # SQLite: a column without a type
             else:
                 _constraint(part, table, found)
-        table.checks = list(clauses.checks)  # as they are written
+        table.checks = list(clauses.checks)  # as written
     _finish(table, found.dialect, never_null_keys=not clauses.options.isdisjoint(("rowid", "strict")))
     found.tables[table.namespace, table.name.lower()] = table
 
 
 def _is_untyped(tree: exp.Create, dialect: str) -> bool:
-    """Whether a table's columns are names alone, as SQLite lets them be."""
+    """Whether a table's columns are only names, as SQLite allows."""
     from sqlglot import exp
 
     return (
@@ -255,7 +256,7 @@ def _column(node: exp.ColumnDef, table: _Table, found: _Found, types: dict[str, 
     if declared is None:
         declared = "" if kind is None else kind.sql(found.dialect)
     if found.dialect == "sqlite" and isinstance(kind, exp.DataType) and kind.is_type("enum"):
-        declared = "TEXT"  # MySQL's enumerations are read: as texts, of which the condition below allows some
+        declared = "TEXT"  # MySQL's enumerations are read as texts, of which the condition below allows some
     column = _Column(name=node.name, type=declared)
     table.columns.append(column)
     if isinstance(kind, exp.DataType):
@@ -281,7 +282,7 @@ def _column(node: exp.ColumnDef, table: _Table, found: _Found, types: dict[str, 
 
 
 def _constraint(part: exp.Expr, table: _Table, found: _Found, *, of: tuple[str, ...] = ()) -> None:
-    """Add what a constraint says. ``of``: the columns that refer to others by it."""
+    """Add a constraint. ``of``: the columns with an inline reference."""
     from sqlglot import exp
 
     match part:
@@ -304,7 +305,7 @@ def _constraint(part: exp.Expr, table: _Table, found: _Found, *, of: tuple[str, 
             if names:
                 table.unique.append(names)
             else:
-                found.unread.append(f"a UNIQUE constraint of {table.name} is not on plain columns: it is left out")
+                found.unread.append(f"a UNIQUE constraint of {table.name} is omitted: it is not on plain columns")
         case exp.CheckColumnConstraint():
             table.checks.append(part.this.sql(found.dialect))
         case exp.ForeignKey(args={"reference": exp.Reference() as reference}):
@@ -317,11 +318,11 @@ def _constraint(part: exp.Expr, table: _Table, found: _Found, *, of: tuple[str, 
         case exp.IndexColumnConstraint() | exp.Identifier() | exp.ForeignKey():
             pass
         case _:
-            found.unread.append(f"{part.sql(found.dialect)} in the table {table.name} is not understood: left out")
+            found.unread.append(f"{part.sql(found.dialect)} in the table {table.name} is omitted: it is not understood")
 
 
 def _plain_names(nodes: Sequence[exp.Expr]) -> tuple[str, ...]:
-    """The columns that these nodes name; none where one is more than a whole column."""
+    """The columns that these nodes name; empty if one is more than a whole column."""
     from sqlglot import exp
 
     names: list[str] = []
@@ -334,9 +335,10 @@ def _plain_names(nodes: Sequence[exp.Expr]) -> tuple[str, ...]:
 
 
 def _finish(table: _Table, dialect: str, *, never_null_keys: bool) -> None:
-    """The columns of a primary key hold no NULL, except by a quirk of SQLite's.
+    """The columns of a primary key are not NULL, except for a quirk of SQLite.
 
-    Keys of one INTEGER lack it, and so do tables WITHOUT ROWID and STRICT ones (``never_null_keys``).
+    INTEGER keys of one column are exempt from the quirk, and so are tables WITHOUT ROWID and STRICT tables
+    (``never_null_keys``).
     """
     key = {name.lower() for name in table.primary_key}
     for column in table.columns:
@@ -360,7 +362,7 @@ def _index(tree: exp.Create, text: str, found: _Found) -> None:
         table.indexes.append(text.strip())
         return
     if table is None or not names or partial:
-        found.unread.append(f"{_shown(text)} is not a unique index on plain columns of a known table: it is left out")
+        found.unread.append(f"{_shown(text)} is omitted: it is not a unique index on plain columns of a known table")
         return
     table.unique.append(names)
 
@@ -370,7 +372,7 @@ def _alter(tree: exp.Alter, text: str, found: _Found) -> None:
 
     table = found.table(tree.this) if isinstance(tree.this, exp.Table) else None
     if table is None:
-        found.unread.append(f"{_shown(text)} changes a table that is not known: it is left out")
+        found.unread.append(f"{_shown(text)} is omitted: it changes an unknown table")
         return
     for action in tree.args.get("actions") or ():
         match action:
@@ -386,7 +388,7 @@ def _alter(tree: exp.Alter, text: str, found: _Found) -> None:
             case exp.Identifier():
                 pass  # OWNER TO, and the like
             case _:
-                found.unread.append(f"{_shown(text)} is not understood: it is left out")
+                found.unread.append(f"{_shown(text)} is omitted: it is not understood")
     _finish(table, found.dialect, never_null_keys=False)
 
 

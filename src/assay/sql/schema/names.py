@@ -1,4 +1,4 @@
-"""The tables, columns and keys of a database by their names, for whoever reads a query beside its schema."""
+"""The tables, columns and keys of a database by their names, for reading a query together with its schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlglot.schema import MappingSchema
 
 TypeFamily: TypeAlias = Literal["integer", "real", "numeric", "text", "date", "other"]
-"""The kind of values of a column; ``numeric`` may hold both whole numbers and others, as SQLite's NUMERIC does."""
+"""The kind of values of a column; ``numeric`` may hold both integers and others, like SQLite's NUMERIC."""
 
 _SQL_TYPES: Mapping[TypeFamily, str] = {
     "integer": "BIGINT",
@@ -34,7 +34,7 @@ _DATE = re.compile(r"date|time|year")
 
 
 def type_family(declared: str) -> TypeFamily:
-    """The kind of values that a declared type stands for."""
+    """The kind of values of a declared type."""
     lowered = declared.lower()
     if _INTEGER.search(lowered):
         return "integer"
@@ -61,7 +61,7 @@ class NamedTable(Struct, frozen=True, kw_only=True):
 
 
 class SchemaNames:
-    """A schema's tables and columns by name, whatever the case of letters. Without a schema it knows no name."""
+    """A schema's tables and columns by name, case-insensitive. Without a schema, all names are unknown."""
 
     __slots__ = ("_mapping", "columns", "dialect", "keys", "references", "schemas", "tables")
 
@@ -71,7 +71,7 @@ class SchemaNames:
         given = () if schema is None else schema.tables
         for table in sorted(given, key=lambda table: table.namespace is not None):
             columns = {column.name.lower(): column for column in table.columns}
-            # Of two tables of one name, that of the default schema has it; the others are called ``schema.table``.
+            # If two tables have one name, it means that of the default schema; the others are called ``schema.table``.
             key = table.name.lower()
             if key in self.tables and table.namespace is not None:
                 key = f"{table.namespace.lower()}.{key}"
@@ -79,22 +79,22 @@ class SchemaNames:
         self.schemas: frozenset[str] = frozenset(
             one.schema.namespace.lower() for one in self.tables.values() if one.schema.namespace is not None
         )
-        """The schemas of tables outside the default one, in small letters."""
+        """The schemas of tables outside the default one, in lower case."""
         self.columns: Mapping[str, tuple[str, ...]] = {name: tuple(one.columns) for name, one in self.tables.items()}
-        """By table, all names in small letters."""
+        """By table, all names in lower case."""
         self.keys: Mapping[str, frozenset[str]] = {
             name: frozenset(key.lower() for key in one.schema.primary_key)
             for name, one in self.tables.items()
             if len(one.schema.primary_key) == 1
         }
-        """By table: the only column of its primary key, in small letters."""
+        """By table: the only column of its primary key, in lower case."""
         self.references: frozenset[frozenset[str]] = frozenset(self._references())
-        """Each two columns of which one refers to the other, such as ``song.singer_id`` and ``singer.id``."""
+        """Pairs of a column and the column that it refers to, for example ``song.singer_id`` and ``singer.id``."""
         self._mapping: MappingSchema | None = None
 
     @property
     def mapping(self) -> MappingSchema:
-        """The same for sqlglot's optimizer, made once: columns by table with their types, all in small letters."""
+        """The same for sqlglot's optimizer, made once: columns by table with their types, all in lower case."""
         if self._mapping is None:
             from sqlglot.schema import MappingSchema
 
@@ -126,7 +126,7 @@ class SchemaNames:
         return None if found is None else found.columns.get(name.lower())
 
     def type_of(self, table: str, name: str) -> TypeFamily | None:
-        """The kind of values of a column; None where there is no such column."""
+        """The kind of values of a column; None if there is no such column."""
         column = self.column(table, name)
         return None if column is None else type_family(column.type)
 

@@ -1,1 +1,1 @@
-"""Rules that look at all cases together, and at what stored runs answered."""
+"""Rules that compare all cases, and the answers in stored runs."""

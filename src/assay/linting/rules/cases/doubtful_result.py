@@ -1,4 +1,4 @@
-"""A gold that is a given result, and can be read in two ways."""
+"""An expected result that can be read in two ways."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,11 +9,11 @@ RULE = LintRule(
     name="doubtful-result",
     severity="warning",
     needs="cases",
-    finds="an expected result with rows shorter than its header, or more lists of columns that count than golds",
-    why="The cells that lack may be in the wrong columns, and the lists may belong to other results than they seem to.",
-    remedy="Complete the rows, or remove the lists of results that are gone.",
-    bad='"condition_cols": [[0], [0], [1]] beside two results',
-    good='"condition_cols": [[0], [1]] beside two results',
+    finds="an expected result with rows shorter than its header, or with more column lists than results",
+    why="The missing cells may be in the wrong columns, and the column lists may belong to other results.",
+    remedy="Complete the rows, or remove the lists of results that no longer exist.",
+    bad='"condition_cols": [[0], [0], [1]] with two results',
+    good='"condition_cols": [[0], [1]] with two results',
 )
 
 
@@ -24,5 +24,5 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
                 yield one.case.id, place, Found(evidence=f"{result.note}.")
         lists = len(one.case.options.condition_columns)
         if lists > one.case.gold_count:
-            golds = f"{one.case.gold_count} golds" if one.case.gold_count != 1 else "1 gold"
-            yield one.case.id, 0, Found(evidence=f"{lists} lists of columns that count are given for {golds}.")
+            golds = f"{one.case.gold_count} results" if one.case.gold_count != 1 else "1 result"
+            yield one.case.id, 0, Found(evidence=f"{lists} column lists are given for {golds}.")

@@ -1,4 +1,4 @@
-"""One question, two golds."""
+"""One question, two gold queries."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,11 +11,16 @@ RULE = LintRule(
     name="duplicate-question",
     severity="error",
     needs="cases",
-    finds="one question about one database in several cases, with golds that differ in result (unexecuted: in text)",
-    why="At least one of the golds is wrong, or the question has two meanings.",
-    remedy="Correct the wrong gold, say in the questions what differs, or make one case with both golds.",
+    finds=(
+        "one question about one database in several cases whose gold queries differ in result (if not executed: in "
+        "text)"
+    ),
+    why="At least one gold query is wrong, or the question has two meanings.",
+    remedy=(
+        "Correct the wrong gold query, make the questions say how they differ, or use one case with both gold queries."
+    ),
     bad="Q: How many singers are there?  COUNT(*) in one case, COUNT(DISTINCT name) in another",
-    good="one case with the gold that is meant",
+    good="one case with the correct gold query",
 )
 
 
@@ -35,7 +40,10 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
                     other.case.id,
                     0,
                     Found(
-                        evidence=f"Case {first.case.id} has the same question, and the golds differ in their {differ}.",
+                        evidence=(
+                            f"Case {first.case.id} has the same question, and the gold queries differ in their "
+                            f"{differ}."
+                        ),
                         severity=None if executed else "warning",
                     ),
                 )

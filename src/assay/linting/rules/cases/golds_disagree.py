@@ -1,4 +1,4 @@
-"""Golds of one case that are not the same answer."""
+"""Gold queries of one case with different results."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,12 +9,12 @@ RULE = LintRule(
     name="golds-disagree",
     severity="warning",
     needs="cases",
-    finds="golds of one case with different results",
-    why="Each of them is accepted, so that two systems with different answers are both right: "
-    "that may be meant, where the question is open.",
-    remedy="Remove the gold that is wrong; where all are meant, turn the rule off for the case.",
-    bad="golds: SELECT COUNT(*) FROM singer; SELECT COUNT(name) FROM singer  -- a name is NULL",
-    good="golds: SELECT COUNT(*) FROM singer",
+    finds="gold queries of one case with different results",
+    why="Each of them is accepted, so two systems with different answers are both right. That may be intended if "
+    "the question is open.",
+    remedy="Remove the wrong gold query. If all are intended, turn the rule off for the case.",
+    bad="gold queries: SELECT COUNT(*) FROM singer; SELECT COUNT(name) FROM singer  -- a name is NULL",
+    good="gold query: SELECT COUNT(*) FROM singer",
 )
 
 
@@ -31,8 +31,8 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
                 one.case.id,
                 index,
                 Found(
-                    evidence=f"Golds {given[0][0] + 1} and {index + 1} differ (rows × columns, {rows}).",
-                    # Alternatives that differ in their columns alone are how some benchmarks accept more columns.
+                    evidence=f"Gold queries {given[0][0] + 1} and {index + 1} differ (rows × columns, {rows}).",
+                    # Some benchmarks accept additional columns by alternatives that differ only in their columns.
                     severity="note" if same_shape else None,
                 ),
             )

@@ -1,4 +1,4 @@
-"""Golds of one case that agree on the database by luck."""
+"""Gold queries of one case that agree on the database by chance."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,14 +9,14 @@ RULE = LintRule(
     name="golds-parted",
     severity="warning",
     needs="cases",
-    finds="golds of one case that agree on this database, and differ on another one like it",
-    why="They ask for different things, so that an answer that follows either is right today and may not be tomorrow. "
-    "The database that parts them is small; `assay refute` shows it. Where it breaks a regularity that nothing "
-    "declares, the finding is a note. SQLite's and DuckDB's databases, half a second of computing a pair.",
-    remedy="Remove the gold that does not say what the question asks.",
-    bad="golds: SELECT name FROM singer ORDER BY age LIMIT 1; "
-    "SELECT name FROM singer WHERE age = (SELECT MIN(age) FROM singer)",
-    good="golds: SELECT name FROM singer WHERE age = (SELECT MIN(age) FROM singer)",
+    finds="gold queries of one case that agree on this database, but differ on another one like it",
+    why="They are not equivalent, so an answer that follows one of them is right today and may be wrong tomorrow. "
+    "`assay refute` shows the small counterexample. If it violates an undeclared regularity of the data, the "
+    "finding is a note. For SQLite and DuckDB only; half a second of computing per pair.",
+    remedy="Remove the gold query that does not answer the question.",
+    bad="gold queries: SELECT name FROM singer ORDER BY age LIMIT 1; SELECT name FROM singer WHERE age = (SELECT "
+    "MIN(age) FROM singer)",
+    good="gold query: SELECT name FROM singer WHERE age = (SELECT MIN(age) FROM singer)",
 )
 
 
@@ -27,7 +27,7 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
                 one.case.id,
                 index,
                 Found(
-                    evidence=f"Golds 1 and {index + 1} agree here, but {found.reason}.",
+                    evidence=f"Gold queries 1 and {index + 1} agree here, but {found.reason}.",
                     severity=None if found.kind == "refuted" else "note",
                 ),
             )

@@ -1,4 +1,4 @@
-"""One gold, two questions that say different numbers or values."""
+"""One gold query for two questions with different numbers or values."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,9 +11,9 @@ RULE = LintRule(
     name="same-gold",
     severity="warning",
     needs="cases",
-    finds="one gold under questions that say different numbers or quoted values",
-    why="The questions differ in what they ask for and the golds do not: one of them was copied and not changed.",
-    remedy="Change the gold that does not fit its question.",
+    finds="one gold query for questions with different numbers or quoted values",
+    why="The questions differ, but the gold queries do not: one was probably copied and not changed.",
+    remedy="Correct the gold query that does not fit its question.",
     bad="Q: singers over 30 / Q: singers over 40  SELECT name FROM singer WHERE age > 30",
     good="Q: singers over 40  SELECT name FROM singer WHERE age > 40",
 )
@@ -37,8 +37,8 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
                     other.case.id,
                     index,
                     Found(
-                        evidence=f"Case {first.case.id} has the same gold, "
-                        f"and its question says {a} where this says {b}."
+                        evidence=f"Case {first.case.id} has the same gold query, but its question has {a} and this one "
+                        f"{b}."
                     ),
                 )
 
@@ -49,6 +49,6 @@ def _said(one: CaseGolds) -> set[str]:
 
 
 def _same_bound(first: CaseGolds, other: CaseGolds) -> bool:
-    """Whether numbers differ by one, as those of 'at least 3' and 'more than 2' do."""
+    """Whether numbers differ by one, like those of 'at least 3' and 'more than 2'."""
     mine, yours = (sorted(value for _, value in numbers(one.case.question)) for one in (first, other))
     return bool(mine) and len(mine) == len(yours) and all(abs(a - b) <= 1 for a, b in zip(mine, yours, strict=True))

@@ -1,4 +1,4 @@
-"""Systems that agree with one another and not with gold."""
+"""Systems that agree with one another but not with the gold query."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,11 +11,14 @@ RULE = LintRule(
     name="systems-agree",
     severity="warning",
     needs="runs",
-    finds="one result, other than gold's, that most of the given runs share",
-    why="Systems seldom make the same mistake: where several agree against gold, gold is often the one that is wrong.",
-    remedy="Read the question again, and compare gold with the answer that they share.",
-    bad="gold counts rows, and three systems of different make count singers",
-    good="gold counts singers",
+    finds="one result, different from the gold result, in most of the given runs",
+    why=(
+        "Systems seldom make the same mistake. If several agree against the gold query, it is often the gold query "
+        "that is wrong."
+    ),
+    remedy="Read the question again, and compare the gold query with their common answer.",
+    bad="the gold query counts rows, and three systems of different vendors count singers",
+    good="the gold query counts singers",
 )
 
 
@@ -27,5 +30,8 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
             yield (
                 one.case.id,
                 0,
-                Found(evidence=f"{agree} of {one.others} runs with a result share one that is not gold's: {names}."),
+                Found(
+                    evidence=f"{agree} of {one.others} runs with a result agree on one that is not the gold "
+                    f"result: {names}."
+                ),
             )

@@ -1,4 +1,4 @@
-"""A gold that is a given result, and cannot be compared with."""
+"""An expected result that cannot be compared."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,10 +9,10 @@ RULE = LintRule(
     name="unusable-result",
     severity="error",
     needs="cases",
-    finds="an expected result whose file is missing or no table, or whose columns that count point past it",
-    why="No answer can match it, and scripts that score such a case 0 blame the system for it.",
-    remedy="Correct the name of the file, the file, or the columns that count.",
-    bad='"gold_result": "gold/q7.cvs", or "condition_columns": [3] beside a result of two columns',
+    finds="an expected result whose file is missing or not a table, or whose relevant columns do not exist",
+    why="No answer can match it. Scripts that score such a case 0 count it against the system.",
+    remedy="Correct the name of the file, the file, or the relevant columns.",
+    bad='"gold_result": "gold/q7.cvs", or "condition_columns": [3] for a result of two columns',
     good='"gold_result": "gold/q7.csv", "condition_columns": [1]',
 )
 
@@ -30,5 +30,8 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
             beyond = [column for column in one.case.counting(place) if width is not None and column >= width]
             if beyond:
                 named = ", ".join(map(str, beyond))
-                evidence = f"Of gold {place + 1}, with {width} columns, column {named} (counted from 0) is to count."
+                evidence = (
+                    f"Gold result {place + 1} has {width} columns, but column {named} (counted from 0) is listed as "
+                    "relevant."
+                )
                 yield one.case.id, place, Found(evidence=evidence)

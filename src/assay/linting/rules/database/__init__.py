@@ -1,1 +1,1 @@
-"""Rules that execute the query, or look at what its tables hold."""
+"""Rules that execute the query, or read its tables."""

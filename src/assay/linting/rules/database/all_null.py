@@ -1,4 +1,4 @@
-"""A column of the gold's result holds nothing but NULL."""
+"""A column of the gold result contains only NULL."""
 
 from collections.abc import Iterator
 
@@ -10,8 +10,8 @@ RULE = LintRule(
     severity="warning",
     needs="database",
     finds="a result in which a column is NULL in every row",
-    why="Any column without values matches it, so that the case tests less than it seems to.",
-    remedy="Check the join and the column; where the data has no value, ask for another column.",
+    why="Any empty column matches it, so the case tests less than it seems to.",
+    remedy="Check the join and the column. If the data has no value, ask for another column.",
     bad="SELECT name, death_year FROM singer WHERE death_year IS NULL",
     good="SELECT name FROM singer WHERE death_year IS NULL",
 )
@@ -22,7 +22,7 @@ def check(gold: Gold) -> Iterator[Found]:
     if not rows:
         return
     if len(rows) == 1 and all(cell is None or cell == 0 for cell in rows[0]):
-        return  # perhaps computed over no rows, which another rule says
+        return  # perhaps computed over an empty input, which another rule reports
     query = gold.query
     outputs = () if query is None or query.top is None else query.top.outputs
     names = gold.execution.columns if gold.execution is not None else ()

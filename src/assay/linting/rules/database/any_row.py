@@ -12,13 +12,13 @@ RULE = LintRule(
     name="any-row",
     severity="warning",
     needs="database",
-    finds="a value that is read from any row of several, or shows the order of stored rows, where another row or order "
-    "gives another result",
+    finds="a value that is read from any row of several, or that shows the order of stored rows, if another row or "
+    "order gives another result",
     why="SQLite reads the first row that a subquery happens to return, a bare column from any row of its group, and "
-    "the values of GROUP_CONCAT and of windows over ties in the order of the rows. How rows are stored decides the "
-    "gold result.",
-    remedy="Compare with IN or an aggregate, group by the column too, say with ORDER BY and LIMIT which row is meant, "
-    "or order the rows in a subquery or by a unique column.",
+    "the values of GROUP_CONCAT and of windows with ties in the order of the rows. So the gold result depends "
+    "on how rows are stored.",
+    remedy="Compare with IN or an aggregate, group by the column too, choose the row with ORDER BY and LIMIT, or order "
+    "the rows in a subquery or by a unique column.",
     bad="SELECT name FROM singer WHERE id = (SELECT singer_id FROM concert WHERE year = 2014)",
     good="SELECT name FROM singer WHERE id IN (SELECT singer_id FROM concert WHERE year = 2014)",
 )
@@ -45,7 +45,7 @@ def check(gold: Gold) -> Iterator[Found]:
             shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
             what = _READS[place.kind].format(shown)
             own, others = (f"{len(one):,} row{'s' * (len(one) != 1)}" for one in (rows, other))
-            result = f"gives {others} in place of {own}" if len(rows) != len(other) else "gives another result"
+            result = f"gives {others} instead of {own}" if len(rows) != len(other) else "gives another result"
             yield Found(evidence=f"{what}, and another one {result}.")
 
 

@@ -12,9 +12,12 @@ RULE = LintRule(
     name="constant-column",
     severity="note",
     needs="database",
-    finds=f"a column with one value in all of at least {_LEAST_ROWS} rows, beside others, that no condition fixes",
-    why="A wrong column that happens to hold the same value would match it: the case tests less than it seems to.",
-    remedy="Check that the column is the one that is asked for; add data in which it varies.",
+    finds=(
+        f"a column with the same value in all of at least {_LEAST_ROWS} rows, together with others, that no "
+        "condition fixes"
+    ),
+    why="A wrong column that happens to hold the same value would match it, so the case tests less than it seems to.",
+    remedy="Check that the column is the requested one; add data in which it varies.",
     bad="SELECT name, country FROM singer  -- all are from France",
     good="SELECT name FROM singer",
 )

@@ -1,4 +1,4 @@
-"""The gold returns nothing."""
+"""The gold query returns nothing."""
 
 from collections.abc import Iterator
 
@@ -11,9 +11,9 @@ RULE = LintRule(
     name="empty-result",
     severity="warning",
     needs="database",
-    finds="a gold without rows, or with one row of NULL and 0 that was computed over no rows",
-    why="Any wrong query that finds nothing is as right as this gold: the case tests next to nothing.",
-    remedy="Check the conditions against the data; where no data fits, ask for something that there is.",
+    finds="a gold query that returns no rows, or only NULL and 0 computed over an empty input",
+    why="Any wrong query that finds nothing matches this result, so the case tests next to nothing.",
+    remedy="Check the conditions against the data. If no data fits, ask for something that exists.",
     bad="SELECT name FROM singer WHERE country = 'Atlantis'",
     good="SELECT name FROM singer WHERE country = 'France'",
 )
@@ -32,7 +32,7 @@ def check(gold: Gold) -> Iterator[Found]:
         probe = gold.database.rows(empty_input_probe(gold.text, gold.dialect))
         if probe is not None and len(probe) == 1 and probe[0][:-1] == rows[0] and probe[0][-1] == 1:
             shown = ", ".join("NULL" if cell is None else str(cell) for cell in rows[0])
-            yield Found(evidence=f"Its only row ({shown}) was computed over no rows{because}.", root_cause=root)
+            yield Found(evidence=f"Its only row ({shown}) was computed over an empty input{because}.", root_cause=root)
 
 
 def _empty_tables(gold: Gold) -> list[str]:

@@ -1,4 +1,4 @@
-"""The gold does not run."""
+"""The gold query fails."""
 
 from collections.abc import Iterator
 
@@ -9,9 +9,9 @@ RULE = LintRule(
     name="gold-fails",
     severity="error",
     needs="database",
-    finds="a gold that fails, is refused, or does not end within the limits",
-    why="Every answer to the question stays unscored: nothing can be compared with a gold without a result.",
-    remedy="Mend the query, or remove the case.",
+    finds="a gold query that fails, is refused, or does not end within the limits",
+    why="Every answer to the question stays unscored, because there is no gold result to compare with.",
+    remedy="Correct the query, or remove the case.",
     bad="SELECT nam FROM singer",
     good="SELECT name FROM singer",
 )
@@ -23,6 +23,6 @@ def check(gold: Gold) -> Iterator[Found]:
         return
     failure = done.failure
     if failure is not None and failure.kind == "unreadable_database":
-        return  # the gold is not to blame, and the report says it once
+        return  # the gold query is not the cause, and the report says so once
     message = failure.message if failure is not None else done.status
     yield Found(evidence=f"The query has no result: {message}")

@@ -1,4 +1,4 @@
-"""A join that repeats the rows that an aggregate takes."""
+"""A join that multiplies the rows of an aggregate."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ RULE = LintRule(
     name="join-multiplies",
     severity="warning",
     needs="database",
-    finds="a SUM or AVG over a table's column, or a COUNT of its key, where a join repeats the table's rows",
-    why="A row with three partners is taken three times: sums are too large, averages are weighted.",
+    finds="a SUM or AVG over a table's column, or a COUNT of its key, if a join repeats the table's rows",
+    why="A row with three partners counts three times: sums are too large, averages are weighted.",
     remedy="Aggregate before joining, or test with EXISTS or IN instead of a join.",
     bad="SELECT SUM(s.salary) FROM singer AS s JOIN concert AS c ON c.singer_id = s.id",
     good="SELECT SUM(salary) FROM singer WHERE id IN (SELECT singer_id FROM concert)",
@@ -57,7 +57,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
 
 
 def _key(names: SchemaNames, column: StoredColumn) -> StoredColumn | None:
-    """The one column that tells the rows of the table apart."""
+    """The one column that identifies the rows of the table."""
     table = names.table(column.table)
     if table is None or len(table.primary_key) != 1:
         return None
@@ -69,7 +69,7 @@ def _repeated(gold: Gold, query: Query, aggregate: exp.AggFunc, column: StoredCo
     from sqlglot import exp
 
     if isinstance(aggregate, exp.Count) and query.selects[0].group:
-        return None  # for each group the joined rows are what is counted
+        return None  # per group, the joined rows are counted
     probe = probe_of_outermost(query, [f"COUNT({key})", f"COUNT(DISTINCT {key})"])
     rows = gold.database.rows(probe) if gold.database is not None else None
     taken = [(all_, own) for all_, own in rows or () if isinstance(all_, int) and isinstance(own, int) and all_ > own]
@@ -81,7 +81,7 @@ def _repeated(gold: Gold, query: Query, aggregate: exp.AggFunc, column: StoredCo
     rows_taken, own_rows = max(taken, key=lambda pair: pair[0] - pair[1])
     where = f"in {len(taken)} of {len(rows or ())} groups, for example " if len(rows or ()) > 1 else ""
     return Found(
-        evidence=f"{query.shown(aggregate)}: {where}{own_rows:,} rows of "
-        f"{column.table} are taken {rows_taken:,} times, because the join repeats them.",
+        evidence=f"{query.shown(aggregate)}: {where}{own_rows:,} rows of {column.table} are counted {rows_taken:,} "
+        "times, because the join repeats them.",
         place=query.span(aggregate),
     )

@@ -1,4 +1,4 @@
-"""A LIMIT that cuts through rows of equal rank."""
+"""A LIMIT that cuts through tied rows."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,11 @@ RULE = LintRule(
     name="limit-over-tie",
     severity="warning",
     needs="database",
-    finds="an ORDER BY … LIMIT whose last row ties with rows that are left out",
-    why="The question has several right answers, and gold holds one of them by chance. "
-    "Assay's own verdict accepts every choice among tied rows; other scripts do not.",
-    remedy="Compare with the extreme value (WHERE x = (SELECT MAX(x) …)), or order by further columns, "
-    "and say in the question how ties are broken.",
+    finds="an ORDER BY … LIMIT whose last row ties with rows that are cut off",
+    why="The question has several right answers, and the gold result is one of them by chance. Assay's own verdict "
+    "accepts every choice among tied rows; other scripts do not.",
+    remedy="Compare with the extreme value (WHERE x = (SELECT MAX(x) …)), or order by additional columns and say in "
+    "the question how ties are broken.",
     bad="SELECT name FROM singer ORDER BY age DESC LIMIT 1",
     good="SELECT name FROM singer WHERE age = (SELECT MAX(age) FROM singer)",
 )
@@ -49,4 +49,4 @@ def _sentence(tied: list[tuple[object, ...]], kept: int) -> str:
     names = ", ".join(" | ".join(map(str, row))[:60] for row in tied[:_SHOWN])
     more = f" and {len(tied) - _SHOWN} more" if len(tied) > _SHOWN else ""
     places = "place" if kept == 1 else f"{kept} places"
-    return f"{len(tied)} rows tie for the last {places}, and LIMIT keeps {kept}: {names}{more}."
+    return f"{len(tied)} rows tie for the last {places}, and LIMIT returns {kept}: {names}{more}."

@@ -1,4 +1,4 @@
-"""NOT IN over values among which is NULL."""
+"""NOT IN over values that include NULL."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,8 @@ RULE = LintRule(
     name="not-in-null",
     severity="error",
     needs="database",
-    finds="NOT IN with a subquery that gives NULL",
-    why="Nothing is known to differ from NULL: the condition is never true, and the query finds nothing.",
+    finds="NOT IN with a subquery that returns NULL",
+    why="No comparison with NULL is true, so the condition is never true and the query returns nothing.",
     remedy="Add WHERE column IS NOT NULL to the subquery, or write NOT EXISTS.",
     bad="SELECT name FROM singer WHERE id NOT IN (SELECT singer_id FROM concert)  -- some are NULL",
     good="SELECT name FROM singer WHERE id NOT IN (SELECT singer_id FROM concert WHERE singer_id IS NOT NULL)",
@@ -37,7 +37,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         if stored is None or values is None or not values.nulls:
             continue
         if any(condition.is_required for condition in inner.predicates):
-            continue  # a condition may leave the NULLs out
+            continue  # a condition may exclude the NULLs
         yield Found(
             evidence=f"{values.nulls:,} rows of {stored.table} have no {stored.column}, so NOT IN is never true.",
             place=query.span(one.node),

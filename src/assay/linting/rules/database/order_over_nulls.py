@@ -1,4 +1,4 @@
-"""An order that begins with missing values."""
+"""An order that begins with NULL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULE = LintRule(
     severity="warning",
     needs="database",
     finds="an ORDER BY … LIMIT whose rows are NULL in the key",
-    why="A missing value is not the smallest or the largest; and databases disagree on where NULL stands.",
+    why="A missing value is neither the smallest nor the largest, and databases sort NULL differently.",
     remedy="Add WHERE key IS NOT NULL.",
     bad="SELECT name FROM singer ORDER BY age LIMIT 1  -- some ages are NULL",
     good="SELECT name FROM singer WHERE age IS NOT NULL ORDER BY age LIMIT 1",
@@ -49,7 +49,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
 
 
 def _cuts(gold: Gold, top: Select, ordered: int) -> bool:
-    """Whether LIMIT or OFFSET leaves out any of the rows. ``ordered``: how many there are, groups not counted."""
+    """Whether LIMIT or OFFSET cuts off any of the rows. ``ordered``: how many there are, without groups."""
     if top.limit is None or top.node.args.get("offset") is not None:
         return True
     given = ordered if gold.rows is None else len(gold.rows)
@@ -57,7 +57,7 @@ def _cuts(gold: Gold, top: Select, ordered: int) -> bool:
 
 
 def _is_taken(gold: Gold, key: exp.Expr) -> bool:
-    """Whether NULL stands where the LIMIT takes rows."""
+    """Whether NULL is where the LIMIT takes rows."""
     is_descending, nulls_first = bool(key.args.get("desc")), key.args.get("nulls_first")
     if gold.dialect == "denodo":
         return is_descending

@@ -1,4 +1,4 @@
-"""A gold query that does not give the results that are gold."""
+"""A gold query that does not return the expected results."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,10 +9,10 @@ RULE = LintRule(
     name="query-contradicts-result",
     severity="warning",
     needs="database",
-    finds="a gold query that fails, or gives none of the results that are the case's gold",
-    why="Answers are compared with the results. If the query is right, right answers are wrong: the database has "
-    "changed since, or the results were made by another query.",
-    remedy="Execute the query again and keep its result, or correct the query.",
+    finds="a gold query that fails, or returns none of the case's expected results",
+    why="Answers are compared with the expected results. If the query is right, right answers are marked wrong: the "
+    "database has changed since, or another query made the results.",
+    remedy="Execute the query again and store its result, or correct the query.",
     bad="gold/sql/q7.sql: SELECT COUNT(*) FROM singer  -- and gold/exec_result/q7.csv has 5, the database 6",
     good="gold/sql/q7.sql: SELECT COUNT(*) FROM singer  -- and gold/exec_result/q7.csv has 6",
 )

@@ -10,9 +10,9 @@ RULE = LintRule(
     name="repeated-rows",
     severity="warning",
     needs="database",
-    finds="whole rows that come several times, because a join repeats the table whose columns alone are selected",
-    why="The question asks which ones there are, and the gold names one as often as it has partners: "
-    "an answer that names each once is called wrong.",
+    finds="whole rows that occur several times, because a join repeats the only table whose columns are selected",
+    why="The question asks which ones there are, and the gold query lists one once per partner. An answer that "
+    "lists each once is marked wrong.",
     remedy="Add DISTINCT, or test with EXISTS or IN instead of a join.",
     bad="SELECT s.name FROM singer AS s JOIN concert AS c ON c.singer_id = s.id",
     good="SELECT DISTINCT s.name FROM singer AS s JOIN concert AS c ON c.singer_id = s.id",
@@ -38,7 +38,8 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         most = max(rows, key=lambda row: counted[repr(row)])
         shown = " | ".join(map(str, most))[:80]
         yield Found(
-            evidence=f"{repeated:,} of {len(rows):,} rows repeat others, "
-            f"such as {shown!r}, {counted[repr(most)]:,} times.",
+            evidence=f"{repeated:,} of {len(rows):,} rows repeat others, for example {shown!r}, "
+            f"{counted[repr(most)]:,} "
+            "times.",
             place=query.span(columns[0]),
         )

@@ -1,4 +1,4 @@
-"""The gold takes long."""
+"""A slow gold query."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,8 @@ RULE = LintRule(
     name="slow-gold",
     severity="warning",
     needs="database",
-    finds="a gold that takes more than a fifth of the time limit",
-    why="On a busier machine it may run into the limit, and then the case stays unscored.",
+    finds="a gold query that takes more than a fifth of the time limit",
+    why="On a busier machine it may exceed the limit, and the case then stays unscored.",
     remedy="Rewrite the query or add an index, or raise --timeout for this set.",
     bad="SELECT COUNT(*) FROM orders AS a, orders AS b WHERE a.day < b.day",
     good="SELECT SUM(n) FROM orders_per_day",
@@ -25,4 +25,4 @@ def check(gold: Gold) -> Iterator[Found]:
         return
     limit = gold.database.limits.timeout_s
     if done.wall_time_s > limit * _SHARE:
-        yield Found(evidence=f"It took {done.wall_time_s:.1f} s of the {limit:g} s that a query may take.")
+        yield Found(evidence=f"It took {done.wall_time_s:.1f} s; the limit is {limit:g} s.")

@@ -35,14 +35,14 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         wrong = None if values is None else _misjudged(values, bounds)
         if wrong is not None:
             yield Found(
-                evidence=f"{stored} holds texts, and {wrong!r} is judged otherwise as a text than as a number.",
+                evidence=f"{stored} holds texts, and {wrong!r} compares differently as a text than as a number.",
                 place=query.span(one.node),
                 root_cause=as_texts(str(stored), "numbers"),
             )
 
 
 def _misjudged(values: ColumnValues, bounds: list[str]) -> str | None:
-    """A value that a comparison of texts judges otherwise than one of numbers."""
+    """A value that compares differently as a text than as a number."""
     for value in values.counts:
         number = as_number(value) if isinstance(value, str) else None
         if number is None or not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Texts in the order of letters where numbers or dates are meant."""
+"""Texts sorted alphabetically although they hold numbers or dates."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ RULE = LintRule(
     name="text-order",
     severity="warning",
     needs="database",
-    finds="ORDER BY, MAX, MIN over texts that hold numbers, or dates that do not begin with the year; "
-    "such dates compared by size",
-    why="Texts are ordered letter by letter: '9' comes after '10', and 31/01/2020 after 01/02/2021.",
+    finds="ORDER BY, MAX, MIN over texts that hold numbers, or dates that do not begin with the year; such dates "
+    "compared by size",
+    why="Texts are sorted alphabetically: '9' comes after '10', and 31/01/2020 after 01/02/2021.",
     remedy="Convert first: ORDER BY CAST(x AS REAL), or store dates as 2020-01-31.",
     bad="SELECT name FROM player ORDER BY weight DESC LIMIT 1  -- weight is TEXT",
     good="SELECT name FROM player ORDER BY CAST(weight AS REAL) DESC LIMIT 1",
@@ -56,7 +56,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
 
 
 def _ordered(query: Query) -> Iterator[tuple[str, exp.Expr, Sequence[exp.Expr]]]:
-    """What the query orders or compares by size, by which word, and the keys of the same direction before it."""
+    """What the query orders or compares by size, by which word, and the earlier keys of the same direction."""
     from sqlglot import exp
 
     for select in query.selects:
@@ -82,7 +82,7 @@ def _is_by_length(query: Query, column: exp.Column, earlier: Sequence[exp.Expr])
 
 
 def _misordered(values: ColumnValues, *, by_length: bool) -> tuple[str, str, str] | None:
-    """What the texts are, and two of them that stand in the wrong order. ``by_length``: shorter texts come first."""
+    """What the texts are, and two of them that are in the wrong order. ``by_length``: shorter texts come first."""
     rank = (lambda text: (len(text), text)) if by_length else (lambda text: (0, text))
     texts = [value for value in values.counts if isinstance(value, str) and value.strip()]
     if len(texts) < 2 or len(texts) < _SHARE * len(values.counts):

@@ -1,4 +1,4 @@
-"""A condition asks for a value that its column never holds."""
+"""A condition on a value that its column never contains."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -13,8 +13,10 @@ RULE = LintRule(
     severity="warning",
     needs="database",
     finds="an equality with a value that never occurs in its column",
-    why="The condition is never true (or, negated, always): a typing error in the gold, or data that has changed.",
-    remedy="Write the value as the data has it.",
+    why=(
+        "The condition is never true (or, negated, always): the gold query has a typing error, or the data has changed."
+    ),
+    remedy="Write the value as it is in the data.",
     bad="SELECT name FROM singer WHERE country = 'USA'  -- the data has 'United States'",
     good="SELECT name FROM singer WHERE country = 'United States'",
 )
@@ -37,8 +39,8 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
             if text is None or not _seems_absent(text, values):
                 continue
             if one.operator == "<>" and not text.strip():
-                continue  # so one asks for a value that is not blank
-            # The last word is the database's: its types and collations decide what is equal.
+                continue  # so it tests for a value that is not blank
+            # The database has the last word: its types and collations decide what is equal.
             if gold.database.holds(stored, text, is_number=side.is_number) is False:
                 yield _found(text, query.span(side), values, str(stored))
 
@@ -74,7 +76,7 @@ def _found(text: str, place: Span | None, values: ColumnValues, column: str) -> 
     )
     if near:
         nearest = ", ".join(f"{one[:60]!r} ({_times(texts[one])})" for one in near)
-        hint = f"the nearest that do are {nearest}" if len(near) > 1 else f"the nearest that does is {nearest}"
+        hint = f"the most similar values are {nearest}" if len(near) > 1 else f"the most similar value is {nearest}"
     else:
         some = ", ".join(repr(one[:40]) for one in sorted(pool, key=lambda one: -texts[one])[:5])
         hint = f"it holds {'only ' if len(texts) <= 5 else ''}{some}{' …' if len(texts) > 5 else ''}"

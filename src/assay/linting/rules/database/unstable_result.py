@@ -10,9 +10,9 @@ RULE = LintRule(
     name="unstable-result",
     severity="error",
     needs="database",
-    finds="a gold whose result changes from one execution to the next, or with the day",
-    why="An answer is right or wrong by the moment at which gold is run.",
-    remedy="Replace the clock by a fixed date and chance by an order; say the date in the question.",
+    finds="a gold query whose result changes from one execution to the next, or with the date",
+    why="Whether an answer is right depends on when the gold query is run.",
+    remedy="Replace the clock by a fixed date and randomness by an order; say the date in the question.",
     bad="SELECT name FROM singer ORDER BY RANDOM() LIMIT 1",
     good="SELECT name FROM singer ORDER BY name LIMIT 1",
 )
@@ -33,4 +33,4 @@ def check(gold: Gold) -> Iterator[Found]:
             yield Found(evidence="Two executions in a row gave different rows.")
             return
     if lucky:
-        yield Found(evidence="The query asks for chance or the clock.", severity="warning")
+        yield Found(evidence="The query uses randomness or the clock.", severity="warning")

@@ -1,1 +1,1 @@
-"""Rules that look at the query alone."""
+"""Rules that only read the query."""

@@ -1,4 +1,4 @@
-"""A selected column that its group does not decide."""
+"""A selected column that its group does not determine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RULE = LintRule(
     severity="warning",
     needs="query",
     finds="a selected column that is neither grouped by nor aggregated",
-    why="Where a group holds several values of it, the database shows any one; most databases refuse the query.",
+    why="If a group holds several values of it, the database returns any one; most databases refuse the query.",
     remedy="Group by the column too, or say which of its values is meant (MIN, MAX).",
     bad="SELECT country, name, COUNT(*) FROM singer GROUP BY country",
     good="SELECT country, COUNT(*) FROM singer GROUP BY country",
@@ -39,7 +39,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         if gold.dialect == "sqlite" and _picks_a_row(select):
             continue  # SQLite takes such columns from the row that holds the extreme
         if gold.names is None and (select.group or len(select.sources) > 1 or select.predicates):
-            continue  # a key that decides all columns cannot be told from others
+            continue  # a key that determines all columns cannot be recognised
         decided = _decided(query, select)
         for output in select.outputs:
             for column in query.columns_in(output, bare=True):
@@ -57,7 +57,8 @@ def _picks_a_row(select: Select) -> bool:
 
 
 def _decided(query: Query, select: Select) -> set[tuple[int, str, str]]:
-    """The columns that the keys decide: the keys, what equals them, and all of a table with its key among them."""
+    """The columns that the keys determine: the keys, what equals them, and all columns of a table with its key among
+    them."""
     known = {query.identity(column) for key in select.group if (column := query.column_of(key)) is not None}
     for predicate in select.predicates:
         column = query.column_of(predicate.left)
@@ -76,7 +77,7 @@ def _decided(query: Query, select: Select) -> set[tuple[int, str, str]]:
             if all((select.index, source.alias, name.lower()) in known for name in table.primary_key):
                 known |= {(select.index, source.alias, column.name.lower()) for column in table.columns}
         if len(known) == before:
-            # Part of a computed key is left to who wrote it.
+            # A part of a computed key is the author's decision.
             return known | {query.identity(column) for key in select.group for column in query.columns_in(key)}
 
 
@@ -91,7 +92,7 @@ def _doubted(gold: Gold, query: Query, select: Select, column: exp.Column) -> It
     place = query.span(column)
     keys = ", ".join(query.shown(key) for key in select.group)
     grouped = f"GROUP BY {keys}" if keys else "the whole is one group"
-    told = f"{query.name_of(column)} is selected bare beside {'GROUP BY ' + keys if keys else 'an aggregate'}"
+    told = f"{query.name_of(column)} is selected bare with {'GROUP BY ' + keys if keys else 'an aggregate'}"
     if gold.database is not None and select is query.top and gold.execution is not None and gold.execution.succeeded:
         counted = f"COUNT(DISTINCT {column.sql(dialect=gold.dialect)})"
         groups = gold.database.rows(probe_of_outermost(query, [counted]))
@@ -101,4 +102,4 @@ def _doubted(gold: Gold, query: Query, select: Select, column: exp.Column) -> It
                 share = f"{several} of {len(groups)} groups hold" if len(groups) > 1 else "the group holds"
                 yield Found(evidence=f"{told}, and {share} several values of it.", place=place)
             return
-    yield Found(evidence=f"{told}; {grouped} need not decide it.", place=place, severity="note")
+    yield Found(evidence=f"{told}; {grouped} may not determine it.", place=place, severity="note")

@@ -14,7 +14,7 @@ RULE = LintRule(
     severity="error",
     needs="query",
     finds="conditions on one column that can never hold together",
-    why="No row meets both: what is meant is OR, or rows of a group that meet the one and the other.",
+    why="No row meets both. Probably OR is meant, or groups with rows that meet one and rows that meet the other.",
     remedy="Write OR or IN; for 'both', use INTERSECT or two joins.",
     bad="SELECT name FROM singer WHERE country = 'France' AND country = 'Japan'",
     good="SELECT name FROM singer WHERE country IN ('France', 'Japan')",
@@ -33,7 +33,8 @@ def check_query(_: Gold, query: Query) -> Iterator[Found]:
             first = next((one for one in group[:index] if _exclude(query, one, second)), None)
             if first is not None:
                 yield Found(
-                    evidence=f"{query.shown(first.node)} and {query.shown(second.node)} never hold for one row.",
+                    evidence=f"{query.shown(first.node)} and {query.shown(second.node)} are never both true "
+                    "of one row.",
                     place=query.span(second.node),
                 )
 
@@ -44,7 +45,7 @@ def _exclude(query: Query, first: Predicate, second: Predicate) -> bool:
     if first.operator == second.operator == "=":
         if x is not None and y is not None:
             return x != y
-        # Collations may take texts that differ in case or in blanks at their ends for equal.
+        # Collations may treat texts as equal that differ in case or in trailing blanks.
         return a.casefold().strip() != b.casefold().strip()
     if x is None or y is None or not (first.right[0].is_number and second.right[0].is_number):
         return False

@@ -13,15 +13,15 @@ RULE = LintRule(
     name="distinct-does-nothing",
     severity="note",
     needs="query",
-    finds="a DISTINCT over one table's key, over one aggregate's row, or beside a GROUP BY of the same columns",
-    why="It says that rows may repeat, which they cannot: a sign that another query was meant.",
+    finds="a DISTINCT over one table's key, over one aggregate's row, or with a GROUP BY of the same columns",
+    why="It implies that rows may repeat, which they cannot: a sign that another query was meant.",
     remedy="Remove the DISTINCT, or check what it was meant for.",
     bad="SELECT DISTINCT id, name FROM singer  -- id is the key",
     good="SELECT id, name FROM singer",
 )
 
 _ROW_NUMBERS = frozenset({"rowid", "ctid"})
-"""Columns that no schema lists, and that no two rows share."""
+"""Unique columns that no schema lists."""
 
 
 def check_query(gold: Gold, query: Query) -> Iterator[Found]:
@@ -36,13 +36,13 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         alone = table if len(select.sources) == 1 else None
         own = {name for index, alias, name in chosen if (index, alias) == (select.index, source.alias)}
         if select.is_aggregated and not select.group and all(map(has_aggregate, select.outputs)):
-            why = "the query gives one row"
+            why = "the query returns one row"
         elif keys and all(key is not None and query.identity(key) in chosen for key in keys):
             why = "its groups differ already"
         elif alone is not None and _is_key(own, alone, gold.dialect):
             why = f"the key of {alone.name} is among the columns"
         elif alone is not None and (own & _ROW_NUMBERS).difference(column.name.lower() for column in alone.columns):
-            why = f"the number of each row of {alone.name} is among the columns"
+            why = f"the row number of {alone.name} is among the columns"
         else:
             continue
         yield Found(evidence=f"DISTINCT removes nothing: {why}.", place=query.span(select.outputs[0]))

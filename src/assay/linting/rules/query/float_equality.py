@@ -1,4 +1,4 @@
-"""Equality of numbers that are computed."""
+"""Equality of computed numbers."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ RULE = LintRule(
     severity="warning",
     needs="query",
     finds="an equality with an average or a quotient of real numbers",
-    why="Computed fractions are rounded: two that ought to be equal may differ in the last digit, "
-    "and which do so differs between databases.",
-    remedy="Compare with a range, round both sides, or compare whole numbers.",
+    why="Computed fractions are rounded. Two that should be equal may differ in the last digit, and which do "
+    "differs between databases.",
+    remedy="Compare with a range, round both sides, or compare integers.",
     bad="SELECT name FROM team WHERE wins / 3.0 = 0.1",
     good="SELECT name FROM team WHERE ABS(wins / 3.0 - 0.1) < 1e-9",
 )
 
 _QUALIFIER = re.compile(r"\b[A-Za-z_]\w*\.")
 _MOST_HOPS = 60
-"""Subqueries and CTEs that a column is followed through."""
+"""Limit for the subqueries and CTEs through which a column is traced."""
 
 
 def check_query(_: Gold, query: Query) -> Iterator[Found]:
@@ -47,7 +47,8 @@ def check_query(_: Gold, query: Query) -> Iterator[Found]:
 
 
 def _is_own_value(query: Query, left: exp.Expr, right: exp.Expr) -> bool:
-    """Whether a fraction is compared with its own MIN or MAX, or with another row's: computed alike, it is the same."""
+    """Whether a fraction is compared with its own MIN or MAX, or with another row's: computed identically, it is the
+    same."""
     for side, other in ((left, right), (right, left)):
         if query.value_of(other) is None and _is_extreme(query, side):
             return True

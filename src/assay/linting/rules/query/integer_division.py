@@ -1,4 +1,4 @@
-"""A quotient whose fraction is cut off."""
+"""A quotient that loses its fraction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RULE = LintRule(
     name="integer-division",
     severity="warning",
     needs="query",
-    finds="a division of whole numbers in a dialect that cuts off the fraction",
+    finds="an integer division in a dialect that truncates the result",
     why="1 / 2 is 0 there: ratios and percentages come out as 0 or too small.",
     remedy="Make one side a real number before dividing: CAST(a AS REAL) / b, or 1.0 * a / b.",
     bad="SELECT SUM(wins) / COUNT(*) FROM team",
@@ -39,14 +39,13 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         values = [query.value_of(side) for side in (left, right)]
         if None in values or int(values[0] or 0) % (int(values[1] or 1) or 1):
             yield Found(
-                evidence=f"Both {query.shown(left)} and {query.shown(right)} are whole numbers, "
-                "and so is their quotient.",
+                evidence=f"Both {query.shown(left)} and {query.shown(right)} are integers, and so is their quotient.",
                 place=query.span(division),
             )
 
 
 def _is_undone(division: exp.Div) -> bool:
-    """Whether a quotient is multiplied by its own divisor again, as in ``year / 10 * 10``: cutting off is meant."""
+    """Whether a quotient is multiplied by its own divisor again, as in ``year / 10 * 10``: truncation is intended."""
     from sqlglot import exp
 
     above: exp.Expr | None = division.parent

@@ -1,4 +1,4 @@
-"""Tables joined by nothing."""
+"""Tables joined without a condition."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ RULE = LintRule(
     name="join-without-condition",
     severity="error",
     needs="query",
-    finds="tables in one FROM that no condition ties together",
-    why="Every row of one meets every row of the other: values are repeated, sums and counts are multiples.",
-    remedy="Add the join's condition, or remove the table that is not needed.",
+    finds="tables in one FROM that no condition links",
+    why="Every row of one is combined with every row of the other: values are repeated, sums and counts are multiples.",
+    remedy="Add the join condition, or remove the unnecessary table.",
     bad="SELECT s.name FROM singer AS s JOIN concert AS c WHERE c.year = 2014",
     good="SELECT s.name FROM singer AS s JOIN concert AS c ON c.singer_id = s.id WHERE c.year = 2014",
 )
@@ -33,15 +33,16 @@ def check_query(_: Gold, query: Query) -> Iterator[Found]:
             first = next(source for source in select.many_rowed if source not in unlinked)
             others = ", ".join(source.table or source.alias for source in unlinked)
             yield Found(
-                evidence=f"Nothing ties {others} to {first.table or first.alias}: "
-                "each row of the one meets all of the other.",
+                evidence=f"Nothing links {others} to {first.table or first.alias}: each row of one is "
+                "combined with all "
+                "rows of the other.",
                 place=query.span(unlinked[0].node),
                 severity="note" if all(map(_is_crossed, unlinked)) else None,
             )
 
 
 def _is_crossed(source: Source) -> bool:
-    """Whether a source is read by CROSS JOIN, in so many words."""
+    """Whether a source is read by an explicit CROSS JOIN."""
     return str(source.node.parent.args.get("kind") or "").upper() == "CROSS"
 
 

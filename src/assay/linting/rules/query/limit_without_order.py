@@ -12,9 +12,9 @@ RULE = LintRule(
     name="limit-without-order",
     severity="warning",
     needs="query",
-    finds="a LIMIT without an ORDER BY that leaves rows out",
-    why="Which rows come back is the database's choice: a right answer may get others, and be called wrong.",
-    remedy="Order by what the question asks for, or drop the LIMIT.",
+    finds="a LIMIT without an ORDER BY that cuts off rows",
+    why="The database chooses which rows it returns: a right answer may get others, and be marked wrong.",
+    remedy="Order by what the question asks for, or remove the LIMIT.",
     bad="SELECT name FROM singer LIMIT 3",
     good="SELECT name FROM singer ORDER BY age LIMIT 3",
 )
@@ -33,14 +33,14 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         place = query.span(limit)
         if select is query.top and (seen := _left_out(gold, select)) is not None:
             if seen:
-                yield Found(evidence=f"LIMIT keeps {select.limit} of {seen:,} rows, whichever come first.", place=place)
+                yield Found(evidence=f"LIMIT returns any {select.limit} of {seen:,} rows.", place=place)
             continue
         where = "" if select is query.top else " in a subquery"
         yield Found(evidence=f"The LIMIT{where} has no ORDER BY.", place=place)
 
 
 def _after_several(gold: Gold, query: Query) -> Iterator[Found]:
-    """The LIMIT of a set operation, or of a query in parentheses, that no ORDER BY stands before."""
+    """The LIMIT of a set operation, or of a query in parentheses, without an ORDER BY before it."""
     from sqlglot import exp
 
     limit, inner = query.tree.args.get("limit"), query.tree
@@ -59,7 +59,7 @@ def _after_several(gold: Gold, query: Query) -> Iterator[Found]:
 
 
 def _is_in_exists(select: Select) -> bool:
-    """Whether EXISTS asks only if the SELECT has a row."""
+    """Whether EXISTS only asks if the SELECT has a row."""
     from sqlglot import exp
 
     above = select.node.parent
@@ -69,7 +69,7 @@ def _is_in_exists(select: Select) -> bool:
 
 
 def _left_out(gold: Gold, select: Select) -> int | None:
-    """How many rows there are without the LIMIT, 0 where it cuts none; None where that cannot be seen."""
+    """How many rows there are without the LIMIT, 0 if it cuts none; None if that cannot be determined."""
     from assay.sql import tie_probes
 
     if gold.database is None or select.limit is None:
@@ -82,6 +82,6 @@ def _left_out(gold: Gold, select: Select) -> int | None:
     for probe in tie_probes(gold.text, gold.dialect):
         seen = gold.database.rows(probe.query)
         if seen is not None:
-            # Where all rows are alike, it does not matter which come back.
+            # If all rows are alike, it does not matter which are returned.
             return len(seen) if len(seen) > len(rows) and len({repr(row) for row in seen}) > 1 else 0
     return None

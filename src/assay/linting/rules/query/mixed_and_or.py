@@ -1,4 +1,4 @@
-"""OR beside AND without parentheses."""
+"""OR next to AND without parentheses."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ RULE = LintRule(
     name="mixed-and-or",
     severity="warning",
     needs="query",
-    finds="alternatives for one column of which only one is tied to the other conditions",
-    why="AND binds before OR: in a AND b = 1 OR b = 2, rows with b = 2 come back whatever a is.",
+    finds="alternatives for one column, only one of them combined with the other conditions",
+    why="AND has precedence over OR: in a AND b = 1 OR b = 2, rows with b = 2 are returned regardless of a.",
     remedy="Put parentheses around the alternatives, or write IN.",
     bad="SELECT name FROM singer WHERE age > 20 AND country = 'France' OR country = 'Japan'",
     good="SELECT name FROM singer WHERE age > 20 AND (country = 'France' OR country = 'Japan')",
@@ -46,8 +46,8 @@ def check_query(_: Gold, query: Query) -> Iterator[Found]:
             rest = next((rest for one, rest in others if _is_side_of(one.conjunction, lone.disjunction)), None)
             if rest is not None:
                 yield Found(
-                    evidence=f"{query.shown(lone.node)} stands alone beside OR: "
-                    f"{query.shown(rest.node)} does not hold for it.",
+                    evidence=f"{query.shown(lone.node)} is alone in its OR: {query.shown(rest.node)} does not apply to "
+                    "it.",
                     place=query.span(lone.node),
                 )
 

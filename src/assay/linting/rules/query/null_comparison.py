@@ -11,7 +11,7 @@ RULE = LintRule(
     severity="error",
     needs="query",
     finds="a comparison with NULL by =, <>, < or IN",
-    why="Such a comparison is never true, whatever the data.",
+    why="Such a comparison is never true.",
     remedy="Write IS NULL or IS NOT NULL.",
     bad="SELECT name FROM singer WHERE country = NULL",
     good="SELECT name FROM singer WHERE country IS NULL",

@@ -1,4 +1,4 @@
-"""The gold is no query that can be read."""
+"""A gold query that cannot be read."""
 
 from collections.abc import Iterator
 
@@ -11,10 +11,10 @@ RULE = LintRule(
     name="unreadable-query",
     severity="warning",
     needs="query",
-    finds="a gold that cannot be parsed as one query",
-    why="It may still run, since databases accept more than parsers know, but no rule can look into it, "
-    "and row order, ties and LIMIT cannot be judged by its text.",
-    remedy="Check its syntax; several statements must become several golds, or one.",
+    finds="a gold query that cannot be parsed as one query",
+    why="It may still run, since databases accept more than parsers, but no rule can read it, and its text cannot "
+    "show row order, ties and LIMIT.",
+    remedy="Check its syntax. Split several statements into several gold queries, or keep one.",
     bad="SELECT name FROM singer WHERE age > 20 AND",
     good="SELECT name FROM singer WHERE age > 20",
 )
@@ -22,7 +22,7 @@ RULE = LintRule(
 
 def check(gold: Gold) -> Iterator[Found]:
     if not gold.text.strip():
-        yield Found(evidence="The gold is blank.", severity="error")
+        yield Found(evidence="The gold query is blank.", severity="error")
     elif isinstance(gold.reading, Unreadable) and not _is_values(gold):
         done = gold.execution
         runs = done is not None and done.succeeded
@@ -34,5 +34,5 @@ def check(gold: Gold) -> Iterator[Found]:
 
 
 def _is_values(gold: Gold) -> bool:
-    """Whether it is a list of values, in which no rule has anything to look at."""
+    """Whether it is a list of values, in which no rule can find anything."""
     return gold.text.lstrip().lower().startswith("values") and statement_kind(gold.text, gold.dialect) == "query"

@@ -21,8 +21,8 @@ RULE = LintRule(
     name="unused-join",
     severity="note",
     needs="query",
-    finds="a table that is joined over its key by a foreign key without NULL, and of which nothing else is used",
-    why="Every row has exactly one partner there: the join adds nothing, and often stands where another was meant.",
+    finds="a table that is joined over its key by a foreign key without NULL, and otherwise unused",
+    why="Every row has exactly one partner there: the join adds nothing, and often another one was meant.",
     remedy="Remove the table, or use what it was joined for.",
     bad="SELECT c.year FROM concert AS c JOIN singer AS s ON c.singer_id = s.id",
     good="SELECT year FROM concert",
@@ -51,8 +51,8 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
             refers = _refers(gold.names, query.stored(other), query.stored(own))
             if refers and not _is_used(query, select, source) and _keeps_rows(gold, query, select, source, other):
                 yield Found(
-                    evidence=f"{source.table} is joined by the foreign key {query.name_of(other)}, "
-                    "and nothing else of it is used.",
+                    evidence=f"{source.table} is joined by the foreign key {query.name_of(other)} and "
+                    "otherwise unused.",
                     place=query.span(source.node),
                 )
 
@@ -72,7 +72,7 @@ def _refers(names: SchemaNames, foreign: StoredColumn | None, key: StoredColumn 
 
 
 def _keeps_rows(gold: Gold, query: Query, select: Select, source: Source, foreign: exp.Column) -> bool:
-    """Whether joining the source by a foreign key leaves out no row, and adds none."""
+    """Whether joining the source by a foreign key drops no row and adds none."""
     sides = {id(entry): side for entry, side in entries_of(select.node)}
     holder = _read(query, foreign)
     if holder is None or holder.table is None or not {"INNER", "LEFT"}.issuperset(sides.values()):
@@ -103,6 +103,6 @@ def _drops_nulls(predicate: Predicate) -> bool:
 
 
 def _is_used(query: Query, select: Select, source: Source) -> bool:
-    """Whether a column of the source stands anywhere but in the joins' equalities."""
+    """Whether a column of the source is used anywhere except in the joins' equalities."""
     joined = {id(side) for pair in select.join_pairs for side in (pair.left, pair.right)}
     return any(id(column) not in joined and query.meaning(column).source is source for column in query.columns)

@@ -1,4 +1,4 @@
-"""Bounds that the question includes and the gold excludes, or the other way round."""
+"""Bounds that the question includes and the gold query excludes, or vice versa."""
 
 import re
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ RULE = LintRule(
     name="at-least",
     severity="warning",
     needs="question",
-    finds="'at least n' against > n, 'more than n' against >= n, and their like",
-    why="The gold leaves out, or lets in, exactly the rows at the bound.",
+    finds="'at least n' with > n, 'more than n' with >= n, and similar",
+    why="The gold query wrongly excludes or includes exactly the rows at the bound.",
     remedy="Write the comparison that the question asks for.",
     bad="Q: singers who are at least 40\nSELECT name FROM singer WHERE age > 40",
     good="Q: singers who are at least 40\nSELECT name FROM singer WHERE age >= 40",

@@ -1,4 +1,4 @@
-"""Both of two, and a gold that takes either."""
+"""A question for both of two values, and a gold query for either."""
 
 import re
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ RULE = LintRule(
     name="both-against-or",
     severity="warning",
     needs="question",
-    finds="'both … and' in the question, and one of two values in the gold",
-    why="The gold also returns those that have only one of the two.",
+    finds="'both … and' in the question, and one of two values in the gold query",
+    why="The gold query also returns those that have only one of the two.",
     remedy="Use INTERSECT, two joins, or GROUP BY … HAVING COUNT(DISTINCT …) = 2.",
     bad="Q: years with both cats and dogs\nSELECT year FROM pets WHERE kind = 'cat' OR kind = 'dog'",
     good="Q: years with both cats and dogs\nSELECT year FROM pets WHERE kind = 'cat' INTERSECT "
@@ -42,12 +42,13 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
             other = next((other for other in query.predicates if _is_meant(gold, query, one, other)), None)
             either = "" if other is None else f"{query.shown(one.node)} OR {query.shown(other.node)}"
         if either:
-            yield Found(evidence=f"The question says 'both', and {either} takes either.", place=query.span(one.node))
+            yield Found(evidence=f"The question says 'both', and {either} accepts either.", place=query.span(one.node))
             return
 
 
 def _is_meant(gold: Gold, query: Query, one: Predicate, other: Predicate) -> bool:
-    """Whether another condition asks for another value of the same column instead, and the question for both."""
+    """Whether another condition tests the same column for another value as an alternative, and the question asks for
+    both."""
     if other is one or other.disjunction is not one.disjunction or other.operator != "=":
         return False
     columns = [query.column_of(side) for side in (one.left, other.left)]
@@ -57,7 +58,7 @@ def _is_meant(gold: Gold, query: Query, one: Predicate, other: Predicate) -> boo
 
 
 def _joined(question: str, values: list[str | None]) -> bool:
-    """Whether 'both' is about these two literals: 'and' stands between them, or no 'or' anywhere."""
+    """Whether 'both' is about these two literals: 'and' is between them, or there is no 'or'."""
     first, second = values
     if first is None or second is None:
         return False

@@ -1,4 +1,4 @@
-"""A question for different values, and a gold that repeats them."""
+"""A question for different values, and a gold query that repeats them."""
 
 import re
 from collections.abc import Iterator
@@ -14,8 +14,11 @@ RULE = LintRule(
     name="different-without-distinct",
     severity="warning",
     needs="question",
-    finds="'different', 'distinct' or 'unique' in the question and no DISTINCT, GROUP BY or set operation in the gold",
-    why="The gold counts or lists a value as often as it occurs.",
+    finds=(
+        "'different', 'distinct' or 'unique' in the question and no DISTINCT, GROUP BY or set operation in the gold "
+        "query"
+    ),
+    why="The gold query counts or lists duplicates.",
     remedy="Add DISTINCT.",
     bad="Q: How many different countries are there?\nSELECT COUNT(country) FROM singer",
     good="Q: How many different countries are there?\nSELECT COUNT(DISTINCT country) FROM singer",
@@ -46,12 +49,10 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     if column is not None:
         if len(top.sources) == 1 and _is_unique(gold, query.stored(column)):
             return
-        yield Found(
-            evidence=f"COUNT({query.shown(column)}) counts a value as often as it occurs.", place=query.span(count)
-        )
+        yield Found(evidence=f"COUNT({query.shown(column)}) counts duplicates.", place=query.span(count))
     elif len(top.sources) > 1:
         yield Found(
-            evidence="COUNT(*) over a join counts rows, and the question asks for different ones.",
+            evidence="COUNT(*) over a join counts rows, but the question asks for different ones.",
             place=query.span(count),
         )
 
@@ -65,11 +66,11 @@ def _is_unique(gold: Gold, column: StoredColumn | None) -> bool:
 def _listed(gold: Gold) -> Iterator[Found]:
     rows = gold.rows
     if gold.database is None:
-        return  # whether values repeat shows only in data
+        return  # only the data shows whether values repeat
     if rows is None:
         return
     repeated = len(rows) - len({repr(row) for row in rows})
     if repeated:
         yield Found(
-            evidence=f"The question asks for different ones, and {repeated:,} of the {len(rows):,} rows repeat others."
+            evidence=f"The question asks for different ones, but {repeated:,} of the {len(rows):,} rows are duplicates."
         )

@@ -1,4 +1,4 @@
-"""A figure for each, and a gold that gives one for all."""
+"""A question for one figure per group, and a gold query with one for all."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ RULE = LintRule(
     name="each-without-group",
     severity="warning",
     needs="question",
-    finds="'for each' or 'per' in the question, and one aggregate over everything in the gold",
-    why="The gold gives one number where the question asks for one of each.",
-    remedy="Add GROUP BY, and select what the groups are.",
+    finds="'for each' or 'per' in the question, and one aggregate over everything in the gold query",
+    why="The gold query returns one number, but the question asks for one per group.",
+    remedy="Add GROUP BY, and select the group's columns.",
     bad="Q: the number of singers in each country\nSELECT COUNT(*) FROM singer",
     good="Q: the number of singers in each country\nSELECT country, COUNT(*) FROM singer GROUP BY country",
 )
@@ -39,15 +39,15 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     if not all(has_aggregate(output) and not query.columns_in(output, bare=True) for output in top.outputs):
         return
     if len(top.outputs) > 3 or (len(top.outputs) > 1 and all(map(_is_of_some, top.outputs))):
-        return  # one column for each
+        return  # one column per group
     yield Found(
-        evidence=f"The question says {found[0].lower()!r}, and the query gives one row over everything.",
+        evidence=f"The question says {found[0].lower()!r}, but the query returns one row over everything.",
         place=query.span(top.outputs[0]),
     )
 
 
 def _is_of_some(node: exp.Expr) -> bool:
-    """Whether an aggregate looks at some rows only: at those of one value."""
+    """Whether an aggregate only takes some rows: those of one value."""
     from sqlglot import exp
 
     return node.find(exp.Case, exp.If, exp.Filter, exp.Predicate) is not None

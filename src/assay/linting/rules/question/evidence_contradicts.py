@@ -1,4 +1,4 @@
-"""Evidence that says another value than the gold."""
+"""Evidence that contradicts the gold query."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ RULE = LintRule(
     name="evidence-contradicts",
     severity="warning",
     needs="question",
-    finds="a condition in the evidence (column = value) that the gold has with another value or operator",
-    why="A system that believes the evidence cannot match the gold.",
+    finds="a condition in the evidence (column = value) that has another value or operator in the gold query",
+    why="A system that follows the evidence cannot match the gold result.",
     remedy="Correct the evidence, or the query.",
     bad="evidence: female refers to gender = 'F'\nSELECT name FROM singer WHERE gender = 'M'",
     good="evidence: female refers to gender = 'F'\nSELECT name FROM singer WHERE gender = 'F'",
@@ -43,19 +43,19 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         differing = [condition for condition, value in plain if value is not None and not _is_same(value, alternatives)]
         if one.operator == "=" and len(own) == len(differing) == 1 and len(alternatives) == 1:
             yield Found(
-                evidence=f"The evidence says {one.text}, and the query has {query.shown(differing[0].node)}.",
+                evidence=f"The evidence says {one.text}, but the query has {query.shown(differing[0].node)}.",
                 place=query.span(differing[0].node),
             )
 
 
 def _name(query: Query, column: exp.Column) -> str:
-    """The column's own name, in small letters."""
+    """The column's own name, in lower case."""
     stored = query.stored(column)
     return column.name.lower() if stored is None else stored.key[1]
 
 
 def _parts(text: str) -> list[int] | None:
-    """The numbers of a date, however it is written; None for what is no date."""
+    """The numbers of a date, in any format; None if it is not a date."""
     found = [int(part) for part in re.findall(r"\d+", text)]
     return found if len(found) >= 3 else None
 

@@ -1,4 +1,4 @@
-"""Evidence that names a condition which the gold does not have."""
+"""Evidence with a condition that the gold query lacks."""
 
 from collections.abc import Iterator
 
@@ -11,9 +11,9 @@ RULE = LintRule(
     name="evidence-ignored",
     severity="warning",
     needs="question",
-    finds="a condition that the evidence states (column = value) on a column that the gold does not use at all",
-    why="Either the gold lacks a condition, or the evidence misleads every system that reads it.",
-    remedy="Add the condition, or drop the evidence.",
+    finds="a condition in the evidence (column = value) on a column that the gold query does not use",
+    why="Either the gold query lacks a condition, or the evidence misleads every system that reads it.",
+    remedy="Add the condition, or remove the evidence.",
     bad="evidence: magnet schools refers to Magnet = 1\nSELECT name FROM schools",
     good="evidence: magnet schools refers to Magnet = 1\nSELECT name FROM schools WHERE Magnet = 1",
 )
@@ -28,4 +28,4 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     for stated in stated_conditions(gold.evidence):
         if stated.column not in known or stated.column in text or stated.value.lower() in literals:
             continue
-        yield Found(evidence=f"The evidence says {stated.text}, and the query does not use {stated.column}.")
+        yield Found(evidence=f"The evidence says {stated.text}, but the query does not use {stated.column}.")

@@ -1,4 +1,4 @@
-"""A number of the question that the gold lacks, in whatever form a query can use it (`UsedNumbers`)."""
+"""A number in the question that the gold query lacks in every form that a query can use (`UsedNumbers`)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ RULE = LintRule(
     name="question-number",
     severity="warning",
     needs="question",
-    finds="a number, year or time in the question that the gold does not use",
-    why="Either a condition is missing, or the gold uses another number than the question.",
+    finds="a number, year or time in the question that the gold query does not use",
+    why="Either a condition is missing, or the gold query uses another number than the question.",
     remedy="Add the condition, or correct the number, in the query or in the question.",
     bad="Q: singers older than 40\nSELECT name FROM singer WHERE age > 50",
     good="Q: singers older than 40\nSELECT name FROM singer WHERE age > 40",
@@ -32,7 +32,7 @@ _NOT_ASKED = re.compile(
     r"^\s*(?:q|question|no\.?|#)?\s*\d+\s*[.:)]\s|"  # the question's own number
     r"\b\d{1,2}(?:[:.]\d\d)?\s*(?:am|pm|a\.m\.|p\.m\.|o'clock)(?!\w)|"  # an hour
     rf"\b(?:last|past|previous|next|recent)\s+\d+\s+{_UNIT}\b|"
-    # a day that is reckoned from another: "2 months after March", "3 days before 2020-01-05"
+    # a day relative to another: "2 months after March", "3 days before 2020-01-05"
     rf"\b\d+\s+{_UNIT}\s+(?:before|after|prior to|from|later than)\s+(?=\d|(?-i:[A-Z]))|"
     r"\bout of (?:a |the )?(?:maximum )?\d+\b|\bscale (?:of|from) \d+\s*(?:to|-|–)\s*\d+|"
     # a number that only counts what there is
@@ -48,7 +48,7 @@ _FACTORS = (1.0, 1e-2, 1e2, 1e-3, 1e3, 1e6)
 
 
 def check_query(gold: Gold, query: Query) -> Iterator[Found]:
-    # A comma is a decimal point in many languages, and separates numbers in others: nothing is said of those.
+    # A comma is a decimal point in many languages and a separator in others: such numbers are ignored.
     question = _COMMA.sub(" ", _NOT_ASKED.sub(" ", gold.question))
     asked, asked_times = numbers(question), times(question)
     if not asked and not asked_times:
@@ -56,7 +56,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
     used = UsedNumbers(gold, query)
     for time in asked_times:
         if used.times and not used.has_time(time):
-            yield Found(evidence=f"The question says {time}, and the query says {', '.join(used.times[:3])}.")
+            yield Found(evidence=f"The question says {time}, but the query says {', '.join(used.times[:3])}.")
     factors = [
         *_FACTORS,
         *(_OF_UNITS if _UNITS.search(question) else ()),
@@ -76,20 +76,20 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
             continue
         if any(abs(number) > _TOO_COMMON and number in used.plain for number in computed_of(value, values)):
             continue
-        yield Found(evidence=f"The question says {text}, and the query does not.")
+        yield Found(evidence=f"The question says {text}, but the query does not.")
 
 
 _TOO_COMMON = 12
 
 
 def _reads_often(query: Query, value: float) -> bool:
-    """Whether the query reads one table so often: so it asks for at least that many rows of something."""
+    """Whether the query reads one table that many times, and so asks for at least that many rows of something."""
     tables = [[source.table for source in select.sources.values() if source.table] for select in query.selects]
     return any(held.count(table) == value for held in tables for table in held)
 
 
 def _is_used(text: str, value: float, used: UsedNumbers, factors: Sequence[float]) -> bool:
-    """Whether the query has the number itself, in another unit, as the bound next to it, or within a date or a code."""
+    """Whether the query has the number itself, in another unit, as the adjacent bound, or within a date or a code."""
     written = as_number(text.rstrip("%").replace(",", "").replace(" ", ""))
     near = {value * factor for factor in factors} | {1 + value / 100, 1 - value / 100, 100 / value, written}
     if (
@@ -103,7 +103,7 @@ def _is_used(text: str, value: float, used: UsedNumbers, factors: Sequence[float
 
 
 def _holds(digits: str, whole: str) -> bool:
-    """Whether digits hold a number: a year may stand within a date, a number within a code."""
+    """Whether digits contain a number: a year may be within a date, a number within a code."""
     if digits.lstrip("0") == whole or (len(whole) == 4 and whole[2:] == digits):
         return True
     return len(whole) > 2 and whole in digits
@@ -118,7 +118,7 @@ _SMALL = 12
 
 
 class UsedNumbers:
-    """The numbers that a gold query uses, whatever form they have there."""
+    """The numbers that a gold query uses, in any form."""
 
     def __init__(self, gold: Gold, query: Query) -> None:
         self._gold = gold
@@ -133,7 +133,8 @@ class UsedNumbers:
 
     @cached_property
     def bounds(self) -> frozenset[float]:
-        """Numbers in comparisons by size, those within a date too, and offsets: one more or less can mean the same."""
+        """Numbers in comparisons by size, including those within a date, and offsets: one more or less can mean the
+        same."""
         sides = [side for one in self._query.predicates if one.operator in _BY_SIZE for side in one.right]
         texts = [self._query.value_of(side) or "" for side in sides]
         texts += re.findall(r"\boffset\s+\d+|\blimit\s+\d+(?=\s*,)", self._gold.text, re.IGNORECASE)
@@ -186,9 +187,8 @@ class UsedNumbers:
         return tuple(time for value in self._query.literals for time in times(value))
 
     def has_time(self, asked: str) -> bool:
-        """Whether one of the query's times can be the one that the question says: less exact, on a clock of twelve
-        hours, or the bound next to it.
-        """
+        """Whether one of the query's times can be the one in the question: less exact, on a 12-hour clock, or the
+        adjacent bound."""
         hour, _, rest = asked.partition(":")
         wanted = {f"{number}:{rest}".lstrip("0:") for number in (int(hour), int(hour) + 12, int(hour) - 12)}
         for used in self.times:
@@ -203,7 +203,7 @@ class UsedNumbers:
         return False
 
     def spans(self, value: float, asked: Sequence[float]) -> bool:
-        """Whether a number lies within a range whose ends the question says as well: 9, 10, 11 of BETWEEN 9 AND 11."""
+        """Whether a number lies within a range whose ends the question also names: 9, 10, 11 of BETWEEN 9 AND 11."""
         return any(low < value < high and {low, high} <= set(asked) for low, high in self._ranges())
 
     def _ranges(self) -> Iterator[tuple[float, float]]:
@@ -223,7 +223,7 @@ class UsedNumbers:
 
     @cached_property
     def has_column_of_a_year(self) -> bool:
-        """Whether the evidence says that a column which the query uses is about a year: ``A12 is the rate of 1995``."""
+        """Whether the evidence says that a column used by the query is about a year: ``A12 is the rate of 1995``."""
         used = set(words(self._gold.text))
         return any(
             _YEAR.search(part) is not None and not used.isdisjoint(_identifiers(part))

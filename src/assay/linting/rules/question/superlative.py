@@ -1,4 +1,4 @@
-"""A superlative that the gold does not take."""
+"""A superlative without an extreme in the gold query."""
 
 import re
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ RULE = LintRule(
     name="superlative",
     severity="warning",
     needs="question",
-    finds="a superlative in the question and no MAX, MIN, ORDER BY or comparison with all in the gold",
-    why="The gold returns more than the one that the question asks for.",
+    finds="a superlative in the question and no MAX, MIN, ORDER BY or comparison with all in the gold query",
+    why="The gold query returns more than the one that the question asks for.",
     remedy="Take the extreme: ORDER BY … LIMIT, or WHERE x = (SELECT MAX(x) …).",
     bad="Q: the oldest singer\nSELECT name FROM singer",
     good="Q: the oldest singer\nSELECT name FROM singer ORDER BY age DESC LIMIT 1",
@@ -42,12 +42,12 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         return  # not smaller than all others
     word = found[0].lower()
     if re.search(rf"\b{word}\b[^;]*?=\s*(?!max|min)", gold.evidence, re.IGNORECASE):
-        return  # the evidence says by which condition it is told
+        return  # the evidence gives the condition that identifies it
     if _is_name(gold, word) or _is_stored(query):
         return
     if word in ("maximum", "minimum") and _OF_EACH.search(gold.question):
         return  # an attribute of each: "the maximum range of each aircraft"
-    yield Found(evidence=f"The question says {word!r}, and the query takes no extreme.")
+    yield Found(evidence=f"The question says {word!r}, but the query takes no extreme.")
 
 
 _OF_EACH = re.compile(r"\b(?:each|every|per)\b|\bfor all\b", re.IGNORECASE)
@@ -66,7 +66,7 @@ def _is_stored(query: Query) -> bool:
 
 
 def _is_name(gold: Gold, word: str) -> bool:
-    """Whether a column's name says it, such as ``Highest_Point`` or ``max_temperature_f``."""
+    """Whether a column's name says it, for example ``Highest_Point`` or ``max_temperature_f``."""
     shorter = {"maximum": "max", "minimum": "min", "highest": "high", "lowest": "low", "latest": "last"}
     text = gold.text.lower()
     return word in text or re.search(rf"{shorter.get(word, word)}", text) is not None

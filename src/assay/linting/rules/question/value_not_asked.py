@@ -1,4 +1,4 @@
-"""A value of the gold that the question does not say."""
+"""A value in the gold query that the question does not mention."""
 
 from collections.abc import Iterator
 
@@ -11,9 +11,9 @@ RULE = LintRule(
     name="value-not-asked",
     severity="note",
     needs="question",
-    finds="a value in the gold's conditions that neither question nor evidence mentions",
-    why="A system cannot guess a condition that nobody asked for.",
-    remedy="Say the value in the question or its evidence, or drop the condition.",
+    finds="a value in the gold query's conditions that neither question nor evidence mentions",
+    why="A system cannot guess a condition that is not stated.",
+    remedy="State the value in the question or its evidence, or remove the condition.",
     bad="Q: names of singers\nSELECT name FROM singer WHERE country = 'France'",
     good="Q: names of singers from France\nSELECT name FROM singer WHERE country = 'France'",
 )
@@ -29,8 +29,9 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
             value = query.value_of(side)
             if value is not None and not _is_said(said, one.operator, value, is_number=side.is_number):
                 yield Found(
-                    evidence=f"The query asks for {query.shown(one.left)} {one.operator} {query.shown(side)}, "
-                    "which the question does not say.",
+                    evidence=f"The query requires {query.shown(one.left)} {one.operator} "
+                    f"{query.shown(side)}, which the "
+                    "question does not mention.",
                     place=query.span(one.node),
                 )
 

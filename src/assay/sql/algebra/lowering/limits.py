@@ -1,4 +1,4 @@
-"""What a query must not have to be lowered: too many parts, options of constructs, and traps of the parser."""
+"""What prevents lowering a query: its size, options of constructs, and constructs that the parser reads incorrectly."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from sqlglot import exp
 from assay.sql.algebra.stopping import UnsupportedSQL
 
 MOST_LEVELS = 60
-"""A query of more nested expressions is not lowered: terms are compared by recursion."""
+"""A query with more nested expressions is not lowered: terms are compared recursively."""
 MOST_CONDITIONS = 400
 MOST_PARTS = 4_000
-"""Of the query's tree. The time of many rules grows with the square of the number of conditions, or of outputs."""
+"""Limit for the query's tree. The time of many rules grows with the square of the number of conditions, or of outputs.
+"""
 
 _ENDING = ("order", "limit", "offset", "with_")
 _SELECT = ("hint", "distinct", "expressions", "from_", "joins", "where", "group", "having", "windows", "qualify")
@@ -38,19 +39,19 @@ _LOWERED_PARTS: Mapping[str, tuple[str, ...]] = {
     "window": ("this", "partition_by", "order", "spec", "alias", "over"),
     "windowspec": ("kind", "start", "start_side", "end", "end_side"),
 }
-"""The parts that are lowered, of constructs that have others."""
+"""The arguments that are lowered, for constructs that have others."""
 _CONNECTIVES = (exp.And, exp.Or, exp.SetOperation)
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe)
 PATTERNS = (exp.Like, exp.ILike, exp.Glob)
 _CHAINED = (*COMPARISONS, *PATTERNS, exp.Is, exp.In, exp.Between)
-"""Operators that engines bind as tightly as one another, and the parser does not."""
+"""Operators that have equal precedence in engines but not in the parser."""
 _CHAINS = (*_CHAINED, exp.Not, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Escape)
 _ENDS = frozenset({"VAR", "IDENTIFIER", "NUMBER", "STRING", "R_PAREN", "END", "NULL"})
 
 
 def check_limits(root: exp.Expr) -> None:
-    """Refuse what is long, nested deeply, or not lowered whole. Raises NotCovered.
+    """Refuse queries that are long, deeply nested, or not lowered completely. Raises NotCovered.
 
     Chains of one connective count as one level.
     """
@@ -72,7 +73,8 @@ def check_limits(root: exp.Expr) -> None:
 
 
 def _check_parts(node: exp.Expr) -> None:
-    """Refuse parts that are not lowered, and what engines read from left to right and the parser does not."""
+    """Refuse arguments that are not lowered, and chains that engines read from left to right but the parser
+    does not."""
     lowered = _LOWERED_PARTS.get(node.key, node.args)
     for part, value in node.args.items():
         if value and part not in lowered:
@@ -85,13 +87,13 @@ def _check_parts(node: exp.Expr) -> None:
         raise UnsupportedSQL("a minus before ||")
     for side in sides if isinstance(node, ARITHMETIC) else ():
         if isinstance(side, ARITHMETIC) and isinstance(side, exp.DPipe) != isinstance(node, exp.DPipe):
-            raise UnsupportedSQL("|| beside arithmetic")
+            raise UnsupportedSQL("|| mixed with arithmetic")
         if isinstance(side, COMPARISONS):
             raise UnsupportedSQL("arithmetic on a comparison")
 
 
 def check_signs(text: str) -> None:
-    """Refuse a plus sign before an operand: SQLite takes the column's type from it, and the parser drops the sign."""
+    """Refuse a unary plus: in SQLite, it removes the column's type, and the parser drops the sign."""
     before = ""
     for token in sqlglot.tokenize(text, dialect="sqlite"):
         if token.token_type.name == "PLUS" and before not in _ENDS:

@@ -1,4 +1,4 @@
-"""Lower a bound query into blocks. What no rule speaks of stops it, by name."""
+"""Lower a bound query into blocks. A construct that no rule covers stops it, by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ MOST_SOURCES = 40
 _ALIASES_ANYWHERE = frozenset({"sqlite", "duckdb", "mysql"})
 """Dialects in which an output may be named by its alias outside of ORDER BY, if no column has the name."""
 _COLUMNS_FIRST = frozenset({"sqlite", "postgres"})
-"""Dialects in which a name that is a column and an alias is the column in GROUP BY, HAVING and parts of ORDER BY."""
+"""Dialects in which a name of both a column and an alias is the column in GROUP BY, HAVING and expressions of ORDER BY.
+"""
 
 
 def lower_query(text: str, world: SchemaContext) -> Query:
@@ -39,15 +40,15 @@ def lower_query(text: str, world: SchemaContext) -> Query:
 
 
 class _Lowering(LowersFrom):
-    """Lowers one bound query: each SELECT from FROM to LIMIT, those within it on the way.
+    """Lowers one bound query: each SELECT from FROM to LIMIT, and subqueries as they occur.
 
-    What a name means, the bound query says: an item of FROM, or a selected expression, of some SELECT. The level of
-    that SELECT has the term to which the item's column, or the expression, was lowered. For
+    The bound query says what a name means: an item of FROM, or a selected expression, of some SELECT. The level of that
+    SELECT has the term to which the item's column, or the expression, was lowered. For
 
         SELECT t.a, (SELECT MAX(s.b) FROM s WHERE s.a = t.a) AS m FROM t ORDER BY m
 
-    the level of the outer SELECT first holds the columns of t, as ``Col(1, "a")``, where the inner SELECT finds `t.a`;
-    and, after all outputs are lowered, the terms of both, where ORDER BY finds `m`.
+    the level of the outer SELECT first holds the columns of t, as ``Col(1, "a")``, which the inner SELECT needs for
+    `t.a`. After all outputs are lowered, it also holds their terms, which ORDER BY needs for `m`.
     """
 
     def __init__(self, query: bound.Query, world: SchemaContext, used: set[int | str]) -> None:
@@ -87,7 +88,7 @@ class _Lowering(LowersFrom):
         if isinstance(node, exp.Values):
             rows = tuple(tuple(self.term(cell) for cell in _cells(row)) for row in node.expressions)
             if not rows or len({len(row) for row in rows}) != 1:
-                raise UnsupportedSQL("VALUES of uneven rows")
+                raise UnsupportedSQL("VALUES with rows of different lengths")
             return Rows(rows), [f"column{place + 1}" for place in range(len(rows[0]))]
         if not isinstance(node, exp.Select):
             raise UnsupportedSQL(node.key)
@@ -99,7 +100,7 @@ class _Lowering(LowersFrom):
         return (Combined("union", all=True, parts=parts) if parts[1:] else parts[0]), read[0][1]
 
     def _combined(self, node: exp.SetOperation) -> tuple[Query, list[str]]:
-        """A chain of one operator is one of many parts; it is read without recursion down its left side."""
+        """A chain of one operator becomes one operation of many parts; its left side is read without recursion."""
         op, sqlite = node.key, self.world.dialect == "sqlite"
         all_ = not node.args.get("distinct")
         right: list[exp.Expr] = []
@@ -115,16 +116,16 @@ class _Lowering(LowersFrom):
                 break
         for part in (left, *right) if sqlite else ():
             if isinstance(part, exp.Subquery):
-                raise UnsupportedSQL(f"{op.upper()} of a query in parentheses, which SQLite does not read")
+                raise UnsupportedSQL(f"{op.upper()} of a query in parentheses, which SQLite does not support")
             if isinstance(part, exp.SetOperation) and "intersect" in (op, part.key) and op != part.key:
-                raise UnsupportedSQL("INTERSECT beside another operator, which SQLite reads from left to right")
+                raise UnsupportedSQL("INTERSECT combined with another operator, which SQLite reads from left to right")
         read = [self.query(part) for part in (left, *reversed(right))]
         if len({self.world.width(query) for query, _ in read}) != 1:
-            raise UnsupportedSQL(f"{op.upper()} of different widths")
+            raise UnsupportedSQL(f"{op.upper()} of queries with different numbers of columns")
         return Combined(op, all_, tuple(query for query, _ in read)), read[0][1]  # type: ignore[arg-type]
 
     def _trimmed(self, query: Query, names: list[str], node: exp.Query) -> tuple[Query, list[str]]:
-        """The query under the ORDER BY and LIMIT that stand round it."""
+        """The query inside the ORDER BY and LIMIT around it."""
         if not any(node.args.get(part) for part in ("order", "limit", "offset")):
             return query, names
         source = self.world.source(query=query)
@@ -136,7 +137,7 @@ class _Lowering(LowersFrom):
     def _select(
         self, node: exp.Select, keys: list[exp.Expr] | None = None, every: list[exp.Expr] | None = None
     ) -> tuple[Query, list[str]]:
-        """One SELECT; of grouping sets with the ``keys`` of one set, of ``every`` key."""
+        """One SELECT; of grouping sets, with the ``keys`` of one set, out of ``every`` key."""
         select = self.bound.select_of(node)
         if select is None:
             raise UnsupportedSQL("a SELECT that is not bound")
@@ -165,7 +166,7 @@ class _Lowering(LowersFrom):
         block = self._ended(block, node, named)
         used = (*block.outputs, *block.having, *(key.term for key in block.order))
         if self.world.dialect == "duckdb" and group is not None and not all(_is_grouped(term, group) for term in used):
-            raise UnsupportedSQL("a column outside of GROUP BY, which DuckDB refuses")
+            raise UnsupportedSQL("a column outside of GROUP BY, which DuckDB rejects")
         if group is None and any(has_aggregate(term) for term in used):
             block = replace(block, group=())
         elif group is None and block.having:
@@ -191,7 +192,7 @@ class _Lowering(LowersFrom):
             for entry in entries:
                 found += [column for column in entry.columns if table or column[0] not in entry.hidden]
         if not found:
-            raise UnsupportedSQL("a SELECT of nothing")
+            raise UnsupportedSQL("a SELECT without columns")
         level.outputs = terms
         return [name for name, _ in found], tuple(term for _, term in found)
 
@@ -208,7 +209,7 @@ class _Lowering(LowersFrom):
         return found
 
     def _ended(self, block: Block, node: exp.Expr, named: dict[str, Term]) -> Block:
-        """The block with the node's ORDER BY and LIMIT. An output that is ``named`` goes before a column."""
+        """The block with the node's ORDER BY and LIMIT. An output that is ``named`` takes precedence over a column."""
         order = node.args.get("order")
         keys = tuple(self._key(one, block, named) for one in (order.expressions if order else []))
         limit, offset = node.args.get("limit"), node.args.get("offset")
@@ -258,9 +259,8 @@ class _Lowering(LowersFrom):
         raise UnsupportedSQL(f"the column {node.sql()[:60]}, which is not in the schema")
 
     def _unqualified(self, node: exp.Column, part: str, level: Level, meaning: Meaning) -> Term | None:
-        """A column, or an output by its alias. Refuses the name of several columns, and one that engines read either
-        way.
-        """
+        """A column, or an output by its alias. Refuses names of several columns, and names that engines read
+        differently."""
         name, dialect = node.name.lower(), self.world.dialect
         own, column = self.bound.select_of(node), only(name, level.entries)
         alias = None if own is None else own.output_called(name)
@@ -284,7 +284,7 @@ class _Lowering(LowersFrom):
 
 
 def _place_of(node: exp.Expr) -> tuple[exp.Expr | None, str]:
-    """The SELECT that a node stands in, or the query in whose ORDER BY, and the part: ``where``, ``order``, …"""
+    """The SELECT that contains a node, or the query in whose ORDER BY it is, and the clause: ``where``, ``order``, …"""
     around = node.parent
     while around is not None and not isinstance(around, exp.Select):
         if isinstance(around, exp.Query) and node.arg_key == "order":
@@ -294,14 +294,14 @@ def _place_of(node: exp.Expr) -> tuple[exp.Expr | None, str]:
 
 
 def _is_grouped(term: Struct, group: tuple[Term, ...]) -> bool:
-    """Whether a term is made of keys and aggregates alone."""
+    """Whether a term consists of keys and aggregates only."""
     if term in group or isinstance(term, Agg | Const | Sub):
         return True
     return not isinstance(term, Col) and all(_is_grouped(part, group) for part in children(term))
 
 
 def _ordered(query: Query | None) -> bool:
-    """Whether a query in FROM orders rows of which the query round it takes some."""
+    """Whether the surrounding query takes some rows of an ordered query in FROM."""
     if not isinstance(query, Block):
         return False
     return (bool(query.order) and not query.cuts) or (
@@ -314,7 +314,7 @@ def _cells(row: exp.Expr) -> list[exp.Expr]:
 
 
 def _at(outputs: tuple[Term, ...], node: exp.Expr) -> Term | None:
-    """The output of which a key is the place; None: it is an expression."""
+    """The output that a key names by its position; None if the key is an expression."""
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
     if not node.name.isdecimal() or not 1 <= int(node.name) <= len(outputs):

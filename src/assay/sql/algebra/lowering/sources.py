@@ -1,4 +1,4 @@
-"""Lower what stands in FROM: tables, queries, and the joins between them."""
+"""Lower FROM: tables, queries, and the joins between them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Entry(Struct):
     """Columns that USING or NATURAL merged into those of an item before it."""
 
     def called(self, name: str, *, shown: bool = True) -> list[Term]:
-        """The columns of this name; with ``shown`` none that is merged into another."""
+        """The columns of this name; with ``shown``, only those that are not merged into another."""
         return [] if shown and name in self.hidden else [term for column, term in self.columns if column == name]
 
 
@@ -42,7 +42,7 @@ class From(Struct):
     entries: list[Entry] = field(default_factory=list)
 
     def filtered(self, *terms: Term) -> From:
-        """Those of the joined rows for which conditions hold, too."""
+        """The joined rows for which conditions also hold."""
         return From(replace(self.block, where=(*self.block.where, *terms)), self.entries)
 
 
@@ -56,7 +56,7 @@ class Level(Struct):
     """What is selected, by the id of its expression, once all of it is lowered."""
 
     def source_of(self, node: exp.Expr) -> written.Source | None:
-        """The source that an item of FROM is; None: it is none of its own, or its name is used before."""
+        """The source that an item of FROM is; None if it is not a source of its own, or its name is used before."""
         return next((source for source in self.select.sources.values() if source.node is node), None)
 
 
@@ -74,7 +74,7 @@ class LowersFrom(LowersTerms):
         raise NotImplementedError
 
     def lower_from(self, level: Level) -> From:
-        """The FROM of a SELECT. Its items can be named at the level from then on."""
+        """The FROM of a SELECT. From then on, its items can be named at the level."""
         select = level.select.node
         from_, joins = select.args.get("from_"), select.args.get("joins") or []
         if from_ is None:
@@ -87,7 +87,7 @@ class LowersFrom(LowersTerms):
 
     def _joined(self, found: From, joins: list[exp.Join], level: Level) -> From:
         sqlite = self.world.dialect == "sqlite"
-        late: list[exp.Expr] = []  # SQLite reads the ON of an inner join like WHERE: it may name tables that follow
+        late: list[exp.Expr] = []  # SQLite reads the ON of an inner join like WHERE: it may name later tables
         after_comma = False
         for join in joins:
             side, kind, method = join.side, join.kind, join.method
@@ -101,11 +101,11 @@ class LowersFrom(LowersTerms):
                 raise UnsupportedSQL(f"{method or kind} JOIN")
             if side in ("RIGHT", "FULL") and after_comma and not sqlite:
                 raise UnsupportedSQL("a comma before an outer join")
-            # A comma is a join without a word and a condition; where it binds less tightly than JOIN, that matters.
+            # A comma is a join without a keyword and a condition. This matters if it has lower precedence than JOIN.
             after_comma = after_comma or (kind in ("", "CROSS") and not (side or method or using or on))
             right = self._item(join.this, level)
             if side in ("RIGHT", "FULL") and late:
-                # What the inner joins before it ask is asked of their rows alone, not of the rows that it adds.
+                # The conditions of earlier inner joins apply to their rows only, not to the rows that this join adds.
                 found, late = self._settled(found, late, level), []
             waits = sqlite and not (side or using or method)
             if waits and on is not None:
@@ -119,7 +119,7 @@ class LowersFrom(LowersTerms):
         return self.conjuncts(on)
 
     def _existing(self, found: From, join: exp.Join, level: Level, *, wanted: bool) -> From:
-        """SEMI JOIN keeps the rows for which the other side has one, ANTI JOIN those for which it has none."""
+        """SEMI JOIN keeps the rows for which the other side has a row, ANTI JOIN the others."""
         right = self._item(join.this, level)
         exists = right.filtered(*self._on(join.args.get("on"), level, found, right)).block.exists
         return found.filtered(exists if wanted else Call("not", (exists,)))
@@ -130,7 +130,7 @@ class LowersFrom(LowersTerms):
         return found
 
     def _join(self, left: From, right: From, join: exp.Join, level: Level, *, waits: bool = False) -> From:
-        """Two items joined; ``waits``: without the condition in ON."""
+        """Two items joined; with ``waits``, without the condition in ON."""
         side, on = join.side, None if waits else join.args.get("on")
         entries = left.entries + right.entries
         asked = (*self._merged(left, right, join), *self._on(on, level, left, right))
@@ -143,7 +143,7 @@ class LowersFrom(LowersTerms):
         return From(left.block.joined(right.block, left.block.where), entries).filtered(*asked)
 
     def _merged(self, left: From, right: From, join: exp.Join) -> list[Term]:
-        """The equalities that USING or NATURAL ask for. The right side's columns can then be named no more."""
+        """The equalities that USING or NATURAL imply. The right side's columns can no longer be named."""
         shared = [one.name.lower() for one in join.args.get("using") or []]
         if join.method == "NATURAL":
             names = dict.fromkeys(name for entry in right.entries for name, _ in entry.columns)
@@ -184,7 +184,7 @@ class LowersFrom(LowersTerms):
     def _item(self, node: exp.Expr, level: Level) -> From:
         named = node.args.get("alias")
         if named and named.columns and self.world.dialect == "sqlite":
-            raise UnsupportedSQL("a list of columns after an alias, which SQLite does not read")
+            raise UnsupportedSQL("a list of columns after an alias, which SQLite does not support")
         source = level.source_of(node)
         joins = node.args.get("joins") or []
         if isinstance(node, exp.Subquery | exp.Paren) and source is None and not node.alias:
@@ -233,7 +233,7 @@ class LowersFrom(LowersTerms):
         return found
 
     def use(self, key: int | str, query: exp.Expr, said: str) -> None:
-        """Refuse a query with a name that takes some rows where it is named again: there it may take others."""
+        """Refuse a repeated use of a query that takes only some rows: each use may take other rows."""
         if key in self.used and query.find(exp.Limit, exp.Offset, exp.Fetch):
             raise UnsupportedSQL(f"{said} that takes some rows and is used twice")
         self.used.add(key)
@@ -251,7 +251,7 @@ class LowersFrom(LowersTerms):
 
 
 def only(name: str, entries: list[Entry], *, shown: bool = True) -> Term | None:
-    """The column of this name; None: there is none. Raises NotCovered if there are several."""
+    """The column of this name, or None. Raises NotCovered if there are several."""
     found = [term for entry in entries for term in entry.called(name, shown=shown)]
     if len(found) > 1:
         raise UnsupportedSQL(f"the ambiguous column {name}")

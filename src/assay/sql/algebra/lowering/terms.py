@@ -14,7 +14,7 @@ from assay.sql.algebra.world import SchemaContext
 
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _OPERATORS = {"neq": "ne", "lte": "le", "gte": "ge", "dpipe": "concat2"}
-"""Of those that sqlglot calls otherwise."""
+"""Functions that sqlglot names differently."""
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 _FUNCTIONS = frozenset(
     [
@@ -83,7 +83,7 @@ _NAMED = frozenset(
 
 
 class LowersTerms:
-    """Lowers expressions. What a column is, and a query within an expression, a subclass says."""
+    """Lowers expressions. Subclasses resolve columns and nested queries."""
 
     def __init__(self, world: SchemaContext) -> None:
         self.world = world
@@ -93,15 +93,15 @@ class LowersTerms:
         raise NotImplementedError
 
     def query(self, node: exp.Expr, *, joined: bool = False) -> tuple[Query, list[str]]:  # noqa: ARG002
-        """A query and the names of its outputs; ``joined``: joins may stand after it. Raises NotCovered."""
+        """A query and the names of its outputs; with ``joined``, joins may follow it. Raises NotCovered."""
         raise UnsupportedSQL(node.key)
 
     def is_of_outer_query(self, node: exp.Expr, value: Term) -> bool:  # noqa: ARG002
-        """Whether an aggregate's value names columns of an outer query alone."""
+        """Whether an aggregate's value only names columns of an outer query."""
         return False
 
     def conjuncts(self, node: exp.Expr | None) -> tuple[Term, ...]:
-        """The conditions that a WHERE, ON or HAVING asks for."""
+        """The conditions of a WHERE, ON or HAVING."""
         if node is None:
             return ()
         if isinstance(node, exp.Where | exp.Having | exp.Qualify):
@@ -109,7 +109,7 @@ class LowersTerms:
         return tuple(self.term(part) for part in (node.flatten() if isinstance(node, exp.And) else (node,)))
 
     def term(self, node: exp.Expr) -> Term:
-        """The term of an expression. Raises NotCovered with the construct that no rule speaks of."""
+        """The term of an expression. Raises NotCovered with the construct that no rule covers."""
         match node:
             case exp.Column():
                 return self.column(node)
@@ -169,7 +169,7 @@ class LowersTerms:
         return compared(op, self.term(left), self.term(right), self.world)
 
     def _quantified(self, op: str, left: exp.Expr, right: exp.Expr) -> Term:
-        """ANY is IN by another operator. `x > ALL (q)` is `NOT x <= ANY (q)`, NULLs included."""
+        """ANY is IN with another operator. `x > ALL (q)` is `NOT x <= ANY (q)`, including for NULL."""
         is_all = isinstance(right, exp.All)
         op = _OPPOSITE[op] if is_all else op
         if not isinstance(right.this, exp.Query) or (isinstance(left, exp.Tuple) and op != "eq"):
@@ -235,7 +235,7 @@ class LowersTerms:
     def _lower_filter(self, node: exp.Filter) -> Term:
         inner = self.term(node.this)
         if not isinstance(inner, Agg):
-            raise UnsupportedSQL("FILTER on no aggregate")
+            raise UnsupportedSQL("FILTER without an aggregate")
         condition = self.term(node.expression.this)
         return Agg(inner.op, (Call("case", (condition, *(inner.args or (ONE,)), NULL)),), inner.distinct)
 
@@ -273,7 +273,7 @@ class LowersTerms:
         items = [self.term(item) for item in node.expressions]
         for item in items:
             if not isinstance(item, Const) and not self.world.same_values(item, value):
-                raise UnsupportedSQL("IN over a list of columns of other types")
+                raise UnsupportedSQL("IN over a list of values of different types")
         if not items:
             return FALSE
         equal = tuple(compared("eq", value, item, self.world) for item in items)
@@ -284,7 +284,7 @@ class LowersTerms:
         if isinstance(pattern, exp.Any | exp.All):
             raise UnsupportedSQL("LIKE with ANY or ALL")
         value, sought = self.term(node.this), self.term(pattern)
-        escaped = isinstance(node.parent, exp.Escape)  # its letter is no other's
+        escaped = isinstance(node.parent, exp.Escape)  # its escape character is a single letter
         folds = node.key == "ilike" or (node.key == "like" and self.world.dialect == "sqlite")
         if folds and not escaped and isinstance(sought, Const) and sought.text.isascii():
             sought = Const(sought.kind, sought.text.lower())
@@ -313,9 +313,8 @@ class LowersTerms:
         return Call(f"cast:{node.to.sql().lower()}", (self.term(node.this),))
 
     def _value(self, node: exp.Expr) -> Term:
-        """A subquery that stands for one value. SQLite takes the first of several rows, which is any of them without
-        ORDER BY; elsewhere several are an error.
-        """
+        """A subquery as a value. SQLite takes the first of several rows, which is any row without ORDER BY; in other
+        engines, several rows are an error."""
         query, _ = self.query(node)
         if self.world.width(query) != 1:
             raise UnsupportedSQL("a subquery of several columns as a value")
@@ -328,7 +327,7 @@ class LowersTerms:
 
 def _timeless(call: Call) -> Call:
     if any(isinstance(arg, Const) and arg.kind == "text" and arg.text.lower() == "now" for arg in call.args):
-        raise UnsupportedSQL("the present time")
+        raise UnsupportedSQL("the current time")
     if not call.args or (call.op == "fn:strftime" and len(call.args) < 2):
         raise UnsupportedSQL(f"{call.op} without arguments")
     return call

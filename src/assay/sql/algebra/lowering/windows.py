@@ -1,4 +1,4 @@
-"""Lower what looks at other rows or at several groups: window functions, QUALIFY, GROUPING SETS."""
+"""Lower constructs that read other rows or several groups: window functions, QUALIFY, GROUPING SETS."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})
 _WINDOWS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
 _AT_A_ROW = (exp.FirstValue, exp.LastValue, exp.NthValue, exp.Ntile)
 UNTIED = frozenset({"row_number", "lag", "lead", "first_value", "last_value", "nth_value", "ntile"})
-"""Window functions whose value depends on which of two tied rows stands first; so it does where a frame counts rows."""
+"""Window functions whose value depends on the order of tied rows; so do those with a frame that counts rows."""
 SO_FAR = "rows unbounded preceding to current row"
-"""The frame that is the default one where no rows tie."""
+"""The frame that is the default one if no rows tie."""
 
 
 def lower_window(node: exp.Window, term: Callable[[exp.Expr], Term]) -> Term:
-    """A window function; one that rows which tie make open is refused later. ``term`` lowers an expression."""
+    """A window function. One that tied rows make ambiguous is refused later. ``term`` lowers an expression."""
     over = _defined(node)
     op, args, distinct = _function(node.this, term)
     partition = tuple(term(one) for one in over.args.get("partition_by") or [])
@@ -45,7 +45,7 @@ def key_of(node: exp.Ordered, term: Term) -> Key:
 
 
 def _defined(node: exp.Window) -> exp.Window:
-    """The window that says what rows are seen: of the WINDOW clause, if it is named."""
+    """The window that defines the rows; taken from the WINDOW clause if it is named."""
     parts = ("partition_by", "order", "spec")
     alias = node.args.get("alias")
     if alias is None:
@@ -56,7 +56,7 @@ def _defined(node: exp.Window) -> exp.Window:
     if found is None:
         raise UnsupportedSQL("a window with a name")
     if found.args.get("alias") or any(node.args.get(part) for part in parts):
-        raise UnsupportedSQL("a window made of another")
+        raise UnsupportedSQL("a window based on another")
     return found
 
 
@@ -71,7 +71,7 @@ def _function(inner: exp.Expr, term: Callable[[exp.Expr], Term]) -> tuple[str, t
         offset, default = inner.args.get("offset"), inner.args.get("default")
         steps = ONE if offset is None else term(offset)
         if not isinstance(steps, Const) or steps.text.startswith("-"):
-            raise UnsupportedSQL("LAG or LEAD by a number that is not known")
+            raise UnsupportedSQL("LAG or LEAD by an unknown number")
         return inner.key, (term(inner.this), steps, NULL if default is None else term(default)), False
     if inner.key in AGGREGATES:
         agg = term(inner)
@@ -81,7 +81,7 @@ def _function(inner: exp.Expr, term: Callable[[exp.Expr], Term]) -> tuple[str, t
 
 
 def _frame(spec: exp.Expr | None, *, ordered: bool) -> str:
-    """The frame in words; empty for the default one."""
+    """The frame as text; empty for the default one."""
     if spec is None:
         return ""
     kind = str(spec.args.get("kind") or "").lower()
@@ -106,9 +106,9 @@ def _bound(bound: object, side: object) -> str:
 
 
 def qualified(block: Block, conditions: tuple[Term, ...], world: SchemaContext) -> Block:
-    """The rows of a block for which conditions hold that may speak of window functions: a query round it."""
+    """The rows of a block for which conditions hold that may contain window functions: a surrounding query."""
     if block.order or block.cuts:
-        raise UnsupportedSQL("QUALIFY beside ORDER BY or LIMIT")
+        raise UnsupportedSQL("QUALIFY with ORDER BY or LIMIT")
     leaves = [leaf for term in conditions for leaf in leaves_of(term, Window) if not isinstance(leaf, Const)]
     if any(isinstance(leaf, Sub) for leaf in leaves):
         raise UnsupportedSQL("a subquery in QUALIFY")
@@ -122,17 +122,17 @@ def qualified(block: Block, conditions: tuple[Term, ...], world: SchemaContext) 
 
 
 def grouping_sets(node: exp.Select) -> list[list[exp.Expr]]:
-    """The keys of each grouping set; none where there are no grouping sets."""
+    """The keys of each grouping set; empty without grouping sets."""
     group = node.args.get("group")
     if group is None or not any(isinstance(one, exp.GroupingSets | exp.Rollup | exp.Cube) for one in group.expressions):
         return []
     blocking = ("order", "limit", "offset", "distinct", "qualify", "windows", "with_")
     if any(node.args.get(part) for part in blocking):
-        raise UnsupportedSQL("GROUPING SETS beside ORDER BY, LIMIT or DISTINCT")
+        raise UnsupportedSQL("GROUPING SETS with ORDER BY, LIMIT or DISTINCT")
     parts = [one for one in (*node.expressions, node.args.get("having")) if one is not None]
     starred = any(not isinstance(star.parent, exp.Count) for part in parts for star in part.find_all(exp.Star))
     if starred or any(part.find(exp.Query, exp.Window) for part in parts):
-        raise UnsupportedSQL("GROUPING SETS beside a subquery, a window or *")
+        raise UnsupportedSQL("GROUPING SETS with a subquery, a window or *")
     sets: list[list[exp.Expr]] = [[]]
     for one in group.expressions:
         sets = [[*before, *more] for before in sets for more in _sets_of(one)]
