@@ -31,7 +31,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -342,10 +342,32 @@ def test_limits_in_the_documents_are_those_of_the_code() -> None:
         assert f"{limits.max_memory_bytes // 2**30} GiB" in document
 
 
+def _words(pages: Iterable[Path]) -> int:
+    return sum(len(page.read_text(encoding="utf-8").split()) for page in pages)
+
+
+def test_the_readme_is_short_and_has_a_command_early() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert _words([README]) <= 900
+    assert len(text.partition("<!-- first-command -->")[0].split()) <= 120
+
+
+@each("guide", sorted((ROOT / "docs" / "guides").rglob("*.md")), ids=_relative)
+def test_a_guide_has_700_words_at_most(guide: Path) -> None:
+    assert _words([guide]) <= 700
+
+
+def test_the_documents_have_70000_words_at_most() -> None:
+    made = ("reference/commands", "reference/python", "reference/run-file.md", "reference/lint-rules.md")
+    measured = ("background/measured/benchmarks.md", "background/measured/estimates.md")
+    generated = tuple(f"docs/{name}" for name in (*made, *measured))
+    assert _words(page for page in GUIDES if not _relative(page).startswith(generated)) <= 70_000
+
+
 def test_decisions_fit_in_6000_words() -> None:
     pages = sorted((ROOT / "docs" / "background" / "decisions").glob("*.md"))
     assert len(pages) > 5
-    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= 6000
+    assert _words(pages) <= 6000
 
 
 def test_nothing_promises_a_package_index_or_a_machine_path() -> None:
