@@ -86,7 +86,7 @@ def tables_of_read(query: str, dialect: str, *, allowed: frozenset[str]) -> tupl
         return Harm(reason=dropped)
     if reason := check.refusal_of_words(nodes):
         return Harm(reason=reason)
-    tables = tuple(dict.fromkeys(_tables(nodes, dialect)))
+    tables = tuple(dict.fromkeys((*_tables(nodes, dialect), *_of_system(tokens, nodes, dialect))))
     if file := next((table for table in tables if dialect in SPARK and is_file(table)), None):
         return Harm(reason=f"{'.'.join(file)} is a file of the server, not a table of the catalogue")
     for table in tables:
@@ -351,6 +351,25 @@ def _tables(nodes: Sequence[exp.Expr], dialect: str) -> Iterator[tuple[str, ...]
             if len(parts) > 1 and parts[0].lower() in aliases and not _is_own_alias(node, parts[0]):
                 continue  # the array of a row: FROM orders AS o, o.items
         yield parts
+
+
+def _of_system(tokens: Sequence[Token], nodes: Sequence[exp.Expr], dialect: str) -> Iterator[tuple[str, ...]]:
+    """ClickHouse's system tables that an expression may read, where the tree has a column: ``x IN system.users``.
+
+    The name may also stand behind an alias or in a function such as ``nullIn``, so that each one counts, wherever it
+    stands. It is a column where a source is called so, and the query asks for no membership.
+    """
+    from sqlglot import exp
+
+    if dialect != "clickhouse":
+        return
+    sources = {node.alias_or_name.lower() for node in nodes if isinstance(node, exp.Table | exp.Subquery | exp.CTE)}
+    asks = (exp.In, exp.Any, exp.All, exp.AnyValue, exp.Anonymous)
+    if "system" in sources and not any(isinstance(node, asks) for node in nodes):
+        return
+    for token, dot, name in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if token.text.lower() == "system" and dot.token_type.name == "DOT":
+            yield token.text, name.text
 
 
 def _is_own_alias(table: exp.Table, name: str) -> bool:
