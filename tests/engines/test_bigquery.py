@@ -385,7 +385,7 @@ def test_missing_credentials_are_explained(tmp_path: Any, monkeypatch: pytest.Mo
         ("bigquery://p/d?locaton=EU", "no parameter 'locaton' .did you mean 'location'"),
         ("bigquery://p/d?maximum_bytes_billed=1GB", "whole number"),
         ("bigquery://p:99/d", "the project that is billed, without user and port: write bigquery://PROJECT/DATASET"),
-        ("bigquery://p/a.b.c", "'a.b.c' is not the name of a dataset"),
+        ("bigquery://p/a.b.c", "the path is not the name of a dataset"),
         ("bigquery://p/d?access_token=x&credentials_path=/dev/null", "credentials_path is '/dev/null': write"),
     ],
 )

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines.warehouse.held import TableName, allowed_names, read
+from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution
 from assay.sql.harmless.known import HARMFUL, is_known
 from assay.sql.shape import parse_query
@@ -144,6 +145,21 @@ def test_what_nobody_can_allow(query: str, dialect: str) -> None:
 def test_names_allowed_in_a_url() -> None:
     url = DatabaseUrl(text="bigquery://p/d?allow=My_Udf,%20ML.PREDICT&allow=f")
     assert allowed_names(url) == {"my_udf", "ml.predict", "f"}
+    url = DatabaseUrl(text="bigquery://p/d?allow=region-us.INFORMATION_SCHEMA.JOBS,my-project.d.f,SYSTEM$X,größe,_f1")
+    assert len(allowed_names(url)) == 5
+
+
+@pytest.mark.parametrize("scheme", ["bigquery", "clickhouse", "clickhouses", "snowflake", "spark", "databricks"])
+@pytest.mark.parametrize(
+    "value",
+    ["", " ", ",", "foo bar", ";x", "*", "SELECT", "system.*", "f()", "f,*", "a.", ".a", "a..b", "1", "'f'", "f;g"],
+)
+def test_what_is_not_a_name_cannot_be_allowed(scheme: str, value: str) -> None:
+    if scheme in ("spark", "databricks") and ";" in value:
+        value = value.replace(";", "%3B")
+    url = DatabaseUrl(text=f"{scheme}://h/d?allow={value}")
+    with pytest.raises(DatabaseError, match=r"the parameter allow is .*: write allow= and the names of functions"):
+        allowed_names(url)
 
 
 @pytest.mark.parametrize(

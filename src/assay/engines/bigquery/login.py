@@ -57,7 +57,7 @@ class Address(Struct, frozen=True, kw_only=True):
             raise DatabaseError(f"{url}: first comes the project that is billed, without user and port: write {FORM}")
         if dataset is not None and not _DATASET.fullmatch(dataset):
             raise DatabaseError(
-                f"{url}: {dataset!r} is not the name of a dataset, or of one in another project as PROJECT.DATASET: "
+                f"{url}: the path is not the name of a dataset, or of one in another project as PROJECT.DATASET: "
                 f"write {FORM}"
             )
         if "access_token" in given and "credentials_path" in given:
