@@ -674,6 +674,53 @@ def test_a_wrong_part_of_the_url_is_named(url: str, change: tuple[str, str], mes
     assert "wr0ng" not in str(caught.value)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "least", "most"),
+    [
+        ("SELECT repeat('x', 100000 + number % 3) FROM numbers(900)", 16, 400),
+        ("SELECT number, repeat('x', 90000 + number % 3) FROM numbers(3000)", 16, 400),
+        ("SELECT range(3000000 + number) FROM numbers(4)", 0, 4),
+        ("SELECT repeat('x', 100 + number % 3) FROM numbers(10)", 10, 10),
+    ],
+)
+def test_a_result_of_long_rows_is_cut_at_the_limit_of_bytes(url: str, query: str, least: int, most: int) -> None:
+    limits = Limits(timeout_s=30, max_rows=1000, max_result_bytes=20_000_000)
+    with closing(ClickhouseEngine.open(DatabaseUrl.parse(url), limits)) as engine:
+        done = engine.execute(query)
+        assert done.status == ("rows" if least == 10 else "truncated"), done.failure
+        assert least <= done.row_count <= most
+        assert done.columns
+        assert engine.execute("SELECT 1").status == "rows"
+
+
+def test_what_is_read_ends_with_the_querys_time() -> None:
+    from assay.engines.clickhouse.engine import _PoolOfQuery
+
+    class Response:
+        def stream(self, _: int) -> Iterator[bytes]:
+            yield from [b"a", b"b", b"c"]
+
+    class Pool:
+        size = 3
+
+        def request(self, _: str) -> Response:
+            return Response()
+
+    checks = iter([None, TimeoutError("interrupted")])
+
+    def check_clock() -> None:
+        if (error := next(checks)) is not None:
+            raise error
+
+    pool = _PoolOfQuery(Pool(), check_clock)
+    chunks = pool.request("GET").stream(1)
+    assert next(chunks) == b"a"
+    with pytest.raises(TimeoutError, match="interrupted"):
+        next(chunks)
+    assert pool.size == 3
+
+
 def test_a_server_that_is_not_there_is_named() -> None:
     pytest.importorskip("clickhouse_connect")
     with pytest.raises(DatabaseError, match=r"no server answers at 127\.0\.0\.1:1: its HTTP port is 8123"):
