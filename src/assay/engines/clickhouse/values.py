@@ -3,7 +3,7 @@
 | type | cell |
 |---|---|
 | Int8 … UInt256, Bool, Decimal, UUID, Date, Date32 | int, bool, Decimal, UUID, date, as the driver has them |
-| Float32 | the float that ClickHouse would print: 0.1 and not 0.10000000149011612 |
+| Float32 | its exact value, as ClickHouse compares it with a Float64: 0.10000000149011612 and not 0.1 |
 | String, FixedString (without the padding) | str; bytes where it is not UTF-8 |
 | DateTime, DateTime64 | with the column's time zone; without one, the clock of the server's time zone |
 | Time, Interval of days or less; of months | timedelta; timedelta of 30 days a month, as for PostgreSQL |
@@ -45,7 +45,7 @@ _INTERVALS = {
     "Year": timedelta(days=12 * _DAYS_OF_MONTH),
 }
 _AS_THEY_ARE = re.compile(
-    r"U?Int\d+|Bool|Boolean|Decimal\d*|UUID|Date|Date32|B?Float(?:16|64)|Time|Time64|Enum\d*|Nothing"
+    r"U?Int\d+|Bool|Boolean|Decimal\d*|UUID|Date|Date32|B?Float(?:16|32|64)|Time|Time64|Enum\d*|Nothing"
 )
 _Read = Callable[[Any], Cell]
 _ZONELESS = re.compile(r"DateTime(?:64\(\d\))?(?![\w(])")
@@ -64,11 +64,8 @@ def converter(kind: str, zone: tzinfo, own_zone: tzinfo | None) -> Callable[[Seq
     from clickhouse_connect.datatypes.registry import get_from_name
 
     column_type = get_from_name(kind)
-    match column_type.base_type:
-        case "String":
-            return _texts
-        case "Float32":
-            return _shortest
+    if column_type.base_type == "String":
+        return _texts
     read = _Readers(zone, own_zone).of(column_type)
     return None if read is None else lambda column: [None if value is None else read(value) for value in column]
 
@@ -101,8 +98,6 @@ class _Readers:
         match name:
             case "FixedString":
                 return lambda value: _text(value.rstrip(b"\0"))
-            case "Float32":
-                return _narrowed
             case "SimpleAggregateFunction":
                 return self.of(kind.element_type)
             case "Array":
@@ -196,14 +191,3 @@ def _texts(column: Sequence[bytes | None]) -> Sequence[Cell]:
         return [value if value is None else value.decode() for value in column]
     except UnicodeDecodeError:
         return [value if value is None else _text(value) for value in column]
-
-
-def _shortest(column: Sequence[float | None]) -> Sequence[Cell]:
-    return [None if value is None else _narrowed(value) for value in column]
-
-
-def _narrowed(value: float) -> float:
-    """The number of the fewest digits that is this Float32."""
-    import numpy
-
-    return float(str(numpy.float32(value)))
