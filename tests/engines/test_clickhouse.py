@@ -25,7 +25,7 @@ from assay.engines.clickhouse import ClickhouseEngine, ClickhouseSecureEngine, c
 from assay.engines.clickhouse.catalogue import beyond_reading
 from assay.engines.clickhouse.errors import explain
 from assay.engines.clickhouse.url import read_address
-from assay.engines.clickhouse.values import converter
+from assay.engines.clickhouse.values import converter, has_nanoseconds
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits, Result
 from assay.model.results.cells import MapEntries, map_of
@@ -358,7 +358,7 @@ VALUES: list[tuple[str, str, object]] = [
     (
         "DateTime64(9, 'Asia/Tokyo')",
         "'2024-02-29 12:34:56.123456789'",
-        datetime(2024, 2, 29, 12, 34, 56, 123456, tzinfo=ZoneInfo("Asia/Tokyo")),
+        "2024-02-29 03:34:56.123456789+00:00",
     ),
     ("Array(Nullable(Int8))", "[1, NULL]", [1, None]),
     ("Array(Array(String))", "[['a'], []]", [["a"], []]),
@@ -671,6 +671,45 @@ def test_a_wrong_part_of_the_url_is_named(url: str, change: tuple[str, str], mes
     with pytest.raises(DatabaseError, match=message) as caught:
         ClickhouseEngine.check(wrong)
     assert "wr0ng" not in str(caught.value)
+
+
+def test_digits_beyond_the_microsecond_are_kept() -> None:
+    nanoseconds = 1_704_067_200_123_456_789
+    berlin = ZoneInfo("Europe/Berlin")
+    for kind, ticks, cell in (
+        ("DateTime64(9)", nanoseconds, "2024-01-01 01:00:00.123456789"),
+        ("DateTime64(9)", nanoseconds - 789, datetime(2024, 1, 1, 1, 0, 0, 123456)),  # noqa: DTZ001
+        ("DateTime64(9, 'America/Lima')", nanoseconds, "2024-01-01 00:00:00.123456789+00:00"),
+        ("DateTime64(9, 'UTC')", nanoseconds - 789, datetime(2024, 1, 1, 0, 0, 0, 123456, tzinfo=UTC)),
+        ("DateTime64(7)", -1, "1970-01-01 00:59:59.999999900"),
+        ("Nullable(DateTime64(8))", None, None),
+        ("Array(DateTime64(9))", [nanoseconds + 1], ["2024-01-01 01:00:00.123456790"]),
+        ("Map(String, Time64(9))", [("a", 45_000_000_000_001)], {"a": "12:30:00.000000001"}),
+        ("Time64(9)", -45_000_000_000_001, "-12:30:00.000000001"),
+        ("Time64(9)", -45_000_000_001_000, -timedelta(hours=12, minutes=30, microseconds=1)),
+        ("Tuple(Time64(7), DateTime64(3))", (1, 1_704_067_200_500), None),
+    ):
+        assert has_nanoseconds(kind)
+        found = converter(kind, berlin, None, in_ticks=True)
+        assert found is not None, kind
+        if "Tuple" in kind:
+            cell = ("00:00:00.000000100", datetime(2024, 1, 1, 1, 0, 0, 500_000))  # noqa: DTZ001, PLW2901
+        assert found([ticks]) == [cell], kind
+    assert not any(map(has_nanoseconds, ("DateTime64(6)", "Time64(3)", "Dynamic", "JSON(a DateTime64(9))")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "cell"),
+    [
+        ("SELECT toDateTime64('2024-01-01 00:00:00.123456789', 9, 'UTC')", "2024-01-01 00:00:00.123456789+00:00"),
+        ("SELECT [toTime64('12:30:00.123456788', 9)]", ["12:30:00.123456788"]),
+        ("SELECT toDateTime64('2024-01-01 00:00:00.5', 9, 'UTC')", datetime(2024, 1, 1, 0, 0, 0, 500_000, tzinfo=UTC)),
+        ("SELECT CAST(NULL AS Nullable(DateTime64(9)))", None),
+    ],
+)
+def test_nanoseconds_come_from_the_server(engine: ClickhouseEngine, query: str, cell: object) -> None:
+    assert rows(engine.execute(query)) == [(cell,)]
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from assay.engines.clickhouse import catalogue
 from assay.engines.clickhouse.errors import explain
 from assay.engines.clickhouse.url import read_address
-from assay.engines.clickhouse.values import QUERY_FORMATS, converter, has_zoneless_times
+from assay.engines.clickhouse.values import QUERY_FORMATS, TICKS, converter, has_nanoseconds, has_zoneless_times
 from assay.engines.outcomes import first_line
 from assay.engines.warehouse.base import Answer, Problem, Warehouse
 from assay.errors import DatabaseError
@@ -146,16 +146,10 @@ class ClickhouseEngine(Warehouse):
         # The driver appends a FORMAT clause, which must not stand behind a semicolon.
         text = (without_comments(query, self.dialect) if ";" in query else query).strip().rstrip("; \n\t")
         with self._naming(text):
-            for settings in ({}, {"max_block_size": _SMALL_BLOCK}):
-                try:
-                    stream = self._ask(text, settings)
-                    break
-                except Exception as error:
-                    if not _is_too_large(error):
-                        raise
-            else:
-                names = [name for name, _ in self._described(text)]
-                return Answer(columns=tuple(names), fetch=lambda _: [], is_cut=lambda: True)
+            stream, in_ticks = self._opened(text)
+        if stream is None:
+            described = [name for name, _ in self._described(text)]
+            return Answer(columns=tuple(described), fetch=lambda _: [], is_cut=lambda: True)
         names, kinds = stream.source.column_names, [kind.name for kind in stream.source.column_types]
         zones: dict[int, tzinfo] = {}
         if not names:  # without rows there are no blocks, and so no names
@@ -166,8 +160,10 @@ class ClickhouseEngine(Warehouse):
         if not self._connection.protocol_version and any(map(has_zoneless_times, kinds)):
             zones = catalogue.zones([kind for _, kind in self._described(text)])
         assert self._zone is not None
-        converters = [converter(kind, self._zone, zones.get(index)) for index, kind in enumerate(kinds)]
-
+        converters = [
+            converter(kind, self._zone, zones.get(index), in_ticks=name in in_ticks)
+            for index, (name, kind) in enumerate(zip(names, kinds, strict=True))
+        ]
         is_cut = False
 
         def rows() -> Iterator[Row]:
@@ -192,12 +188,33 @@ class ClickhouseEngine(Warehouse):
 
         return Answer(columns=tuple(names), fetch=fetch, is_cut=lambda: is_cut)
 
-    def _ask(self, text: str, settings: Mapping[str, object]) -> Any:
+    def _opened(self, text: str) -> tuple[Any, set[str]]:
+        """The stream of a query's blocks; None where a few rows are already too large. And the columns in ticks."""
+        for settings in ({}, {"max_block_size": _SMALL_BLOCK}):
+            try:
+                stream = self._ask(text, settings)
+                columns = zip(stream.source.column_names, stream.source.column_types, strict=True)
+                in_ticks = {name for name, kind in columns if has_nanoseconds(kind.name)}
+                if in_ticks:  # asked once more, for all digits
+                    self._cancel()
+                    with stream:
+                        pass
+                    stream = self._ask(text, settings, dict.fromkeys(in_ticks, TICKS))
+                return stream, in_ticks
+            except Exception as error:
+                if not _is_too_large(error):
+                    raise
+        return None, set()
+
+    def _ask(
+        self, text: str, settings: Mapping[str, object], formats: Mapping[str, Mapping[str, str]] | None = None
+    ) -> Any:
         self._query_id = f"assay-{uuid.uuid4()}"
         return self._connection.query_column_block_stream(
             text,
             settings={**self._settings, **settings, "query_id": self._query_id},
             query_formats=QUERY_FORMATS,
+            column_formats=formats,
         )
 
     @contextmanager

@@ -6,6 +6,7 @@
 | Float32 | its exact value, as ClickHouse compares it with a Float64: 0.10000000149011612 and not 0.1 |
 | String, FixedString (without the padding) | str; bytes where it is not UTF-8 |
 | DateTime, DateTime64 | with the column's time zone; without one, the clock of the server's time zone |
+| DateTime64, Time64 with digits beyond the microsecond | text, in UTC if the column has a time zone |
 | Time, Interval of days or less; of months | timedelta; timedelta of 30 days a month, as for PostgreSQL |
 | Enum, IPv4, IPv6 | str |
 | Array, Tuple, named Tuple, JSON | list, tuple, dict, dict |
@@ -13,7 +14,8 @@
 | Variant, Dynamic | the value |
 
 The driver is asked for strings as bytes: it would return one that is not UTF-8 as hexadecimal digits. It cuts
-DateTime64 to microseconds.
+DateTime64 and Time64 to microseconds, so that columns with more digits are asked for as numbers (`has_nanoseconds`).
+Within a Dynamic or JSON they stay cut.
 """
 
 from __future__ import annotations
@@ -30,6 +32,10 @@ from assay.model.results.cells import map_of
 
 QUERY_FORMATS = {"String": "bytes", "FixedString": "bytes", "Map": "pairs", "Variant": "typed"}
 """How the driver shall return values: its dictionaries lose entries, and values of a Variant may look alike."""
+TICKS = {"DateTime64": "int", "Time64": "int"}
+"""How the driver shall return the times of a column with digits beyond the microsecond."""
+_NANOSECONDS = re.compile(r"(?:DateTime64|Time64)\([789]\b")
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - in UTC, as the driver has it
 _DAYS_OF_MONTH = 30
 _INTERVALS = {
     "Nanosecond": timedelta(microseconds=0.001),
@@ -56,17 +62,25 @@ def has_zoneless_times(kind: str) -> bool:
     return _ZONELESS.search(kind) is not None
 
 
-def converter(kind: str, zone: tzinfo, own_zone: tzinfo | None) -> Callable[[Sequence[Any]], Sequence[Cell]] | None:
+def has_nanoseconds(kind: str) -> bool:
+    """Whether a type has times with digits beyond the microsecond, which the driver can return as numbers."""
+    return _NANOSECONDS.search(kind) is not None and "Dynamic" not in kind and "JSON" not in kind
+
+
+def converter(
+    kind: str, zone: tzinfo, own_zone: tzinfo | None, *, in_ticks: bool = False
+) -> Callable[[Sequence[Any]], Sequence[Cell]] | None:
     """What makes cells of a column of this type; None: the driver's values are cells.
 
-    ``zone`` is the server's. ``own_zone`` is the column's where the driver does not know it.
+    ``zone`` is the server's. ``own_zone`` is the column's where the driver does not know it. ``in_ticks``: the column
+    was asked for with `TICKS`.
     """
     from clickhouse_connect.datatypes.registry import get_from_name
 
     column_type = get_from_name(kind)
     if column_type.base_type == "String":
         return _texts
-    read = _Readers(zone, own_zone).of(column_type)
+    read = _Readers(zone, own_zone, in_ticks=in_ticks).of(column_type)
     return None if read is None else lambda column: [None if value is None else read(value) for value in column]
 
 
@@ -77,9 +91,10 @@ class _Readers:
     read by what they are.
     """
 
-    def __init__(self, zone: tzinfo, own_zone: tzinfo | None) -> None:
+    def __init__(self, zone: tzinfo, own_zone: tzinfo | None, *, in_ticks: bool) -> None:
         self._zone = zone
         self._own_zone = own_zone
+        self._in_ticks = in_ticks
         self._known: dict[str, _Read | None] = {}
 
     def of(self, kind: Any) -> _Read | None:
@@ -90,6 +105,10 @@ class _Readers:
 
     def _made(self, kind: Any) -> _Read | None:
         name: str = kind.base_type
+        if self._in_ticks and name == "DateTime64":
+            return lambda ticks: self._moment(ticks, kind.scale, kind.tzinfo)
+        if self._in_ticks and name == "Time64":
+            return lambda ticks: _time(ticks, kind.scale)
         if _AS_THEY_ARE.fullmatch(name):
             return None
         if name.startswith("Interval"):
@@ -158,12 +177,33 @@ class _Readers:
         cell: Cell = value
         return cell
 
+    def _moment(self, ticks: int, scale: int, zone: tzinfo | None) -> Cell:
+        """A time from its number; a text where it has digits beyond the microsecond."""
+        microseconds, rest = divmod(ticks * 10 ** (9 - scale), 1000)
+        moment = _EPOCH + timedelta(microseconds=microseconds)
+        if zone is not None and not rest:
+            return moment.replace(tzinfo=UTC).astimezone(zone)
+        shown = moment.replace(tzinfo=UTC) if zone is not None or self._own_zone else self._in_zone(moment)
+        if rest:
+            return f"{shown:%Y-%m-%d %H:%M:%S.%f}{rest:03}{'' if shown.tzinfo is None else '+00:00'}"
+        return self._in_zone(moment)
+
     def _in_zone(self, value: datetime) -> datetime:
         """A time in UTC as the clock of the server shows it, or with the column's own zone."""
         aware = value.replace(tzinfo=UTC)
         if self._own_zone is None:
             return aware.astimezone(self._zone).replace(tzinfo=None)
         return aware.astimezone(self._own_zone)
+
+
+def _time(ticks: int, scale: int) -> Cell:
+    """A time of day or longer from its number; a text where it has digits beyond the microsecond."""
+    microseconds, rest = divmod(abs(ticks) * 10 ** (9 - scale), 1000)
+    if not rest:
+        return timedelta(microseconds=microseconds if ticks >= 0 else -microseconds)
+    seconds, fraction = divmod(microseconds, 1_000_000)
+    sign = "-" if ticks < 0 else ""
+    return f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}{rest:03}"
 
 
 def _or_null(read: _Read | None) -> _Read:
