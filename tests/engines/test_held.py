@@ -142,6 +142,57 @@ def test_what_nobody_can_allow(query: str, dialect: str) -> None:
     assert reason(query, dialect, *names)
 
 
+@pytest.mark.parametrize(
+    ("dialect", "query"),
+    [
+        ("spark", "TABLE t"),
+        ("spark", "table `a b`.t;"),
+        ("databricks", "TABLE main.shop.t ORDER BY a LIMIT 3"),
+        ("bigquery", "FROM t |> WINDOW SUM(a) OVER () AS s |> WHERE s = 1"),
+        ("bigquery", "FROM t |> window RANK() OVER (ORDER BY a) AS r"),
+        ("bigquery", "SELECT JSON_CONTAINS(a, b) FROM t WHERE c = '|> WINDOW'"),
+        ("clickhouse", "SELECT a FROM t LIMIT 1 BY (b) LIMIT 3"),
+        ("clickhouse", "SELECT a FROM t LIMIT 1 BY b LIMIT 3 OFFSET 2"),
+        ("clickhouse", "SELECT a FROM t LIMIT 2, 1 BY b LIMIT 3, 4"),
+    ],
+)
+def test_words_that_the_parser_does_not_know(dialect: str, query: str) -> None:
+    assert reason(query, dialect) == ""
+
+
+@pytest.mark.parametrize(
+    ("dialect", "query"),
+    [
+        ("spark", "TABLE text.`/etc/passwd`"),
+        ("spark", "TABLE t UNION ALL SELECT reflect('a', 'b')"),
+        ("spark", "TABLE VALUES (reflect('a', 'b'))"),
+        ("spark", "TABLE my_udtf(1)"),
+        ("databricks", "TABLE system.access.audit"),
+        ("bigquery", "FROM t |> WINDOW SUM(d.fn(a)) OVER ()"),
+        ("bigquery", "FROM t |> WINDOW AI.GENERATE('x') OVER () AS s"),
+        ("clickhouse", "SELECT a FROM t LIMIT sleep(1) BY b LIMIT 3"),
+        ("clickhouse", "SELECT a FROM t LIMIT 1 BY sleep(1) LIMIT 3"),
+        ("clickhouse", "SELECT a FROM t LIMIT 1 BY b LIMIT sleep(1)"),
+        ("clickhouse", "SELECT approx_top_k(sleep(1))(a) FROM t"),
+        ("clickhouse", "SELECT approx_top_k(3)(sleep(1)) FROM t"),
+    ],
+)
+def test_what_such_words_read_is_held_to_the_same_rules(dialect: str, query: str) -> None:
+    assert reason(query, dialect)
+
+
+def test_advice_names_only_what_can_be_allowed() -> None:
+    assert reason("SELECT a AS (b, c) FROM t", "clickhouse").endswith(
+        "a list in parentheses stands behind an expression"
+    )
+    for dialect in DIALECTS:
+        for query in REFUSED[dialect]:
+            _, advises, rest = reason(query, dialect).partition("write ?allow=")
+            if advises:
+                name = rest.removesuffix(" in the database's URL")
+                assert allowed_names(DatabaseUrl(text=f"x://h?allow={name}")) == {name.lower()}
+
+
 def test_names_allowed_in_a_url() -> None:
     url = DatabaseUrl(text="bigquery://p/d?allow=My_Udf,%20ML.PREDICT&allow=f")
     assert allowed_names(url) == {"my_udf", "ml.predict", "f"}

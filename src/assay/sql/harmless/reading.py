@@ -26,6 +26,7 @@ from assay.sql.harmless.disagreements import (
     CLOSING,
     OPENING,
     dropped_table,
+    in_known_words,
     may_be_alias,
     other_words,
     symbols,
@@ -72,6 +73,7 @@ def tables_of_read(query: str, dialect: str, *, allowed: frozenset[str]) -> tupl
     """
     if sign := template(query, dialect):
         return Harm(reason=sign)
+    query = in_known_words(query, dialect)
     parsed = _parsed(query, dialect)
     if parsed is None:
         return None
@@ -161,7 +163,9 @@ class _Check:
             return f"it writes ({kind.upper()})"
         if isinstance(node, exp.Func):
             return self._of_function(node)
-        if kind not in HARMLESS_NODES or (kind == "Aliases" and self._dialect not in SPARK):
+        if kind == "Aliases" and self._dialect not in SPARK:
+            return "a list in parentheses stands behind an expression"
+        if kind not in HARMLESS_NODES:
             return self._unless_allowed(kind, f"the construct {kind} is")
         if isinstance(node, exp.Table | exp.TableFromRows):
             return self._of_source(node)
