@@ -26,6 +26,7 @@ from assay import demo, load_run
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW = ROOT / "examples" / "github-workflow.yml"
 DOCUMENT = ROOT / "docs" / "guides" / "ci.md"
+SERVERS = ROOT / "docs" / "guides" / "ci-servers.md"
 JUNIT = ROOT / "docs" / "reference" / "junit.md"
 ACTIONS = {
     "actions/checkout@v4",
@@ -208,19 +209,20 @@ def test_the_failure_that_the_document_shows_is_assays(checkout: Path, tools: Pa
 
 
 def test_the_documents_yaml_parses() -> None:
-    action, hooks, excerpt, gitlab = (YAML(typ="safe", pure=True).load(block) for block in blocks("yaml"))
+    shown = (*blocks("yaml"), *blocks("yaml", SERVERS))
+    action, excerpt, hooks, gitlab = (YAML(typ="safe", pure=True).load(block) for block in shown)
     assert action[0]["uses"].startswith("OWNER/assay@")
     inputs = YAML(typ="safe", pure=True).load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
     assert action[0]["with"].keys() <= inputs.keys()
     assert {name for name, one in inputs.items() if one.get("required")} <= action[0]["with"].keys()
     assert hooks["repos"][0]["repo"].endswith("OWNER/assay")
-    assert excerpt[0]["name"] == "Judge"
+    assert excerpt[0]["name"] == "Evaluate"
     assert gitlab["answers"]["artifacts"]["reports"] == {"junit": "junit.xml"}
 
 
 @pytest.mark.slow
 def test_gitlabs_lines_run(checkout: Path, tools: Path) -> None:
-    job = YAML(typ="safe", pure=True).load(blocks("yaml")[-1])["answers"]
+    job = YAML(typ="safe", pure=True).load(blocks("yaml", SERVERS)[-1])["answers"]
     (script,) = job["script"]
     for _ in range(2):
         done = shell(script, checkout, tools, {"GATES": WITHIN_REACH})
@@ -234,7 +236,7 @@ def test_gitlabs_lines_run(checkout: Path, tools: Path) -> None:
 
 @pytest.mark.slow
 def test_jenkins_lines_run(checkout: Path, tools: Path) -> None:
-    (pipeline,) = blocks("groovy")
+    (pipeline,) = blocks("groovy", SERVERS)
     (script,) = re.findall(r"sh '''(.*?)'''", pipeline, re.S)
     lines = script.replace(".venv/bin/assay", "assay").replace("match=0.80", "match=0.30")
     lines = "\n".join(line for line in lines.splitlines() if ".venv" not in line)

@@ -74,7 +74,7 @@ def test_local_is_this_machine(cases: Path, tmp_path: Path) -> None:
 
 
 def test_the_manifest_for_kubernetes_has_the_fields_of_its_resource() -> None:
-    text = (ROOT / "docs" / "guides" / "cluster.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "guides" / "kubernetes.md").read_text(encoding="utf-8")
     manifest = YAML(typ="safe").load(re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.S)[0])
     assert (manifest["apiVersion"], manifest["kind"]) == ("ray.io/v1", "RayJob")
     job, cluster = manifest["spec"], manifest["spec"]["rayClusterSpec"]

@@ -385,7 +385,7 @@ def test_missing_credentials_are_explained(tmp_path: Any, monkeypatch: pytest.Mo
         ("bigquery://p/d?locaton=EU", "unknown parameter 'locaton' .did you mean 'location'"),
         ("bigquery://p/d?maximum_bytes_billed=1GB", "whole number"),
         ("bigquery://p:99/d", "the project that is billed, without user and port: write bigquery://PROJECT/DATASET"),
-        ("bigquery://p/a.b.c", "'a.b.c' is not the name of a dataset"),
+        ("bigquery://p/a.b.c", "the path is not the name of a dataset"),
         ("bigquery://p/d?access_token=x&credentials_path=/dev/null", "credentials_path is '/dev/null': write"),
     ],
 )
@@ -438,3 +438,34 @@ def test_a_reader_needs_two_roles() -> None:
     grants = "\n".join(BigqueryEngine.reader_grants(DatabaseUrl.parse("bigquery://p/other.d")))
     assert "projects add-iam-policy-binding p " in grants
     assert "ON SCHEMA `other`.`d`" in grants
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "words"),
+    [
+        ("http://127.0.0.1:1", "no server answers at 127.0.0.1:1 (connection refused): check api_endpoint in the URL"),
+        ("http://nowhere.invalid", "there is no host nowhere.invalid: check api_endpoint in the URL"),
+    ],
+)
+@pytest.mark.parametrize("login", ["", "&access_token=sesame"])
+def test_a_server_that_is_not_there_is_named_and_not_asked_again(endpoint: str, words: str, login: str) -> None:
+    from assay.engines.bigquery.errors import unreachable
+
+    if "nowhere" in endpoint and login:
+        return  # no token is sent to another machine without encryption
+    url = DatabaseUrl.parse(f"bigquery://p/d?api_endpoint={endpoint}{login}")
+    with pytest.raises(DatabaseError) as error:
+        BigqueryEngine.check(url)
+    assert words in str(error.value)
+    with closing(BigqueryEngine(url, Limits())) as engine:
+        engine._connection = engine._connect()
+        with pytest.raises(Exception, match=r"onnection") as refused:
+            engine._connection._http.request("GET", endpoint)
+        assert unreachable(refused.value) is not None
+        assert not engine._retry()._predicate(refused.value)
+
+
+@pytest.mark.parametrize("endpoint", ["ftp://x", "http://", "http://[::1", "http://h:99999", "http://h:x", "h"])
+def test_an_address_that_cannot_be_one(endpoint: str) -> None:
+    with pytest.raises(DatabaseError, match="write api_endpoint= and an address such as https://HOST"):
+        BigqueryEngine.open(DatabaseUrl.parse(f"bigquery://p/d?api_endpoint={endpoint}"), Limits())

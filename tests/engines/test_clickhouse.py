@@ -25,7 +25,7 @@ from assay.engines.clickhouse import ClickhouseEngine, ClickhouseSecureEngine, c
 from assay.engines.clickhouse.catalogue import beyond_reading
 from assay.engines.clickhouse.errors import explain
 from assay.engines.clickhouse.url import read_address
-from assay.engines.clickhouse.values import converter
+from assay.engines.clickhouse.values import converter, has_nanoseconds
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits, Result
 from assay.model.results.cells import MapEntries, map_of
@@ -208,18 +208,17 @@ def test_an_hour_that_comes_twice_is_told_apart(zone: str) -> None:
         assert cells == hours
 
 
-def test_a_float_of_32_bits_is_the_number_that_is_printed_in_a_container_too() -> None:
+def test_a_float_of_32_bits_is_its_exact_value_in_a_container_too() -> None:
     wide = 0.10000000149011612
     for kind, value, cell in (
-        ("Array(Float32)", [wide, None], [0.1, None]),
-        ("Tuple(Float32, Int8)", (wide, 1), (0.1, 1)),
-        ("Map(String, Float32)", [("a", wide)], {"a": 0.1}),
-        ("Tuple(Float32, Float64)", (wide, wide), (0.1, wide)),
-        ("Array(Float64)", [wide], [wide]),
+        ("Array(Float32)", [wide, None], [wide, None]),
+        ("Tuple(Float32, Int8)", (wide, 1), (wide, 1)),
+        ("Map(String, Float32)", [("a", wide)], {"a": wide}),
     ):
         found = converter(kind, UTC, None)
         assert found is not None, kind
         assert found([value]) == [cell], kind
+    assert converter("Float32", UTC, None) is None
 
 
 @pytest.mark.parametrize(
@@ -334,7 +333,7 @@ VALUES: list[tuple[str, str, object]] = [
     ("Float64", "nan", float("nan")),
     ("Float64", "-inf", float("-inf")),
     ("Float64", "0.1", 0.1),
-    ("Float32", "0.1", 0.1),
+    ("Float32", "0.1", 0.10000000149011612),
     ("Float32", "16777216", 16777216.0),
     (
         "Decimal(76, 38)",
@@ -366,7 +365,7 @@ VALUES: list[tuple[str, str, object]] = [
     (
         "DateTime64(9, 'Asia/Tokyo')",
         "'2024-02-29 12:34:56.123456789'",
-        datetime(2024, 2, 29, 12, 34, 56, 123456, tzinfo=ZoneInfo("Asia/Tokyo")),
+        "2024-02-29 03:34:56.123456789+00:00",
     ),
     ("Array(Nullable(Int8))", "[1, NULL]", [1, None]),
     ("Array(Array(String))", "[['a'], []]", [["a"], []]),
@@ -681,11 +680,97 @@ def test_a_wrong_part_of_the_url_is_named(url: str, change: tuple[str, str], mes
     assert "wr0ng" not in str(caught.value)
 
 
+def test_digits_beyond_the_microsecond_are_kept() -> None:
+    nanoseconds = 1_704_067_200_123_456_789
+    berlin = ZoneInfo("Europe/Berlin")
+    for kind, ticks, cell in (
+        ("DateTime64(9)", nanoseconds, "2024-01-01 01:00:00.123456789"),
+        ("DateTime64(9)", nanoseconds - 789, datetime(2024, 1, 1, 1, 0, 0, 123456)),  # noqa: DTZ001
+        ("DateTime64(9, 'America/Lima')", nanoseconds, "2024-01-01 00:00:00.123456789+00:00"),
+        ("DateTime64(9, 'UTC')", nanoseconds - 789, datetime(2024, 1, 1, 0, 0, 0, 123456, tzinfo=UTC)),
+        ("DateTime64(7)", -1, "1970-01-01 00:59:59.999999900"),
+        ("Nullable(DateTime64(8))", None, None),
+        ("Array(DateTime64(9))", [nanoseconds + 1], ["2024-01-01 01:00:00.123456790"]),
+        ("Map(String, Time64(9))", [("a", 45_000_000_000_001)], {"a": "12:30:00.000000001"}),
+        ("Time64(9)", -45_000_000_000_001, "-12:30:00.000000001"),
+        ("Time64(9)", -45_000_000_001_000, -timedelta(hours=12, minutes=30, microseconds=1)),
+        ("Tuple(Time64(7), DateTime64(3))", (1, 1_704_067_200_500), None),
+    ):
+        assert has_nanoseconds(kind)
+        found = converter(kind, berlin, None, in_ticks=True)
+        assert found is not None, kind
+        if "Tuple" in kind:
+            cell = ("00:00:00.000000100", datetime(2024, 1, 1, 1, 0, 0, 500_000))  # noqa: DTZ001, PLW2901
+        assert found([ticks]) == [cell], kind
+    assert not any(map(has_nanoseconds, ("DateTime64(6)", "Time64(3)", "Dynamic", "JSON(a DateTime64(9))")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "cell"),
+    [
+        ("SELECT toDateTime64('2024-01-01 00:00:00.123456789', 9, 'UTC')", "2024-01-01 00:00:00.123456789+00:00"),
+        ("SELECT [toTime64('12:30:00.123456788', 9)]", ["12:30:00.123456788"]),
+        ("SELECT toDateTime64('2024-01-01 00:00:00.5', 9, 'UTC')", datetime(2024, 1, 1, 0, 0, 0, 500_000, tzinfo=UTC)),
+        ("SELECT CAST(NULL AS Nullable(DateTime64(9)))", None),
+    ],
+)
+def test_nanoseconds_come_from_the_server(engine: ClickhouseEngine, query: str, cell: object) -> None:
+    assert rows(engine.execute(query)) == [(cell,)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "least", "most"),
+    [
+        ("SELECT repeat('x', 100000 + number % 3) FROM numbers(900)", 16, 400),
+        ("SELECT number, repeat('x', 90000 + number % 3) FROM numbers(3000)", 16, 400),
+        ("SELECT range(3000000 + number) FROM numbers(4)", 0, 4),
+        ("SELECT repeat('x', 100 + number % 3) FROM numbers(10)", 10, 10),
+    ],
+)
+def test_a_result_of_long_rows_is_cut_at_the_limit_of_bytes(url: str, query: str, least: int, most: int) -> None:
+    limits = Limits(timeout_s=30, max_rows=1000, max_result_bytes=20_000_000)
+    with closing(ClickhouseEngine.open(DatabaseUrl.parse(url), limits)) as engine:
+        done = engine.execute(query)
+        assert done.status == ("rows" if least == 10 else "truncated"), done.failure
+        assert least <= done.row_count <= most
+        assert done.columns
+        assert engine.execute("SELECT 1").status == "rows"
+
+
+def test_what_is_read_ends_with_the_querys_time() -> None:
+    from assay.engines.clickhouse.engine import _PoolOfQuery
+
+    class Response:
+        def stream(self, _: int) -> Iterator[bytes]:
+            yield from [b"a", b"b", b"c"]
+
+    class Pool:
+        size = 3
+
+        def request(self, _: str) -> Response:
+            return Response()
+
+    checks = iter([None, TimeoutError("interrupted")])
+
+    def check_clock() -> None:
+        if (error := next(checks)) is not None:
+            raise error
+
+    pool = _PoolOfQuery(Pool(), check_clock)
+    chunks = pool.request("GET").stream(1)
+    assert next(chunks) == b"a"
+    with pytest.raises(TimeoutError, match="interrupted"):
+        next(chunks)
+    assert pool.size == 3
+
+
 def test_a_server_that_is_not_there_is_named() -> None:
     pytest.importorskip("clickhouse_connect")
     with pytest.raises(DatabaseError, match=r"no server responds at 127\.0\.0\.1:1: its HTTP port is 8123"):
         ClickhouseEngine.check(DatabaseUrl.parse("clickhouse://127.0.0.1:1"))
-    with pytest.raises(DatabaseError, match=r"no server responds at 127\.0\.0\.1:1"):
+    with pytest.raises(DatabaseError, match=r"no server answers at 127\.0\.0\.1:1: its HTTPS port is 8443"):
         ClickhouseSecureEngine.check(DatabaseUrl.parse("clickhouses://127.0.0.1:1"))
 
 

@@ -379,5 +379,45 @@ def test_a_url_gives_the_connectors_arguments() -> None:
 
 
 def test_a_readers_grants_name_what_the_url_names() -> None:
-    grants = SnowflakeEngine.reader_grants(DatabaseUrl.parse("snowflake://ann@acme/Sales/my%20schema?warehouse=W"))
+    grants = SnowflakeEngine.reader_grants(DatabaseUrl.parse("snowflake://ann:x@acme/Sales/my%20schema?warehouse=W"))
     assert 'GRANT SELECT ON ALL TABLES IN SCHEMA Sales."my schema" TO ROLE assay_reader' in grants
+
+
+@pytest.mark.parametrize(
+    ("login", "words"),
+    [
+        ("ann@acme/D/S?authenticator=externalbrowser", "opens a browser, which worker processes cannot"),
+        ("ann@acme/D/S?authenticator=oauth_authorization_code", "use a key, as private_key_file=PATH"),
+        ("acme/D/S?authenticator=ExternalBrowser", "opens a browser"),
+        ("ann:x@acme/D/S?authenticator=snowflake_jwt", "needs a key: add private_key_file="),
+        ("ann@acme/D/S?authenticator=oauth", "needs a token: add token="),
+        ("ann@acme/D/S?authenticator=PROGRAMMATIC_ACCESS_TOKEN", "needs a token: add token="),
+        ("ann:@acme/D/S", "no password in it: write snowflake://USER:PASSWORD@"),
+        ("ann@acme/D/S", "no password in it: write snowflake://USER:PASSWORD@"),
+        ("ann@acme/D/S?authenticator=username_password_mfa&passcode=1", "no password in it"),
+        ("ann@acme/D/S?authenticator=https://acme.okta.com", "no password in it"),
+    ],
+)
+def test_a_login_that_lacks_something_is_noticed_before_the_network(login: str, words: str) -> None:
+    with pytest.raises(DatabaseError) as error:
+        SnowflakeEngine.open(DatabaseUrl.parse(f"snowflake://{login}"), Limits())
+    message = str(error.value)
+    assert words in message
+    assert message.count("snowflake://" + login.partition("@")[2]) <= 1
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "login",
+    [
+        "ann:x@acme/D/S",
+        "ann:x@acme/D/S?authenticator=programmatic_access_token",
+        "ann@acme/D/S?authenticator=oauth&token=t",
+        "ann@acme/D/S?token=t",
+        "acme/D/S?authenticator=workload_identity&workload_identity_provider=AWS",
+        "acme/D/S?authenticator=oauth_client_credentials",
+        "ann@acme/D/S?connection_name=there",
+    ],
+)
+def test_a_login_that_may_do_is_left_to_the_service(login: str) -> None:
+    connection_arguments(DatabaseUrl.parse(f"snowflake://{login}"))

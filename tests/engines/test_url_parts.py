@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from assay.engines.snowflake import url as snowflake
 from assay.engines.spark import url as spark
 from assay.engines.sqlite import SqliteEngine
 from assay.engines.url_parts import file, flag, one_of, port, text, whole
-from assay.errors import DatabaseError
+from assay.errors import DatabaseError, MissingDependency
 from assay.model import DatabaseUrl, Limits
 
 LIMITS = Limits()
@@ -76,6 +77,50 @@ def test_a_misspelt_name_is_told_with_the_right_one(engine: str, name: str) -> N
     assert all(each in message for each in known)
 
 
+_NAMED = """
+private_key privatekey private_key_passphrase private_key_content private_key_base64 private_key_pem pwd passwd pass
+passphrase secret client_secret oauth_client_secret api_key apikey apiKey key id_token refresh_token session_token pat
+jwt auth auth_token bearer credentials credentials_base64 credentials_info credentials_json service_account_info
+user_token access_key aws_secret_access_key sas cookie signature sslpassword sslkey ssl_key ssl_key_password proxy
+proxy_password authorization headers http_headers session_configuration otp mfa totp oauth_token client_key p8 tokens
+password PASSWORD Token access%5Ftoken odbc_connect Role WAREHOUSE
+"""
+_SECRET_NAMES = _NAMED.split()
+_ADDRESSES = {
+    **{engine: address for engine, (address, _, _) in SERVERS.items()},
+    "sc": "sc://h/c/s",
+    "postgresql": "postgresql://h/d",
+    "mariadb": "mariadb://u:x@h/d",
+    "denodo": "denodo+http://h/x",
+    "another engine": "mssql+pyodbc://u:x@h/d",
+}
+
+
+@pytest.mark.parametrize("engine", sorted(_ADDRESSES))
+def test_no_value_of_an_unknown_parameter_is_shown(engine: str) -> None:
+    address = _ADDRESSES[engine]
+    signs = ("?{}", "?schema=S&{}", ";{}", "?a=1;{}", "?{}&location=EU", "?{}#more", ";use_ssl=true;{}")
+    for name in _SECRET_NAMES:
+        for sign in signs:
+            url = DatabaseUrl.parse(address + sign.format(f"{name}=hunter2"))
+            assert "hunter2" not in f"{url} {url!r}"
+            if engine in SERVERS:
+                message = ""
+                try:
+                    SERVERS[engine][1](url)
+                except DatabaseError as error:
+                    message = str(error)
+                assert "hunter2" not in message
+
+
+@pytest.mark.parametrize("engine", sorted(SERVERS))
+def test_each_parameter_is_shown_or_a_secret(engine: str) -> None:
+    address, _, known = SERVERS[engine]
+    shown = {name for name in known if f"{name}=x1y2" in str(DatabaseUrl(text=f"{address}?{name}=x1y2"))}
+    secret = {"access_token", "token", "passcode", "private_key_file_pwd", "ssl_key", "ssl_key_password"}
+    assert set(known) - shown == {*known, *shown} & {*secret, "server_public_key"}
+
+
 @pytest.mark.parametrize("name", ["token", "passcode", "private_key_file_pwd"])
 def test_a_secret_is_not_shown(name: str) -> None:
     _, read, _ = SERVERS["snowflake"]
@@ -95,6 +140,10 @@ def test_a_secret_is_not_shown(name: str) -> None:
         ("snowflake", "snowflake://ann:x#y@acme/D", "write %23 for #"),
         ("snowflake", "snowflake://ann:x@acme/D?authenticator=oath", r"did you mean 'oauth'"),
         ("clickhouse", "clickhouse://[::1/d", "the host cannot be read"),
+        ("clickhouse", "clickhouse://h/d;secure=true", "there is a ; in it: write ? before the first parameter"),
+        ("clickhouse", "clickhouse://h;secure=true/d", "there is a ; in it: write ? before the first parameter"),
+        ("spark", "spark://local[2]", "local[2] is a Spark within one process"),
+        ("spark", "sc://u:sesame@local[*]/a/b", "local[*] is a Spark within one process"),
         ("clickhouse", "clickhouse://h:0x/d", "the port is not a number"),
         ("clickhouse", "clickhouses://h/d?secure=false", "clickhouses:// is encrypted"),
         ("spark", "sc://h/;token=x;token=y", "the parameter token is given 2 times"),
@@ -108,10 +157,28 @@ def test_what_does_not_fit_in_the_rest_of_a_url_is_told(engine: str, text: str, 
     assert words in _refusal(text, SERVERS[engine][1])
 
 
+@pytest.mark.parametrize("engine", sorted(_ADDRESSES))
+@pytest.mark.parametrize(
+    "host", ["[", "]", "[]", "[::1", "::1]", "h[2]", "local[2]", "[h]", "[::1]x", "a]b[c", "[v1.x"]
+)
+def test_a_bracket_never_crashes(engine: str, host: str) -> None:
+    from assay.engines.warehouse.held import allowed_names
+    from assay.registry import engine_class
+
+    scheme, _, rest = _ADDRESSES[engine].partition("://")
+    before, at, _ = rest.partition("/")[0].rpartition("@")
+    for place in (f"{before}{at}{host}/d", f"{before}{at}{host}:1/d?allow=f", f"{before}{at}h/{host}?a={host}", host):
+        url = DatabaseUrl.parse(f"{scheme}://{place}")
+        with suppress(DatabaseError):
+            allowed_names(url)
+        with suppress(DatabaseError, MissingDependency):
+            engine_class(url).open(url, LIMITS).close()
+
+
 def test_spark_connects_functions_are_allowed_behind_a_semicolon() -> None:
     from assay.engines.warehouse.held import allowed_names
 
-    assert allowed_names(DatabaseUrl.parse("sc://h/;token=x;allow=F,g;allow=h?")) == {"f", "g", "h?"}
+    assert allowed_names(DatabaseUrl.parse("sc://h/;token=x;allow=F,g;allow=h$")) == {"f", "g", "h$"}
     assert allowed_names(DatabaseUrl.parse("clickhouse://u:a;b@h/d?allow=F")) == {"f"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -72,8 +73,13 @@ def file(value: str) -> str:
 
 def address(value: str) -> str:
     """The address of a server."""
-    if not value.startswith(("https://", "http://")) or not urlsplit(value).hostname:
-        raise ValueError("an address, for example https://HOST")
+    try:
+        split = urlsplit(value)
+        is_address = split.scheme in ("https", "http") and bool(split.hostname) and split.port != 0
+    except ValueError:  # a wrong bracket or port
+        is_address = False
+    if not is_address:
+        raise ValueError("an address such as https://HOST")
     return value
 
 
@@ -95,11 +101,12 @@ def read_url(
 
     ``path``: the meaning of the names in the path, at most.
     """
-    head, semicolons = _halves(url)
-    try:
-        split = urlsplit(head)
-    except ValueError:
-        raise DatabaseError(f"{url}: the host cannot be read: write {form}") from None
+    _, semicolons = _halves(url)
+    split = _split(url, form)
+    if ";" in split.path or ";" in split.netloc.rpartition("@")[2]:  # what follows it may be a secret
+        raise DatabaseError(
+            f"{url}: there is a ; in it: write ? before the first parameter and & between two, and %3B for ; in a name"
+        )
     if split.fragment or "#" in semicolons:
         raise DatabaseError(f"{url}: it contains #: write %23 for # in a name or password")
     try:
@@ -139,8 +146,8 @@ def read_parameters(
         try:
             parameters[name] = known[name](value)
         except ValueError as error:
-            is_secret = DatabaseUrl(text=f"x://h?{name}=x").holds_secret
-            shown = "has another value" if is_secret else f"is {value!r}"
+            is_shown = str(written := DatabaseUrl(text=f"{url.scheme}://h?{name}=x")) == written.text
+            shown = f"is {value!r}" if is_shown else "has another value"
             raise DatabaseError(f"{url}: the parameter {name} {shown}: write {name}= and {error}") from None
     return parameters
 
@@ -153,13 +160,28 @@ def check_once(url: DatabaseUrl, given: Sequence[tuple[str, str]]) -> None:
 
 
 def pairs_of(url: DatabaseUrl) -> list[tuple[str, str]]:
-    """The parameters after a question mark, and for Spark Connect those after semicolons."""
-    head, semicolons = _halves(url)
-    pairs = parse_qsl(urlsplit(head).query, keep_blank_values=True)
+    """The parameters behind a question mark, and of Spark Connect those behind semicolons."""
+    _, semicolons = _halves(url)
+    pairs = parse_qsl(_split(url).query, keep_blank_values=True)
     for part in filter(None, semicolons.split(";")):
         name, _, value = part.partition("=")
         pairs.append((name, unquote(value)))
     return pairs
+
+
+def _split(url: DatabaseUrl, form: str = "") -> SplitResult:
+    """The URL without what stands behind semicolons. Raises DatabaseError for a host with a wrong bracket."""
+    try:
+        return urlsplit(_halves(url)[0])
+    except ValueError:
+        pass
+    hint = f": write {form or '%5B or %5D for a bracket'}"
+    if found := re.search(r"\blocal\[\w*\*?\]", url.text):
+        hint = (
+            f": {found[0]} is a Spark within one process: start a Spark Connect server (start-connect-server.sh "
+            f"--master '{found[0]}') and write spark://127.0.0.1:15002"
+        )
+    raise DatabaseError(f"{url}: the host cannot be read{hint}")
 
 
 def _halves(url: DatabaseUrl) -> tuple[str, str]:

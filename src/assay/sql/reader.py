@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from sqlglot import Dialect, Parser, Token
 
 _TYPES = """
-bfloat16 datetime32 inet4 inet6 multipoint qbit signed single time64 unsigned year
+bfloat16 datetime32 inet4 inet6 multipoint qbit signed single time64 unsigned variant year
 intervalday intervalhour intervalmicrosecond intervalmillisecond intervalminute intervalmonth intervalnanosecond
 intervalquarter intervalsecond intervalweek intervalyear
 """
 CLICKHOUSE_TYPES = frozenset(_TYPES.split())
-"""ClickHouse's types that sqlglot does not know."""
+"""ClickHouse's types that sqlglot does not know, or whose own types it takes for functions."""
 
 
 @lru_cache(maxsize=64)
@@ -86,6 +86,7 @@ def _parser(base: Any, dialect: str | None) -> Any:
         changed["COLON_IS_VARIANT_EXTRACT"] = True
     if dialect == "clickhouse":
         changed |= {"_resolve_clickhouse_agg": _with_parameters(base), **_more_types(base)}
+        changed["FUNCTIONS"] = {name: build for name, build in base.FUNCTIONS.items() if name != "APPROX_TOP_K"}
     return type("Parser", (base,), changed)
 
 
@@ -185,7 +186,9 @@ def _more_types(base: Any) -> dict[str, Any]:
     from sqlglot import TokenType, exp
 
     def is_type(token: Token | None) -> bool:
-        return token is not None and token.token_type is TokenType.VAR and token.text.lower() in CLICKHOUSE_TYPES
+        if token is None or token.token_type not in (TokenType.VAR, TokenType.VARIANT):
+            return False
+        return token.text.lower() in CLICKHOUSE_TYPES
 
     def types(parser: Any, check_func: bool = False, **named: Any) -> Any:  # noqa: FBT001, FBT002 - as in sqlglot
         token = parser._curr

@@ -121,7 +121,14 @@ _CHANCE_FUNCTIONS = frozenset(
     | {"rand32", "rand64", "randcanonical", "randuniform", "randnormal", "randlognormal", "randbinomial", "randpoisson"}
     | {"randexponential", "randbernoulli", "randstudentt", "randchisquared", "randfisherf", "randnegativebinomial"}
     | {"randomstring", "randomfixedstring", "randomprintableascii", "randomstringutf8", "arrayrandomsample"}
-    | {"generateuuidv4", "generateuuidv7", "generatesnowflakeid", "monotonically_increasing_id", "spark_partition_id"}
+    | {
+        "generateuuidv4",
+        "generateuuidv7",
+        "generateulid",
+        "generatesnowflakeid",
+        "monotonically_increasing_id",
+        "spark_partition_id",
+    }
     | {"rownumberinblock", "rownumberinallblocks"}
 )
 """Functions that give another value for every row. The clock does not change while a query runs."""

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, ClassVar, TypeVar
 
 from assay.engines import outcomes
-from assay.engines.bigquery.errors import explain
+from assay.engines.bigquery.errors import explain, unreachable
 from assay.engines.bigquery.login import FORM, Address
 from assay.engines.bigquery.values import reader_of
 from assay.engines.warehouse.base import CHECK_TIMEOUT_S, Answer, Problem, Warehouse
@@ -201,10 +201,14 @@ class BigqueryEngine(Warehouse):
     # Requests.
 
     def _retry(self) -> Any:
-        """How requests are retried after a transient error: within the time limit."""
+        """How requests are retried after a transient error: within the time limit, where a server answers at all."""
         from google.cloud.bigquery import DEFAULT_RETRY
 
-        return DEFAULT_RETRY.with_delay(initial=0.2, maximum=4.0).with_timeout(self._limits.timeout_s)
+        def is_transient(error: Exception) -> bool:
+            return unreachable(error) is None and bool(DEFAULT_RETRY._predicate(error))
+
+        retry = DEFAULT_RETRY.with_predicate(is_transient)
+        return retry.with_delay(initial=0.2, maximum=4.0).with_timeout(self._limits.timeout_s)
 
     def _query(self, query: str, *, dry_run: bool = False) -> Any:
         """Start a job. It ends by itself at the time limit, and cannot bill more bytes than allowed."""

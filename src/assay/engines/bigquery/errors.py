@@ -12,6 +12,8 @@ _LOGIN = (
     "run `gcloud auth application-default login`, or add a parameter to the URL: credentials_path, the path of a key "
     "file, or access_token, a token as ${NAME} of the environment"
 )
+_MOST_CAUSES = 10
+_POOL = re.compile(r"HTTPS?ConnectionPool\(host='(?P<host>[^']+)', port=(?P<port>\d+)\)")
 _READER = "grant roles/bigquery.jobUser on the project and roles/bigquery.dataViewer on the dataset"
 _QUOTA = frozenset({"quotaExceeded", "rateLimitExceeded", "jobRateLimitExceeded", "billingTierLimitExceeded"})
 _PASSING = frozenset({"backendError", "internalError", "jobBackendError", "jobInternalError", "badGateway"})
@@ -28,6 +30,8 @@ def explain(error: BaseException, address: Address) -> Problem:
     from google.api_core import exceptions
     from google.auth import exceptions as auth
 
+    if (why := unreachable(error)) is not None:
+        return _lost(f"{why}: check {'api_endpoint in the URL and ' if address.api_endpoint else ''}the network")
     if isinstance(error, exceptions.RetryError) and error.cause is not None:
         return explain(error.cause, address)
     if isinstance(error, auth.RefreshError):
@@ -43,6 +47,24 @@ def explain(error: BaseException, address: Address) -> Problem:
     if isinstance(error, exceptions.GoogleAPICallError):
         return _of_service(error, address)
     return Problem(kind="error", message=_message(error))
+
+
+def unreachable(error: BaseException) -> str | None:
+    """Why no server answers at an address; None where one may answer the next request."""
+    causes: list[str] = []
+    following: BaseException | None = error
+    while following is not None and len(causes) < _MOST_CAUSES:
+        causes.append(f"{type(following).__name__}: {following}")
+        following = following.__cause__ or following.__context__
+    chain = " ".join(causes)
+    found = _POOL.search(chain)
+    if found is None:
+        return None
+    if "NameResolutionError" in chain:
+        return f"there is no host {found['host']}"
+    if "Connection refused" in chain:
+        return f"no server answers at {found['host']}:{found['port']} (connection refused)"
+    return None
 
 
 def _of_service(error: object, address: Address) -> Problem:

@@ -59,8 +59,8 @@ class Address(Struct, frozen=True, kw_only=True):
             )
         if dataset is not None and not _DATASET.fullmatch(dataset):
             raise DatabaseError(
-                f"{url}: {dataset!r} is not the name of a dataset, or of one in another project as "
-                f"PROJECT.DATASET: write {FORM}"
+                f"{url}: the path is not the name of a dataset, or of one in another project as PROJECT.DATASET: "
+                f"write {FORM}"
             )
         if "access_token" in given and "credentials_path" in given:
             raise DatabaseError(f"{url}: access_token and credentials_path exclude each other: omit one of the two")

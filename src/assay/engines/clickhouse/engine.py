@@ -11,7 +11,7 @@ import logging
 import math
 import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import tzinfo
 from itertools import islice
@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from assay.engines.clickhouse import catalogue
 from assay.engines.clickhouse.errors import explain
 from assay.engines.clickhouse.url import read_address
-from assay.engines.clickhouse.values import QUERY_FORMATS, converter, has_zoneless_times
+from assay.engines.clickhouse.values import QUERY_FORMATS, TICKS, converter, has_nanoseconds, has_zoneless_times
 from assay.engines.outcomes import first_line
 from assay.engines.warehouse.base import Answer, Problem, Warehouse
 from assay.errors import DatabaseError
@@ -29,8 +29,12 @@ from assay.sql.comments import without_comments
 
 _OWN_LIMITS = Limits(timeout_s=60.0)
 _NESTED = re.compile(r"\b(?:JSON|Map|Variant|Dynamic|Tuple|Nested|Array)\b")
-_AFTER_SERVER_S = 5.0
-"""How much longer than the limit the client waits for a response: the server is told to end the query first."""
+_AFTER_SERVER_S = 2.0
+"""How much longer than the limit the client waits for an answer: the server is asked to end the query first."""
+_TOO_LARGE = 396
+"""The server's code for a result of more bytes than `max_result_bytes`."""
+_SMALL_BLOCK = 16
+"""How many rows a block has where a whole block of the usual size is too large a result."""
 
 
 class ClickhouseEngine(Warehouse):
@@ -108,7 +112,7 @@ class ClickhouseEngine(Warehouse):
 
         logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)  # its errors contain what it logs
         limits = self._limits
-        client = clickhouse_connect.get_client(
+        client: Any = clickhouse_connect.get_client(
             **self._address.arguments,
             database=self._address.database,
             client_name="assay",
@@ -122,6 +126,8 @@ class ClickhouseEngine(Warehouse):
         wanted = {
             "max_execution_time": math.ceil(limits.timeout_s),
             "max_memory_usage": limits.max_memory_bytes,
+            "max_result_bytes": limits.max_result_bytes,
+            "cancel_http_readonly_queries_on_client_close": 1,
             "log_comment": "assay",
             "readonly": 1,
         }
@@ -133,13 +139,17 @@ class ClickhouseEngine(Warehouse):
         }
         if "readonly" in self._settings and str(client.server_settings["readonly"].value) != "0":
             del self._settings["readonly"]
+        client.http = _PoolOfQuery(client.http, self._check_clock)
         return client
 
     def _submit(self, query: str) -> Answer:
         # The driver appends a FORMAT clause, which must not follow a semicolon.
         text = (without_comments(query, self.dialect) if ";" in query else query).strip().rstrip("; \n\t")
         with self._naming(text):
-            stream = self._ask(text)
+            stream, in_ticks = self._opened(text)
+        if stream is None:
+            described = [name for name, _ in self._described(text)]
+            return Answer(columns=tuple(described), fetch=lambda _: [], is_cut=lambda: True)
         names, kinds = stream.source.column_names, [kind.name for kind in stream.source.column_types]
         zones: dict[int, tzinfo] = {}
         if not names:  # without rows there are no blocks, and so no names
@@ -150,30 +160,61 @@ class ClickhouseEngine(Warehouse):
         if not self._connection.protocol_version and any(map(has_zoneless_times, kinds)):
             zones = catalogue.zones([kind for _, kind in self._described(text)])
         assert self._zone is not None
-        converters = [converter(kind, self._zone, zones.get(index)) for index, kind in enumerate(kinds)]
+        converters = [
+            converter(kind, self._zone, zones.get(index), in_ticks=name in in_ticks)
+            for index, (name, kind) in enumerate(zip(names, kinds, strict=True))
+        ]
+        is_cut = False
 
         def rows() -> Iterator[Row]:
-            with self._naming(text), stream as blocks:
-                for block in blocks:
-                    columns = [
-                        column if convert is None else convert(column)
-                        for convert, column in zip(converters, block, strict=True)
-                    ]
-                    yield from zip(*columns, strict=True)
+            nonlocal is_cut
+            try:
+                with self._naming(text), stream as blocks:
+                    for block in blocks:
+                        columns = [
+                            column if convert is None else convert(column)
+                            for convert, column in zip(converters, block, strict=True)
+                        ]
+                        yield from zip(*columns, strict=True)
+            except Exception as error:
+                is_cut = _is_too_large(error)
+                if not is_cut:
+                    raise
 
         following = rows()
 
         def fetch(count: int) -> list[Row]:
             return list(islice(following, count))
 
-        return Answer(columns=tuple(names), fetch=fetch)
+        return Answer(columns=tuple(names), fetch=fetch, is_cut=lambda: is_cut)
 
-    def _ask(self, text: str) -> Any:
+    def _opened(self, text: str) -> tuple[Any, set[str]]:
+        """The stream of a query's blocks; None where a few rows are already too large. And the columns in ticks."""
+        for settings in ({}, {"max_block_size": _SMALL_BLOCK}):
+            try:
+                stream = self._ask(text, settings)
+                columns = zip(stream.source.column_names, stream.source.column_types, strict=True)
+                in_ticks = {name for name, kind in columns if has_nanoseconds(kind.name)}
+                if in_ticks:  # asked once more, for all digits
+                    self._cancel()
+                    with stream:
+                        pass
+                    stream = self._ask(text, settings, dict.fromkeys(in_ticks, TICKS))
+                return stream, in_ticks
+            except Exception as error:
+                if not _is_too_large(error):
+                    raise
+        return None, set()
+
+    def _ask(
+        self, text: str, settings: Mapping[str, object], formats: Mapping[str, Mapping[str, str]] | None = None
+    ) -> Any:
         self._query_id = f"assay-{uuid.uuid4()}"
         return self._connection.query_column_block_stream(
             text,
-            settings={**self._settings, "query_id": self._query_id},
+            settings={**self._settings, **settings, "query_id": self._query_id},
             query_formats=QUERY_FORMATS,
+            column_formats=formats,
         )
 
     @contextmanager
@@ -203,6 +244,37 @@ class ClickhouseEngine(Warehouse):
     def _secrets(self) -> Sequence[str]:
         token = self._address.arguments.get("access_token")
         return (*super()._secrets(), *((token,) if token else ()))
+
+
+class _PoolOfQuery:
+    """The driver's pool of connections. What is read from them ends with the query's time.
+
+    The driver reads a block as a whole, whose rows may be long.
+    """
+
+    def __init__(self, pool: Any, check_clock: Callable[[], None]) -> None:
+        self._pool = pool
+        self._check_clock = check_clock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pool, name)
+
+    def request(self, *arguments: Any, **options: Any) -> Any:
+        """Send a request."""
+        response = self._pool.request(*arguments, **options)
+        read = response.stream
+
+        def stream(*arguments: Any, **options: Any) -> Iterator[bytes]:
+            for chunk in read(*arguments, **options):
+                self._check_clock()
+                yield chunk
+
+        response.stream = stream
+        return response
+
+
+def _is_too_large(error: BaseException) -> bool:
+    return getattr(error, "code", None) == _TOO_LARGE
 
 
 class _Own:

@@ -2,18 +2,20 @@
 
 | type | cell |
 |---|---|
-| Int8 … UInt256, Bool, Decimal, UUID, Date, Date32 | int, bool, Decimal, UUID, date, as the driver returns them |
-| Float32 | the float that ClickHouse would print: 0.1 and not 0.10000000149011612 |
-| String, FixedString (without the padding) | str; bytes if it is not UTF-8 |
+| Int8 … UInt256, Bool, Decimal, UUID, Date, Date32 | int, bool, Decimal, UUID, date, as the driver has them |
+| Float32 | its exact value, as ClickHouse compares it with a Float64: 0.10000000149011612 and not 0.1 |
+| String, FixedString (without the padding) | str; bytes where it is not UTF-8 |
 | DateTime, DateTime64 | with the column's time zone; without one, the clock of the server's time zone |
-| Time, Interval of days or less; of months | timedelta; timedelta of 30 days per month, as for PostgreSQL |
+| DateTime64, Time64 with digits beyond the microsecond | text, in UTC if the column has a time zone |
+| Time, Interval of days or less; of months | timedelta; timedelta of 30 days a month, as for PostgreSQL |
 | Enum, IPv4, IPv6 | str |
 | Array, Tuple, named Tuple, JSON | list, tuple, dict, dict |
 | Map | dict; all entries if keys repeat; within a Dynamic a list of pairs |
 | Variant, Dynamic | the value |
 
-The driver is asked for strings as bytes, because it would return one that is not UTF-8 as hexadecimal digits. It
-truncates DateTime64 to microseconds.
+The driver is asked for strings as bytes: it would return one that is not UTF-8 as hexadecimal digits. It cuts
+DateTime64 and Time64 to microseconds, so that columns with more digits are asked for as numbers (`has_nanoseconds`).
+Within a Dynamic or JSON they stay cut.
 """
 
 from __future__ import annotations
@@ -29,7 +31,11 @@ from assay.model import Cell
 from assay.model.results.cells import map_of
 
 QUERY_FORMATS = {"String": "bytes", "FixedString": "bytes", "Map": "pairs", "Variant": "typed"}
-"""How the driver must return values: its dictionaries lose entries, and values of a Variant may look alike."""
+"""How the driver shall return values: its dictionaries lose entries, and values of a Variant may look alike."""
+TICKS = {"DateTime64": "int", "Time64": "int"}
+"""How the driver shall return the times of a column with digits beyond the microsecond."""
+_NANOSECONDS = re.compile(r"(?:DateTime64|Time64)\([789]\b")
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - in UTC, as the driver has it
 _DAYS_OF_MONTH = 30
 _INTERVALS = {
     "Nanosecond": timedelta(microseconds=0.001),
@@ -45,7 +51,7 @@ _INTERVALS = {
     "Year": timedelta(days=12 * _DAYS_OF_MONTH),
 }
 _AS_THEY_ARE = re.compile(
-    r"U?Int\d+|Bool|Boolean|Decimal\d*|UUID|Date|Date32|B?Float(?:16|64)|Time|Time64|Enum\d*|Nothing"
+    r"U?Int\d+|Bool|Boolean|Decimal\d*|UUID|Date|Date32|B?Float(?:16|32|64)|Time|Time64|Enum\d*|Nothing"
 )
 _Read = Callable[[Any], Cell]
 _ZONELESS = re.compile(r"DateTime(?:64\(\d\))?(?![\w(])")
@@ -56,20 +62,25 @@ def has_zoneless_times(kind: str) -> bool:
     return _ZONELESS.search(kind) is not None
 
 
-def converter(kind: str, zone: tzinfo, own_zone: tzinfo | None) -> Callable[[Sequence[Any]], Sequence[Cell]] | None:
-    """Returns the converter for a column of this type; None: the driver's values are cells.
+def has_nanoseconds(kind: str) -> bool:
+    """Whether a type has times with digits beyond the microsecond, which the driver can return as numbers."""
+    return _NANOSECONDS.search(kind) is not None and "Dynamic" not in kind and "JSON" not in kind
 
-    ``zone`` is the server's. ``own_zone`` is the column's if the driver does not know it.
+
+def converter(
+    kind: str, zone: tzinfo, own_zone: tzinfo | None, *, in_ticks: bool = False
+) -> Callable[[Sequence[Any]], Sequence[Cell]] | None:
+    """What makes cells of a column of this type; None: the driver's values are cells.
+
+    ``zone`` is the server's. ``own_zone`` is the column's where the driver does not know it. ``in_ticks``: the column
+    was asked for with `TICKS`.
     """
     from clickhouse_connect.datatypes.registry import get_from_name
 
     column_type = get_from_name(kind)
-    match column_type.base_type:
-        case "String":
-            return _texts
-        case "Float32":
-            return _shortest
-    read = _Readers(zone, own_zone).of(column_type)
+    if column_type.base_type == "String":
+        return _texts
+    read = _Readers(zone, own_zone, in_ticks=in_ticks).of(column_type)
     return None if read is None else lambda column: [None if value is None else read(value) for value in column]
 
 
@@ -80,9 +91,10 @@ class _Readers:
     converted by their Python type.
     """
 
-    def __init__(self, zone: tzinfo, own_zone: tzinfo | None) -> None:
+    def __init__(self, zone: tzinfo, own_zone: tzinfo | None, *, in_ticks: bool) -> None:
         self._zone = zone
         self._own_zone = own_zone
+        self._in_ticks = in_ticks
         self._known: dict[str, _Read | None] = {}
 
     def of(self, kind: Any) -> _Read | None:
@@ -93,6 +105,10 @@ class _Readers:
 
     def _made(self, kind: Any) -> _Read | None:
         name: str = kind.base_type
+        if self._in_ticks and name == "DateTime64":
+            return lambda ticks: self._moment(ticks, kind.scale, kind.tzinfo)
+        if self._in_ticks and name == "Time64":
+            return lambda ticks: _time(ticks, kind.scale)
         if _AS_THEY_ARE.fullmatch(name):
             return None
         if name.startswith("Interval"):
@@ -101,8 +117,6 @@ class _Readers:
         match name:
             case "FixedString":
                 return lambda value: _text(value.rstrip(b"\0"))
-            case "Float32":
-                return _narrowed
             case "SimpleAggregateFunction":
                 return self.of(kind.element_type)
             case "Array":
@@ -165,12 +179,33 @@ class _Readers:
         cell: Cell = value
         return cell
 
+    def _moment(self, ticks: int, scale: int, zone: tzinfo | None) -> Cell:
+        """A time from its number; a text where it has digits beyond the microsecond."""
+        microseconds, rest = divmod(ticks * 10 ** (9 - scale), 1000)
+        moment = _EPOCH + timedelta(microseconds=microseconds)
+        if zone is not None and not rest:
+            return moment.replace(tzinfo=UTC).astimezone(zone)
+        shown = moment.replace(tzinfo=UTC) if zone is not None or self._own_zone else self._in_zone(moment)
+        if rest:
+            return f"{shown:%Y-%m-%d %H:%M:%S.%f}{rest:03}{'' if shown.tzinfo is None else '+00:00'}"
+        return self._in_zone(moment)
+
     def _in_zone(self, value: datetime) -> datetime:
         """A time in UTC as the clock of the server shows it, or with the column's own zone."""
         aware = value.replace(tzinfo=UTC)
         if self._own_zone is None:
             return aware.astimezone(self._zone).replace(tzinfo=None)
         return aware.astimezone(self._own_zone)
+
+
+def _time(ticks: int, scale: int) -> Cell:
+    """A time of day or longer from its number; a text where it has digits beyond the microsecond."""
+    microseconds, rest = divmod(abs(ticks) * 10 ** (9 - scale), 1000)
+    if not rest:
+        return timedelta(microseconds=microseconds if ticks >= 0 else -microseconds)
+    seconds, fraction = divmod(microseconds, 1_000_000)
+    sign = "-" if ticks < 0 else ""
+    return f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}{rest:03}"
 
 
 def _or_null(read: _Read | None) -> _Read:
@@ -198,14 +233,3 @@ def _texts(column: Sequence[bytes | None]) -> Sequence[Cell]:
         return [value if value is None else value.decode() for value in column]
     except UnicodeDecodeError:
         return [value if value is None else _text(value) for value in column]
-
-
-def _shortest(column: Sequence[float | None]) -> Sequence[Cell]:
-    return [None if value is None else _narrowed(value) for value in column]
-
-
-def _narrowed(value: float) -> float:
-    """The number of the fewest digits that is this Float32."""
-    import numpy
-
-    return float(str(numpy.float32(value)))

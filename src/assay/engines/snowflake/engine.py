@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from assay.engines.samples import rows_of
 from assay.engines.snowflake import errors, values
 from assay.engines.snowflake.schema import read_schema
-from assay.engines.snowflake.url import FORM, connection_arguments, secrets_of
+from assay.engines.snowflake.url import FORM, browser_fault, connection_arguments, secrets_of
 from assay.engines.warehouse.base import CHECK_TIMEOUT_S, Answer, Problem, Warehouse
 from assay.errors import DatabaseError, InputError, did_you_mean
 from assay.model import DatabaseSchema, DatabaseUrl, Limits, Row
@@ -147,8 +147,8 @@ class SnowflakeEngine(Warehouse):
                     "CLIENT_TELEMETRY_ENABLED": False,
                 },
             )
-        except (KeyError, TypeError) as error:  # a connections.toml without the name, or with an invalid value
-            raise DatabaseError(f"the connector cannot use the settings of {self._url}: {error}") from None
+        except (KeyError, TypeError) as error:  # a connections.toml without the name, or with a wrong value
+            raise DatabaseError(f"the connector cannot use these settings: {error}") from None
 
     def _submit(self, query: str) -> Answer:
         cursor = self._cursor = self._connection.cursor()
@@ -187,6 +187,8 @@ def _check_files(arguments: dict[str, Any]) -> None:
                 f"connections.toml has no connection {name!r}{did_you_mean(name, known)}: {there}; write "
                 "connection_name= and one of its names"
             )
+        if why := browser_fault(manager["connections"][name]):
+            raise DatabaseError(f"the connection {name!r} of connections.toml: {why}")
     if (path := arguments.get("private_key_file")) is not None:
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
 

@@ -7,6 +7,7 @@ user and account, ``snowflake:///DATABASE/SCHEMA?connection_name=NAME`` takes th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -49,7 +50,11 @@ _PARAMETERS: dict[str, Reader] = {
     "region": text,
     "workload_identity_provider": text,
 }
-"""The connector's parameters for login, target and rights; and how each is read."""
+"""The connector's parameters that say who logs in, where, and with which rights; and how each is read."""
+_LOGIN_PARAMETERS = ("token", "token_file_path", "private_key_file", "workload_identity_provider")
+_WITHOUT_BROWSER = (
+    "use a key, as private_key_file=PATH, or an access token, as authenticator=programmatic_access_token&token=${NAME}"
+)
 _DOMAIN = ".snowflakecomputing.com"
 _SECRETS = ("password", "token", "private_key_file_pwd", "passcode")
 
@@ -75,8 +80,35 @@ def connection_arguments(url: DatabaseUrl) -> dict[str, Any]:
         if "authenticator" in arguments and "user" in missing:
             missing.remove("user")  # some login methods determine the user themselves
         if missing:
-            raise DatabaseError(f"{url} has no {' and no '.join(missing)}: write {FORM}")
+            raise DatabaseError(f"{url}: no {' and no '.join(missing)} in it: write {FORM}")
+        if why := _login_fault(arguments):
+            raise DatabaseError(f"{url}: {why}")
     return arguments
+
+
+def browser_fault(arguments: Mapping[str, Any]) -> str | None:
+    """Why these arguments are of no use to a worker process, where they log in with a browser."""
+    authenticator = str(arguments.get("authenticator")).lower()
+    if authenticator not in ("externalbrowser", "oauth_authorization_code"):
+        return None
+    return f"authenticator={authenticator} opens a browser, which worker processes cannot: {_WITHOUT_BROWSER}"
+
+
+def _login_fault(arguments: Mapping[str, Any]) -> str | None:
+    """Why nobody can log in with these arguments, and what to write; None where only the service can tell."""
+    if why := browser_fault(arguments):
+        return why
+    authenticator = str(arguments.get("authenticator") or "snowflake").lower()
+    given = {name for name in ("password", *_LOGIN_PARAMETERS) if arguments.get(name)}
+    if authenticator == "snowflake_jwt" and "private_key_file" not in given:
+        return "authenticator=snowflake_jwt needs a key: add private_key_file= and the path of a PEM file of PKCS #8"
+    tokens = {"token", "token_file_path"} | ({"password"} if authenticator.startswith("programmatic") else set())
+    if authenticator in ("oauth", "programmatic_access_token") and not given & tokens:
+        return f"authenticator={authenticator} needs a token: add token=${{NAME}} or token_file_path=PATH"
+    needs_password = authenticator in ("snowflake", "username_password_mfa") or authenticator.startswith("https://")
+    if needs_password and not given:
+        return f"no password in it: write {FORM}, or {_WITHOUT_BROWSER}"
+    return None
 
 
 def secrets_of(arguments: dict[str, Any]) -> tuple[str, ...]:

@@ -44,7 +44,9 @@ class Answer(Struct, frozen=True, kw_only=True):
     fetch: Callable[[int], list[Row]]
     """The next rows as plain values, at most as many as requested; empty at the end."""
     cost: Cost | None = None
-    """What the query cost, as far as the service reports it."""
+    """What the query cost, as far as the service tells."""
+    is_cut: Callable[[], bool] | None = None
+    """Whether the service ended the rows because they took more bytes than they may; asked after the last one."""
 
 
 class Problem(Struct, frozen=True, kw_only=True):
@@ -219,8 +221,10 @@ class Warehouse:
         limits = self._limits
         rows = answer.fetch(min(FIRST_ROWS, limits.max_rows + 1))
         cap = fetch_rest(answer.fetch, rows, limits, size_of=_size, check_clock=self._check_clock)
-        if cap is not None:
-            with suppress(Exception):  # the rest is not needed: if it cannot be cancelled, it ends on the server
+        if cap is None and answer.is_cut is not None and answer.is_cut():
+            cap = "bytes"
+        elif cap is not None:
+            with suppress(Exception):  # the rest is not wanted: where it cannot be cancelled, it ends on the server
                 self._cancel()
         wall_time_s = time.perf_counter() - started
         done = outcomes.fetched(query, answer.columns, rows, wall_time_s=wall_time_s, cap=cap, limits=limits)

@@ -7,14 +7,26 @@ the URL: ``?allow=MY_UDF,ML.PREDICT``.
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
 from assay.engines import outcomes
 from assay.engines.url_parts import ALLOW, pairs_of
+from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution
 from assay.sql import read_statement
 from assay.sql.harmless.reading import Harm, place_of_fault, tables_of_read
 from assay.sql.statement import statement_kind
+
+_NAME = re.compile(r"[^\W\d][\w$-]*(?:\.[\w$-]+)*")
+"""A function, table or setting, with what stands before its dots."""
+_STATEMENTS = (
+    "alter begin call commit copy create delete describe drop execute explain from grant insert merge revoke rollback "
+    "select set show truncate update use where with"
+)
+_NOT_ALLOWED = frozenset(_STATEMENTS.split())
+"""The first words of statements and clauses. No function is called so."""
 
 
 class TableName(Struct, frozen=True, kw_only=True):
@@ -25,9 +37,17 @@ class TableName(Struct, frozen=True, kw_only=True):
 
 
 def allowed_names(url: DatabaseUrl) -> frozenset[str]:
-    """The functions that the user allowed by name in the URL, in lower case."""
-    given = [value for name, value in pairs_of(url) if name == ALLOW]
-    return frozenset(name.strip().lower() for listed in given for name in listed.split(",") if name.strip())
+    """The functions that the user allowed by name in the URL, in lower case. Raises DatabaseError for other texts."""
+    allowed = set()
+    for listed in (value for name, value in pairs_of(url) if name == ALLOW):
+        names = [name.strip().lower() for name in listed.split(",") if name.strip()]
+        if not names or not all(_NAME.fullmatch(name) and name not in _NOT_ALLOWED for name in names):
+            raise DatabaseError(
+                f"{url}: the parameter allow is {listed!r}: write allow= and the names of functions, such as my_udf or "
+                "ML.PREDICT, with commas between them"
+            )
+        allowed.update(names)
+    return frozenset(allowed)
 
 
 def read(query: str, dialect: str, *, allowed: frozenset[str]) -> Execution | tuple[TableName, ...]:

@@ -25,6 +25,47 @@ _SECRET_PARAMETER = re.compile(
     r"(?P<name>[?&;\s][\w.\-]*(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_\-]?key|credentials?|header|sig))=(?P<value>[^&;\s]*)",
     re.IGNORECASE,
 )
+_PARAMETER = re.compile(r"(?P<sign>[?&;])(?P<name>[^=&;?]*)=(?P<value>[^&;?]*)")
+_SHOWN = {
+    "bigquery": "api_endpoint credentials_path location maximum_bytes_billed quota_project use_query_cache",
+    "clickhouse": (
+        "secure verify ca_cert client_cert client_cert_key http_proxy https_proxy server_host_name proxy_path "
+        "connect_timeout compress"
+    ),
+    "databricks": "http_path catalog schema",
+    "denodo": "serverId verify execution rows",
+    "mysql": (
+        "ssl_ca ssl_cert ssl_capath ssl_cipher unix_socket bind_address charset collation sql_mode init_command "
+        "program_name binary_prefix read_default_file read_default_group compress use_unicode ssl_check_hostname "
+        "ssl_disabled ssl_verify_cert ssl_verify_identity connect_timeout read_timeout write_timeout client_flag "
+        "max_allowed_packet"
+    ),
+    "postgresql": (
+        "service servicefile user host hostaddr port dbname connect_timeout client_encoding options application_name "
+        "fallback_application_name keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout "
+        "replication target_session_attrs load_balance_hosts channel_binding require_auth requirepeer sslmode sslcert "
+        "sslrootcert sslcrl sslcrldir sslcompression sslcertmode sslsni sslnegotiation ssl_min_protocol_version "
+        "ssl_max_protocol_version min_protocol_version max_protocol_version gssencmode krbsrvname gsslib gssdelegation"
+    ),
+    "snowflake": (
+        "warehouse role authenticator token_file_path private_key_file connection_name host port protocol region "
+        "workload_identity_provider"
+    ),
+    "spark": "use_ssl user_id catalog schema",
+    "": (
+        "application_name catalog charset client_encoding connect_timeout database driver encrypt host location port "
+        "protocol role schema service_name sslmode timeout trustservercertificate verify warehouse"
+    ),
+}
+_SHOWN_PARAMETERS = {engine: frozenset((*names.split(), "allow")) for engine, names in _SHOWN.items()}
+"""The parameters of URLs whose values are printed, by engine: those that hold no secret. Of other engines, a few."""
+_SAME_ENGINE = {
+    "clickhousedb": "clickhouse",
+    "clickhouses": "clickhouse",
+    "mariadb": "mysql",
+    "postgres": "postgresql",
+    "sc": "spark",
+}
 
 _PLACE = "{db_id}"
 _FILE_URL = re.compile(r"^(?:[^:]+:///|(?:sqlite|duckdb):)", re.IGNORECASE)
@@ -196,7 +237,16 @@ def _user_info(text: str) -> re.Match[str] | None:
 
 
 def _masked(text: str) -> str:
-    """The text with every possible password masked: before an @, or in a parameter whose name says so."""
+    """The text with every possible secret masked: before an @, and in each parameter that is not known to hold none."""
     if found := _user_info(text):
         text = f"{found['before']}:***@{text[found.end() :]}"
+    scheme = text.partition(":")[0].lower()
+    engine = scheme.partition("+")[0]
+    shown = _SHOWN_PARAMETERS.get(_SAME_ENGINE.get(engine, engine)) or _SHOWN_PARAMETERS[""]
+    if not _FILE_SCHEME.match(text):
+        text = _PARAMETER.sub(lambda found: found[0] if found["name"] in shown else _without_value(found), text)
     return _SECRET_PARAMETER.sub(lambda found: f"{found['name']}=***", text)
+
+
+def _without_value(found: re.Match[str]) -> str:
+    return f"{found['sign']}{found['name']}={found['value'] and '***'}"

@@ -26,6 +26,44 @@ _AFTER_OUTPUT = frozenset({"COMMA", "ALIAS", "R_PAREN", "SEMICOLON"} | _CLAUSES)
 _AFTER_ALIAS = frozenset({"lateral", "map", "pivot", "reduce", "transform", "unpivot", "values", "window"})
 
 
+def in_known_words(query: str, dialect: str) -> str:
+    """The query in words that the parser knows, with the same tables and functions.
+
+    These are Spark's ``TABLE t``, BigQuery's ``|> WINDOW``, and ClickHouse's ``LIMIT n BY a`` before another LIMIT.
+    """
+    if len(query) > MOST_CHARACTERS or not re.search(r"\b(?:table|window|limit)\b", query, re.IGNORECASE):
+        return query
+    try:
+        tokens = reader(dialect).tokenize(query)
+    except parser_errors():
+        return query
+    kinds = [token.token_type.name for token in tokens]
+    changes: list[tuple[Token, str]] = []
+    if dialect in SPARK and kinds[:1] == ["TABLE"] and kinds[1:2] != ["L_PAREN"]:
+        changes.append((tokens[0], "SELECT * FROM"))
+    if dialect == "bigquery":
+        pairs = zip(kinds, tokens[1:], strict=False)
+        changes += [(word, "EXTEND") for kind, word in pairs if kind == "PIPE_GT" and word.text.upper() == "WINDOW"]
+    if dialect == "clickhouse":
+        limited = [""]  # per open parenthesis the last word of a LIMIT
+        for token, kind in zip(tokens, kinds, strict=True):
+            if kind in OPENING:
+                limited.append("")
+            elif kind in CLOSING:
+                limited = limited[:-1] or [""]
+            elif kind in ("SELECT", "UNION", "INTERSECT", "EXCEPT"):
+                limited[-1] = ""
+            elif kind == "LIMIT":
+                if limited[-1] == "BY":
+                    changes.append((token, ","))  # a further expression to read
+                limited[-1] = "" if limited[-1] == "BY" else "LIMIT"
+            elif token.text.upper() == "BY" and limited[-1] == "LIMIT":
+                limited[-1] = "BY"
+    for token, word in reversed(changes):
+        query = query[: token.start] + word + query[token.end + 1 :]
+    return query
+
+
 def template(query: str, dialect: str) -> str | None:
     """Why a template is not sent. Its signs mean nothing to the services, but look like a comment to other readers."""
     if "{" not in query or len(query) > MOST_CHARACTERS:

@@ -26,6 +26,7 @@ from assay.sql.harmless.disagreements import (
     CLOSING,
     OPENING,
     dropped_table,
+    in_known_words,
     may_be_alias,
     other_words,
     symbols,
@@ -72,6 +73,7 @@ def tables_of_read(query: str, dialect: str, *, allowed: frozenset[str]) -> tupl
     """
     if sign := template(query, dialect):
         return Harm(reason=sign)
+    query = in_known_words(query, dialect)
     parsed = _parsed(query, dialect)
     if parsed is None:
         return None
@@ -86,7 +88,7 @@ def tables_of_read(query: str, dialect: str, *, allowed: frozenset[str]) -> tupl
         return Harm(reason=dropped)
     if reason := check.refusal_of_words(nodes):
         return Harm(reason=reason)
-    tables = tuple(dict.fromkeys(_tables(nodes, dialect)))
+    tables = tuple(dict.fromkeys((*_tables(nodes, dialect), *_of_system(tokens, nodes, dialect))))
     if file := next((table for table in tables if dialect in SPARK and is_file(table)), None):
         return Harm(reason=f"{'.'.join(file)} is a file of the server, not a table of the catalogue")
     for table in tables:
@@ -161,7 +163,9 @@ class _Check:
             return f"it writes ({kind.upper()})"
         if isinstance(node, exp.Func):
             return self._of_function(node)
-        if kind not in HARMLESS_NODES or (kind == "Aliases" and self._dialect not in SPARK):
+        if kind == "Aliases" and self._dialect not in SPARK:
+            return "a list in parentheses stands behind an expression"
+        if kind not in HARMLESS_NODES:
             return self._unless_allowed(kind, f"the construct {kind} is")
         if isinstance(node, exp.Table | exp.TableFromRows):
             return self._of_source(node)
@@ -351,6 +355,25 @@ def _tables(nodes: Sequence[exp.Expr], dialect: str) -> Iterator[tuple[str, ...]
             if len(parts) > 1 and parts[0].lower() in aliases and not _is_own_alias(node, parts[0]):
                 continue  # the array of a row: FROM orders AS o, o.items
         yield parts
+
+
+def _of_system(tokens: Sequence[Token], nodes: Sequence[exp.Expr], dialect: str) -> Iterator[tuple[str, ...]]:
+    """ClickHouse's system tables that an expression may read, where the tree has a column: ``x IN system.users``.
+
+    The name may also stand behind an alias or in a function such as ``nullIn``, so that each one counts, wherever it
+    stands. It is a column where a source is called so, and the query asks for no membership.
+    """
+    from sqlglot import exp
+
+    if dialect != "clickhouse":
+        return
+    sources = {node.alias_or_name.lower() for node in nodes if isinstance(node, exp.Table | exp.Subquery | exp.CTE)}
+    asks = (exp.In, exp.Any, exp.All, exp.AnyValue, exp.Anonymous)
+    if "system" in sources and not any(isinstance(node, asks) for node in nodes):
+        return
+    for token, dot, name in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if token.text.lower() == "system" and dot.token_type.name == "DOT":
+            yield token.text, name.text
 
 
 def _is_own_alias(table: exp.Table, name: str) -> bool:
