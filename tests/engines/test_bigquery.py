@@ -443,7 +443,7 @@ def test_a_reader_needs_two_roles() -> None:
 @pytest.mark.parametrize(
     ("endpoint", "words"),
     [
-        ("http://127.0.0.1:1", "no server answers at 127.0.0.1:1 (connection refused): check api_endpoint in the URL"),
+        ("http://127.0.0.1:1", "no server responds at 127.0.0.1:1 (connection refused): check api_endpoint in the URL"),
         ("http://nowhere.invalid", "there is no host nowhere.invalid: check api_endpoint in the URL"),
     ],
 )

@@ -770,7 +770,7 @@ def test_a_server_that_is_not_there_is_named() -> None:
     pytest.importorskip("clickhouse_connect")
     with pytest.raises(DatabaseError, match=r"no server responds at 127\.0\.0\.1:1: its HTTP port is 8123"):
         ClickhouseEngine.check(DatabaseUrl.parse("clickhouse://127.0.0.1:1"))
-    with pytest.raises(DatabaseError, match=r"no server answers at 127\.0\.0\.1:1: its HTTPS port is 8443"):
+    with pytest.raises(DatabaseError, match=r"no server responds at 127\.0\.0\.1:1: its HTTPS port is 8443"):
         ClickhouseSecureEngine.check(DatabaseUrl.parse("clickhouses://127.0.0.1:1"))
 
 

@@ -63,7 +63,7 @@ def unreachable(error: BaseException) -> str | None:
     if "NameResolutionError" in chain:
         return f"there is no host {found['host']}"
     if "Connection refused" in chain:
-        return f"no server answers at {found['host']}:{found['port']} (connection refused)"
+        return f"no server responds at {found['host']}:{found['port']} (connection refused)"
     return None
 
 

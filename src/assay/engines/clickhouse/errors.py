@@ -69,7 +69,7 @@ def _transport(error: BaseException, address: Address, *, connecting: bool) -> P
         why = f"TLS fails at {where}: use clickhouse:// for an HTTP port, clickhouses:// for an HTTPS port"
     elif "NewConnectionError" in chain or "Connection refused" in chain:
         usual = "HTTPS port is 8443" if address.arguments.get("interface") == "https" else "HTTP port is 8123"
-        why = f"no server answers at {where}: its {usual} unless it is set otherwise"
+        why = f"no server responds at {where}: its {usual} by default"
     elif "ConnectTimeout" in chain:
         why = f"no server responds at {where} within the time limit"
     elif connecting:

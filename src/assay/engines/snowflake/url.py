@@ -80,7 +80,7 @@ def connection_arguments(url: DatabaseUrl) -> dict[str, Any]:
         if "authenticator" in arguments and "user" in missing:
             missing.remove("user")  # some login methods determine the user themselves
         if missing:
-            raise DatabaseError(f"{url}: no {' and no '.join(missing)} in it: write {FORM}")
+            raise DatabaseError(f"{url} has no {' and no '.join(missing)}: write {FORM}")
         if why := _login_fault(arguments):
             raise DatabaseError(f"{url}: {why}")
     return arguments
