@@ -147,9 +147,6 @@ class ClickhouseEngine(Warehouse):
         text = (without_comments(query, self.dialect) if ";" in query else query).strip().rstrip("; \n\t")
         with self._naming(text):
             stream, in_ticks = self._opened(text)
-        if stream is None:
-            described = [name for name, _ in self._described(text)]
-            return Answer(columns=tuple(described), fetch=lambda _: [], is_cut=lambda: True)
         names, kinds = stream.source.column_names, [kind.name for kind in stream.source.column_types]
         zones: dict[int, tzinfo] = {}
         if not names:  # without rows there are no blocks, and so no names
@@ -189,22 +186,27 @@ class ClickhouseEngine(Warehouse):
         return Answer(columns=tuple(names), fetch=fetch, is_cut=lambda: is_cut)
 
     def _opened(self, text: str) -> tuple[Any, set[str]]:
-        """The stream of a query's blocks; None where a few rows are already too large. And the columns in ticks."""
-        for settings in ({}, {"max_block_size": _SMALL_BLOCK}):
-            try:
-                stream = self._ask(text, settings)
-                columns = zip(stream.source.column_names, stream.source.column_types, strict=True)
-                in_ticks = {name for name, kind in columns if has_nanoseconds(kind.name)}
-                if in_ticks:  # asked once more, for all digits
-                    self._cancel()
-                    with stream:
-                        pass
-                    stream = self._ask(text, settings, dict.fromkeys(in_ticks, TICKS))
-                return stream, in_ticks
-            except Exception as error:
-                if not _is_too_large(error):
-                    raise
-        return None, set()
+        """The stream of a query's blocks, and the columns in ticks.
+
+        Where the first block alone is too large, blocks of a few rows come, which are counted here.
+        """
+        try:
+            return self._asked(text, {})
+        except Exception as error:
+            if not _is_too_large(error):
+                raise
+        return self._asked(text, {"max_block_size": _SMALL_BLOCK, "max_result_bytes": 0})
+
+    def _asked(self, text: str, settings: Mapping[str, object]) -> tuple[Any, set[str]]:
+        stream = self._ask(text, settings)
+        columns = zip(stream.source.column_names, stream.source.column_types, strict=True)
+        in_ticks = {name for name, kind in columns if has_nanoseconds(kind.name)}
+        if in_ticks:  # asked once more, for all digits
+            self._cancel()
+            with stream:
+                pass
+            stream = self._ask(text, settings, dict.fromkeys(in_ticks, TICKS))
+        return stream, in_ticks
 
     def _ask(
         self, text: str, settings: Mapping[str, object], formats: Mapping[str, Mapping[str, str]] | None = None
