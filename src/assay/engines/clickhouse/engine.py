@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -33,8 +34,8 @@ _AFTER_SERVER_S = 2.0
 """How much longer than the limit the client waits for an answer: the server is asked to end the query first."""
 _TOO_LARGE = 396
 """The server's code for a result of more bytes than `max_result_bytes`."""
-_SMALL_BLOCK = 16
-"""How many rows a block has where a whole block of the usual size is too large a result."""
+_SMALL_BLOCK = 1
+"""How many rows a block has, and are fetched at once, where a block of the usual size is too large a result."""
 
 
 class ClickhouseEngine(Warehouse):
@@ -146,10 +147,7 @@ class ClickhouseEngine(Warehouse):
         # The driver appends a FORMAT clause, which must not follow a semicolon.
         text = (without_comments(query, self.dialect) if ";" in query else query).strip().rstrip("; \n\t")
         with self._naming(text):
-            stream, in_ticks = self._opened(text)
-        if stream is None:
-            described = [name for name, _ in self._described(text)]
-            return Answer(columns=tuple(described), fetch=lambda _: [], is_cut=lambda: True)
+            stream, in_ticks, most = self._opened(text)
         names, kinds = stream.source.column_names, [kind.name for kind in stream.source.column_types]
         zones: dict[int, tzinfo] = {}
         if not names:  # without rows there are no blocks, and so no names
@@ -184,27 +182,32 @@ class ClickhouseEngine(Warehouse):
         following = rows()
 
         def fetch(count: int) -> list[Row]:
-            return list(islice(following, count))
+            return list(islice(following, min(count, most)))
 
         return Answer(columns=tuple(names), fetch=fetch, is_cut=lambda: is_cut)
 
-    def _opened(self, text: str) -> tuple[Any, set[str]]:
-        """The stream of a query's blocks; None where a few rows are already too large. And the columns in ticks."""
-        for settings in ({}, {"max_block_size": _SMALL_BLOCK}):
-            try:
-                stream = self._ask(text, settings)
-                columns = zip(stream.source.column_names, stream.source.column_types, strict=True)
-                in_ticks = {name for name, kind in columns if has_nanoseconds(kind.name)}
-                if in_ticks:  # asked once more, for all digits
-                    self._cancel()
-                    with stream:
-                        pass
-                    stream = self._ask(text, settings, dict.fromkeys(in_ticks, TICKS))
-                return stream, in_ticks
-            except Exception as error:
-                if not _is_too_large(error):
-                    raise
-        return None, set()
+    def _opened(self, text: str) -> tuple[Any, set[str], int]:
+        """The stream of a query's blocks, the columns in ticks, and how many rows to fetch at once.
+
+        Where the first block alone is too large, blocks of a few rows come, which are counted here.
+        """
+        try:
+            return (*self._asked(text, {}), sys.maxsize)
+        except Exception as error:
+            if not _is_too_large(error):
+                raise
+        return (*self._asked(text, {"max_block_size": _SMALL_BLOCK, "max_result_bytes": 0}), _SMALL_BLOCK)
+
+    def _asked(self, text: str, settings: Mapping[str, object]) -> tuple[Any, set[str]]:
+        stream = self._ask(text, settings)
+        columns = zip(stream.source.column_names, stream.source.column_types, strict=True)
+        in_ticks = {name for name, kind in columns if has_nanoseconds(kind.name)}
+        if in_ticks:  # asked once more, for all digits
+            self._cancel()
+            with stream:
+                pass
+            stream = self._ask(text, settings, dict.fromkeys(in_ticks, TICKS))
+        return stream, in_ticks
 
     def _ask(
         self, text: str, settings: Mapping[str, object], formats: Mapping[str, Mapping[str, str]] | None = None
