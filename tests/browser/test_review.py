@@ -46,6 +46,7 @@ class Reviewing:
         page.on("console", lambda said: self.complaints.append(f"{said.type}: {said.text}"))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
+        page.clock.install()
         page.goto(address)
         page.wait_for_selector("html[data-searchable=all]", state="attached")
 
@@ -67,14 +68,19 @@ class Reviewing:
             self.page.keyboard.press(key)
         return self
 
+    def looks(self) -> Reviewing:
+        """Look at what is shown for a moment, by the page's clock: a decision needs that."""
+        self.page.clock.run_for(400)
+        return self
+
     def opened(self, case: str) -> Reviewing:
-        """Wait for a case to be open."""
+        """Wait for a case to be open, and look at it."""
         self.page.wait_for_function(
             "(id) => document.getElementById('case').open && "
             "document.querySelector('#case-title .quiet').textContent.split(' · ')[0] === id",
             arg=case,
         )
-        return self
+        return self.looks()
 
     def counted(self, done: int) -> None:
         """Wait for the page to say how many cases are reviewed."""
@@ -393,7 +399,7 @@ def test_of_200_decisions_from_two_browsers_none_is_lost(begin: Start, many: Run
     decided = []
     for _ in range(100):
         for seen in both:  # each is at its own case; a key while the last one is being saved would be dropped
-            seen.page.wait_for_function("() => document.getElementById('case').open")
+            seen.looks().page.wait_for_function("() => document.getElementById('case').open")
             before = seen.page.evaluate("() => document.getElementById('case').dataset.place")
             decided.append(seen.case)
             seen.press("1")
@@ -412,14 +418,149 @@ def test_of_200_decisions_from_two_browsers_none_is_lost(begin: Start, many: Run
         seen.quiet()
 
 
+_TAPS = """
+([selector, key, times, repeat]) => {
+  for (let time = 0; time < times; time += 1)
+    document.querySelector(selector).dispatchEvent(
+      new KeyboardEvent("keydown", { key, repeat: repeat && time > 0, bubbles: true, cancelable: true }));
+}
+"""
+
+
 def test_keys_faster_than_the_server_decide_no_case_unseen(begin: Start, many: Run) -> None:
     seen = begin(many).opened("m000")
-    seen.page.evaluate(
-        "() => { const body = document.getElementById('case-body'); for (let times = 0; times < 30; times += 1)"
-        " body.dispatchEvent(new KeyboardEvent('keydown', { key: '1', bubbles: true })); }"
-    )
+    seen.page.evaluate(_TAPS, ["#case-body", "1", 30, False])
     seen.opened("m001")
     assert len(seen.reviews) == 1
+
+
+def test_a_case_is_decided_only_after_it_was_visible_for_a_moment(begin: Start, many: Run) -> None:
+    seen = begin(many).opened("m000")
+    too_early: list[Callable[[], object]] = [
+        lambda: seen.press("1", "1", "7", "4", "5"),
+        lambda: seen.page.dblclick("[data-decision=confirm]"),
+        lambda: seen.page.click("[data-decision=gold_wrong]"),
+    ]
+
+    def comes(place: int) -> None:
+        """Wait for a case to be open, but do not look at it."""
+        seen.page.wait_for_function(
+            "(place) => document.getElementById('case').dataset.place === place", arg=str(place)
+        )
+
+    for number, act in enumerate(too_early):
+        seen.press("1")
+        comes(number + 1)
+        act()
+        seen.hears("only just appeared")
+        assert seen.page.locator(".panel:not([hidden])").count() == 0
+        assert seen.case == f"m{number + 1:03}"
+        assert len(seen.reviews) == number + 1
+        seen.looks()
+    seen.press("j")
+    comes(4)
+    seen.press("1").hears("only just appeared")
+    seen.page.clock.run_for(100)
+    seen.press("1").hears("only just appeared")
+    seen.page.clock.run_for(300)
+    seen.press("1").opened("m005")
+    assert [one.case_id for one in seen.reviews] == ["m000", "m001", "m002", "m004"]
+    seen.quiet()
+
+
+@pytest.mark.parametrize("key", ["1", "2", "3", "6", "7"])
+def test_a_key_that_is_held_down_decides_one_case(begin: Start, key: str) -> None:
+    first, second = ("c-02", "c-03") if key == "2" else ("c-01", "c-02")
+    seen = begin().opened("c-01")
+    if key == "2":
+        seen.press("j").opened("c-02")
+    seen.page.evaluate(_TAPS, ["#case-body", key, 2, True])
+    seen.opened(second)
+    for _ in range(5):  # the clock runs on while the key stays down
+        seen.page.evaluate(
+            "(key) => document.getElementById('case-body').dispatchEvent("
+            "new KeyboardEvent('keydown', { key, repeat: true, bubbles: true, cancelable: true }))",
+            key,
+        )
+        seen.looks()
+    assert seen.case == second
+    assert [one.case_id for one in seen.reviews] == [first]
+    seen.quiet()
+
+
+def test_other_keys_that_are_held_down_act_once(begin: Start) -> None:
+    def alike(run: Run, reviews: object, **_: object) -> list[QueuedCase]:
+        return [QueuedCase(index=place, case_id="", cluster="alike") for place in range(12)]
+
+    def held(key: str) -> None:
+        """Keep a key down: the browser itself repeats it."""
+        *modifiers, last = key.split("+")
+        for modifier in modifiers:
+            seen.page.keyboard.down(modifier)
+        for _ in range(6):
+            seen.page.keyboard.down(last)
+            seen.looks()
+        for one in (last, *modifiers):
+            seen.page.keyboard.up(one)
+
+    seen = begin(queue=alike).opened("c-01").press("6").opened("c-02")
+    held("Enter")
+    seen.opened("c-03")
+    assert len(seen.reviews) == 2
+    held("5")
+    assert seen.page.is_visible("#review-ambiguous-panel")
+    held("Enter")
+    seen.opened("c-04")
+    assert len(seen.reviews) == 3
+    seen.page.focus("[data-decision=unsure]")
+    held("Enter")
+    seen.opened("c-05")
+    assert len(seen.reviews) == 4
+    held("u")
+    seen.opened("c-04").hears("is taken back")
+    assert [one.decision for one in seen.reviews][4:] == ["undo"]
+    seen.press("n")
+    held("1")
+    assert set(seen.page.input_value("#review-note")) == {"1"}, "a field takes the keys that are held down"
+    seen.press("Escape", "4")
+    seen.page.fill("#review-gold", "SELECT 1")
+    held("Control+Enter")
+    seen.page.wait_for_selector("#review-tried *")
+    held("Control+Enter")
+    assert len(seen.reviews) == 5, "a result is seen before it is saved"
+    held("ArrowRight")
+    seen.quiet()
+
+
+def test_a_key_that_does_not_fit_says_why_and_what_to_press(begin: Start) -> None:
+    seen = begin().opened("c-01").press("2")
+    seen.hears("The verdict is already correct: press 1 to confirm it.")
+    seen.press("1").opened("c-02").hears("Saved")
+    seen.press("3")
+    seen.hears("The verdict is already incorrect: press 1 to confirm it.")
+    seen.page.click("[data-decision=reject]", force=True)
+    seen.hears("already incorrect")
+    assert seen.page.get_attribute("[data-decision=reject]", "aria-disabled") == "true"
+    assert seen.case == "c-02"
+    assert len(seen.reviews) == 1
+    seen.press("j").opened("c-03")
+    assert seen.said == "", "a message goes with its case"
+    seen.press("k", "k").opened("c-01")
+    assert seen.said == ""
+    seen.press("u").hears("is taken back")
+    seen.press("Escape", "r").opened("c-01")
+    seen.press("j").opened("c-02")
+    assert seen.said == ""
+    seen.quiet()
+
+
+def test_without_a_gold_query_no_verdict_is_confirmed(begin: Start) -> None:
+    run = assay.evaluate(
+        [{"id": "q", "question": "Who?", "gold_sql": None}], {"q": "SELECT 1"}, databases="sqlite://", workers=1
+    ).record
+    seen = begin(run).opened("q").press("1")
+    seen.hears("Without a gold query there is no verdict to confirm: press 2 or 3.")
+    assert seen.reviews == []
 
 
 def test_killed_in_the_middle_what_was_said_to_be_saved_is_on_the_disk(
@@ -600,7 +741,7 @@ def test_axe_finds_nothing_in_any_view(begin: Start, axe: str, dark: bool, folde
         seen.quiet()
 
 
-_FAULTS = """
+_FAULTS = r"""
 () => {
   const wrong = [];
   const box = document.querySelector("dialog[open]") || document.querySelector("main");
@@ -620,11 +761,32 @@ _FAULTS = """
   }
   const body = document.getElementById("case-body");
   const alone = body.checkVisibility() && !document.querySelector(".panel:not([hidden])");
-  if (alone && body.clientHeight < innerHeight * 0.35)
+  if (alone && body.clientHeight < innerHeight * 0.5)
     wrong.push(`the case has ${body.clientHeight} of ${innerHeight} px`);
+  if (body.scrollWidth > body.clientWidth) wrong.push("the case scrolls sideways");
+  const texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    const within = text.parentElement;
+    if (!within.checkVisibility() || within.closest("pre, .offscreen, svg, textarea, #review-file")) continue;
+    for (const word of text.data.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]{2,16}(?![\p{L}\p{N}])/gu)) {
+      const range = document.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((line) => Math.round(line.top)));
+      if (lines.size > 1) wrong.push(`a broken word: ${word[0]} in ${within.outerHTML.slice(0, 90)}`);
+    }
+  }
   return wrong;
 }
 """
+
+
+_SIZES = [
+    *((width, 600 if width < 380 else 844) for width in (320, 340, 360, 375, 390, 430, 480, 560, 640, 641)),
+    *((width, 900) for width in (700, 768, 860, 861, 960, 1150, 1151, 1280, 1440, 1920)),
+    (667, 375),
+    (844, 390),
+]
 
 
 def test_nothing_is_cut_at_any_width(begin: Start, folder: Path) -> None:
@@ -634,12 +796,24 @@ def test_nothing_is_cut_at_any_width(begin: Start, folder: Path) -> None:
         seen.page.evaluate("() => { location.hash = '#case=c-01'; }")
         seen.opened("c-01")
         show(seen)
-        for width in (360, 390, 480, 560, 640, 700, 768, 860, 960, 1150, 1280, 1440, 1920):
-            seen.page.set_viewport_size({"width": width, "height": 844 if width < 700 else 900})
-            seen.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-            assert seen.page.evaluate(_FAULTS) == [], (name, width)
+        for width, height in _SIZES:
+            seen.page.set_viewport_size({"width": width, "height": height})
+            seen.looks()
+            assert seen.page.evaluate(_FAULTS) == [], (name, width, height)
         if name not in ("case", "table"):
             seen.press("Escape")
+    seen.quiet()
+
+
+def test_no_word_of_a_case_is_broken_on_a_phone(begin: Start) -> None:
+    seen = begin(size=(320, 600))
+    for number in range(1, 13):
+        seen.page.evaluate("(id) => { location.hash = `#case=${id}`; }", f"c-{number:02}")
+        seen.opened(f"c-{number:02}")
+        for width in (320, 360, 390, 480):
+            seen.page.set_viewport_size({"width": width, "height": 600})
+            seen.looks()
+            assert seen.page.evaluate(_FAULTS) == [], (number, width)
     seen.quiet()
 
 

@@ -4,6 +4,7 @@ const review = (() => {
   const { make, count } = page;
   const STORE = "assay-review-token";
   const LOOK_MS = 2000; // between two looks at what others decided
+  const SEEN_MS = 250; // that something is visible before a key or click can decide about it
   const STATES = ["unreviewed", "queued", "reviewed", "mine", "not mine", "conflict", "stale", "not sure"];
   const HOLDS = { "replaced": "replaced by a later one", "of another answer": "about another answer to this question", "done": "the question set says so by now" };
 
@@ -40,6 +41,8 @@ const review = (() => {
   let facet = null;
   let current = null; // the opened case: its place and content
   let busy = false;
+  let drawn = Infinity; // when what is decided about was drawn; Infinity: not yet
+  let heard = null; // the case that the message belongs to
   const mine = []; // what was decided here, the last one last
   const notes = new Map(); // notes that are not saved yet
   const drafts = new Map(); // gold queries that are not saved yet
@@ -171,9 +174,22 @@ const review = (() => {
     $("file").textContent = text || `as ${reviewer}, into ${file}`;
     $("file").classList.toggle("failed", Boolean(text));
   };
-  const say = (text, failed = false) => {
+  /** Show a message; it is cleared with the case that it belongs to. */
+  const say = (text, failed = false, place = current && current.place) => {
+    heard = place;
     $("said").textContent = text;
     $("said").classList.toggle("failed", failed);
+  };
+  /** What is shown from now on has to be seen before it is decided about. */
+  const show = () => {
+    drawn = Infinity;
+    requestAnimationFrame(() => requestAnimationFrame(() => { drawn = performance.now(); }));
+  };
+  /** Whether an event is too early to be a decision about what is shown. */
+  const early = (event) => {
+    if (event.timeStamp - drawn >= SEEN_MS) return false;
+    if (!busy) say("This has only just appeared. Look at it, then press again.", true);
+    return true;
   };
   const own = (place) => statusOf(place).reviews.filter((one) => one.mine && one.holds === "in force");
   /** Show which decisions fit the case, and which of them was made. */
@@ -184,8 +200,11 @@ const review = (() => {
     for (const button of buttons()) {
       const name = button.dataset.decision;
       button.setAttribute("aria-pressed", String(Boolean(last) && last.decision === name));
-      const idle = { accept: outcome === "correct" && "it is correct: confirm the verdict", reject: outcome === "incorrect" && "it is incorrect: confirm the verdict", confirm: !has && "without gold there is no verdict" }[name];
-      button.disabled = Boolean(idle);
+      const idle = {
+        accept: outcome === "correct" && "The verdict is already correct: press 1 to confirm it.", reject: outcome === "incorrect" && "The verdict is already incorrect: press 1 to confirm it.",
+        confirm: !has && "Without a gold query there is no verdict to confirm: press 2 or 3.",
+      }[name];
+      button.setAttribute("aria-disabled", String(Boolean(idle))); // it still says why
       button.title = idle || "";
     }
     $("undo").disabled = !mine.length && !own(current.place).length;
@@ -205,7 +224,7 @@ const review = (() => {
     return found === undefined ? null : found;
   };
   const advance = (target) => {
-    if (target !== null) table.open(target, { remember: "replace" });
+    if (target !== null) { drawn = Infinity; table.open(target, { remember: "replace" }); }
     else say(`${$("said").textContent} No case is left to review in this table: Esc shows it.`);
   };
   const alone = async (work) => {
@@ -228,7 +247,7 @@ const review = (() => {
     const target = next(place);
     if (!same) {
       const told = await ask("/decide", { case: link, decision, note, gold, leniency, since: version });
-      mine.push({ place, id: told.wrote, decision, repeats, said: buttons().find((one) => one.dataset.decision === decision).textContent.replace(/^\s*\d\s*/, "").replace("…", "") });
+      mine.push({ place, id: told.wrote, decision, repeats, said: buttons().find((one) => one.dataset.decision === decision).querySelector(".long").textContent.replace("…", "") });
       absorb(told);
     }
     notes.delete(place);
@@ -236,7 +255,7 @@ const review = (() => {
     $("note").value = "";
     closePanels();
     const made = statusOf(place).reviews.find((one) => one.mine);
-    say(`${held.index.id[place]}: ${made ? made.said : "saved"}. Saved.`);
+    say(`${held.index.id[place]}: ${made ? made.said : "saved"}. Saved.`, false, target ?? place);
     if (dialog.open) advance(target); // not where it was closed meanwhile
   });
   const takeBack = (place, id) => alone(async () => {
@@ -245,7 +264,7 @@ const review = (() => {
     if (made >= 0) mine.splice(made, 1);
     absorb(told);
     if (current.place !== place) table.open(place, { remember: "replace" });
-    say(`${held.index.id[place]}: “${told.said}” is taken back.`);
+    say(`${held.index.id[place]}: “${told.said}” is taken back.`, false, place);
     pressed();
   });
   const undo = () => {
@@ -316,11 +335,13 @@ const review = (() => {
     $("gold-save").hidden = false;
     $("gold-save").replaceChildren(`Save: gold is wrong, ${label} `, make("kbd", {}, "Enter"));
     $("gold-save").focus();
+    show();
   });
   const leniency = () => Object.fromEntries([...$("ambiguous-panel").querySelectorAll("input:checked")].map((box) => [box.name, box.value]));
-  const press = (button) => {
-    if (button.disabled) return;
-    if (button.dataset.panel) openPanel(button.dataset.panel, button);
+  const press = (button, event) => {
+    if (early(event)) return;
+    if (button.getAttribute("aria-disabled") === "true") say(button.title, true);
+    else if (button.dataset.panel) openPanel(button.dataset.panel, button);
     else decide(button.dataset.decision);
   };
 
@@ -328,6 +349,8 @@ const review = (() => {
   const keys = (event) => {
     const field = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
     const panel = dialog.querySelector(".panel:not([hidden])");
+    // A key that is held down decides, and takes back, once. It still scrolls, moves and types.
+    if (event.repeat && /^([1-7u?]|Enter)$/.test(event.key) && !/^(text|textarea)$/.test(event.target.type)) { event.preventDefault(); return; }
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && event.target === $("gold")) { event.preventDefault(); attempt(); return; }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && (panel || event.target === $("note"))) {
@@ -342,12 +365,16 @@ const review = (() => {
       else if ($("note").value.trim()) say("The note is saved with your decision.");
     } else if (event.key === "Enter" && field && event.target.type === "checkbox") { event.preventDefault(); decide("ambiguous", { leniency: leniency(), repeats: false }); }
     else if (field) return;
-    else if (/^[1-7]$/.test(event.key)) { event.preventDefault(); press(buttons()[Number(event.key) - 1]); }
+    else if (/^[1-7]$/.test(event.key)) { event.preventDefault(); press(buttons()[Number(event.key) - 1], event); }
     else if (event.key === "u") { event.preventDefault(); undo(); }
     else if (event.key === "n") { event.preventDefault(); $("note").focus(); }
     else if (event.key === "?") { event.preventDefault(); openPanel("review-keys", $("help")); }
     else if (event.key === "/") { event.preventDefault(); dialog.close(); search(); }
-    else if (event.key === "Enter" && event.target === body && !$("again").hidden) { event.preventDefault(); $("again").click(); }
+    else if (event.key === "Enter" && event.target === body && !$("again").hidden) { event.preventDefault(); again(event); }
+  };
+  const again = (event) => {
+    const last = mine[mine.length - 1];
+    if (last && !early(event)) decide(last.decision);
   };
   const search = () => {
     if (tabs.shown() !== "cases") document.querySelector("#tabs a[href='#tab=cases']").click();
@@ -360,6 +387,7 @@ const review = (() => {
   };
   const start = (given, browser) => {
     table = browser;
+    let failing = false;
     document.getElementById("review").hidden = false;
     trouble();
     $("note").setAttribute("aria-label", `Note, saved with your decision as ${reviewer}`);
@@ -368,17 +396,19 @@ const review = (() => {
       if (moved && current && $("note").value.trim()) notes.set(current.place, $("note").value);
       current = event.detail;
       if (moved) { closePanels(); $("note").value = notes.get(current.place) || ""; }
+      if (heard !== current.place && !failing) say("");
+      show();
       earlier();
       pressed();
       beside(current.place);
     });
     dialog.addEventListener("close", () => { closePanels(); if (current && $("note").value.trim()) notes.set(current.place, $("note").value); });
     dialog.addEventListener("keydown", keys);
-    for (const button of buttons()) button.addEventListener("click", () => press(button));
+    for (const button of buttons()) button.addEventListener("click", (event) => press(button, event));
     for (const button of dialog.querySelectorAll(".cancel")) button.addEventListener("click", () => { closePanels(); body.focus({ preventScroll: true }); });
     $("undo").addEventListener("click", undo);
     $("help").addEventListener("click", () => openPanel("review-keys", $("help")));
-    $("again").addEventListener("click", () => { const last = mine[mine.length - 1]; if (last) decide(last.decision); });
+    $("again").addEventListener("click", again);
     $("try").addEventListener("click", attempt);
     $("gold").addEventListener("input", () => { drafts.set(current.place, $("gold").value); fit(); if (tried !== null) untried(); });
     $("gold-copy").addEventListener("click", () => {
@@ -387,7 +417,7 @@ const review = (() => {
       untried();
       $("gold").focus();
     });
-    $("gold-save").addEventListener("click", () => { if (tried !== null) decide("gold_wrong", { gold: tried, repeats: false }); });
+    $("gold-save").addEventListener("click", (event) => { if (tried !== null && !early(event)) decide("gold_wrong", { gold: tried, repeats: false }); });
     $("gold-none").addEventListener("click", () => decide("gold_wrong"));
     $("ambiguous-save").addEventListener("click", () => decide("ambiguous", { leniency: leniency(), repeats: false }));
     $("go").addEventListener("click", begin);
@@ -396,7 +426,6 @@ const review = (() => {
       event.preventDefault();
       begin();
     });
-    let failing = false;
     const look = async () => {
       if (document.hidden || busy) return;
       try {
@@ -413,7 +442,7 @@ const review = (() => {
     setInterval(look, LOOK_MS);
     tell();
     if (begins) {
-      say("Is the verdict right? Press a key from 1 to 7, or click: the next case comes by itself.");
+      say("Is the verdict right? Press a key from 1 to 7, or click: the next case comes by itself.", false, next(null));
       begin();
     }
   };
