@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import shutil
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -99,11 +102,10 @@ DATABASE = ("--db", "sqlite:///shop.sqlite", "--workers", "1")
 def test_signals_are_computed_of_all_answers(made: Path) -> None:
     lines = [json.loads(line) for line in (made / "run" / "signals.jsonl").read_text().splitlines()]
     names = lines[0]["signals"]
-    assert names == ["executes", "not empty", "no lint finding", "agrees with other"]
+    assert names == ["executes", "not empty", "no lint finding"]
     by_case = {line["case_id"]: dict(zip(names, line["signals"], strict=True)) for line in lines[1:]}
     assert [by_case[f"q{place}"]["executes"] for place in range(5)] == [1, 1, 0, 1, 1]
     assert [by_case[f"q{place}"]["not empty"] for place in range(5)] == [1, 1, 0, 0, 0]
-    assert [by_case[f"q{place}"]["agrees with other"] for place in range(5)] == [0, 1, 1, 1, 0]
 
 
 def test_a_queue_is_labelled_and_estimated(made: Path) -> None:
@@ -190,24 +192,128 @@ def test_two_systems_are_compared_by_labels_of_what_differs(made: Path, tmp_path
     assert found["interval"]["high"] < 0
 
 
+_SORTED = ("price, name", "price", "price DESC", "quantity DESC, name", "quantity", "name", "quantity, price")
+_FORMS = (
+    "SELECT name FROM items ORDER BY {key} LIMIT {rows}",
+    "SELECT name, price FROM items ORDER BY {key} LIMIT {rows}",
+    "SELECT price, name FROM items ORDER BY {key} LIMIT {rows}",
+    "SELECT name FROM items ORDER BY {key}",
+    "SELECT name FROM items",
+    "SELECT name FROM (SELECT * FROM items ORDER BY {key}) AS sorted",
+    "SELECT DISTINCT price FROM items ORDER BY price LIMIT {rows}",
+    "SELECT price / 3.0 FROM items ORDER BY {key}",
+    "SELECT price * (1.0 / 3) FROM items ORDER BY {key}",
+    "SELECT nothing FROM items",
+)
+
+
+def test_a_census_gives_the_exact_difference_in_both_directions(tmp_path: Path) -> None:
+    """Queries with ties, cuts and orders, and gold's verdict as the label: equal results have the same verdict.
+
+    The second system's ties do not make other answers equal, and the labels of one direction serve for the other.
+    """
+    generator = random.Random(11)
+    with closing(sqlite3.connect(tmp_path / "items.sqlite")) as connection:
+        connection.execute("CREATE TABLE items (name TEXT, price INTEGER, quantity INTEGER)")
+        rows = [(f"item {generator.random()}", generator.randrange(4), generator.randrange(3)) for _ in range(12)]
+        connection.executemany("INSERT INTO items VALUES (?, ?, ?)", rows)
+        connection.commit()
+
+    def written() -> str:
+        return generator.choice(_FORMS).format(key=generator.choice(_SORTED), rows=generator.randrange(1, 4))
+
+    cases = [{"id": f"q{n}", "question": f"Number {n}?", "gold_sql": written()} for n in range(300)]
+    answers = [
+        [
+            {"id": one["id"], "predicted_sql": one["gold_sql"] if generator.random() < 0.3 else written()}
+            for one in cases
+        ]
+        for _ in range(2)
+    ]
+    url = f"sqlite:///{tmp_path / 'items.sqlite'}"
+    first, second = (package.evaluate(cases, own, databases=url, workers=1, metrics=["match"]) for own in answers)
+    outcomes = {
+        (one.case.id, one.prediction.query): one.outcome == "correct" for run in (first, second) for one in run.evidence
+    }
+    truth = sum(
+        outcomes[two["id"], two["predicted_sql"]] - outcomes[one["id"], one["predicted_sql"]]
+        for one, two in zip(*answers, strict=True)
+    )
+    assert truth
+    drawn = package.estimate_difference(first, second, workers=1, more=300, queue=tmp_path / "queue.jsonl")
+    assert drawn.different < 300
+    reviews = [
+        Review(
+            id=new_id(),
+            case_id=line.case_id,
+            decision="accept" if outcomes[line.case_id, line.query or ""] else "reject",
+            query=line.query,
+            reviewer="ana",
+            at=now(),
+            question_hash=line.question_hash,
+            draw=line.draw,
+        )
+        for line in read_queue(tmp_path / "queue.jsonl")
+    ]
+    forth = package.estimate_difference(first, second, reviews, workers=1)
+    back = package.estimate_difference(second, first, reviews, workers=1)
+    assert forth.value is not None
+    assert forth.value == pytest.approx(truth / 300)
+    assert back.value == pytest.approx(-truth / 300)
+    assert (forth.different, forth.frame, forth.gains, forth.losses) == (
+        back.different,
+        back.frame,
+        back.losses,
+        back.gains,
+    )
+
+
+def test_a_comparison_with_itself_is_said(made: Path) -> None:
+    done = assay("estimate", "run", "--compare", "run", cwd=made)
+    assert done.returncode == 0, done.stderr
+    assert "compared with themselves" in " ".join(done.stdout.split())
+    done = assay("estimate", "run", "--compare", "run", "--next", "5", cwd=made)
+    assert done.returncode == 2
+    assert "nothing to label" in " ".join(done.stderr.split())
+
+
 def test_a_judge_gives_its_opinion_of_each_answer(made: Path) -> None:
+    """A later call has the opinions only if it names the judge, which is then not asked again."""
+    asked_of_judge = []
+
     def answer(messages: Messages) -> str:
         asked = last_question(messages)
+        asked_of_judge.append(asked)
         assert "question" in asked
         right = "COUNT(*)" in asked or "SELECT name FROM customers\n" in asked
         return json.dumps({"query_1": "rows", "difference": "" if right else "wrong", "correct": right})
 
     with ChatEmulator(answers=answer) as server:
-        done = assay(
-            *("estimate", "answers.jsonl", *DATABASE, "--judge", f"chat:{server.openai_url}", "--param", "model=any"),
-            *("-o", "judged", "--json"),
-            cwd=made,
-        )
-    assert done.returncode == 0, done.stderr
+        judge = ("--judge", f"chat:{server.openai_url}", "--param", "model=any")
+        done = assay("estimate", "answers.jsonl", *DATABASE, *judge, "-o", "judged", "--json", cwd=made)
+        assert done.returncode == 0, done.stderr
+        number = len(asked_of_judge)
+        again = assay("estimate", "judged", *judge, "--json", cwd=made)
+        assert again.returncode == 0, again.stderr
     found = json.loads(done.stdout)
     assert found["judge"] == {"says": 0.4, "opinions": 60, "bias": None}
-    again = json.loads(assay("estimate", "judged", "--json", cwd=made).stdout)
-    assert again["judge"] == found["judge"]
+    assert json.loads(again.stdout)["judge"] == found["judge"]
+    assert len(asked_of_judge) == number
+    assert json.loads(assay("estimate", "judged", "--json", cwd=made).stdout)["judge"] is None
+
+
+def test_signals_do_not_depend_on_earlier_calls(made: Path) -> None:
+    """Neither other answers nor a judge that an earlier call named count in a later one."""
+    run = made / "asked"
+    package.estimate(made / "answers.jsonl", databases=f"sqlite:///{made / 'shop.sqlite'}", output=run, workers=1)
+    bare = package.estimate(run)
+    opinions = {f"q{place}": place % 2 == 0 for place in range(60)}
+    named = package.estimate(run, judge=opinions, beside=[made / "other.jsonl"], workers=1, more=40)
+    assert {signal.name for signal in named.signals} > {signal.name for signal in bare.signals}
+    assert next(one.share for one in named.signals if one.name == "agrees with other") == 0.75
+    later = package.estimate(run)
+    assert later.judge is None
+    assert later.signals == bare.signals
 
 
 def test_opinions_and_labels_may_come_from_python(made: Path) -> None:
@@ -225,10 +331,13 @@ def test_opinions_and_labels_may_come_from_python(made: Path) -> None:
     assert found.judge is not None
     assert found.judge.bias is not None
     assert found.judge.bias < 0
-    with pytest.raises(InputError, match="no case"):
+    with pytest.raises(InputError, match="not the id of a case"):
         package.estimate(records(), databases=url, judge={"q61": True}, workers=1)
     with pytest.raises(UsageError, match="--db"):
         package.estimate(records())
+    for opinion in ("yes", "1", 2, -1, float("nan"), [True]):
+        with pytest.raises(UsageError, match="opinion of q1 is"):
+            package.estimate(records(), databases=url, judge={"q1": opinion}, workers=1)  # type: ignore[dict-item]
 
 
 @each(

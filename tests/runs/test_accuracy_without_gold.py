@@ -21,7 +21,7 @@ from assay.runs.estimates.drawing import (
     write_queue,
 )
 from assay.runs.estimates.frame import Answer, Frame, read_signals, strata_of, write_signals
-from assay.runs.estimates.labels import Label, Labels, labels_of
+from assay.runs.estimates.labels import Design, Label, Labels, labels_of
 from many_cases import each
 
 SIZE = 200
@@ -265,6 +265,73 @@ def test_decisions_are_settled_and_taken_back() -> None:
     assert right(first, second, third, settle="majority") is False
 
 
+@each("seed", range(20))
+def test_the_draw_belongs_to_the_case_and_the_latest_decision_counts(seed: int) -> None:
+    """Corrections count, whether or not their line names the draw, and whoever was taken back."""
+    generator = random.Random(seed)
+    frame, queue = queued(frame_of(), 40)
+    reviews: list[Review] = []
+    latest: dict[str, dict[str, bool | None]] = {line.case_id: {} for line in queue}
+    with_draw = {line.case_id: generator.randrange(3) for line in queue}
+    for number in range(3):
+        for line in queue:
+            reviewer = generator.choice(["ana", "bo"])
+            right = generator.choice([True, False, None])
+            outcome = {True: "correct", False: "incorrect", None: None}[right]
+            at = f"2026-11-26T1{number}:00:00Z"
+            draw = line.draw if with_draw[line.case_id] == number else None
+            reviews.append(review_of(line, outcome=outcome, reviewer=reviewer, at=at, draw=draw))
+            latest[line.case_id].pop(reviewer, None)
+            latest[line.case_id][reviewer] = right
+    found = {frame.answers[one.place].case_id: one for one in labels_of(frame, reviews).labels}
+    assert len(found) == 40
+    for case_id, said in latest.items():
+        assert found[case_id].right is next((one for one in reversed(said.values()) if one is not None), None)
+        assert found[case_id].draw is not None
+    # What was drawn stays drawn, also after the review that says so was taken back.
+    drawn = [one for one in reviews if one.draw is not None]
+    undone = [replace(one, id=f"u {one.id}", decision="undo", undoes=one.id, draw=None) for one in drawn]
+    assert len(labels_of(frame, [*reviews, *undone]).labels) == 40
+
+
+@each("design", ["recorded", "random"])
+def test_labels_of_a_changed_database_do_not_count(design: Design) -> None:
+    frame, queue = queued(frame_of(), 40)
+    now = tuple(replace(one, database_hash="new" if place % 2 else "") for place, one in enumerate(frame.answers))
+    frame = replace(frame, answers=now)
+    hashes = ("old", "new", "")
+    given = [review_of(line, database_hash=hashes[n % 3]) for n, line in enumerate(queue)]
+    if design == "random":
+        given = [replace(one, draw=None) for one in given]
+    stale = [one.case_id for one in given if one.database_hash == "old" and int(one.case_id[1:]) % 2]
+    assert stale
+    found = labels_of(frame, given, design=design)
+    assert len(found.known) == 40 - len(stale)
+    assert any(f"stale labels of {len(stale)} case" in note for note in found.notes)
+    again = [replace(one, id=f"again {one.id}", database_hash="new", draw=None) for one in given]
+    assert len(labels_of(frame, [*given, *again], design=design).known) == 40
+    other = replace(frame_of(text="SELECT 1 +"), answers=tuple(replace(one, database_hash="new") for one in now))
+    both, _ = draw_different(frame, other, [True] * SIZE, (), 40, round_=1, seed=1)
+    pairs = difference_of(frame, other, [True] * SIZE, [review_of(line, database_hash="old") for line in both])
+    assert (pairs.labels, pairs.unsure) == (0, 40)
+    assert any("stale labels of 40 cases" in note for note in pairs.notes)
+
+
+def test_a_draw_that_leaves_a_stratum_without_labels_says_what_to_ask_for() -> None:
+    frame, queue = queued(frame_of(), 40)
+    strata = set(frame.strata)
+    assert len(strata) > 2
+    for labelled in range(len(strata)):
+        names = sorted(strata)[:labelled]
+        labels = labels_of(frame, [review_of(line) for line in queue if line.draw.stratum in names])
+        least = len(strata) - labelled
+        if least > 1:
+            with pytest.raises(InputError, match=f"--next {least} or more"):
+                draw_cases(frame, labels, least - 1)
+        _, more, _ = draw_cases(frame, labels, least)
+        assert {line.draw.stratum for line in more} | set(names) == strata
+
+
 def test_cases_that_were_passed_over_are_warned_of() -> None:
     frame, queue = queued(frame_of(), 40)
     done = [review_of(line) for line in queue[:20]]
@@ -400,7 +467,8 @@ def test_a_queue_and_signals_are_kept_in_files(tmp_path: Path) -> None:
     assert read_queue(tmp_path / "queue.jsonl") == queue
     write_signals(tmp_path, frame)
     bare = Frame(name="answers", answers=frame.answers)
-    assert read_signals(tmp_path, bare) == frame
+    own = {name: values for name, values in frame.signals.items() if name != "judge"}
+    assert read_signals(tmp_path, bare) == replace(frame, signals=own)
     other = frame_of(text="SELECT 1 +", signals=())
     assert read_signals(tmp_path, other) == other
 
@@ -443,6 +511,9 @@ def test_a_difference_needs_labels_of_both_answers_to_drawn_questions() -> None:
     assert found.interval is not None
     assert found.interval.low > 0
     assert (found.labels, found.gains, found.losses) == (40, 40, 0)
+    back = difference_of(other, frame, different, given)
+    assert (back.frame, back.gains, back.losses) == (found.frame, 0, 40)
+    assert back.value == pytest.approx(-sum(different) / SIZE)
     half = difference_of(frame, other, different, [one for one in given if one.query in first])
     assert half.labels == 0
     assert half.value is None

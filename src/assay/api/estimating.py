@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,7 +22,9 @@ from assay.cases.load import recognise
 from assay.cases.tables.formats import CsvFormat, ExcelFormat, JsonFormat, JsonLinesFormat, ParquetFormat, YamlFormat
 from assay.errors import InputError, UsageError, did_you_mean
 from assay.llm_judge import CaseQueries, Prompt, QueryJudge, QueryPair, judge_cases
+from assay.metrics.same_result import SameResult
 from assay.model import DatabaseUrl, Evidence, Limits, Prediction
+from assay.model.cases.case import CaseOptions, ColumnRule
 from assay.model.lint import LintOptions
 from assay.model.runs.estimate import Estimate, EstimatedDifference, Target
 from assay.model.verdicts.review import Review
@@ -45,8 +48,9 @@ from assay.runs.estimates.frame import (
 )
 from assay.runs.estimates.labels import Design, labels_of
 from assay.runs.progress import Progress
-from assay.runs.reviews.file import in_force, read_reviews
-from assay.sql.shape import same_text
+from assay.runs.reviews.file import read_reviews
+from assay.runs.reviews.keys import database_hash
+from assay.sql.shape import read_shape
 
 AnswersInput: TypeAlias = "Run | str | os.PathLike[str] | Sequence[Mapping[str, Any]]"
 JudgeInput: TypeAlias = "str | ChatModel | QueryJudge | Mapping[str, bool | None]"
@@ -64,6 +68,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     workers: int | None = None
     files: FileOptions | None = None
     concurrency: int = 4
+    columns: ColumnRule = "any"
+    """That of the run: whether results with their columns in another order are the same."""
     on_progress: Callable[[Progress], None] | None = None
 
     def evaluate(self, cases: Any, predictions: Any, databases: DatabasesInput, **settings: Any) -> Run:
@@ -72,11 +78,10 @@ class Reading(Struct, frozen=True, kw_only=True):
             cases,
             predictions,
             databases=databases,
-            metrics=["match"],
             limits=self.limits,
             workers=self.workers,
             on_progress=self.on_progress,
-            **settings,
+            **{"metrics": ["match"], **settings},
         )
 
 
@@ -119,7 +124,8 @@ def estimate(
         more: draw so many cases to label next, and write them as a review queue.
         queue: where to; None: ``queue.jsonl`` in the run's folder.
         seed: of that draw.
-        output: a folder for the run of a file's answers, which can be reviewed; signals are kept there.
+        output: a folder for the run of a file's answers, which can be reviewed; their signals are kept there, except
+            those of ``judge`` and ``beside``, which each call names.
         confidence: of the intervals.
         limits: caps for every query.
         workers: processes that execute queries.
@@ -182,20 +188,21 @@ def estimate_difference(
     files: FileOptions | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> EstimatedDifference:
-    """Estimate how much more often ``other`` answers right, from labels of questions that the two answer differently.
+    """Estimate the accuracy of ``other`` minus that of ``answers``, from labels of questions with different results.
 
-    Equal results differ by nothing and need no label. The arguments are those of `estimate`. Raises as it does.
+    Equal results differ by nothing and need no label. Labels that were drawn for one order of the two serve for the
+    other, too. The arguments are those of `estimate`. Raises as it does.
     """
     _check(target, design, "refuse", more, confidence)
     reading = Reading(databases=databases, limits=limits, workers=workers, files=files, on_progress=on_progress)
     run, folder = read_answers(answers, reading, output=output)
-    reading = replace(reading, databases=_databases(run, reading))
+    reading = replace(reading, databases=_databases(run, reading), columns=_columns(run))
     beside, _ = read_answers(other, reading)
     if more and queue is None and folder is None:
         raise UsageError("the cases to label next need a folder: give -o RUN (in Python output=...)")
     frame = _frame(run, answers)
     paired = _paired(_first(run), _first(beside), _name(other))
-    second = Frame(name=_name(other), answers=answers_of(paired))
+    second = _frame_of(_name(other), paired, beside)
     same = agreement(_first(run), paired, reading, _databases(run, reading))
     different = [value == 0.0 for value in same]
     given = _reviews(reviews)
@@ -204,9 +211,9 @@ def estimate_difference(
     )
     if not more:
         if not found.labels and not found.unsure and found.different:
-            raise InputError("no review is about a question that the two answer differently: draw cases with --next")
+            raise InputError("no review is about a question with different results: draw cases with --next")
         return found
-    labels, _ = paired_labels(frame, second, different, list(in_force(given)), design=design, settle=settle)
+    labels, _ = paired_labels(frame, second, different, given, design=design, settle=settle)
     name = pair_frame(frame, second)
     rounds = [one.draw.round for one in given if one.draw is not None and one.draw.frame == name]
     lines, drawn = draw_different(frame, second, different, labels, more, round_=1 + max(rounds, default=0), seed=seed)
@@ -267,20 +274,22 @@ def with_signals(
     judge: JudgeInput | None,
     beside: Sequence[AnswersInput],
 ) -> Frame:
-    """The frame with the signals of all its answers; a folder keeps them, so that they are computed once."""
+    """The frame with the signals of all its answers.
+
+    A folder keeps those of the answers alone, so that they are computed once. Those of a judge and of other answers
+    are there if they are asked for.
+    """
     frame = frame if folder is None else read_signals(folder, frame)
     first = _first(run)
     signals = dict(frame.signals)
     databases = _databases(run, reading)
-    reading = replace(reading, databases=databases)
+    reading = replace(reading, databases=databases, columns=_columns(run))
     if EXECUTES not in signals:
         signals |= _of_queries(first, reading, databases)
         signals |= _of_run(run, first, reading, databases)
     for other in beside:
-        name = AGREES + _name(other)
-        if name not in signals:
-            others = _paired(first, _first(read_answers(other, reading)[0]), _name(other))
-            signals[name] = agreement(first, others, reading, databases)
+        others = _paired(first, _first(read_answers(other, reading)[0]), _name(other))
+        signals[AGREES + _name(other)] = agreement(first, others, reading, databases)
     if judge is not None:
         signals[JUDGE] = _opinions(first, judge, run, folder, concurrency=reading.concurrency)
     frame = replace(frame, signals=signals)
@@ -350,28 +359,39 @@ def _of_run(
 def agreement(
     first: Sequence[Evidence], others: Sequence[Evidence], reading: Reading, databases: DatabasesInput
 ) -> list[float | None]:
-    """Per question, 1 if both answers give the same result or both give none, else 0."""
+    """Per question, 1 if both answers give the same result (`SameResult`) or both give none, else 0.
+
+    It is the same whichever of the two comes first.
+    """
     found: dict[int, float] = {}
     cases, answers, places = [], [], []
     for place, (one, two) in enumerate(zip(first, others, strict=True)):
         mine, theirs = one.prediction, two.prediction
         if not (_gives(mine) and _gives(theirs)):
-            found[place] = float(_gives(mine) == _gives(theirs))
-        elif mine.query and theirs.query and same_text(mine.query, theirs.query, ""):
+            found[place] = float(_gives(mine) == _gives(theirs) and mine.given == theirs.given)
+        elif mine.query and mine.query == theirs.query:
             found[place] = 1.0
         else:
             golds = (theirs.query,) if theirs.query else ()
             results = (theirs.result,) if theirs.result is not None else ()
-            cases.append(replace(one.case, golds=golds, results=results, expects="answer"))
-            answers.append(Prediction(case_id=one.case.id, query=mine.query, result=mine.result))
+            options = CaseOptions(
+                columns=one.case.options.columns or reading.columns,
+                # Where gold sorts, its verdict depends on the order of rows that are in no certain order.
+                ordered=one.case.options.ordered or any(read_shape(gold, "").ordered for gold in one.case.golds),
+            )
+            case = replace(one.case, golds=golds, results=results, expects="answer", options=options)
+            cases.append(case)
+            answers.append(Prediction(case_id=case.id, query=mine.query, result=mine.result))
             places.append(place)
     if cases:
-        run = reading.evaluate(cases, answers, databases, extract=False)
+        run = reading.evaluate(cases, answers, databases, metrics=[SameResult()], extract=False)
         for place, made in zip(places, run.evidence, strict=True):
-            done = made.predicted_execution
-            runs, other_runs = (done is None or done.succeeded), any(one.succeeded for one in made.gold_executions)
-            neither = not runs and not other_runs
-            found[place] = float(made.outcome == "correct" or neither)
+            score = made.score(SameResult.name)
+            if score is not None and score.value is not None:
+                found[place] = score.value
+            else:
+                ran = [one is not None and one.succeeded for one in (made.predicted_execution, made.gold_execution)]
+                found[place] = float(not any(ran))
     return [found[place] for place in range(len(first))]
 
 
@@ -385,10 +405,15 @@ def _opinions(
     """The judge's opinion of each answer; None where it has none."""
     if isinstance(judge, Mapping):
         ids = {one.case.id for one in first}
-        strange = next((one for one in judge if one not in ids), None)
-        if strange is not None:
-            raise InputError(f"the judge has an opinion of {strange!r}, which is no case{did_you_mean(strange, ids)}")
-        return [None if (said := judge.get(one.case.id)) is None else float(said) for one in first]
+        for case_id, opinion in judge.items():
+            if case_id not in ids:
+                near = did_you_mean(case_id, ids) if isinstance(case_id, str) else ""
+                raise InputError(f"the judge has an opinion of {case_id!r}, which is not the id of a case{near}")
+            if opinion is not None and not (isinstance(opinion, bool | int | float) and 0 <= opinion <= 1):
+                raise UsageError(
+                    f"the judge's opinion of {case_id} is {opinion!r}: give True (the answer is right), False, or None"
+                )
+        return [None if (opinion := judge.get(one.case.id)) is None else float(opinion) for one in first]
     schema_of = schema_from_databases(run.settings.database) or _no_schema
     cases = [_asked(one, schema_of) for one in first]
     opened = judge
@@ -443,13 +468,21 @@ def _paired(first: Sequence[Evidence], others: Sequence[Evidence], name: str) ->
 def _frame(run: Run, answers: AnswersInput) -> Frame:
     if run.settings.selection is not None:
         raise InputError("this run judged selections: an estimate is of answers that are queries")
-    return Frame(name=_name(answers), answers=answers_of(run.evidence))
+    return _frame_of(_name(answers), run.evidence, run)
+
+
+def _frame_of(name: str, evidence: Iterable[Evidence], run: Run) -> Frame:
+    return Frame(name=name, answers=answers_of(evidence, partial(database_hash, run.settings, run.provenance)))
 
 
 def _name(answers: AnswersInput) -> str:
     if isinstance(answers, str | os.PathLike):
         return Path(answers).stem
     return (answers.settings.name or answers.settings.predictions) if isinstance(answers, Run) else "answers in memory"
+
+
+def _columns(run: Run) -> ColumnRule:
+    return "strict" if run.settings.columns == "strict" else "any"
 
 
 def _databases(run: Run, reading: Reading) -> DatabasesInput:

@@ -37,7 +37,7 @@ def estimate(  # one parameter an option
     ] = None,
     compare: Annotated[
         Path | None,
-        typer.Option(metavar="OTHER", help="Second system: estimate the difference."),
+        typer.Option(metavar="OTHER", help="Estimate the accuracy of OTHER minus that of ANSWERS."),
     ] = None,
     more: Annotated[
         int | None, typer.Option("--next", metavar="N", min=1, help="Draw the next N cases to label.")

@@ -31,7 +31,7 @@ class EstimateReport:
         made = self.estimate
         if isinstance(made, Estimate):
             return one_line(f"Accuracy of {made.name}, without gold")
-        return one_line(f"{made.other} against {made.name}, without gold")
+        return one_line(f"Accuracy of {made.other} minus {made.name}, without gold")
 
     @property
     def lead(self) -> str:
@@ -45,6 +45,7 @@ class EstimateReport:
             return f"No label yet: {made.different:,} of {made.size:,} questions have different results."
         sure = made.interval.low > 0 or made.interval.high < 0
         word = "no difference is shown" if not sure else "better" if made.value > 0 else "worse"
+        word = word if not sure else one_line(f"{made.other} is {word}")
         return f"{points(made.value)} points {_points(made.interval)}, {self.confidence} interval: {word}."
 
     @property
@@ -123,7 +124,7 @@ def _facts(made: Estimate) -> Iterable[tuple[str, str]]:
         of = f" of {made.judge.opinions:,} answers" if made.judge.opinions < made.size else ""
         yield "judge alone", f"{percent(made.judge.says)}{of}, {points(abs(bias), signed=False)} points {side}"
     if made.bounds is not None:
-        yield "if not sure is wrong, or right", _shares(made.bounds)
+        yield 'if all "not sure" are wrong, or right', _shares(made.bounds)
 
 
 def _narrower(share: float | None) -> str:
@@ -149,9 +150,10 @@ def _difference(made: EstimatedDifference) -> Iterable[Section]:
     facts = [("different results", f"{made.different:,} of {made.size:,} questions")]
     if made.labels:
         facts.append(("labels", f"{made.labels:,} of these{unsure}"))
-        facts.append(("gained, lost", f"{made.gains:,} right only in the second, {made.losses:,} only in the first"))
+        only = f"{made.gains:,} right only in {made.other}, {made.losses:,} only in {made.name}"
+        facts.append(("gained, lost", one_line(only)))
     if made.bounds is not None:
-        facts.append(("whatever not sure is", _points(made.bounds)))
+        facts.append(('whatever "not sure" stands for', _points(made.bounds)))
     yield Section(key="difference", title="Difference", blocks=(KeyValues(rows=tuple(facts)),))
 
 

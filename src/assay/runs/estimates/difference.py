@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 
 from msgspec.structs import replace
 
@@ -10,8 +11,8 @@ from assay.errors import InputError
 from assay.model.runs.estimate import Bounds, EstimatedDifference, Target
 from assay.model.verdicts.review import Review
 from assay.runs.estimates.accuracy import FEW
-from assay.runs.estimates.frame import Answer, Frame, fingerprint_of
-from assay.runs.estimates.labels import Design, is_about, refuse_drawn, settled
+from assay.runs.estimates.frame import Answer, Frame
+from assay.runs.estimates.labels import Design, is_about, is_stale, refuse_drawn, settled, stale_note
 from assay.runs.reviews.file import in_force
 from assay.stats.estimates import Estimated, paired_difference
 
@@ -20,8 +21,8 @@ DIFFERENT = "different results"
 
 
 def pair_frame(frame: Frame, other: Frame) -> str:
-    """A hash of the questions and of both systems' answers."""
-    return fingerprint_of((*frame.answers, *(replace(one, case_id=f"other {one.case_id}") for one in other.answers)))
+    """A hash of the questions and of both systems' answers, whichever of the two comes first."""
+    return blake2b(" ".join(sorted((frame.fingerprint, other.fingerprint))).encode(), digest_size=12).hexdigest()
 
 
 def difference_of(
@@ -49,9 +50,9 @@ def difference_of(
         target=target,
         confidence=confidence,
     )
-    pairs, notes = paired_labels(frame, other, different, list(in_force(reviews)), design=design, settle=settle)
+    pairs, notes = paired_labels(frame, other, different, list(reviews), design=design, settle=settle)
     if not empty.different:
-        return replace(empty, value=0.0, interval=Bounds(low=0.0, high=0.0), notes=("all results are the same",))
+        return replace(empty, value=0.0, interval=Bounds(low=0.0, high=0.0), notes=(_why_same(frame, other),))
     known = [(bool(one), bool(two)) for one, two in pairs.values() if one is not None and two is not None]
     unsure = len(pairs) - len(known)
     empty = replace(empty, unsure=unsure, labels=len(known), notes=tuple(notes))
@@ -106,11 +107,14 @@ def paired_labels(
     A question of which only one answer has a label is unsure. Raises InputError as `difference_of` does.
     """
     places = {answer.case_id: place for place, answer in enumerate(frame.answers)}
-    about = [one for one in reviews if one.case_id in places and different[places[one.case_id]]]
+    about = [one for one in in_force(reviews) if one.case_id in places and different[places[one.case_id]]]
     pair = pair_frame(frame, other)
     if design == "random":
         refuse_drawn(about, {frame.fingerprint, other.fingerprint})
-    drawn = {one.case_id for one in about if design == "random" or _is_drawn(one, pair, frame, other)}
+    # A draw is of a case, and not of one line of the file.
+    drawn = {one.case_id for one in about}
+    if design == "recorded":
+        drawn &= {one.case_id for one in reviews if _is_drawn(one, pair, frame, other)}
     notes = ["the labels count as a random sample because you declare it"] if design == "random" and drawn else []
     if about and not drawn:
         raise InputError(
@@ -121,12 +125,23 @@ def paired_labels(
     if chosen := {one.case_id for one in about} - drawn:
         notes.append(f"{len(chosen)} reviewed cases without a draw of this comparison left out")
     found: dict[int, tuple[bool | None, bool | None]] = {}
-    for case_id in drawn:
+    stale: list[str] = []
+    for case_id in sorted(drawn, key=places.__getitem__):
         place = places[case_id]
         own = [one for one in about if one.case_id == case_id]
         sides = [_label(own, side.answers[place], side.dialect, settle) for side in (frame, other)]
-        found[place] = sides[0], sides[1]
+        found[place] = sides[0][0], sides[1][0]
+        if any(is_stale_side for _, is_stale_side in sides):
+            stale.append(case_id)
+    if stale:
+        notes.append(stale_note(stale))
     return found, notes
+
+
+def _why_same(frame: Frame, other: Frame) -> str:
+    if frame.fingerprint == other.fingerprint:
+        return "both have the same answer to every question: these answers are compared with themselves"
+    return "both give the same result for every question"
 
 
 def _is_drawn(review: Review, pair: str, frame: Frame, other: Frame) -> bool:
@@ -136,5 +151,8 @@ def _is_drawn(review: Review, pair: str, frame: Frame, other: Frame) -> bool:
     return draw.frame == pair or (draw.method == "random" and draw.frame in (frame.fingerprint, other.fingerprint))
 
 
-def _label(reviews: Sequence[Review], answer: Answer, dialect: str, settle: str) -> bool | None:
-    return settled([one for one in reviews if is_about(one, answer, dialect)], settle)
+def _label(reviews: Sequence[Review], answer: Answer, dialect: str, settle: str) -> tuple[bool | None, bool]:
+    """What people say of an answer, and whether they say nothing because all that they said is stale."""
+    own = [one for one in reviews if is_about(one, answer, dialect)]
+    valid = [one for one in own if not is_stale(one, answer)]
+    return settled(valid, settle), bool(own) and not valid

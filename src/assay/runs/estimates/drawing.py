@@ -66,6 +66,13 @@ def draw_cases(
         )
         for name in names
     ]
+    unlabelled = sum(not one.labels and one.size > 0 for one in counts)
+    if more < unlabelled:
+        raise InputError(
+            f"{more} more cases leave a stratum without a label, and then nothing can be estimated: {unlabelled} "
+            f"strata have none yet. Give --next {unlabelled} or more (in Python more={unlabelled}). "
+            f"{LEAST_PER_STRATUM} per stratum are better"
+        )
     pilot = len(known) < LEAST_PER_STRATUM * len(names)
     numbers = allocation(counts, more, pilot=pilot)
     if not sum(numbers):
@@ -128,6 +135,8 @@ def draw_different(
     seen = set(looked_at)
     places = [place for place, differs in enumerate(different) if differs]
     left = [place for place in places if place not in seen]
+    if not places:
+        raise InputError(f"{frame.name} and {other.name} give the same result for every question: nothing to label")
     if not left:
         raise InputError(f"all {len(places):,} questions with different results have been looked at")
     number = min(more, len(left))

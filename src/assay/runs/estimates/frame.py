@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
@@ -34,6 +34,11 @@ _LEADS = (JUDGE, GOLD, AGREES, REPEATS, EXECUTES, NOT_EMPTY, LINT, CONFIDENCE)
 MOST_STRATA = 4
 
 
+def is_asked_for(signal: str) -> bool:
+    """Whether a signal is computed only if the user names its source: a folder does not keep such a signal."""
+    return signal == JUDGE or signal.startswith(AGREES)
+
+
 class Answer(Struct, frozen=True, kw_only=True):
     """One answer of a frame."""
 
@@ -43,6 +48,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     """None: the system gave rows, or nothing."""
     result: str = ""
     """A hash of the rows that it gave in place of a query."""
+    database_hash: str = ""
+    """As in `Review.database_hash`; empty where the content is not known. It does not belong to the fingerprint."""
 
 
 class Frame(Struct, frozen=True, kw_only=True):
@@ -78,8 +85,10 @@ def fingerprint_of(answers: Iterable[Answer]) -> str:
     return blake2b(b"\n".join(lines), digest_size=12).hexdigest()
 
 
-def answers_of(evidence: Iterable[Evidence]) -> tuple[Answer, ...]:
-    """The answers of a run, the first of several to one question."""
+def answers_of(
+    evidence: Iterable[Evidence], database_hash_of: Callable[[str | None], str] = lambda _: ""
+) -> tuple[Answer, ...]:
+    """The answers of a run, the first of several to one question. ``database_hash_of``: by the database's name."""
     return tuple(
         Answer(
             case_id=one.case.id,
@@ -88,6 +97,7 @@ def answers_of(evidence: Iterable[Evidence]) -> tuple[Answer, ...]:
             result=""
             if one.prediction.result is None
             else blake2b(msgspec.json.encode(one.prediction.result), digest_size=12).hexdigest(),
+            database_hash=database_hash_of(one.case.database),
         )
         for one in evidence
         if not one.prediction.repeat
@@ -150,8 +160,11 @@ class _Line(Struct, frozen=True, kw_only=True):
 
 
 def write_signals(folder: Path, frame: Frame) -> None:
-    """Keep a frame's signals and strata in a run's folder."""
-    names = tuple(frame.signals)
+    """Keep a frame's signals and strata in a run's folder.
+
+    Those of a judge or of other answers are left out: which of them count does not depend on earlier calls.
+    """
+    names = tuple(name for name in frame.signals if not is_asked_for(name))
     encode = msgspec.json.encode
     lines = [encode(_Head(frame=frame.fingerprint, size=frame.size, signals=names))]
     for place, answer in enumerate(frame.answers):
@@ -185,4 +198,5 @@ def read_signals(folder: Path, frame: Frame) -> Frame:
     ordered = [own[answer.case_id] for answer in frame.answers]
     strata = tuple(line.stratum for line in ordered if line.stratum is not None)
     signals = {name: [line.signals[place] for line in ordered] for place, name in enumerate(head.signals)}
+    signals = {name: values for name, values in signals.items() if not is_asked_for(name)}
     return replace(frame, signals=signals, strata=strata if len(strata) == frame.size else ())

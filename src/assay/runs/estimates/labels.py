@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
@@ -10,7 +10,10 @@ from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model.verdicts.review import Draw, Review
+from assay.model.verdicts.verdict import Outcome
 from assay.runs.estimates.frame import Answer, Frame
+from assay.runs.reviews.deciding import outcome_of
+from assay.runs.reviews.deciding import settled as settled_review
 from assay.runs.reviews.file import in_force
 from assay.sql.shape import same_text
 
@@ -58,32 +61,46 @@ def labels_of(
     A review without a draw never counts, unless its sample is declared random: cases that somebody chose are not a
     random sample. A review of another answer to the same question does not count either. ``settle`` says which of
     several people's decisions holds: ``latest``, ``majority``, or a reviewer's name.
+
+    A draw is of a case, and not of one line of the file: once a case was drawn, whatever is decided about its answer
+    counts, also a later correction that names no draw. A review of a database that has changed since does not count.
     """
+    every = list(reviews)
     places = {answer.case_id: place for place, answer in enumerate(frame.answers)}
-    about = [one for one in in_force(reviews) if one.case_id in places]
+    about = [one for one in in_force(every) if one.case_id in places]
     if design == "random":
         return _declared(frame, about, places, settle)
-    here = [one for one in about if one.draw is not None and one.draw.frame == frame.fingerprint]
+    reviewed = {one.case_id for one in about}
+    here = [
+        one for one in every if one.case_id in reviewed and one.draw is not None and one.draw.frame == frame.fingerprint
+    ]
     if not here:
         return Labels(why_none=_why_none(frame, about, places))
     _check_draws(frame, here)
+    draws = {one.case_id: one.draw for one in here}
     labels, notes = [], []
     strangers: list[str] = []
-    for case_id, given in _by_case(here).items():
-        place = places[case_id]
-        own = [one for one in given if is_about(one, frame.answers[place], frame.dialect)]
-        if len(own) < len(given):
+    stale: list[str] = []
+    for case_id, given in _by_case(one for one in about if one.case_id in draws).items():
+        answer = frame.answers[places[case_id]]
+        own = [one for one in given if is_about(one, answer, frame.dialect)]
+        valid = [one for one in own if not is_stale(one, answer)]
+        if not own:
             strangers.append(case_id)
-        labels.append(Label(place=place, right=settled(own, settle), draw=given[-1].draw))
+        elif not valid:
+            stale.append(case_id)
+        labels.append(Label(place=places[case_id], right=settled(valid, settle), draw=draws[case_id]))
+    if stale:
+        notes.append(stale_note(stale))
     if strangers:
         notes.append(
             f"{_count(len(strangers), 'drawn case')} had another answer when it was reviewed ({_some(strangers)}): "
             "that decision does not count"
         )
-    chosen = {one.case_id for one in about if one.draw is None} - {one.case_id for one in here}
+    chosen = {one.case_id for one in about if one.draw is None} - draws.keys()
     if chosen:
         notes.append(
-            f"{_count(len(chosen), 'reviewed case')} without a draw left out: chosen cases are no random sample"
+            f"{_count(len(chosen), 'reviewed case')} without a draw left out: chosen cases are not a random sample"
         )
     notes += _passed_over(labels)
     return Labels(labels=tuple(sorted(labels, key=lambda one: one.place)), notes=tuple(notes))
@@ -98,46 +115,60 @@ def is_about(review: Review, answer: Answer, dialect: str) -> bool:
     return same_text(review.query, answer.query, dialect)
 
 
+def is_stale(review: Review, answer: Answer) -> bool:
+    """Whether the database has changed since the review, as far as its content is known."""
+    return bool(review.database_hash and answer.database_hash and review.database_hash != answer.database_hash)
+
+
+def stale_note(case_ids: Sequence[str]) -> str:
+    """A note of cases whose labels are stale."""
+    return (
+        f"stale labels of {_count(len(case_ids), 'case')} left out ({_some(case_ids)}): the database has changed. "
+        "Review these cases again"
+    )
+
+
 def settled(reviews: Sequence[Review], settle: str) -> bool | None:
     """Whether the answer is right by these reviews; None where nobody is sure, or a majority is lacking."""
-    last: dict[str, bool] = {}
-    for one in sorted(reviews, key=lambda one: one.at):
-        outcome = one.outcome or {"accept": "correct", "reject": "incorrect"}.get(one.decision)
-        if outcome in ("correct", "incorrect"):
-            last.pop(one.reviewer, None)
-            last[one.reviewer] = outcome == "correct"
-        elif one.decision != "unsure":
-            last.pop(one.reviewer, None)
-    if settle == "majority":
-        votes = Counter(last.values())
-        return None if votes[True] == votes[False] else votes[True] > votes[False]
-    if settle != "latest" and settle in last:
-        return last[settle]
-    return [*last.values()][-1] if last else None
+    found = settled_review(reviews, _outcome, settle)
+    outcome = None if found is None else _outcome(found)
+    return None if outcome is None else outcome == "correct"
+
+
+def _outcome(review: Review) -> Outcome | None:
+    if review.decision == "unsure":
+        return None
+    outcome = outcome_of(review) or review.outcome
+    return outcome if outcome in ("correct", "incorrect") else None
 
 
 def _declared(frame: Frame, about: Sequence[Review], places: Mapping[str, int], settle: str) -> Labels:
     labels: list[Label] = []
     carried: list[str] = []
+    stale: list[str] = []
     refuse_drawn(about, {frame.fingerprint})
     for case_id, given in _by_case(about).items():
         answer = frame.answers[places[case_id]]
         own = [one for one in given if is_about(one, answer, frame.dialect)]
-        if own:
-            labels.append(Label(place=places[case_id], right=settled(own, settle)))
+        valid = [one for one in own if not is_stale(one, answer)]
+        if valid:
+            labels.append(Label(place=places[case_id], right=settled(valid, settle)))
         else:
-            carried.append(case_id)
+            (stale if own else carried).append(case_id)
+    notes = ["the labels count as a random sample because you declare it; cases that somebody chose are not one"]
+    if stale:
+        notes.append(stale_note(stale))
     if carried:
         raise InputError(
-            f"{len(carried)} of {len(carried) + len(labels)} reviewed cases ({_some(carried)}) were reviewed with "
-            "another answer than this one. Labels that hold only where two systems agree are no random sample, and "
-            "overestimate accuracy. Give a file with the labels of these answers alone (--reviews), or draw cases with "
-            "--next"
+            f"{len(carried)} of {len(carried) + len(stale) + len(labels)} reviewed cases ({_some(carried)}) were "
+            "reviewed with another answer than this one. Labels that hold only where two systems agree are not a "
+            "random sample, and overestimate accuracy. Give a file with the labels of these answers alone (--reviews), "
+            "or draw cases with --next"
         )
     return Labels(
         labels=tuple(sorted(labels, key=lambda one: one.place)),
-        why_none="" if labels else "no review is about one of these answers",
-        notes=("the labels count as a random sample because you declare it; cases that somebody chose are none",),
+        why_none="" if labels else notes[-1] if stale else "no review is about one of these answers",
+        notes=tuple(notes),
     )
 
 
@@ -167,7 +198,7 @@ def _why_none(frame: Frame, about: Sequence[Review], places: Mapping[str, int]) 
     if about:
         return (
             f"{_count(len({one.case_id for one in about}), 'reviewed case')} without a recorded draw. Cases that "
-            "somebody chose are no random sample: draw cases with --next, or declare that these are a random sample "
+            "somebody chose are not a random sample: draw cases with --next, or declare that these are a random sample "
             "(--declare-random; in Python design='random')"
         )
     return "no review is about one of these questions: draw cases to label with --next"
