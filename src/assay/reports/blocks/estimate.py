@@ -110,7 +110,7 @@ def _accuracy(made: Estimate) -> Iterable[Section]:
 
 
 def _facts(made: Estimate) -> Iterable[tuple[str, str]]:
-    unsure = f", {made.unsure} not sure" if made.unsure else ""
+    unsure = f", {made.unsure} not sure or not valid" if made.unsure else ""
     yield "labels", f"{made.labels:,} of {made.size:,} answers, {made.right:,} right{unsure}"
     if made.method is not None:
         yield "method", _METHODS[made.method]
@@ -124,7 +124,7 @@ def _facts(made: Estimate) -> Iterable[tuple[str, str]]:
         of = f" of {made.judge.opinions:,} answers" if made.judge.opinions < made.size else ""
         yield "judge alone", f"{percent(made.judge.says)}{of}, {points(abs(bias), signed=False)} points {side}"
     if made.bounds is not None:
-        yield 'if all "not sure" are wrong, or right', _shares(made.bounds)
+        yield "if those are wrong, or right", _shares(made.bounds)
 
 
 def _narrower(share: float | None) -> str:
@@ -146,14 +146,14 @@ def _signal(one: SignalFigure) -> Row:
 
 
 def _difference(made: EstimatedDifference) -> Iterable[Section]:
-    unsure = f", {made.unsure} not sure" if made.unsure else ""
+    unsure = f", {made.unsure} not sure or not valid" if made.unsure else ""
     facts = [("different results", f"{made.different:,} of {made.size:,} questions")]
     if made.labels:
         facts.append(("labels", f"{made.labels:,} of these{unsure}"))
         only = f"{made.gains:,} right only in {made.other}, {made.losses:,} only in {made.name}"
         facts.append(("gained, lost", one_line(only)))
     if made.bounds is not None:
-        facts.append(('whatever "not sure" stands for', _points(made.bounds)))
+        facts.append(("whatever those are", _points(made.bounds)))
     yield Section(key="difference", title="Difference", blocks=(KeyValues(rows=tuple(facts)),))
 
 
