@@ -20,6 +20,7 @@ from assay.ports import CaseFormat
 from assay.runs.reviews.applying import RunReviews
 from assay.runs.reviews.collection import Reviews
 from assay.runs.reviews.deciding import Decided, needs_execution, reviewed_case, said
+from assay.runs.reviews.keys import has_result
 
 _OWN = ".jsonl"
 _NO_COLUMNS = frozenset({"", "its keys", "before the tab"})
@@ -178,6 +179,8 @@ def _unwritten(run: Run, applied: RunReviews) -> Iterable[UnwrittenReview]:
             exported = "unscored"
         elif needs_execution(evidence, decided) is not None:
             exported = None if reviewed.judged is None else reviewed.judged.outcome
+            if reviewed.judged is None and evidence.prediction.query and not has_result(evidence):
+                exported = "incorrect"
         if exported is not None and exported != reviewed.outcome:
             yield UnwrittenReview(
                 case_id=evidence.case.id, reviewed=reviewed.outcome, exported=exported, reason=reviewed.reason
