@@ -21,6 +21,7 @@ from assay.cli.view.review import score_by
 from assay.errors import InputError
 from assay.model import Leniency, Limits, Review
 from assay.runs.reviews.desk import ReviewDesk
+from assay.runs.reviews.file import append_reviews
 
 QUERIES = (
     "SELECT count(*) FROM t",
@@ -364,3 +365,32 @@ def test_accepted_answer_without_a_result_becomes_no_gold_query(
         assert set(ANSWERS) - set(unwritten) <= WITH_RESULT | right
         added = {item.case.id for item in again.evidence for query in item.case.golds if query != gold}
         assert added <= WITH_RESULT, "no gold query has no result"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_only_an_earlier_export_is_overwritten(
+    layout: Callable[[Sequence[Question], Path], Path], folder: Path
+) -> None:
+    questions = questions_of(7)
+    cases = layout(questions, folder)
+    suffix = cases.suffix
+    answers = {str(number): "SELECT 1" for number in range(COUNT)}
+    predictions = _written(
+        folder / "answers.jsonl",
+        "".join(json.dumps({"id": id_, "predicted_sql": query}) + "\n" for id_, query in answers.items()),
+    )
+    run = evaluated(cases, predictions)
+    reviews = folder / "reviews.jsonl"
+    append_reviews(reviews, [review_of(run.evidence[0].case, "gold_wrong", gold="SELECT 1", note="review")])
+    stranger = _written(folder / f"mine{suffix}", "review: my notes\n")
+    queue = _written(folder / "queue.jsonl", '{"case_id": "1", "review": 2}\n')
+    before = {path: path.read_bytes() for path in (cases, predictions, reviews, stranger, queue)}
+    (folder / "link.jsonl").symlink_to(reviews)
+    for target in (*before, folder / "link.jsonl", folder / "." / "reviews.jsonl"):
+        with pytest.raises(InputError, match=r"into another file, such as corrected\."):
+            export_reviewed(run, target, cases=cases, reviews=reviews)
+    assert {path: path.read_bytes() for path in before} == before
+    first = export_reviewed(run, "corrected", cases=cases, reviews=reviews)
+    append_reviews(reviews, [review_of(run.evidence[1].case, "gold_wrong", gold="SELECT 2")])
+    second = export_reviewed(run, "corrected", cases=cases, reviews=reviews)
+    assert (len(first.changes), len(second.changes), first.path) == (1, 2, second.path)

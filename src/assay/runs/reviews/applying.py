@@ -212,6 +212,11 @@ def path_for_run(reviews: Path, folder: Path | None) -> str:
         return str(reviews.absolute())
 
 
+def cases_for_run(cases: str, folder: Path) -> str | None:
+    """How a run's provenance names its question set; None if it is not a file or folder."""
+    return path_for_run(Path(cases), folder) if cases and Path(cases).exists() else None
+
+
 def reviews_of_run(folder: Path, settings: RunSettings, provenance: Provenance) -> Path | None:
     """The file of a stored run's reviews: that with which it was made, or else the one beside its question set."""
     found = reviews_file(folder, settings, provenance)
