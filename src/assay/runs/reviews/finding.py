@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from hashlib import blake2b
+from os.path import normpath
 from pathlib import Path
 
 from assay.errors import RunError
@@ -23,7 +24,7 @@ def reviews_file(folder: Path, settings: RunSettings, provenance: Provenance) ->
     None: neither is found from here.
     """
     cases = question_set(folder, settings, provenance)
-    if provenance.reviews is not None and (named := folder / provenance.reviews).is_file():
+    if provenance.reviews is not None and (named := _seen_from(folder, provenance.reviews)).is_file():
         beside = named.parent / Path(settings.cases).name
         is_of_another_set = named.name == REVIEWS_FILE and beside.is_file()
         if not is_of_another_set or (cases is not None and cases.samefile(beside)):
@@ -39,12 +40,18 @@ def question_set(folder: Path, settings: RunSettings, provenance: Provenance) ->
     """
     if not settings.cases:
         return None
-    placed = () if provenance.cases is None else (folder / provenance.cases,)
+    placed = () if provenance.cases is None else (_seen_from(folder, provenance.cases),)
     every = (*placed, *(base / settings.cases for base in bases(folder)))
     paths = [path for path in dict.fromkeys(every) if path.exists()]
     digests = {one.digest for one in provenance.inputs}
     fitting = (path for path in paths if fingerprint_file(str(path)).digest in digests or _has_questions(path, folder))
     return next(fitting, None)
+
+
+def _seen_from(folder: Path, path: str) -> Path:
+    """A path relative to a folder, without ``..`` unless that leads elsewhere, as it may through a link."""
+    plain = Path(normpath(folder / path))
+    return plain if plain.exists() and plain.samefile(folder / path) else folder / path
 
 
 def _has_questions(path: Path, folder: Path) -> bool:
