@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from assay.api.inputs import fingerprint_file
 from assay.cases import POSITION
 from assay.cases.sdmx.format import SdmxFormat
 from assay.errors import CaseFileError
 from assay.model import FieldNames
+from assay.runs.reviews.finding import fingerprint_file
 
 SELECTION = {"indicator_selection": [{"dataset_id": "D", "dimensions": [{"dimension_name": "X", "values": ["A"]}]}]}
 QUERY = {"urn": "IMF.RES:WEO(1.0.0)", "filters": [{"componentCode": "X", "operator": "in", "values": ["LP"]}]}

@@ -318,6 +318,7 @@ def test_the_reviewer_is_who_git_says(work: Path) -> None:
         (("--confirm",), "name the case"),
         (("right", "--confirm", "--accept"), "one decision at a time: --confirm or --accept"),
         (("right", "--accept", "--gold", "SELECT 1"), "--gold is the corrected gold query: it needs --gold-wrong"),
+        (("right", "--gold-wrong", "--gold", " "), "--gold is empty: write the corrected gold query"),
         (("right", "--accept", "--allow", "case"), "--allow needs --ambiguous"),
         (("right", "--ambiguous", "--allow", "cas"), "--allow names 'cas'"),
         (("rihgt", "--confirm"), "do you mean 'right'?"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from hashlib import blake2b
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard, cast
@@ -33,10 +32,10 @@ from assay.model import (
 )
 from assay.model.cases.measures import with_read_measures
 from assay.model.results.given import InvalidRows, answered_rows, result_from_rows
-from assay.model.verdicts.review import REVIEWS_FILE
 from assay.platform.spool import parts_of, spooled
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.aggregate.difficulties import spelled_once
+from assay.runs.reviews.finding import fingerprint_file
 from assay.systems.concurrency import Sayings
 from assay.systems.predictions import answered, without_fence
 
@@ -241,30 +240,6 @@ def _answers(
         raise InputError(
             f"--predictions or --system must be given, or the question set must hold the predictions, too: {error}"
         ) from error
-
-
-def fingerprint_file(path: str) -> Fingerprint:
-    """A hash of a file's content; for a folder, of the sorted names and contents of all its files except reviews."""
-    named = Path(path)
-    if not named.is_dir():
-        return Fingerprint(name=named.name, digest=_digest(named))
-    files = sorted((file.relative_to(named).as_posix(), file) for file in named.rglob("*") if _is_input(file))
-    whole = blake2b(digest_size=16)
-    for name, file in files:
-        whole.update(f"{_digest(file)} {name}\0".encode("utf-8", "surrogateescape"))
-    return Fingerprint(name=named.resolve().name, digest=whole.hexdigest())
-
-
-def _is_input(file: Path) -> bool:
-    return file.is_file() and file.name != REVIEWS_FILE
-
-
-def _digest(path: Path) -> str:
-    digest = blake2b(digest_size=16)
-    with open(path, "rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) -> tuple[LoadedCases, str, int]:

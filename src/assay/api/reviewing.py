@@ -57,4 +57,4 @@ def reviews_for(
     if not isinstance(cases, str | os.PathLike):
         return None
     file = reviews_beside(Path(cases))
-    return load_reviews(file, settle=settle) if file.is_file() else None
+    return load_reviews(file, settle=settle) if file.exists() else None

@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec.structs import replace
+
 from assay import registry
 from assay.api.reviewing import ReviewsInput, chosen_reviews
 from assay.errors import MissingDependency, UsageError, did_you_mean
@@ -15,7 +17,7 @@ from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rat
 from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
 from assay.runs.aggregate.reliability import RUN_RATES, run_rate
-from assay.runs.reviews.applying import load_reviewed_run
+from assay.runs.reviews.applying import cases_for_run, load_reviewed_run
 from assay.runs.store.folder import save_run
 from assay.scoring.selections.metrics import selection_metrics
 
@@ -141,7 +143,8 @@ class Run:
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the run into a new or empty folder. Raises RunError where the folder is not empty."""
-        save_run(self.record, Path(folder))
+        cases = cases_for_run(self.settings.cases, Path(folder))
+        save_run(replace(self.record, provenance=replace(self.provenance, cases=cases)), Path(folder))
 
     def __repr__(self) -> str:
         numbers = self.aggregates

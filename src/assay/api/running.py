@@ -23,7 +23,7 @@ from assay.ports import Backend, NeededDatabase, System
 from assay.runs.execution.asking import WAITING_PER_WORKER, ResponseStream, answers_held, ask
 from assay.runs.execution.execute import execute
 from assay.runs.plan import Job, OnProgress
-from assay.runs.reviews.applying import path_for_run
+from assay.runs.reviews.applying import cases_for_run, path_for_run
 from assay.runs.reviews.collection import Reviews
 from assay.runs.store.claim import claim_folder, run_lock
 from assay.runs.store.folder import read_lint
@@ -114,4 +114,5 @@ def provenance_of(
         joining=inputs.joining,
         unprotected=unsupported_safeguards(),
         reviews=None if file is None else path_for_run(file, None if folder is None else Path(folder)),
+        cases=None if folder is None else cases_for_run(inputs.case_name, Path(folder)),
     )

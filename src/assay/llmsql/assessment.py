@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assay.api.evaluation import evaluate
-from assay.api.inputs import Inputs, OnCases, OwnInputs, fingerprint_file
+from assay.api.inputs import Inputs, OnCases, OwnInputs
 from assay.api.run import Run
 from assay.cases.benchmarks.llmsql import Output, Outputs, read_outputs
 from assay.engines.pool.spawn import default_workers
@@ -19,6 +19,7 @@ from assay.llmsql.findings import Assessment, Finding
 from assay.llmsql.query_result import QueryResult
 from assay.model import ComparisonOptions, Evidence, Limits
 from assay.runs.plan import OnProgress
+from assay.runs.reviews.finding import fingerprint_file
 from assay.runs.store.journal import LazyEvidence
 
 METRIC = "llmsql_ex"

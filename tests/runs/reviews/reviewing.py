@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from assay.model import Case, Evidence, Prediction, Review, Verdict
-from assay.runs.reviews.keys import answer_key, gold_hash, question_hash
+from assay.runs.reviews.keys import answer_key, gold_hash, has_result, question_hash
 
 _NUMBERS = count()
 
@@ -37,6 +37,7 @@ def review_of(case: Case, decision: str, answer: Evidence | None = None, **field
             "verdict": None if answer is None else answer.outcome,
             "query": query,
             "result": result,
+            "has_result": decision != "accept" or answer is None or has_result(answer),
             "reviewer": "Ana",
             "at": "2026-01-01T00:00:00Z",
             "question_hash": question_hash(case),

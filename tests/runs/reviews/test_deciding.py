@@ -296,3 +296,26 @@ def test_answer_that_was_seen_beside_the_corrected_gold_is_not_pending() -> None
         ("unscored", True),
     ]
     assert seen.judged is None  # the next run scores it all the same
+
+
+@given(
+    decision=st.sampled_from(["accept", "reject", "confirm"]),
+    corrected=st.sampled_from(["correct", "incorrect"]),
+    by_text=st.booleans(),
+    reviewers=st.lists(st.sampled_from(["Ana", "Ben"]), min_size=2, max_size=2),
+    later=st.booleans(),
+)
+def test_who_corrects_the_question_later_prevails_for_an_equal_answer(
+    decision: str, corrected: str, by_text: bool, reviewers: list[str], later: bool
+) -> None:
+    """What the person was told when they decided is what the answer is from then on."""
+    first = evidence_of(CASE, "SELECT 2", result="h1")
+    equal = evidence_of(CASE, "select  2;" if by_text else "SELECT 1 + 1", result="h1")
+    about = review_of(CASE, decision, first, reviewer=reviewers[0], at="2026-01-02T00:00:00Z")
+    at = "2026-01-03T00:00:00Z" if later else "2026-01-01T00:00:00Z"
+    question = review_of(CASE, "gold_wrong", equal, gold="SELECT 5", outcome=corrected, reviewer=reviewers[1], at=at)
+    by_decision = {"accept": "correct", "reject": "incorrect", "confirm": "incorrect"}[decision]
+    expected = corrected if later else by_decision
+    for answer in (first, equal):
+        judged = Verdict(outcome=corrected, reason="by the corrected gold query")  # type: ignore[arg-type]
+        assert outcome(answer, about, question, judged=judged) == expected

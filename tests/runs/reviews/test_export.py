@@ -7,6 +7,7 @@ import json
 import random
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,13 @@ import pytest
 from tests.runs.reviews.reviewing import review_of
 
 import assay
+from assay.api.corrections import GoldTrials
 from assay.api.exporting import export_reviewed
+from assay.cli.view.review import score_by
 from assay.errors import InputError
-from assay.model import Leniency, Review
+from assay.model import Leniency, Limits, Review
+from assay.runs.reviews.desk import ReviewDesk
+from assay.runs.reviews.file import append_reviews
 
 QUERIES = (
     "SELECT count(*) FROM t",
@@ -305,3 +310,87 @@ def test_other_fields_of_a_question_do_not_contradict_its_correction(suffix: str
     assert (exported.note is None) == (suffix == "jsonl" or decision != "accept"), exported.note
     assert not exported.unwritten
     assert_exported_run_is_reviewed_run(reviewed, evaluated(exported.path, answers), set())
+
+
+ANSWERS = {
+    "match": "SELECT a FROM t",
+    "rows": "SELECT 7",
+    "no rows": "SELECT a FROM t WHERE 0",
+    "write": "DELETE FROM t",
+    "several": "SELECT 1; SELECT 2",
+    "prose": "I cannot say.",
+    "comment": "-- nothing",
+    "pragma": "PRAGMA table_info(t)",
+    "error": "SELECT nothing FROM t",
+    "timeout": "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r",
+    "capped": "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r LIMIT 5000) SELECT * FROM r",
+    "empty": "",
+    "blank": "  ",
+    "nothing": "null",
+}
+WITH_RESULT = {"match", "rows", "no rows", "pragma"}
+
+
+@pytest.mark.parametrize("gold", ["SELECT a FROM t", "SELECT broken FROM t", None, "decline"])
+@pytest.mark.parametrize("also", [None, "gold_wrong"])
+def test_accepted_answer_without_a_result_becomes_no_gold_query(
+    gold: str | None, also: str | None, folder: Path
+) -> None:
+    """It is right for its text, the exported set leaves it out, and it is named where a run on the set differs."""
+    asked = {"gold": None, "expects": "decline"} if gold == "decline" else {"gold": gold}
+    records = [{"id": id_, "question": f"{id_}?", **asked} for id_ in ANSWERS]
+    cases = _written(folder / "dev.jsonl", "".join(json.dumps(one) + "\n" for one in records))
+    limits = Limits(timeout_s=0.5, max_rows=1000)
+    plain = evaluated(cases, ANSWERS, limits=limits, output=folder / "run")
+    desk = ReviewDesk(plain.record, folder / "reviews.jsonl", name="run")
+    with closing(GoldTrials(plain.record.settings, folder / "run")) as trials:
+        for place, item in enumerate(plain.evidence):
+            for decision, reviewer in (("accept", "Ana"), ("gold_wrong", "Ben"))[: 1 if also is None else 2]:
+                draft = desk.draft(item, decision, reviewer=reviewer)  # type: ignore[arg-type]
+                scored = desk.scored(item, draft, lambda item, case: score_by(trials.score(item, case)))
+                desk.write(place, scored)
+    for reviewed in (
+        assay.load_run(folder / "run", reviews=folder / "reviews.jsonl"),
+        evaluated(cases, ANSWERS, limits=limits, reviews=folder / "reviews.jsonl"),
+    ):
+        assert {item.case.id: item.reviewed and item.reviewed.outcome for item in reviewed.evidence} == dict.fromkeys(
+            ANSWERS, "correct"
+        )
+        exported = export_reviewed(reviewed, "gold.jsonl", cases=cases, reviews=folder / "reviews.jsonl")
+        again = evaluated(exported.path, ANSWERS, limits=limits)
+        unwritten = {one.case_id: one.exported for one in exported.unwritten}
+        assert_exported_run_is_reviewed_run(reviewed, again, set(unwritten))
+        assert unwritten == {item.case.id: item.outcome for item in again.evidence if item.outcome != "correct"}
+        right = {item.case.id for item in plain.evidence if item.outcome == "correct"}
+        assert set(ANSWERS) - set(unwritten) <= WITH_RESULT | right
+        added = {item.case.id for item in again.evidence for query in item.case.golds if query != gold}
+        assert added <= WITH_RESULT, "no gold query has no result"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_only_an_earlier_export_is_overwritten(
+    layout: Callable[[Sequence[Question], Path], Path], folder: Path
+) -> None:
+    questions = questions_of(7)
+    cases = layout(questions, folder)
+    suffix = cases.suffix
+    answers = {str(number): "SELECT 1" for number in range(COUNT)}
+    predictions = _written(
+        folder / "answers.jsonl",
+        "".join(json.dumps({"id": id_, "predicted_sql": query}) + "\n" for id_, query in answers.items()),
+    )
+    run = evaluated(cases, predictions)
+    reviews = folder / "reviews.jsonl"
+    append_reviews(reviews, [review_of(run.evidence[0].case, "gold_wrong", gold="SELECT 1", note="review")])
+    stranger = _written(folder / f"mine{suffix}", "review: my notes\n")
+    queue = _written(folder / "queue.jsonl", '{"case_id": "1", "review": 2}\n')
+    before = {path: path.read_bytes() for path in (cases, predictions, reviews, stranger, queue)}
+    (folder / "link.jsonl").symlink_to(reviews)
+    for target in (*before, folder / "link.jsonl", folder / "." / "reviews.jsonl"):
+        with pytest.raises(InputError, match=r"into another file, such as corrected\."):
+            export_reviewed(run, target, cases=cases, reviews=reviews)
+    assert {path: path.read_bytes() for path in before} == before
+    first = export_reviewed(run, "corrected", cases=cases, reviews=reviews)
+    append_reviews(reviews, [review_of(run.evidence[1].case, "gold_wrong", gold="SELECT 2")])
+    second = export_reviewed(run, "corrected", cases=cases, reviews=reviews)
+    assert (len(first.changes), len(second.changes), first.path) == (1, 2, second.path)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +17,10 @@ from tests.runs.reviews.reviewing import case_of, evidence_of, review_of
 from assay.errors import InputError
 from assay.model import Evidence, Execution, Failure, Limits, Provenance, Review, Run, RunSettings, Score
 from assay.model.lint import LintFinding, LintReport
+from assay.model.verdicts.review import Draw
 from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
+from assay.runs.estimates.drawing import QueuedAnswer, read_queue, write_queue
 from assay.runs.reviews.queue import pace, progress, read_opinions, review_queue
 from assay.runs.reviews.signals import Votes
 from many_cases import each
@@ -316,3 +319,34 @@ def test_odds_rise_with_systems_that_agree_and_fall_with_all_others(right: int, 
     if shared:
         assert Votes(right=right, shared=shared, different=different + 1).odds < odds
         assert Votes(right=right + 1, shared=shared, different=different).odds < odds
+
+
+def test_a_queue_overwrites_nothing_but_a_queue(tmp_path: Path) -> None:
+    draw = Draw(
+        frame="f",
+        size=2,
+        round=1,
+        method="random",
+        seed=1,
+        stratum_size=2,
+        stratum_draws=1,
+        probability=0.5,
+        position=0,
+    )
+    queue = [QueuedAnswer(case_id="q1", question_hash="h", query="SELECT 1", draw=draw)]
+    review = review_of(case_of(), "accept", draw=draw)
+    others = {
+        "reviews.jsonl": msgspec.json.encode(review) + b"\n",
+        "answers.jsonl": b'{"id": "q1", "question": "?", "sql": "SELECT 1"}\n',
+        "notes.txt": b"to do\n",
+    }
+    for name, content in others.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match="is not a queue: write the queue into another file"):
+            write_queue(tmp_path / name, queue)
+        assert (tmp_path / name).read_bytes() == content
+    with pytest.raises(InputError, match="is not a regular file"):
+        write_queue(tmp_path, queue)
+    for _ in range(2):
+        write_queue(tmp_path / "queue.jsonl", queue)
+        assert read_queue(tmp_path / "queue.jsonl") == queue

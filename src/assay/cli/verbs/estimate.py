@@ -97,6 +97,10 @@ def estimate(  # one parameter an option
         raise UsageError("--compare needs no signals: leave --judge, --beside and --unlabelled out")
     if queue is not None and more is None:
         raise UsageError("--queue says where the cases of --next go: add --next N")
+    if queue is not None:
+        from assay.runs.estimates.drawing import check_queue
+
+        check_queue(queue)
     made = _estimated(
         answers,
         settings,

@@ -84,6 +84,8 @@ class DecisionFlags(Struct, frozen=True, kw_only=True):
             raise UsageError(f"one decision at a time: {' or '.join('--' + name.replace('_', '-') for name in asked)}")
         if self.gold is not None and asked != ["gold_wrong"]:
             raise UsageError("--gold is the corrected gold query: it needs --gold-wrong")
+        if self.gold is not None and not self.gold.strip():
+            raise UsageError("--gold is empty: write the corrected gold query, or leave --gold out")
         if self.allow is not None and asked != ["ambiguous"]:
             raise UsageError("--allow needs --ambiguous")
         return asked[0] if asked else "unsure" if self.note is not None else None
@@ -241,12 +243,15 @@ class _Work(Struct, frozen=True, kw_only=True):
 
     def desk(self) -> ReviewDesk:
         from assay.api.run import load_run
+        from assay.reports.text.plain import visible
         from assay.runs.reviews.desk import ReviewDesk
 
         record = load_run(self.run, reviews=False).record
         name = record.settings.name or self.run.resolve().name
         desk = ReviewDesk(record, self.file(record), name=name, settle=self.settle)
         desk.draws = {one.index: one.draw for one in self.drawn(record) if one.draw is not None}
+        if desk.reviews.note:
+            typer.echo(visible(f"note: {desk.reviews.note}"), err=True)
         return desk
 
 
@@ -302,6 +307,8 @@ def _decide(work: _Work, case: str, decision: ReviewDecision, flags: DecisionFla
         made = desk.scored(evidence, draft, lambda evidence, case: _scored(trials, evidence, case))
     desk.write(place, made)
     outcome = "" if made.outcome is None else f"; the answer is {made.outcome} by it"
+    if (now := desk.status(place).outcome) not in (None, made.outcome):
+        outcome += f", and {now} by all reviews"
     typer.echo(visible(f"{case}: {decision_said(made)}{outcome} ({reviewer}, in {desk.file})"))
 
 

@@ -20,11 +20,11 @@ def export(run: Path, target: Path, *, reviews: Path, settle: str = "latest") ->
     from assay.api.reviewing import load_reviews
     from assay.api.run import load_run
     from assay.reports.text.plain import one_line, plural, visible
-    from assay.runs.reviews.finding import bases
+    from assay.runs.reviews.finding import question_set
 
     given = load_reviews(reviews, settle=settle)
     stored = load_run(run, reviews=given)
-    named = next((path for base in bases(run) if (path := base / stored.settings.cases).exists()), None)
+    named = question_set(run, stored.settings, stored.provenance)
     if named is None:
         raise InputError(f"{run}: its question set {stored.settings.cases!r} is not found from here: go to its folder")
     written = export_reviewed(stored, target, cases=named, reviews=given)

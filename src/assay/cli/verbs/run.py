@@ -225,12 +225,15 @@ def reviews_of(settings: Settings) -> Reviews | Literal[False]:
     Raises InputError, naming the line, for a damaged file, and UsageError for options that do not go together.
     """
     from assay.api.reviewing import reviews_for
+    from assay.reports.text.plain import visible
 
     if settings.no_reviews and settings.reviews is not None:
         raise UsageError("--reviews and --no-reviews were both given: leave one of them out")
     found = None if settings.no_reviews else reviews_for(settings.cases, settings.reviews, settle=settings.settle)
     if found is None and settings.settle is not None:
         raise UsageError("--settle is for reviews, and there are none: give --reviews, or leave it out")
+    if found is not None and found.note:
+        typer.echo(visible(f"note: {found.note}"), err=True)
     return found or False
 
 

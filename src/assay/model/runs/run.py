@@ -330,6 +330,8 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """None where every query was executed for this run."""
     reviews: str | None = None
     """The file of people's reviews, seen from the run's folder. None: there was none."""
+    cases: str | None = None
+    """The question set, seen from the run's folder. None: it is not a file."""
 
 
 class HistoryPoint(Struct, frozen=True, kw_only=True):

@@ -62,6 +62,8 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The predicted query. None: the system gave a result, a selection, or nothing."""
     result: str | None = None
     """A hash of the predicted result, see `assay.comparison.result_hash`."""
+    has_result: bool = True
+    """With ``accept``: False if the answer had no result that could be compared. It never becomes a gold query then."""
     gold: str | None = None
     """The corrected gold query."""
     leniency: Leniency = STRICT

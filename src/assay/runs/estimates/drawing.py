@@ -171,13 +171,31 @@ def draw_different(
 
 
 def write_queue(path: Path, queue: Iterable[QueuedAnswer]) -> None:
-    """Write a queue, in place of an earlier one. Raises InputError where it cannot be written."""
+    """Write a queue, in place of an earlier one. Raises as `check_queue`, and where it cannot be written."""
     encode = msgspec.json.encode
+    check_queue(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, b"".join(encode(one) + b"\n" for one in queue))
     except OSError as error:
         raise InputError(f"{path}: the queue cannot be written ({error.strerror})") from error
+
+
+def check_queue(path: Path) -> None:
+    """Raises InputError if a queue would overwrite a file that is not a queue."""
+    advice = f"write the queue into another file, such as {QUEUE_FILE}"
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is not a regular file: {advice}")
+    if not path.exists() or not path.stat().st_size:
+        return
+    try:
+        read_queue(path)
+        lines = map(msgspec.json.decode, filter(bytes.strip, path.read_bytes().split(b"\n")))
+        is_queue = all(set(line) <= set(QueuedAnswer.__struct_fields__) for line in lines)
+    except InputError:
+        is_queue = False
+    if not is_queue:  # a file of reviews or answers
+        raise InputError(f"{path}: is there already, and is not a queue: {advice}")
 
 
 def read_queue(path: Path) -> list[QueuedAnswer]:

@@ -199,7 +199,7 @@ def _reviews_now(folder: Path, run: RunHeader) -> Reviews | None:
     totals, found = run.aggregates.reviews, Reviews.read(path)
     if totals is None or totals.settle not in ("majority", *(review.reviewer for review in found.every)):
         return found
-    return Reviews(found.every, path=path, settle=totals.settle, lines=found.lines)
+    return Reviews(found.every, path=path, settle=totals.settle, lines=found.lines, note=found.note)
 
 
 def path_for_run(reviews: Path, folder: Path | None) -> str:
@@ -212,7 +212,12 @@ def path_for_run(reviews: Path, folder: Path | None) -> str:
         return str(reviews.absolute())
 
 
+def cases_for_run(cases: str, folder: Path) -> str | None:
+    """How a run's provenance names its question set; None if it is not a file or folder."""
+    return path_for_run(Path(cases), folder) if cases and Path(cases).exists() else None
+
+
 def reviews_of_run(folder: Path, settings: RunSettings, provenance: Provenance) -> Path | None:
     """The file of a stored run's reviews: that with which it was made, or else the one beside its question set."""
     found = reviews_file(folder, settings, provenance)
-    return found if found is not None and found.is_file() else None
+    return found if found is not None and found.exists() else None

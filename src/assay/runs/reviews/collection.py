@@ -31,6 +31,7 @@ class Reviews:
         path: Path | None = None,
         settle: Settle = "latest",
         lines: Mapping[str, int] | None = None,
+        note: str = "",
     ) -> None:
         """Raises UsageError if ``settle`` is neither a rule nor the name of a reviewer."""
         self.every: tuple[Review, ...] = tuple(every)
@@ -39,6 +40,8 @@ class Reviews:
         self.settle = settle
         self.lines: Mapping[str, int] = lines or {}
         """The number of each review's line in the file."""
+        self.note = note
+        """What was ignored in the file: its last line, if it was cut off while it was written."""
         names = sorted({review.reviewer for review in self.every})
         if settle not in (*_NAMED_RULES, *names):
             known = f": {', '.join(names)}" if names else ""
@@ -47,9 +50,9 @@ class Reviews:
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, settle: Settle = "latest") -> Reviews:
         """The reviews of a file. Raises InputError, naming the line, for one that is damaged."""
-        numbered = read_lines(Path(path))
+        numbered, note = read_lines(Path(path))
         lines = {review.id: number for number, review in numbered}
-        return cls((review for _, review in numbered), path=Path(path), settle=settle, lines=lines)
+        return cls((review for _, review in numbered), path=Path(path), settle=settle, lines=lines, note=note)
 
     @cached_property
     def in_force(self) -> tuple[Review, ...]:

@@ -12,7 +12,7 @@ answers with the same text or the same result. `decided` sorts out which of them
 | ``ambiguous`` with a leniency | has that leniency |
 | ``ambiguous`` without | expects that the system asks back |
 | ``unanswerable`` | expects that the system declines |
-| ``accept`` of a query | has that query among its golds, and an answer |
+| ``accept`` of a query with a result | has that query among its golds, and an answer |
 
 `reviewed` gives the verdict of an answer: by a person's decision about this very answer, or else by the corrected case.
 """
@@ -102,7 +102,7 @@ def decided(
     if question is not None and question.decision not in ABOUT_THE_QUESTION:
         question = None
     order = _by_time(valid, of_lines=settle != "majority")
-    answers = tuple(review for review in others if not _is_superseded(review, question, order))
+    answers = tuple(review for review in others if not _is_superseded(review, question, order, dialect))
     groups = by_answer(answers, dialect)
     return Decided(
         question=question,
@@ -179,17 +179,19 @@ def _moment(text: str) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
-def _is_superseded(review: Review, question: Review | None, order: Sequence[Review]) -> bool:
+def _is_superseded(review: Review, question: Review | None, order: Sequence[Review], dialect: str) -> bool:
     """Whether a later decision about the question makes one about an answer void.
 
     Who confirms a verdict confirms it by the gold query as it was then. Nothing is a right answer to a question that
-    has none.
+    has none. Who corrected the question looking at an equal answer saw what this answer is by that.
     """
     if question is None or review.decision == "unsure":
         return False
     earlier = order.index(review) < order.index(question)
     has_answer = question.decision == "gold_wrong" or question.leniency != STRICT
-    return earlier and (review.decision == "confirm" or not has_answer)
+    contradicts = question.outcome in ("correct", "incorrect") and question.outcome != outcome_of(review)
+    contradicts = contradicts and _same_answer(review, question, dialect)
+    return earlier and (review.decision == "confirm" or not has_answer or contradicts)
 
 
 def _same_answer(first: Review, second: Review, dialect: str) -> bool:
@@ -221,7 +223,9 @@ def _accepted(groups: Sequence[Sequence[Review]], settle: Settle) -> tuple[Revie
         counting = settled(group, outcome_of, settle)
         if counting is not None and outcome_of(counting) == "correct":
             accepted += {
-                review.query: review for review in group if review.decision == "accept" and review.query
+                review.query: review
+                for review in group
+                if review.decision == "accept" and review.query and review.has_result
             }.values()
     return tuple(accepted)
 
@@ -404,8 +408,9 @@ _SAID: Mapping[ReviewDecision, str] = {
 
 def decision_said(review: Review, *, has_gold: bool = True) -> str:
     """A decision in words."""
-    if review.decision == "accept" and not has_gold:
-        return "the answer is right"
+    if review.decision == "accept":
+        words = _SAID[review.decision] if has_gold else "the answer is right"
+        return words if review.has_result else f"{words}, though it gave no result"
     if review.decision == "gold_wrong" and review.gold:
         return f"{_SAID[review.decision]}, and corrected"
     if review.decision == "ambiguous" and review.leniency != STRICT:

@@ -18,7 +18,7 @@ from assay.runs.reviews.applying import RunReviews
 from assay.runs.reviews.collection import Reviews
 from assay.runs.reviews.deciding import Decided, Settle, about_answer, needs_execution, outcome_of, reviewed
 from assay.runs.reviews.file import append_reviews, new_id, now
-from assay.runs.reviews.keys import answer_key, database_hash, gold_hash, question_hash
+from assay.runs.reviews.keys import answer_key, database_hash, gold_hash, has_result, question_hash
 from assay.sql.shape import same_text
 
 ReviewState = Literal["unreviewed", "reviewed", "unsure", "stale"]
@@ -146,6 +146,7 @@ class ReviewDesk:
             verdict=evidence.outcome if evidence.case.gold_count or evidence.case.turns else None,
             query=query,
             result=result,
+            has_result=decision != "accept" or has_result(evidence),
             gold=None if gold is None else _clean(gold),
             leniency=leniency,
             note=_clean(note),
@@ -161,11 +162,19 @@ class ReviewDesk:
         return replace(review, outcome=outcome)
 
     def scored(self, evidence: Evidence, review: Review, score: JudgedBy) -> Review:
-        """The review with what the answer is by it: a corrected gold query is executed."""
-        if review.decision not in ABOUT_THE_QUESTION:
-            return review
+        """The review with what the answer is by it: a corrected gold query is executed.
+
+        So is an accepted query that the run did not execute, since the question was said to have no answer.
+        """
         alone = self._alone(evidence.case, review)
         corrected = needs_execution(evidence, alone)
+        if review.decision == "accept" and corrected is not None and evidence.predicted_execution is None:
+            try:
+                return replace(review, has_result=score(evidence, corrected).outcome == "correct")
+            except InputError:  # it fails as a gold query
+                return replace(review, has_result=False)
+        if review.decision not in ABOUT_THE_QUESTION:
+            return review
         found = reviewed(evidence, alone, judged=None if corrected is None else score(evidence, corrected))
         return replace(review, outcome=evidence.outcome if found is None else found.outcome)
 

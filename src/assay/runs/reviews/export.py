@@ -6,20 +6,22 @@ that go by position still meet their questions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.cases.corrected import Correction, LayoutUnsuitable, Rewriting, own_lines
+from assay.cases.benchmarks.lines import SUFFIXES as LINE_SUFFIXES
+from assay.cases.corrected import REASON, Correction, LayoutUnsuitable, Rewriting, own_lines
 from assay.cases.load import load_questions, recognise
-from assay.errors import CaseFileError, InputError
+from assay.errors import AssayError, CaseFileError, InputError
 from assay.model import Case, CaseOptions, FieldNames, Outcome, Run
 from assay.ports import CaseFormat
 from assay.runs.reviews.applying import RunReviews
 from assay.runs.reviews.collection import Reviews
 from assay.runs.reviews.deciding import Decided, needs_execution, reviewed_case, said
+from assay.runs.reviews.keys import has_result
 
 _OWN = ".jsonl"
 _NO_COLUMNS = frozenset({"", "its keys", "before the tab"})
@@ -67,7 +69,8 @@ def write_reviewed_set(
 
     ``fields``: how to read the set; None: with the columns that the run read.
 
-    Raises InputError where the set cannot be read, where the target is the set itself, or cannot be written.
+    Raises InputError where the set cannot be read, where the target holds something else than an earlier export, or
+    cannot be written.
     """
     fields = fields_of_run(run) if fields is None else fields
     loaded = load_questions(source, formats=formats, format=format, fields=fields)
@@ -78,16 +81,19 @@ def write_reviewed_set(
     suffix = source.suffix if not source.is_dir() else _OWN
     target = target if target.suffix else target.with_name(target.name + suffix)
     name, note = chosen.name, None
+    named = {"the predictions": Path(run.settings.predictions) if run.settings.predictions else None}
+    named["the file of the reviews"] = reviews.path
+    others = {what: path for what, path in named.items() if path is not None}
     try:
         if target.suffix.lower() != suffix.lower():
             raise LayoutUnsuitable(f"the target is a {target.suffix} file")
         rewriting = Rewriting(source=source, loaded=loaded, corrections=corrections, format=chosen, fields=fields)
-        writing = _Writing(source=source, expected=expected, format=chosen, fields=fields)
+        writing = _Writing(source=source, expected=expected, format=chosen, fields=fields, others=others)
         writing.write(target, rewriting.content())
     except (LayoutUnsuitable, CaseFileError, UnicodeEncodeError) as error:
         target, name, note = target.with_suffix(_OWN), "jsonl", f"the questions are written as JSON Lines: {error}"
         own = next(one for one in formats if one.name == name)
-        writing = _Writing(source=source, expected=expected, format=own, fields=FieldNames())
+        writing = _Writing(source=source, expected=expected, format=own, fields=FieldNames(), others=others)
         writing.write(target, own_lines(loaded.cases, corrections))
     return ExportedSet(
         path=target,
@@ -138,11 +144,35 @@ class _Writing(Struct, frozen=True, kw_only=True):
     expected: Sequence[Case]
     format: CaseFormat
     fields: FieldNames
+    others: Mapping[str, Path]
+    """Files that must stay, by what they are."""
+
+    def _check(self, target: Path) -> None:
+        """Raises InputError for a target that holds something else than an earlier export."""
+        if not target.exists():
+            return
+        advice = f"write the corrected question set into another file, such as corrected{target.suffix}"
+        for what, path in {"the question set itself": self.source, **self.others}.items():
+            if path.exists() and target.samefile(path):
+                raise InputError(f"{target}: is {what}: {advice}")
+        if not self._is_export(target):
+            raise InputError(f"{target}: is there already, and is not an earlier export: {advice}")
+
+    def _is_export(self, target: Path) -> bool:
+        """Whether a file is an earlier export: the same questions, some with the reason of a correction."""
+        try:
+            content = target.read_bytes()
+            if self.source.is_file() and content == self.source.read_bytes():
+                return True
+            found = load_questions(target, formats=(self.format,), format=self.format.name, fields=self.fields)
+        except (OSError, AssayError):
+            return False
+        has_reasons = REASON.encode() in content or target.suffix.lower() in (*LINE_SUFFIXES, ".xlsx")
+        return has_reasons and [case.id for case in found.cases] == [case.id for case in self.expected]
 
     def write(self, target: Path, content: bytes) -> None:
         """Write it. Raises LayoutUnsuitable, and leaves the target, unless it is read as it is meant."""
-        if target.exists() and target.resolve() == self.source.resolve():
-            raise InputError(f"{target}: is the question set itself: write the corrected one into another file")
+        self._check(target)
         aside = target.with_name(f".{target.stem}.tmp{target.suffix}")
         try:
             aside.write_bytes(content)
@@ -178,6 +208,8 @@ def _unwritten(run: Run, applied: RunReviews) -> Iterable[UnwrittenReview]:
             exported = "unscored"
         elif needs_execution(evidence, decided) is not None:
             exported = None if reviewed.judged is None else reviewed.judged.outcome
+            if reviewed.judged is None and evidence.prediction.query and not has_result(evidence):
+                exported = "incorrect"
         if exported is not None and exported != reviewed.outcome:
             yield UnwrittenReview(
                 case_id=evidence.case.id, reviewed=reviewed.outcome, exported=exported, reason=reviewed.reason

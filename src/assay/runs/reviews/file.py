@@ -12,10 +12,13 @@ import msgspec
 
 from assay.errors import InputError, did_you_mean
 from assay.model.verdicts.review import REVIEWS_FILE, Review, ReviewDecision
+from assay.model.verdicts.verdict import Outcome
 from assay.platform.safeguards import module
 from assay.platform.spool import BINARY
 
 _DECISIONS: Sequence[str] = ReviewDecision.__args__  # type: ignore[attr-defined]
+_START = b'{"id":"'
+"""How every line begins that is written here."""
 _DECODE = msgspec.json.Decoder(Review).decode
 _ENCODE = msgspec.json.Encoder().encode
 
@@ -40,42 +43,56 @@ def read_reviews(path: Path) -> list[Review]:
 
     Raises as `read_lines` does.
     """
-    return [review for _, review in read_lines(path)]
+    return [review for _, review in read_lines(path)[0]]
 
 
-def read_lines(path: Path) -> list[tuple[int, Review]]:
-    """As `read_reviews`, each with the number of its line.
+def read_lines(path: Path) -> tuple[list[tuple[int, Review]], str]:
+    """As `read_reviews`, each with the number of its line, and a note if the last line was left out.
 
-    Raises InputError, naming the line, for one that is no review. A last line that was cut off while it was written is
-    left out; the next `append_reviews` removes it. A line that is there twice, as after a merge, counts once.
+    Raises InputError, naming the line, for one that is not a review. Only the beginning of a review, cut off while
+    Assay wrote it as the last line, is left out; the next `append_reviews` removes it. A line that is there twice, as
+    after a merge, counts once.
     """
     try:
+        _check_is_file(path)
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     found: dict[str, tuple[int, Review]] = {}
-    for number, line in enumerate(_whole(content).split(b"\n"), 1):
+    lines, note = content.split(b"\n"), ""
+    if _is_torn(lines[-1]):
+        lines.pop()
+        note = f"{path}, line {len(lines) + 1}: the review was cut off while it was written, and is ignored"
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         review = _review(line, f"{path}, line {number}")
         first, earlier = found.setdefault(review.id, (number, review))
         if earlier != review:
             raise InputError(f"{path}, line {number}: another review than line {first} under the same id, {review.id}")
-    return list(found.values())
+    return list(found.values()), note
 
 
-def _whole(content: bytes) -> bytes:
-    """A file without a last line that was cut off."""
-    lines, _, last = content.rpartition(b"\n")
-    return content if _is_review(last) else lines
+def _check_is_file(path: Path) -> None:
+    """Raises InputError for a folder, a pipe or a device: reading a pipe waits for whoever writes into it."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is not a regular file: name a file for the reviews")
 
 
-def _is_review(line: bytes | bytearray) -> bool:
-    try:
-        _DECODE(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+def _is_torn(line: bytes) -> bool:
+    """Whether this is the beginning of a line that Assay wrote: nothing that a person or another program left there."""
+    if not line.startswith(_START[: len(line)]):
         return False
-    return True
+    return bool(line) and any(_is_cut(part) for part in (line, line.rstrip(b"+-.0123456789Ee")))
+
+
+def _is_cut(text: bytes) -> bool:
+    """Whether this is JSON to which only the end is missing."""
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return str(error) == "Input data was truncated"
+    return False
 
 
 def _review(line: bytes, place: str) -> Review:
@@ -83,9 +100,29 @@ def _review(line: bytes, place: str) -> Review:
     if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")):
         raise InputError(f"{place}: a mark of a merge conflict: keep the lines of both sides, and remove the marks")
     try:
-        return _DECODE(line)
+        review = _DECODE(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{place}: {_trouble(line, error)}. Correct the line, or remove it") from error
+    if trouble := _contradiction(review):
+        raise InputError(f"{place}: {trouble}. Correct the line, or remove it")
+    return review
+
+
+def _contradiction(review: Review) -> str:
+    """What of a review cannot be; empty: nothing."""
+    try:
+        datetime.fromisoformat(review.at)
+    except ValueError:
+        return f"at is {review.at!r}, which is not a time in ISO 8601, such as 2026-03-31T10:15:00Z"
+    usual: dict[ReviewDecision, Outcome | None] = {"accept": "correct", "reject": "incorrect"}
+    usual |= {"confirm": review.verdict} if review.verdict is not None else {"confirm": review.outcome}
+    usual |= {"gold_wrong": "unscored"} if review.gold is None else {}
+    usual |= {"unsure": None, "undo": None}
+    expected = usual.get(review.decision, review.outcome)
+    if review.outcome in (None, expected):
+        return ""
+    fitting = f"write {expected}, or leave it out" if expected else "leave it out"
+    return f"the outcome {review.outcome} does not fit the decision {review.decision}: {fitting}"
 
 
 def _trouble(line: bytes, error: Exception) -> str:
@@ -105,11 +142,12 @@ def append_reviews(path: Path, reviews: Iterable[Review]) -> None:
     """
     lines = b"".join(_ENCODE(review) + b"\n" for review in reviews)
     try:
+        _check_is_file(path)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o644)
         try:
             if fcntl := module("fcntl"):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-            _cut_torn_line(descriptor)
+            _end_last_line(descriptor)
             left = memoryview(lines)
             while left:
                 left = left[os.write(descriptor, left) :]
@@ -120,24 +158,19 @@ def append_reviews(path: Path, reviews: Iterable[Review]) -> None:
         raise InputError(f"{path}: the review cannot be written ({error.strerror})") from error
 
 
-def _cut_torn_line(descriptor: int) -> None:
-    """Remove a last line without an end: a process was killed while it wrote it.
-
-    A whole review to which only the line's end is missing, as editors leave it, gets its end.
-    """
+def _end_last_line(descriptor: int) -> None:
+    """Remove the beginning of a review: a process was killed while it wrote it. Any other last line gets its end."""
     size = os.lseek(descriptor, 0, os.SEEK_END)
     content = bytearray()
     while len(content) < size and b"\n" not in content:
         start = max(0, size - len(content) - 65536)
         os.lseek(descriptor, start, os.SEEK_SET)
         content[:0] = os.read(descriptor, size - len(content) - start)
-    _, _, torn = content.rpartition(b"\n")
-    if not torn:
-        return
-    if _is_review(torn):
+    last = bytes(content.rpartition(b"\n")[2])
+    if _is_torn(last):
+        os.ftruncate(descriptor, size - len(last))
+    elif last:
         os.write(descriptor, b"\n")
-    else:
-        os.ftruncate(descriptor, size - len(torn))
 
 
 def in_force(reviews: Iterable[Review]) -> list[Review]:

@@ -12,11 +12,12 @@ from assay.comparison.result_hash import result_hash
 from assay.errors import InputError
 from assay.model.cases.case import CaseOptions
 from assay.model.databases.database import DatabaseUrl
+from assay.sql.statement import read_statement
 
 if TYPE_CHECKING:
     from assay.model import Case, Evidence, Provenance, RunSettings
 
-__all__ = ["answer_key", "database_digest", "database_hash", "gold_hash", "question_hash", "result_hash"]
+__all__ = ["answer_key", "database_digest", "database_hash", "gold_hash", "has_result", "question_hash", "result_hash"]
 
 _BYTES = 12
 
@@ -93,6 +94,19 @@ def answer_key(evidence: Evidence) -> tuple[str | None, str | None]:
     if prediction.turns:
         return None, _hash([turn.selection or turn.raw for turn in prediction.turns])
     return (None, given) if prediction.query is None else (prediction.query, evidence.result_hash)
+
+
+def has_result(evidence: Evidence) -> bool:
+    """Whether the answer's result can be compared, so that its query can serve as a gold query.
+
+    An answer to a question that has none was not executed: its text has to be a query.
+    """
+    query, execution = evidence.prediction.query, evidence.predicted_execution
+    if evidence.outcome == "correct" or query is None:
+        return True
+    if execution is None:
+        return read_statement(query, "").does == "query"
+    return execution.succeeded and (evidence.comparison is not None or evidence.outcome == "unscored")
 
 
 def _hash(value: object) -> str:
