@@ -201,7 +201,7 @@ def test_a_corrected_gold_is_seen_before_it_is_saved(begin: Start) -> None:
     seen.page.wait_for_selector("#review-gold-save:not([hidden])")
     assert "3 matched" in seen.page.inner_text("#review-tried")
     assert seen.reviews == []
-    seen.press("Enter").opened("c-05")
+    seen.looks().press("Enter").opened("c-05")
     [review] = seen.reviews
     assert (review.decision, review.outcome) == ("gold_wrong", "correct")
     assert review.gold == "SELECT client_id, sum(total) * 100 FROM orders GROUP BY 1"
@@ -234,10 +234,10 @@ def test_a_gold_that_is_changed_after_its_result_was_shown_must_be_run_again(beg
 def test_a_target_selection_is_wrong_without_a_query(begin: Start) -> None:
     seen = begin(selections.small_selection_run())
     seen.page.wait_for_selector("dialog#case[open]")
-    seen.press("4")
+    seen.looks().press("4")
     assert seen.page.is_hidden("#review-gold")
-    seen.press("Enter").hears("the gold query is wrong. Saved")
-    seen.press("1").hears("Saved")
+    seen.looks().press("Enter").hears("the gold query is wrong. Saved")
+    seen.looks().press("1").hears("Saved")
     assert [one.decision for one in seen.reviews] == ["gold_wrong", "confirm"]
     seen.quiet()
 
@@ -325,8 +325,9 @@ def test_a_budget_shows_the_queued_cases_alone(begin: Start) -> None:
     seen = begin(queue=review_queue, minutes=2)
     seen.page.wait_for_function("() => document.getElementById('case').open")
     assert (seen.page.text_content("#case-place") or "") == "1 of 2"
-    seen.press("7").page.wait_for_function("() => document.getElementById('case-place').textContent === '2 of 2'")
-    seen.press("1").counted(1)
+    seen.looks().press("7")
+    seen.page.wait_for_function("() => document.getElementById('case-place').textContent === '2 of 2'")
+    seen.looks().press("1").counted(1)
     seen.press("Escape")
     assert (seen.page.text_content("#cases-shown") or "").startswith("1 of")
 
@@ -574,7 +575,7 @@ def test_killed_in_the_middle_what_was_said_to_be_saved_is_on_the_disk(
 
     def decide(seen: Reviewing) -> None:
         case = seen.case
-        seen.press("1").hears(f"{case}: the verdict is right. Saved")
+        seen.looks().press("1").hears(f"{case}: the verdict is right. Saved")
         decided.append(case)
 
     with ExitStack() as opened:
@@ -597,10 +598,10 @@ def test_killed_in_the_middle_what_was_said_to_be_saved_is_on_the_disk(
         process.wait()
         assert [one.case_id for one in seen.reviews] == decided
         case = seen.case
-        seen.press("1").hears("Not saved: assay review has ended")
+        seen.looks().press("1").hears("Not saved: assay review has ended")
         assert seen.case == case
         with file.open("ab") as torn:
-            torn.write(b'{"id": "half')
+            torn.write(b'{"id":"half')
         seen, process = started()
         assert seen.case not in decided
         seen.counted(3)
