@@ -688,7 +688,7 @@ def test_no_text_is_taken_for_markup(begin: Start, hostile_cases: Run) -> None:
     for text in runs.ATTACKS[:6]:
         seen.page.wait_for_function("() => document.getElementById('case').open")
         place = seen.page.evaluate("() => document.getElementById('case').dataset.place")
-        seen.page.fill("#review-note", text.replace("\r", ""))
+        seen.looks().page.fill("#review-note", text.replace("\r", ""))
         seen.page.click("[data-decision=confirm]")
         seen.page.wait_for_function("(place) => document.getElementById('case').dataset.place !== place", arg=place)
         seen.press("k")

@@ -292,7 +292,7 @@ def test_no_child_process_has_the_password(server: DenodoEmulator, workbook: Pat
 def test_wrong_credentials_stop_at_the_first_answer(server: DenodoEmulator, workbook: Path, tmp_path: Path) -> None:
     done = assay(*command(server, workbook, tmp_path / "out.xlsx"), env={"ASSAY_PASSWORD": "wrong-one"})
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "refuse" in done.stderr
+    assert "rejects" in done.stderr
     assert "wrong-one" not in done.stderr
     assert list(tmp_path.iterdir()) == []
     assert server.asked.total() == 0  # the Data Catalog is tried before anything is asked

@@ -282,7 +282,7 @@ def test_an_answer_beyond_what_is_read_is_the_systems_failure(tmp_path: Path, mo
     assert long.explanation == "z" * 1000 + "… [cut: 3,000 characters]"
     assert long.failure is not None
     assert (long.failure.blame, long.failure.kind) == ("system", "unreadable_answer")
-    assert "2,001 characters: the judge accepts at most 2,000" in long.failure.message
+    assert "2,001 characters, more than the 2,000 that are read" in long.failure.message
 
 
 def _pressed(process: subprocess.Popen[str], terminal: int) -> bool:

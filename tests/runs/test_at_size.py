@@ -315,7 +315,7 @@ def test_a_metric_that_never_ends_is_unscored_alone_and_in_that_case_alone(
     [failure] = [score.failure for score in slow.scores if score.failure is not None]
     assert failure.blame == "assay"
     assert f"the metric '{trial.name}'" in failure.message
-    assert ("ended its process" if trial is Deadly else f"took longer than {limit_s} s") in failure.message
+    assert ("brought its process down" if trial is Deadly else f"took longer than {limit_s} s") in failure.message
     assert {score.metric: score.value for score in other.scores} == {"match": 0.0, trial.name: 1.0, "bird_ex": 0.0}
 
 

@@ -102,12 +102,12 @@ def metrics_of(written: Iterable[str], *, ves: bool, as_denodo: bool, goes_on: P
 def _metrics_in(folder: Path) -> tuple[str, ...]:
     """The metrics of the run that the folder holds; none where it holds no run that can be read."""
     from assay.errors import RunError
-    from assay.runs.store.folder import RUN_FILE, read_run_file
+    from assay.runs.store.folder import RUN_FILE, asked_metrics, read_run_file
 
     if not (folder / RUN_FILE).is_file():
         return ()
     try:
-        return read_run_file(folder).settings.metrics
+        return asked_metrics(read_run_file(folder).settings)
     except RunError:  # reported later, where the folder is claimed
         return ()
 

@@ -305,7 +305,7 @@ def _of_text(prediction: Prediction) -> Prediction:
     try:
         (prediction.query or "").encode("utf-8")
     except UnicodeEncodeError as error:
-        message = f"the query is no valid text: character {error.start + 1} is a lone surrogate"
+        message = f"the query is not valid text: character {error.start + 1} is a lone surrogate"
         failure = Failure(stage="read", kind="error", blame="system", message=message)
         return replace(prediction, query=None, failure=failure)
     return prediction

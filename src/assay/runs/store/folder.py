@@ -82,7 +82,7 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
     if not _same_work(stored.settings, settings):
         shown = "; ".join(_differences(stored.settings, settings))
         kept = ""
-        if _asked(stored.settings) != _asked(settings) or (folder / journal.ANSWERS).exists():
+        if asked_metrics(stored.settings) != asked_metrics(settings) or (folder / journal.ANSWERS).exists():
             kept = ", or --rescore to judge its answers anew"
         raise RunError(
             f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite{kept}"
@@ -160,15 +160,15 @@ def read_lint(folder: Path) -> LintReport | None:
 def _same_work(stored: RunSettings, wanted: RunSettings) -> bool:
     """Whether both give the same verdicts. Witnesses may be looked for later, and bring a metric of their own."""
     neutral = {name: getattr(wanted, name) for name in MAY_DIFFER}
-    before, now = _asked(stored), _asked(wanted)
+    before, now = asked_metrics(stored), asked_metrics(wanted)
     if wanted.database and set((stored.database or "").split(", ")) <= {"", *wanted.database.split(", ")}:
         # A run for several engines is given a further database: the cases on it have other digests than without.
         neutral["database"] = wanted.database
     return replace(stored, **neutral, metrics=before) == replace(wanted, metrics=now)
 
 
-def _asked(settings: RunSettings) -> tuple[str, ...]:
-    """The metrics that were asked for."""
+def asked_metrics(settings: RunSettings) -> tuple[str, ...]:
+    """The metrics that were asked for, without those that a run adds by itself."""
     return tuple(name for name in settings.metrics if name not in _COME_LATER)
 
 
@@ -176,7 +176,7 @@ def _differences(stored: Struct, wanted: Struct) -> Iterator[str]:
     for name in stored.__struct_fields__:
         was, now = getattr(stored, name), getattr(wanted, name)
         if name == "metrics" and isinstance(stored, RunSettings) and isinstance(wanted, RunSettings):
-            was, now = _asked(stored), _asked(wanted)
+            was, now = asked_metrics(stored), asked_metrics(wanted)
         if was == now or name in MAY_DIFFER:
             continue
         if isinstance(was, Limits):
