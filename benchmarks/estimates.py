@@ -71,7 +71,7 @@ class Setting(Struct, frozen=True):
 
 
 class Measured(Struct, frozen=True):
-    """What came of a setting."""
+    """Coverage of one setting."""
 
     method: str
     name: str
