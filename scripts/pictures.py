@@ -66,6 +66,11 @@ PICTURES = (
 )
 
 
+# A key decides only about what has been visible for a quarter of a second.
+_SEEN = """
+() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 500))))
+"""
+
 # The browser itself counts the colours: each pixel gets the nearest of the 256 that occur most.
 _INDEXED = """
 async (source) => {
@@ -154,6 +159,8 @@ def make_pictures(folder: Path) -> list[Path]:
                     "(id) => document.querySelector('#case-title .quiet').textContent === id",
                     arg=one.address.partition("=")[2],
                 )
+            if one.keys:
+                page.evaluate(_SEEN)
             for key in one.keys:
                 page.keyboard.press(key)
             if one.text is not None:

@@ -237,7 +237,7 @@ def test_a_target_selection_is_wrong_without_a_query(begin: Start) -> None:
     seen.looks().press("4")
     assert seen.page.is_hidden("#review-gold")
     seen.looks().press("Enter").hears("the gold query is wrong. Saved")
-    seen.looks().press("1").hears("Saved")
+    seen.looks().press("1").hears("the verdict is right. Saved")
     assert [one.decision for one in seen.reviews] == ["gold_wrong", "confirm"]
     seen.quiet()
 
