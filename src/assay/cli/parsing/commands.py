@@ -61,7 +61,7 @@ class Verb(SparingCommand):
         except PARSER_ERROR as error:
             raise with_context(error, ctx, typed) from None
         if rest and not ctx.resilient_parsing:
-            raise UsageError(too_many(rest, ctx))
+            raise UsageError(too_many(rest, ctx, typed))
         return rest
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
