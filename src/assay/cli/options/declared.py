@@ -51,13 +51,12 @@ Markdown: TypeAlias = Annotated[
 Workbook: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook.")]
 Junit: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for a CI server.")]
 JsonFile: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON; - prints it.")
+    Path | None, typer.Option("--json", metavar="FILE", help="Write JSON for programs; - (default) prints it.")
 ]
 To: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--report", "--to", metavar="NAME=FILE", help="Write a report in a named format. Can be repeated."),
 ]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")]
 ReviewsFile: TypeAlias = Annotated[
     Path | None,
     typer.Option("--reviews", metavar="FILE", help="People's reviews. Default: the run's own file."),
@@ -72,6 +71,7 @@ class ReportFlags(Struct, frozen=True, kw_only=True):
     md: Markdown = None
     xlsx: Workbook = None
     junit: Junit = None
+    json: JsonFile = None
     to: To = None
 
     def targets(self, **others: Path | None) -> dict[str, Path | None]:
@@ -79,7 +79,7 @@ class ReportFlags(Struct, frozen=True, kw_only=True):
 
         Raises UsageError for a malformed pair and for a format with two files, InputError for an unknown format.
         """
-        given = {"html": self.html, "md": self.md, "xlsx": self.xlsx, "junit": self.junit, **others}
+        given = {name: getattr(self, name) for name in ("html", "md", "xlsx", "junit", "json")} | others
         return with_named(given, self.to)
 
 

@@ -54,7 +54,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--test",
         "--sql",
         "--history",
-        "--cases",
+        "--max-cases",
         "--mlflow",
         "--experiment",
         "--save-report",

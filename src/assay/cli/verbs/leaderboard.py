@@ -53,11 +53,11 @@ def leaderboard(
     For a paper:  assay leaderboard runs --latex table.tex --csv rates.csv
     """
     from assay.api.diffing import leaderboard as ranked
-    from assay.cli.output import deliver, printed_report, say_written
+    from assay.cli.output import check_targets, deliver, say_written
     from assay.reports.diff_formats import render_leaderboard
 
     targets = {"html": html, "md": md, "csv": csv, "tex": latex, "xlsx": xlsx, "json": json}
-    printed = printed_report(targets) is not None
+    printed = check_targets(targets) is not None
     folders = _finished(runs, cases)
     record = ranked(
         folders,

@@ -12,7 +12,6 @@ import typer
 from msgspec.structs import replace
 
 from assay.cli.options.declared import (
-    AsJson,
     Only,
     Overwrite,
     Password,
@@ -60,7 +59,6 @@ def run(
     evidence: EvidenceFlags,
     reports: ReportFlags,
     gates: GateFlags,
-    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate predictions or a live system against a question set on real databases.
@@ -106,7 +104,6 @@ def run(
         system=opened,
         overwrite=overwrite,
         rescore=rescore,
-        as_json=as_json,
         quiet=quiet,
         reports=targets,
         keeper=keeper,
@@ -165,7 +162,6 @@ def run_settings(
     system: System | None = None,
     overwrite: bool = False,
     rescore: bool = False,
-    as_json: bool,
     quiet: bool,
     reports: Mapping[str, Path | None],
     keeper: GateKeeper | None = None,
@@ -178,10 +174,10 @@ def run_settings(
 ) -> None:
     """Evaluate what the settings say, and show it. Ends with status 1 where a gate was missed."""
     from assay.api.evaluation import evaluate
-    from assay.cli.output import finish, keeping, printed_report, tell_cache_use
+    from assay.cli.output import check_targets, finish, keeping, tell_cache_use
     from assay.cli.progress import progress
 
-    printed_report(reports, as_json=as_json)
+    check_targets(reports)
     answers = system if system is not None else settings.predictions
     if system is not None and settings.predictions is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
@@ -216,7 +212,7 @@ def run_settings(
     _tell_unsearched(done, asked=witness is not None)
     tell_cache_use(done)
     advice = "--html FILE writes every case"
-    finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice=advice, quiet=quiet)
+    finish(done, keeper=keeper, reports=reports, folder=folder, advice=advice, quiet=quiet)
 
 
 def reviews_of(settings: Settings) -> Reviews | Literal[False]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.streams import print_bytes
+from assay.cli.options.declared import JsonFile
 from assay.errors import InputError, RunError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def runs(  # one parameter an option
     experiment: Annotated[
         str | None, typer.Option(metavar="NAME", help="Experiment of --mlflow. [default: assay]")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON on standard output.")] = False,
+    json: JsonFile = None,
 ) -> None:
     """List a folder's runs, the newest last: when, what, how right, and over which questions.
 
@@ -49,19 +49,21 @@ def runs(  # one parameter an option
     """
     if experiment is not None and mlflow is None:
         raise UsageError("--experiment was given without --mlflow URI: there is nothing to export to")
-    shown = _selected(folder, tags=tag or (), name=name, cases=cases, metric=metric)
-    if html is not None:
-        from assay.cli.output import deliver, say_written
-        from assay.reports.html.history import runs_html
+    from assay.cli.output import check_targets, deliver, say_written
 
-        say_written(deliver([("html", html)], lambda _: runs_html(shown, folder=str(folder))), on_stderr=True)
-    if mlflow is not None:
-        _export(shown, mlflow, experiment)
-    if as_json:
+    targets = {"html": html, "json": json}
+    check_targets(targets)
+    shown = _selected(folder, tags=tag or (), name=name, cases=cases, metric=metric)
+    if html is not None or json is not None:
+        from assay.reports.html.history import runs_html
         from assay.reports.json.comparisons import runs_json
 
-        print_bytes([runs_json(shown, folder=str(folder))])
-    elif html is None and mlflow is None:
+        draw = {"html": runs_html, "json": runs_json}
+        written = deliver(targets.items(), lambda name: draw[name](shown, folder=str(folder)))
+        say_written(written, on_stderr=True)
+    if mlflow is not None:
+        _export(shown, mlflow, experiment)
+    if html is None and json is None and mlflow is None:
         from assay.reports.console.printing import print_runs
 
         print_runs(shown, folder=str(folder))
