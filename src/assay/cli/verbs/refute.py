@@ -9,7 +9,10 @@ import typer
 
 from assay.cli.options.declared import JsonFile
 from assay.cli.options.query_texts import read_queries
-from assay.errors import UsageError
+from assay.errors import InputError, UsageError
+
+_UNUSABLE = ("unreadable", "no_schema", "fails")
+"""Why nothing could be compared: a text is not a query, or names a table or a column that does not exist."""
 
 
 def refute(
@@ -70,6 +73,10 @@ def refute(
         max_rows=rows,
         scratch=scratch,
     )
+    if outcome.kind == "unknown" and outcome.why in _UNUSABLE:
+        if json is not None:
+            write_json(json, refutation_json(outcome, first, second))
+        raise InputError(outcome.reason)
     if test is not None:
         if outcome.witness is None or not outcome.differs:
             typer.echo(f"no test is written: {visible(outcome.reason)}", err=True)
