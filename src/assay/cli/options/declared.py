@@ -17,6 +17,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.cli.options.stored_runs import A_RUN, run_folders
 from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.settings import Settings
@@ -281,10 +282,13 @@ def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(verb, include_extras=True)
     groups: dict[str, type[Any]] = {}
     settings: dict[str, list[_Option]] = {}
+    runs: list[str] = []
     parameters: list[Parameter] = []
     for parameter in signature(verb).parameters.values():
         hint = hints[parameter.name]
         plain, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        if A_RUN in marks:
+            runs.append(parameter.name)
         if plain is Settings:
             only = next((mark for mark in marks if isinstance(mark, Only)), None)
             settings[parameter.name] = list(_options_of(only))
@@ -300,6 +304,7 @@ def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(verb)
     def called(**given: Any) -> None:
+        given |= {name: run_folders(given[name]) for name in runs}
         made: dict[str, Any] = {name: _settings(options, given) for name, options in settings.items()}
         made |= {
             name: group(**{field: given.pop(field) for field in group.__struct_fields__})

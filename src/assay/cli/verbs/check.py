@@ -71,7 +71,9 @@ def check(
 
     db = one_url(settings.db)
     if db is None:
-        raise UsageError("--db must be given: the database on which both queries are executed")
+        raise UsageError(
+            "--db must be given: the database on which both queries are executed, for example --db sqlite:///shop.sqlite"
+        )
     texts = {f"SQL_GOLD {number}" if len(sql_gold) > 1 else "SQL_GOLD": one for number, one in enumerate(sql_gold, 1)}
     predicted, *golds = read_queries(SQL_PREDICTED=sql_predicted, **texts)
     witness = witnesses.gathered(None)

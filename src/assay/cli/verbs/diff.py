@@ -14,6 +14,7 @@ from assay.cli.options.declared import (
     ReviewsFile,
 )
 from assay.cli.options.gates import CandidateGateFlags, exit_for, gathered
+from assay.cli.options.stored_runs import A_RUN, check_different
 from assay.errors import UsageError
 from assay.model import Gates
 
@@ -28,6 +29,7 @@ def diff(  # one parameter an option
             metavar="RUN_A RUN_B",
             help="Finished runs: the baseline, then the candidate. Three or more are ranked.",
         ),
+        A_RUN,
     ] = None,
     *,
     metric: Annotated[
@@ -63,6 +65,7 @@ def diff(  # one parameter an option
     from assay.runs.store.folder import read_finished
 
     folders = runs or []
+    check_different(folders)
     asks_values = len(folders) == 2 and (flags.minimum or flags.max_drop)
     run = read_finished(folders[1]).settings if asks_values else None
     gates = gathered(flags, alpha=alpha, alpha_alone=True, run=run)

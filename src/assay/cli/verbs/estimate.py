@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.options.declared import CONCURRENCY, JsonFile, Markdown, Only, Quiet, file_options
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import UsageError
 from assay.settings import Settings
 
@@ -21,6 +22,7 @@ def estimate(  # one parameter an option
     answers: Annotated[
         Path,
         typer.Argument(metavar="ANSWERS", help="File with questions and predicted queries, or the folder of a run."),
+        A_RUN,
     ],
     *,
     reviews: Annotated[
@@ -38,6 +40,7 @@ def estimate(  # one parameter an option
     compare: Annotated[
         Path | None,
         typer.Option(metavar="OTHER", help="Estimate the accuracy of OTHER minus that of ANSWERS."),
+        A_RUN,
     ] = None,
     more: Annotated[
         int | None, typer.Option("--next", metavar="N", min=1, help="Draw the next N cases to label.")

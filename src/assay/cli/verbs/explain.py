@@ -10,11 +10,12 @@ from typing import Annotated
 import typer
 
 from assay.cli.options.declared import JsonFile
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run."), A_RUN],
     case: Annotated[str, typer.Argument(metavar="CASE", help="Id of the case.")],
     *,
     json: JsonFile = None,

@@ -11,6 +11,7 @@ import typer
 from msgspec import Struct
 
 from assay.cli.options.declared import CONCURRENCY, JsonFile, Only, Quiet
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, Interrupted, UsageError
 from assay.settings import Settings
 
@@ -25,7 +26,7 @@ CACHE_NAME = "judge-answers.sqlite"
 
 
 def judge(  # one parameter an option
-    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a finished run.")] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a finished run."), A_RUN] = None,
     *,
     model: Annotated[
         str | None,
@@ -102,6 +103,7 @@ def judge(  # one parameter an option
     from assay.cli.options.access import Access
     from assay.cli.output import check_targets
     from assay.cli.verbs.judge_output import exit_if_unjudged, show_opinions, write_opinions
+    from assay.cli.verbs.run import check_credentials
     from assay.reports.text.plain import visible
 
     check_targets({"json": json})
@@ -132,6 +134,7 @@ def judge(  # one parameter an option
         parameters=dict(options.parameters),
         verify_ssl=options.verify_ssl,
     )
+    check_credentials(opened, kept)
     with open_judge(
         opened,
         samples=samples,

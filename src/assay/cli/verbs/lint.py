@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from assay.cli.options.declared import JsonFile, Only, Quiet, file_options
 from assay.cli.options.settings_file import with_file
+from assay.cli.options.stored_runs import A_RUN
+from assay.cli.options.two_files import roles_checked
 from assay.errors import UsageError
 from assay.model.lint import Severity
 from assay.settings import LintFileSettings, Settings
@@ -36,6 +38,7 @@ def lint(  # one parameter an option
             metavar="RUN",
             help="Stored run over the same cases. Can be repeated.",
         ),
+        A_RUN,
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="RULES", help="Rules to apply, separated by commas. Default: all.")
@@ -95,7 +98,7 @@ def lint(  # one parameter an option
     from assay.cli.progress import progress
     from assay.model import Limits
 
-    with progress(quiet=quiet) as on_progress:
+    with roles_checked(settings, verb="lint"), progress(quiet=quiet) as on_progress:
         report = lint_cases(
             settings.cases or str(cases),
             databases=settings.db,

@@ -9,10 +9,11 @@ import typer
 
 from assay.cli.options.declared import Penalty, ReportFlags, ReviewsFile
 from assay.cli.options.gates import GateFlags, exit_for, print_gates
+from assay.cli.options.stored_runs import A_RUN
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run."), A_RUN],
     *,
     reports: ReportFlags,
     gates: GateFlags,

@@ -13,6 +13,7 @@ import typer
 from msgspec import Struct
 
 from assay.cli.options.declared import JsonFile, Only
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, UsageError
 from assay.model.cases.leniency import STRICT, Leniency
 from assay.model.verdicts.review import ReviewDecision
@@ -100,7 +101,7 @@ class DecisionFlags(Struct, frozen=True, kw_only=True):
 
 
 def review(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run."), A_RUN],
     case: Annotated[str | None, typer.Argument(metavar="CASE", help="Case to decide without a browser.")] = None,
     *,
     reviews: Annotated[

@@ -24,6 +24,7 @@ from assay.cli.options.declared import (
 from assay.cli.options.evidence import EvidenceFlags
 from assay.cli.options.gates import GateFlags
 from assay.cli.options.settings_file import at, check_used, may_lack_database, with_file
+from assay.cli.options.two_files import missing_database, roles_checked
 from assay.errors import InputError, UsageError
 from assay.model import Case, Gates
 from assay.model.databases.suite import SUITE_MATCH
@@ -99,6 +100,8 @@ def run(
     if show_prompt:
         _print_prompt(settings, opened)
         return
+    if opened is not None and not rescore:
+        check_credentials(opened, settings.output)
     run_settings(
         settings,
         system=opened,
@@ -112,6 +115,16 @@ def run(
         witness=witness,
         scratch=evidence.server(settings.witness),
     )
+
+
+def check_credentials(system: object, stored: str | Path | None) -> None:
+    """Raise SystemUnusable, before anything is read, if a system knows that it lacks a key.
+
+    If answers are stored already, no more of them may be needed, and the system raises when it is asked.
+    """
+    check = getattr(system, "check_credentials", None)
+    if check is not None and not (stored is not None and Path(stored).exists()):
+        check()
 
 
 def _checking(keeper: GateKeeper, path: Path, file: GateSettings | None) -> OnCases:
@@ -181,8 +194,8 @@ def run_settings(
     answers = system if system is not None else settings.predictions
     if system is not None and settings.predictions is not None:
         raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
-    if settings.cases is None or (settings.db is None and not may_lack_database(settings)):
-        raise UsageError("--db must be given: see  assay run --help")
+    if settings.db is None and not may_lack_database(settings):
+        raise missing_database(settings)
     folder = None if settings.output is None else Path(settings.output)
     arguments = settings.given(signature(evaluate).parameters) | {
         "predictions": answers,
@@ -203,7 +216,7 @@ def run_settings(
         "on_cases": keeper.check_cases if on_cases is None and keeper is not None else on_cases,
     }
     try:
-        with keeping(folder), progress(quiet=quiet) as on_progress:
+        with roles_checked(settings), keeping(folder), progress(quiet=quiet) as on_progress:
             done = evaluate(**arguments, on_progress=on_progress)
     finally:
         if system is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options.declared import JsonFile
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, RunError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def runs(  # one parameter an option
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of runs, or one run.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of runs, or one run."), A_RUN],
     tag: Annotated[
         list[str] | None,
         typer.Option(metavar="TEXT", help="Label of the runs to list, e.g. 'model=*'. Can be repeated."),
@@ -74,12 +75,15 @@ def _selected(
 ) -> tuple[HistoryPoint, ...]:
     """The selected runs. Raises InputError where there are none, with the names that exist."""
     from assay.api.history import list_runs
+    from assay.model.runs.metric_names import metric_hint
     from assay.runs.store.history import question_set, run_name, select_runs
 
     points = list_runs(folder, metric=metric)
     if metric is not None and not any(point.headline is not None for point in points):
         every = {one for point in points if point.settings for one in point.settings.metrics}
-        raise InputError(f"no run in {folder} has the metric {metric!r}{_instead(metric, every)}")
+        raise InputError(
+            f"no run in {folder} has the metric {metric!r}{metric_hint(metric, every) or _instead(metric, every)}"
+        )
     shown = select_runs(points, tags=tags, name=name, cases=cases)
     if shown:
         return shown

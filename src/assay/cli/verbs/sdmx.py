@@ -99,6 +99,7 @@ def sdmx(
     from assay import registry
     from assay.api.gates import keeper_of
     from assay.cli.options.access import Access
+    from assay.cli.verbs.run import check_credentials
     from assay.scoring.selections.metrics import selection_metrics
 
     check_one_source(settings)
@@ -111,6 +112,8 @@ def sdmx(
     opened = None
     if settings.system is not None:
         opened = registry.open_system(settings.system, access.system_options(settings))
+        if not rescore:
+            check_credentials(opened, settings.output)
     run_selections(
         replace(settings, cases=str(cases)),
         selection,

@@ -10,6 +10,7 @@ import typer
 
 from assay.cli.options.declared import JsonFile, Only
 from assay.cli.options.query_texts import read_queries
+from assay.cli.options.stored_runs import A_RUN
 from assay.cli.streams import print_bytes
 from assay.errors import InputError, UsageError
 from assay.settings import Settings
@@ -24,6 +25,7 @@ def sql(
     runs: Annotated[
         list[str],
         typer.Argument(metavar="RUN... SQL", help="Runs, or a folder that contains them; then the query."),
+        A_RUN,
     ],
     *,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV on standard output.")] = False,

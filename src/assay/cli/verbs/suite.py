@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options.declared import JsonFile, Only, Quiet, file_options
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, UsageError, did_you_mean
 from assay.settings import Settings
 
@@ -20,6 +21,7 @@ def build(  # one parameter an option
     runs: Annotated[
         list[Path] | None,
         typer.Argument(metavar="RUN…", help="Stored runs over the question set."),
+        A_RUN,
     ] = None,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the suite.")],
