@@ -133,8 +133,8 @@ def test_three_runs_are_ranked(here: Command, runs: Path) -> None:
     assert [standing["run"]["label"] for standing in document["standings"]][-1] == "weak"
 
 
-def test_a_run_against_itself_is_noted(here: Command, runs: Path) -> None:
-    done = here("diff", runs / "weak", runs / "weak")
+def test_a_copy_of_a_run_is_noted(here: Command, runs: Path, tmp_path: Path) -> None:
+    done = here("diff", runs / "weak", shutil.copytree(runs / "weak", tmp_path / "copy"))
     assert done.returncode == 0, done.stderr
     assert "match is 33.3 % in both, and no case changed" in done.stdout
     assert "note: " in done.stdout
@@ -145,7 +145,7 @@ def test_a_run_against_itself_is_noted(here: Command, runs: Path) -> None:
     [
         ([], "two runs or more, and none was given"),
         (["weak"], "weak was given"),
-        (["weak", "nowhere"], "nowhere is no run"),
+        (["weak", "nowhere"], "nowhere is not a run folder"),
         (["weak", "strong", "equal", "--min", "match=80%"], "gates compare a candidate with a baseline"),
         (["weak", "strong", "equal", "--max-cases", "3"], "--max-cases is for a comparison of two runs"),
         (["weak", "strong", "--metric", "match"], "--metric match says what three or more runs are ranked by"),

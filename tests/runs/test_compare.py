@@ -378,9 +378,9 @@ def test_a_damaged_or_unfinished_run_is_named_with_its_line(tmp_path: Path) -> N
     with pytest.raises(RunError, match="is not finished"):
         diff_runs(folder, one)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"empty is no run: there is no run\.json in it"):
+    with pytest.raises(InputError, match=r"empty is not a run folder: run\.json is missing"):
         diff_runs(tmp_path / "empty", one)
-    with pytest.raises(InputError, match=r"nowhere is no run: there is no such folder"):
+    with pytest.raises(InputError, match="nowhere is not a run folder: it does not exist"):
         diff_runs(tmp_path / "nowhere", one)
 
 

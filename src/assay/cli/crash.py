@@ -33,7 +33,7 @@ def crash_message(error: BaseException, secrets: Sequence[str] = ()) -> str:
     said = one_line(without_secrets(str(error), secrets), limit=_MOST_CHARACTERS)
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
     made_with = f"Assay {__version__}, Python {sys.version.split()[0]}, {sys.platform}"
-    # The package whose plug-in raised the error, or called what did; None where none of them was at work.
+    # The package whose plug-in raised the error, or called what did; None if none of them was at work.
     from importlib.metadata import entry_points
 
     from assay.registry import Group
@@ -47,11 +47,11 @@ def crash_message(error: BaseException, secrets: Sequence[str] = ()) -> str:
     at = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
     package = next((package for name in at if (package := packages.get(name.partition(".")[0]))), None)
     whose = f"in the package {package}, which extends Assay" if package else "in Assay"
-    where = f"where you have {package or 'Assay'} from"
+    where = f"to the source of {package or 'Assay'}"
     return (
         f"this is a fault {whose}, not in what it was given: {what}\n"
         f"  at {one_line(' < '.join(_places(error)))}; {made_with}\n"
-        f"  What a run finished before is kept. Please report these lines {where}, with the command."
+        f"  Finished cases of a run are stored. Please report these lines {where}, with the command."
     )
 
 

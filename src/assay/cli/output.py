@@ -34,8 +34,8 @@ UNFINISHED = 3
 def check_targets(targets: Mapping[str, Path | None]) -> str | None:
     """Check the files of reports before any work is done. Returns the format that goes to standard output, if any.
 
-    Raises UsageError for two outputs on standard output or in one file, for a folder, for a suffix that is another
-    format's, and for a place where no file can be written.
+    Raises UsageError for two outputs on standard output or in one file, for a folder, for a suffix of another
+    format, and for a place that cannot be written.
     """
     printed = [name for name, path in targets.items() if path == STANDARD_OUTPUT]
     if len(printed) > 1:
@@ -73,7 +73,7 @@ def show(
 
 
 def _earlier(folder: Path, run: Run) -> str | None:
-    """Where an earlier run over the same questions lies beside this one, as the folder itself was named."""
+    """The folder of an earlier run over the same questions next to this one, named as this one was."""
     from assay.runs.store.history import run_beside
 
     beside = run_beside(folder, run.record)
@@ -89,10 +89,10 @@ def keeping(folder: Path | None, *, made: str = "finished", kept: str = "finishe
         yield
     except KeyboardInterrupt:
         if folder is None:
-            raise Interrupted("interrupted; nothing was kept, since no folder was given (-o RUN)") from None
+            raise Interrupted("interrupted; nothing is stored, since no folder was given (-o RUN)") from None
         if not folder.exists():
-            raise Interrupted(f"interrupted before anything was {made}: nothing was kept") from None
-        raise Interrupted(f"interrupted; {kept.format(folder)}: run the same command again to go on") from None
+            raise Interrupted(f"interrupted before anything was {made}: nothing is stored") from None
+        raise Interrupted(f"interrupted; {kept.format(folder)}: the same command resumes") from None
     except OSError as error:
         if error.strerror is None:
             raise
@@ -110,8 +110,7 @@ def finish(
 ) -> None:
     """Check a run's gates, write its reports, show it, and end with the exit status that follows.
 
-    ``advice`` says what else could have been kept, for a run of which nothing was; None: no such hint. ``quiet``: no
-    progress is shown.
+    ``advice`` names what else could be stored, for a run of which nothing was; None: no hint. ``quiet``: no progress.
     """
     if keeper is not None:
         run = Run(keeper.judged(run.record))
@@ -124,14 +123,14 @@ def finish(
     if reports.get("json") != STANDARD_OUTPUT:
         show(run, folder=folder, written=written, on_stderr=on_stderr)
     if advice is not None and folder is None and not written and not on_stderr:
-        typer.echo(f"\nNothing was kept: -o RUN keeps the run, {advice}.")
+        typer.echo(f"\nNothing is stored: -o RUN stores the run, {advice}.")
     # Gates mean nothing for a system that could not be asked or judged.
     exit_if_unfinished(run)
     exit_for(run.record.gates)
 
 
 def tell_cache_use(run: Run) -> None:
-    """Say on standard error how many executions came from the cache, where the run has one."""
+    """Say on standard error how many executions came from the cache, if the run has one."""
     use = run.record.provenance.cache
     if use is not None:
         sys.stdout.flush()
@@ -141,7 +140,7 @@ def tell_cache_use(run: Run) -> None:
 def exit_if_unfinished(run: Run) -> None:
     """Say on standard error how many cases could not be asked or scored, and end with status 3.
 
-    Only trouble that is not an answer's fault counts. Without it this does nothing: the number is over all cases.
+    Only failures that are not the system's count. Without any, this does nothing.
     """
     from assay.scoring.queries.verdicts import undone, unfinished
 
@@ -159,7 +158,7 @@ def exit_if_unfinished(run: Run) -> None:
         advice = "correct the cause, then run" if of_setup else "run"
         sys.stdout.flush()
         print(
-            f"assay: unfinished: {what} ({visible(causes(failures))}): {advice} the same command again to go on",
+            f"assay: unfinished: {what} ({visible(causes(failures))}): {advice} the same command again to resume",
             file=sys.stderr,
         )
         raise typer.Exit(UNFINISHED)
@@ -190,7 +189,7 @@ def deliver(
 
     ``render`` gives a format whole or in pieces, which are written as they are made.
 
-    Raises InputError where a file cannot be written.
+    Raises InputError if a file cannot be written.
     """
     written: dict[str, Path] = {}
     for name, path in targets:
