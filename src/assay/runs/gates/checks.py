@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from assay.errors import InputError, UsageError, did_you_mean
 from assay.model import Case, CaseSummary, Gates, MetricInfo
 from assay.model.runs.gate import HEADLINE
+from assay.model.runs.metric_names import metric_hint, other_metric
 from assay.runs.aggregate.difficulties import difficulty_key, named
 from assay.runs.aggregate.metric_infos import InfoOf, info_of, leading_metric
 from assay.runs.aggregate.reliability import RUN_RATES
@@ -90,9 +91,10 @@ def check_metrics(
             continue
         if metric in known:
             raise InputError(
-                f"{kind} {metric}: {of} does not compute {metric}; it computes {', '.join(metrics)}{advice}"
+                f"{kind} {metric}: {of} does not compute {metric}{other_metric(metric, known)}; "
+                f"it computes {', '.join(metrics)}{advice}"
             )
-        hint = did_you_mean(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())])
+        hint = metric_hint(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())])
         raise InputError(f"{kind} {metric}: {of} computes no such metric{hint}; there is {', '.join(metrics)}")
 
 
