@@ -9,6 +9,7 @@ import typer
 
 from assay.cli.options.declared import (
     AsJson,
+    Full,
     Quiet,
 )
 from assay.settings import Settings
@@ -22,6 +23,7 @@ def demo(
         typer.Argument(metavar="FOLDER", help="Folder to write to. [default: assay-demo]"),
     ] = None,
     sdmx: Annotated[bool, typer.Option("--sdmx", help="Use the SDMX example. Needs the extra sdmx.")] = False,
+    full: Full = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -33,12 +35,12 @@ def demo(
     report.html. With --sdmx the folder is assay-sdmx/, and the workbook report.xlsx is among them.
     """
     if sdmx:
-        _demo_sdmx(folder or Path("assay-sdmx"), as_json=as_json, quiet=quiet)
+        _demo_sdmx(folder or Path("assay-sdmx"), full=full, as_json=as_json, quiet=quiet)
     else:
-        _demo_sql(folder or Path("assay-demo"), as_json=as_json, quiet=quiet)
+        _demo_sql(folder or Path("assay-demo"), full=full, as_json=as_json, quiet=quiet)
 
 
-def _demo_sql(folder: Path, *, as_json: bool, quiet: bool) -> None:
+def _demo_sql(folder: Path, *, full: bool, as_json: bool, quiet: bool) -> None:
     import shutil
 
     from assay.cli.verbs.run import run_settings
@@ -62,10 +64,10 @@ def _demo_sql(folder: Path, *, as_json: bool, quiet: bool) -> None:
         timeout_s=_TIMEOUT_S,
         name="the bundled sample",
     )
-    run_settings(settings, overwrite=True, as_json=as_json, quiet=quiet, reports={"html": report})
+    run_settings(settings, overwrite=True, full=full, as_json=as_json, quiet=quiet, reports={"html": report})
 
 
-def _demo_sdmx(folder: Path, *, as_json: bool, quiet: bool) -> None:
+def _demo_sdmx(folder: Path, *, full: bool, as_json: bool, quiet: bool) -> None:
     import shutil
 
     from assay.cli.verbs.sdmx import SelectionFlags, run_selections
@@ -90,6 +92,7 @@ def _demo_sdmx(folder: Path, *, as_json: bool, quiet: bool) -> None:
         settings,
         SelectionFlags(structures=[str(structures)]),
         overwrite=True,
+        full=full,
         as_json=as_json,
         quiet=quiet,
         reports={"html": folder / "report.html", "xlsx": folder / "report.xlsx"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -15,11 +16,10 @@ from assay.cli.streams import print_bytes
 from assay.errors import UsageError
 from assay.model.lint import Severity
 from assay.settings import LintFileSettings, Settings
+from assay.settings.values import urls_of
 
 if TYPE_CHECKING:
     from assay.model.lint import LintReport
-
-_SHOWN = 50
 
 
 def lint(  # one parameter an option
@@ -64,8 +64,8 @@ def lint(  # one parameter an option
     sarif: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0 for code review; - prints it.")
     ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help=f"Print every finding, not only the {_SHOWN} most severe.")
+    full: Annotated[
+        bool, typer.Option("--full", "--all", help="Print every finding, not only a summary of one screen.")
     ] = False,
     rules: Annotated[bool, typer.Option("--rules", help="List the rules and exit.")] = False,
     as_json: AsJson = False,
@@ -106,7 +106,7 @@ def lint(  # one parameter an option
             files=file_options(settings),
             on_progress=on_progress,
         )
-    _deliver(report, html=html, sarif=sarif, as_json=as_json, every=every)
+    _deliver(report, html=html, sarif=sarif, as_json=as_json, full=full, typed=_typed(settings))
     if severity is not None and settings.db is not None and (unread := _nothing_read(report)):
         sys.stdout.flush()
         raise UsageError(f"--fail-on {severity} says nothing, since no gold could be tried on its database: {unread}")
@@ -141,7 +141,20 @@ def _names(option: str, given: list[str] | None) -> list[str]:
     return names
 
 
-def _deliver(report: LintReport, *, html: Path | None, sarif: Path | None, as_json: bool, every: bool) -> None:
+def _typed(settings: Settings) -> tuple[str, ...]:
+    """The words of the command that reads the same question set on the same database, quoted."""
+    from assay.platform.shell import quoted
+
+    urls = urls_of(settings.db)
+    named = [f"{engine}={url}" for engine, url in settings.db.items()] if isinstance(settings.db, dict) else urls
+    databases = [word for url in named for word in ("--db", quoted(url))]
+    is_open = all("@" not in url for url in urls)  # a URL with a user may have a password, too
+    return ("assay", "lint", quoted(settings.cases or ""), *databases) if is_open else ()
+
+
+def _deliver(
+    report: LintReport, *, html: Path | None, sarif: Path | None, as_json: bool, full: bool, typed: Sequence[str]
+) -> None:
     from assay.cli.output import deliver, say_written
     from assay.reports.lint import lint_html, lint_json, lint_sarif, lint_text
 
@@ -150,7 +163,12 @@ def _deliver(report: LintReport, *, html: Path | None, sarif: Path | None, as_js
     if as_json:
         print_bytes([lint_json(report)])
     elif Path("-") not in (html, sarif):
-        typer.echo(lint_text(report, most=None if every else _SHOWN), nl=False)
+        if full:
+            typer.echo(lint_text(report), nl=False)
+        else:
+            from assay.reports.screen.printing import print_lint
+
+            print_lint(report, typed=typed)
     say_written(written, on_stderr=True)
 
 

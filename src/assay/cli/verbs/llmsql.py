@@ -121,6 +121,7 @@ def llmsql(  # one parameter an option
         assessment.run,
         keeper=keeper,
         reports=targets,
+        full=reports.full,
         as_json=as_json,
         folder=output,
         advice="--save-report FILE writes every mismatch" if path is None else None,

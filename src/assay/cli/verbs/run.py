@@ -109,6 +109,7 @@ def run(
         as_json=as_json,
         quiet=quiet,
         reports=targets,
+        full=reports.full,
         keeper=keeper,
         on_cases=_checking(keeper, cases, settings.gates),
         lint=evidence.lint_options(settings.lint),
@@ -168,6 +169,7 @@ def run_settings(
     as_json: bool,
     quiet: bool,
     reports: Mapping[str, Path | None],
+    full: bool = False,
     keeper: GateKeeper | None = None,
     on_cases: OnCases | None = None,
     timing_extra_s: float = TIMING_EXTRA_S,
@@ -216,7 +218,16 @@ def run_settings(
     _tell_unsearched(done, asked=witness is not None)
     tell_cache_use(done)
     advice = "--html FILE writes every case"
-    finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice=advice, quiet=quiet)
+    finish(
+        done,
+        keeper=keeper,
+        reports=reports,
+        full=full,
+        as_json=as_json,
+        folder=folder,
+        advice=advice,
+        quiet=quiet,
+    )
 
 
 def reviews_of(settings: Settings) -> Reviews | Literal[False]:
