@@ -176,7 +176,7 @@ def gates_part(results: Sequence[GateResult], width: int) -> list[Part]:
 
 
 def steps_part(steps: Sequence[Step], width: int, unkept: str = "") -> Part:
-    """Commands to copy, each with what it is for. One that holds hidden characters could not be typed: it is left out."""
+    """Commands to copy, each with what it is for, but none with hidden characters, which cannot be typed."""
     items: list[tuple[Line, ...]] = []
     steps = [(what, typed) for what, typed in steps if all(word.isprintable() for word in typed)]
     room = max((columns_of(what) for what, _ in steps), default=0) + 2
