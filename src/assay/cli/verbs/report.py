@@ -25,7 +25,7 @@ def report(
 ) -> None:
     """Write reports of a stored run, on the terminal or as files ('-': standard output).
 
-    With gates it also says whether the run reaches them, and ends with status 1 where it does not; without any it shows
+    With gates it also says if the run reaches them, and ends with status 1 if it does not. Without gates it shows
     those that the run was made with.
 
     Example:  assay report runs/first --html report.html
@@ -50,7 +50,7 @@ def report(
     stored = Run(keeper.judged(stored.record))
     written = write_reports(stored, targets.items())
     if not written and printed is None:
-        show(stored, folder=run)
+        show(stored, folder=run, full=reports.full)
     say_written(written, on_stderr=printed is not None)
     if written and printed is None:
         print_gates(stored.record.gates)
