@@ -31,6 +31,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """``1 case``, ``2 cases``; the one place where a count and its noun are put together."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
 def install_command(package: str, *, windows: bool = os.name == "nt") -> str:
     """The command that installs a package, or an extra of Assay's, such as ``assay[sdmx]``, quoted for a shell."""
     quote = "" if package.replace("-", "").isalnum() else '"' if windows else "'"

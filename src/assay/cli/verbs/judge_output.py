@@ -13,7 +13,7 @@ import typer
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from assay.cli.output import UNFINISHED
+from assay.cli.options.gates import UNFINISHED
 from assay.errors import InputError
 from assay.llm_judge import JudgedCase, QueryJudge, spending
 from assay.model import Rate
