@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
 
 STANDARD_OUTPUT = Path("-")
-UNFINISHED = 3
 
 
 def check_targets(targets: Mapping[str, Path | None]) -> str | None:
@@ -133,9 +132,8 @@ def finish(
     unkept = f"Nothing was kept: -o RUN keeps the run, {advice}." if is_lost else ""
     if reports.get("json") != STANDARD_OUTPUT:
         show(run, folder=folder, written=written, on_stderr=on_stderr, full=full, unkept=unkept)
-    # Gates mean nothing for a system that could not be asked or judged.
-    exit_if_unfinished(run)
-    exit_for(run.record.gates)
+    tolerates = keeper is not None and keeper.gates.max_unscored is not None
+    exit_for(run.record.gates, unfinished=tell_unfinished(run) and not tolerates)
 
 
 def tell_cache_use(run: Run) -> None:
@@ -146,10 +144,10 @@ def tell_cache_use(run: Run) -> None:
         typer.echo(f"{use.from_cache:,} of {use.executions:,} executions came from the cache", err=True)
 
 
-def exit_if_unfinished(run: Run) -> None:
-    """Say on standard error how many cases could not be asked or scored, and end with status 3.
+def tell_unfinished(run: Run) -> bool:
+    """Print on standard error how many cases the same command would evaluate again. False, without a line, if none.
 
-    Only trouble that is not an answer's fault counts. Without it this does nothing: the number is over all cases.
+    Only failures that are not the answer's own count.
     """
     from assay.scoring.queries.verdicts import undone, unfinished
 
@@ -170,7 +168,7 @@ def exit_if_unfinished(run: Run) -> None:
             f"assay: unfinished: {what} ({visible(causes(failures))}): {advice} the same command again to go on",
             file=sys.stderr,
         )
-        raise typer.Exit(UNFINISHED)
+    return bool(failures)
 
 
 def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]], *, quiet: bool = False) -> dict[str, Path]:

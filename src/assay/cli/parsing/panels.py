@@ -142,7 +142,7 @@ USUAL: Final = {
         "review": "--confirm --accept --reject --gold-wrong --gold --ambiguous --unanswerable --unsure --undo --note"
         " --reviews --reviewer --minutes --list --agreement --export",
         "check": "--db --columns --ordered --extra-columns --duplicates --case --tolerance --timeout --witness --json",
-        "lint": "--db --runs --only --ignore --rules --all --fail-on --html --sarif --json --timeout",
+        "lint": "--db --runs --only --ignore --rules --full --fail-on --html --sarif --json --timeout",
         "report": "--html --md --xlsx --json --junit --report --reviews --history --min --max-drop --fail-on-regression"
         " --must-pass --baseline",
         "diff": "--html --md --json --max-cases --reviews --metric --min --max-drop --fail-on-regression"

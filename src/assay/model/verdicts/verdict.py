@@ -10,6 +10,7 @@ from msgspec import Struct
 from assay.errors import UsageError
 from assay.model.cases.decision import Decision
 from assay.model.failure import Failure
+from assay.model.verdicts.comparison import NearMiss
 
 Outcome = Literal["correct", "incorrect", "unscored"]
 
@@ -121,6 +122,10 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     decision: Decision | None = None
     """``decline`` or ``clarify`` where the system did that in place of answering."""
 
+    def _more(self) -> list[str]:
+        """Further lines of a subclass for a notebook."""
+        return []
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         from assay.model.notebook import block
@@ -129,8 +134,19 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         told += [self.ambiguity.text] if self.ambiguity is not None else []
         if self.outcome == "correct" and self.strength != "none":
             told.append(f"how sure: {self.strength.replace('_', ' ')}")
+        told += self._more()
         moods = {"correct": "good", "incorrect": "bad"}
         return block(f"{self.outcome}: {self.reason}", told, mood=moods.get(self.outcome, "open"))
+
+
+class PairVerdict(Verdict, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """The verdict on a pair of queries, with its near misses."""
+
+    near_misses: tuple[NearMiss, ...] = ()
+    """How a wrong prediction comes close to the gold result (docs/reference/near-misses.md)."""
+
+    def _more(self) -> list[str]:
+        return [f"near miss: {miss.kind.replace('_', ' ')}: {miss.detail}" for miss in self.near_misses]
 
 
 class Score(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -42,6 +42,8 @@ def check_gates(gates: Gates, infos: InfoOf = info_of) -> None:
         raise UsageError(f"alpha is {gates.alpha!r}: give a level between 0 and 1, such as 0.05")
     for selector in gates.must_pass:
         _selector(selector)
+    if gates.max_unscored is not None and not 0.0 <= gates.max_unscored <= 1.0:
+        raise UsageError(f"max-unscored is {gates.max_unscored!r}: give a share from 0 to 1, for example 0.05")
 
 
 def _check_value(kind: str, metric: MetricInfo, value: float) -> None:
