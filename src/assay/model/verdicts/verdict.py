@@ -89,10 +89,11 @@ class Ambiguity(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def text(self) -> str:
-        """In words, such as ``gold takes 1 of 12 tied rows, 12 choices are right``."""
+        """In words, for example ``gold takes one of 12 tied rows, any choice is right``."""
         if self.any_row:
             return f"gold reads one of several rows, as they happen to be stored, {self._choices_text}"
-        rows = f"{self.taken_rows:,} of {self.tied_rows:,} tied rows" if self.tied_rows else "some of the rows that tie"
+        some = "one" if self.taken_rows == 1 else "some"
+        rows = f"{some} of {self.tied_rows:,} tied rows" if self.tied_rows else "some of the tied rows"
         which = ", which are all it has" if self.all_tie else ""
         place = " in a query inside of it" if self.inside else ""
         return f"gold takes {rows}{place}{which}, {self._choices_text}"
@@ -103,7 +104,7 @@ class Ambiguity(Struct, frozen=True, kw_only=True, gc=False):
             return "and not every right answer is known: a valid one may fail"
         if self.choices is None:
             return "more than a billion choices are right"
-        return f"{self.choices:,} choices are right"
+        return "any choice is right" if self.choices == self.tied_rows else f"{self.choices:,} choices are right"
 
 
 class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
