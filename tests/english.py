@@ -51,7 +51,7 @@ WORDINGS = (
     _wording(
         "a … for per",
         r"(?i)\b(?:one|two|verdicts?|lines?|rows?|reasons?|seconds?|minutes?|calls?|requests?|process(?:es)?|threads?)"
-        r" an? (?:core|case|line|file|node|worker|question|query|row|run|database|system|metric)\b",
+        r" an? (?:core|case|line|file|node|worker|question|query|row|run|database|system|metric)\b(?=[.,;:)]|$)",
         "'per …'",
         "one a core",
     ),
@@ -72,7 +72,13 @@ WORDINGS = (
         "so many", r"(?i)\bso (?:many|much)(?! of\b| \w+ that\b| that\b)\b", "a number N", "the first so many cases"
     ),
     _wording("at hand", r"(?i)\bat hand\b", "'available'", "no server is at hand"),
-    _wording("of which", r"(?i)\bof wh(?:ich|ose|om)\b", "'whose', or two sentences", "40 cases, 3 of which fail"),
+    _wording(
+        "of which",
+        r"(?i)(?<!\bone )(?<!\beach )(?<!\bmost )(?<!\bsome )(?<!\bany )(?<!\bnone )(?<!\bseveral )"
+        r"\bof wh(?:ich|ose|om)\b",
+        "'whose', or two sentences",
+        "40 cases, of which 3 fail",
+    ),
     _wording("mend", r"(?i)\b(?:un)?mend(?:s|ed|ing)?\b", "'fix', 'repair'", "what mends it"),
     _wording(
         "bookish",
@@ -97,7 +103,8 @@ WORDINGS = (
         "gold",
         r"(?<![-@\w.])[Gg]old(?:'s\b|(?=[.,;?!](?!\w)|$|\)| (?:is|are|was|has|had|does|do|did|can|could|may|might|must"
         r"|itself|too|also|(?:and|or)(?! (?:the )?(?:predicted|generated|predictions?)\b)|in|on|of|as|fails?|failed"
-        r"|returns?|returned|says?|orders?|gives?|means?|asks?|leaves?|names?|needs?|holds?)\b))",
+        r"|returns?|returned|says?|orders?|gives?|means?|asks?|leaves?|names?|needs?|holds?|lacks?|reads?|goes"
+        r"|would|should|selects?|uses?|counts?|computes?|takes?|allows?)\b))",
         "'gold query', 'gold result'",
         "None if the gold fails",
     ),
@@ -111,7 +118,8 @@ WORDINGS = (
     _wording("tried again", r"(?i)\b(?:tried|tries) again\b", "'retried'", "it is tried again"),
     _wording(
         "where",
-        r"(?<!\[)(?<!^)\bwhere\b(?! to\b|,| and\b|[^.]*\?| \w is\b)|\bWhere\b(?=[^.?:]*,)",
+        r"(?<!\[)(?<!^)\bwhere\b(?! to\b|,| and\b|[^.]*\?| \w is\b)"
+        r"|\bWhere\b(?=[^.?:]*,(?! (?:for|and|or|as|of|including)\b))",
         "'if' or 'when'",
         "None where it did not run, of course",
     ),
@@ -122,10 +130,20 @@ WORDINGS = (
         "ids such as {}",
     ),
 )
+_WHERE_IT_IS = re.compile(
+    r"(?i)where (?:[\w'`]+ ){0,5}?(?:is|are|was|were|begins?|stands?|ends?|ended|belongs?|lies?|leads?"
+    r"|came|goes|starts?)(?: from)?(?:[.,;:)\"]|$| and\b)"
+)
+"""An indirect question, whose place is not in the sentence: "the file, and where it begins"."""
 _PLACE = re.compile(
     rf"(?i)(?:\b(?:{PLACES})(?:s|es)?,?|\b(?:{ASKS})(?:s|es|ed|ing)?:?|\b(?:Windows|Linux|macOS),"
     r"|\b(?:what|which|how|where|when)\b[^.;]*?(?:,|,? and|,? or))(?: exactly)? $"
 )
+
+
+def is_place(text: str, position: int) -> bool:
+    """Whether the "where" at a position is about a place."""
+    return bool(_PLACE.search(text[:position]) or _WHERE_IT_IS.match(text, position))
 
 
 def faults(text: str) -> Iterator[tuple[Wording, str]]:
@@ -133,7 +151,7 @@ def faults(text: str) -> Iterator[tuple[Wording, str]]:
     plain = " ".join(re.sub(r"``.+?``|`[^`]*`", "X", text, flags=re.S).split())
     for wording in WORDINGS:
         for match in wording.pattern.finditer(plain):
-            if wording.name == "where" and _PLACE.search(plain[: match.start()]):
+            if wording.name == "where" and is_place(plain, match.start()):
                 continue
             if wording.name == "gold" and len(plain.split()) < 4:  # a cell of a table, or a label
                 continue

@@ -191,7 +191,9 @@ def test_every_count_in_what_a_comparison_says_is_its_own() -> None:
     drop, regression = evaluate_gates(gates, run, diff=diff)
     said = "70.0 % after 80.0 %: -10.0 points [-15.0, -5.0] by 78 databases, 12,345 cases, 2,901 gained, 3,456 lost"
     assert drop.found == f"{said}, 1,678 unscored"
-    assert regression.found == (f"{said}, 1,678 unscored; p = 0.2; so many cases show differences from 9.1 points up")
+    assert regression.found == (
+        f"{said}, 1,678 unscored; p = 0.2; that number of cases shows differences from 9.1 points up"
+    )
 
 
 def test_cases_in_common_of_which_none_is_scored_are_counted() -> None:

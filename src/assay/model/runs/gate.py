@@ -7,14 +7,14 @@ from typing import Final
 from msgspec import Struct
 
 HEADLINE: Final = "headline"
-"""In place of a metric's name: the metric that leads the run, which is `match` where it is computed."""
+"""In place of a metric's name: the metric that leads the run, which is `match` if it is computed."""
 
 
 class Gates(Struct, frozen=True, kw_only=True):
     """What a run must reach so that a build may pass. Nothing is demanded by default."""
 
     minimum: tuple[tuple[str, float], ...] = ()
-    """Per metric, the lowest mean over its scored cases that passes, such as ``("match", 0.80)``."""
+    """Per metric, the lowest mean over its scored cases that passes, for example ``("match", 0.80)``."""
     max_drop: tuple[tuple[str, float], ...] = ()
     """Per metric, how far its mean may lie below the baseline's, over the cases that both runs have."""
     fail_on_regression: tuple[str, ...] = ()
@@ -42,9 +42,9 @@ class GateResult(Struct, frozen=True, kw_only=True):
     """As the user wrote it: ``min match=0.8``, ``must-pass tag:smoke``."""
     passed: bool
     wanted: str
-    """Such as ``at least 80.0 %``."""
+    """For example ``at least 80.0 %``."""
     found: str
-    """Such as ``76.2 % [73.5, 78.7], 788 of 1,034``."""
+    """For example ``76.2 % [73.5, 78.7], 788 of 1,034``."""
     missed_by: str | None = None
     """By how much a missed gate is missed: ``3.8 points``, ``2 of 12 cases``."""
     case_ids: tuple[str, ...] = ()
