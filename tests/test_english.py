@@ -38,17 +38,16 @@ EXCEPTIONS = {
     ("cli/verbs/judge.py", "judge"): JUDGE,
     ("docs/guides/judge.md", "judge"): JUDGE,
     ("llm_judge/prompt.py", "where"): "calibrations measured this very prompt",
+    ("docs/background/denodo-differs.md", "where"): "a quotation",
     ("linting/words.py", "where"): WORDS,
     ("engines/warehouse/held.py", "where"): WORDS,
 }
 """Why a wording is right in a place, by the beginning of the place and the wording's name."""
 ALLOWED: dict[str, int] = {
-    "CHANGELOG.md": 1,
     "__init__.py": 1,
     "api": 156,
     "cases": 192,
     "cli": 123,
-    "docs": 64,
     "engines": 8,
     "errors.py": 9,
     "metrics": 1,
@@ -56,7 +55,6 @@ ALLOWED: dict[str, int] = {
     "registry.py": 6,
     "reports": 241,
     "scoring": 1,
-    "scripts": 4,
     "settings": 20,
     "stats": 8,
     "systems": 1,
@@ -65,28 +63,28 @@ ALLOWED: dict[str, int] = {
 """Faults that a room still has. A number may only get smaller."""
 OPENINGS: frozenset[str] = frozenset(
     {
-        "assay run --backend",
-        "assay denodo --id-column",
+        "assay judge --no-cache",
+        "assay suite build --preserve",
+        "assay denodo --gold-column",
+        "assay denodo --difficulty-column",
         "assay denodo --question-column",
         "assay denodo --sheet",
-        "assay denodo --question-rows",
-        "assay check --ordered",
-        "assay init --backend",
-        "assay judge --no-cache",
-        "assay denodo --gold-column",
-        "assay lint --timeout",
-        "assay denodo --denodo-config",
-        "assay review --db",
-        "assay check --db",
-        "assay lint --db",
-        "assay estimate --db",
-        "assay sdmx -p",
-        "assay denodo --difficulty-column",
-        "assay review --reviewer",
         "assay denodo --verify-ssl",
-        "assay suite build --db",
+        "assay denodo --denodo-config",
+        "assay lint --db",
+        "assay check --ordered",
+        "assay denodo --id-column",
+        "assay estimate --db",
+        "assay review --db",
         "assay llmsql --timeout",
-        "assay suite build --preserve",
+        "assay denodo --question-rows",
+        "assay review --reviewer",
+        "assay check --db",
+        "assay run --backend",
+        "assay init --backend",
+        "assay lint --timeout",
+        "assay sdmx -p",
+        "assay suite build --db",
     }
 )
 """Options whose help still begins otherwise. The list may only get shorter."""
@@ -212,6 +210,7 @@ def _prose(page: Path) -> Iterator[Passage]:
     """The paragraphs, table cells and list items of a page in Markdown."""
     text = page.read_text(encoding="utf-8")
     text = re.sub(r"^( *)```.*?^\1```$", lambda block: "\n" * block[0].count("\n"), text, flags=re.S | re.M)
+    text = re.sub(r"(?<=\n\n)(?: {4}.*\n)+", lambda block: "\n" * block[0].count("\n"), text)
     text = re.sub(r"<!--.*?-->", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.S)
     name = page.relative_to(ROOT).as_posix()
     room = name.partition("/")[0]

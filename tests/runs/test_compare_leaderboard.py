@@ -113,7 +113,7 @@ def test_what_cannot_be_ranked_is_said() -> None:
         rank([one, one], metric="f1")
 
 
-NOTHING_CAN_BE = "no two runs can be told apart"
+NOTHING_CAN_BE = "no two runs can differ significantly"
 
 
 @each("databases", [None, 5, 8])
@@ -131,7 +131,7 @@ def test_a_board_says_so_exactly_where_not_even_all_against_nothing_can_be_told_
     needed = clusters_needed(alpha, tests=len(board.pairs))
     assert apart == ((databases or cases) >= needed)
     for note in told:
-        assert f"It takes {needed} {'cases' if databases is None else 'databases'} or more" in note
+        assert f"At least {needed} {'cases' if databases is None else 'databases'} are needed" in note
 
 
 def test_a_board_of_too_few_databases_says_what_would_do_and_what_the_cases_say() -> None:
@@ -141,8 +141,8 @@ def test_a_board_of_too_few_databases_says_what_would_do_and_what_the_cases_say(
     few, by_case = board.notes
     assert few == (
         "With 8 databases and 10 pairs no two runs can differ significantly at α = 0.05: flipping "
-        "whole databases gives no p below 0.0078, 0.078 after the correction across 10 pairs. At least 9 databases or "
-        "more, or a ranking of 4 runs at most."
+        "whole databases gives no p below 0.0078, 0.078 after the correction across 10 pairs. At least 9 databases are "
+        "needed, or a ranking of 4 runs at most."
     )
     assert by_case.startswith("By cases one by one 10 pairs of 10 differ by more than chance")
     assert not rank(runs[:4], settings=DiffSettings(resamples=20)).notes
