@@ -145,7 +145,7 @@ def test_a_run_against_itself_is_noted(here: Command, runs: Path) -> None:
     [
         ([], "two runs or more, and none was given"),
         (["weak"], "weak was given"),
-        (["weak", "nowhere"], "nowhere is no run"),
+        (["weak", "nowhere"], "nowhere is not a run folder"),
         (["weak", "strong", "equal", "--min", "match=80%"], "gates compare a candidate with a baseline"),
         (["weak", "strong", "equal", "--max-cases", "3"], "--max-cases is for a comparison of two runs"),
         (["weak", "strong", "--metric", "match"], "--metric match says what three or more runs are ranked by"),

@@ -293,7 +293,7 @@ def test_the_bare_prompt_can_be_edited_and_given_back(server: ChatEmulator, run:
         (["RUN", "--no-cache", "--cache", "x"], "--cache and --no-cache"),
         (["RUN", "--schema", "nowhere.sql"], "nowhere.sql: the schema cannot be read"),
         (["RUN", "--prompt", "nowhere.txt"], "nowhere.txt: the prompt cannot be read"),
-        (["nowhere"], "nowhere is no run"),
+        (["nowhere"], "nowhere is not a run folder"),
         (["RUN", "--token", "wrong-key-1"], "refuses the credentials"),
     ],
 )
