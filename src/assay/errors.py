@@ -32,6 +32,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """``1 case``, ``2 cases``; the one place where a count and its noun are put together."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
 def requirements() -> Iterator[tuple[str | None, str]]:
     """What the installed Assay requires, e.g. ``("sdmx", "lxml>=5.2")``; the extra is None for the core.
 

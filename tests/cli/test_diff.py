@@ -189,7 +189,7 @@ def test_report_and_run_print_markdown_too(runs: Path) -> None:
     )
     assert judged.returncode == 0, judged.stderr
     assert judged.stdout.startswith("## `weak on cases`")
-    assert "Nothing was kept" not in judged.stdout
+    assert "Nothing is stored" not in judged.stdout
 
 
 def test_the_level_of_a_comparison_needs_no_gate(here: Command, runs: Path) -> None:

@@ -131,7 +131,7 @@ def _known_metrics() -> set[str]:
 
 def gates_that_compare(gates: Gates) -> Gates:
     """Only the gates that compare with a baseline."""
-    return replace(gates, minimum=(), must_pass=())
+    return replace(gates, minimum=(), must_pass=(), max_unscored=None)
 
 
 def _read(folder: Path) -> RunRecord:

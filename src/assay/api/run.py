@@ -80,12 +80,14 @@ class Run:
                 raise UsageError(f"there is no metric {metric!r}{hint}: the run has {', '.join(own) or 'none'}")
         return found
 
-    def summary(self) -> str:
-        """The summary of `assay run` as plain lines."""
+    def summary(self, *, full: bool = False) -> str:
+        """The summary that `assay run` prints, at most 40 lines of 80 columns; ``full``: everything, as `--full`."""
         from assay.reports.blocks.run import RunReport
         from assay.reports.console.run import plain_summary
+        from assay.reports.screen.run import run_screen, screen_text
 
-        return plain_summary(RunReport(self.record))
+        report = RunReport(self.record)
+        return plain_summary(report) if full else screen_text(run_screen(report))
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a report; the format is that of the path's suffix where none is given."""

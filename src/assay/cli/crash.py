@@ -24,6 +24,8 @@ _SECRET_NAME = r"[\w.-]*(?:password|passwd|pwd|secret|token|api[-_]?key|authoriz
 _NAMED = re.compile(rf"(?i)({_SECRET_NAME}[\"']?\s*[=:]\s*)(?:[\"'][^\"']*[\"']|(?:bearer|basic)\s+\S+|[^\s,;&)}}\]]+)")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}")
 _LEAST_SECRET = 4
+_NOT_SECRET = ("PWD", "OLDPWD")
+"""Working folders, which shells set."""
 
 
 def crash_message(error: BaseException, secrets: Sequence[str] = ()) -> str:
@@ -79,7 +81,7 @@ def _secrets(arguments: Sequence[str]) -> Iterator[str]:
     given += [argument.partition("=")[::2] for argument in arguments[-1:]]
     options = [(option.lstrip("-"), value) for option, value in given if option.startswith("--")]
     for known_as, value in (*options, *os.environ.items()):
-        if len(value) >= _LEAST_SECRET and name.fullmatch(known_as):
+        if len(value) >= _LEAST_SECRET and known_as not in _NOT_SECRET and name.fullmatch(known_as):
             yield value
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
 
 STANDARD_OUTPUT = Path("-")
-UNFINISHED = 3
 
 
 def check_targets(targets: Mapping[str, Path | None]) -> str | None:
@@ -51,25 +50,32 @@ def show(
     folder: Path | None,
     written: Mapping[str, Path] | None = None,
     on_stderr: bool = False,
+    full: bool = False,
+    unkept: str = "",
 ) -> None:
-    """Print the summary for a person on standard output.
+    """Print the summary of a run, in full if ``full``, on standard output.
 
-    ``on_stderr`` keeps standard output for a report and gives the summary to standard error.
+    With ``on_stderr`` standard output is for a report, and the summary goes to standard error. ``unkept`` says that the
+    run is stored nowhere.
     """
-    from assay.reports.console.run import print_summary
-
     console = None
     if on_stderr:
         from rich.console import Console
 
         console = Console(stderr=True, highlight=False)
-    print_summary(
-        run.record,
-        console=console,
-        run_path=str(folder) if folder is not None else None,
-        written={name: str(path) for name, path in (written or {}).items()},
-        earlier=None if folder is None else _earlier(folder, run),
-    )
+    paths = {name: str(path) for name, path in (written or {}).items()}
+    earlier = None if folder is None else _earlier(folder, run)
+    run_path = str(folder) if folder is not None else None
+    if full:
+        from assay.reports.console.run import print_summary
+
+        print_summary(run.record, console=console, run_path=run_path, written=paths, earlier=earlier)
+        if unkept:
+            typer.echo(f"\n{unkept}", err=on_stderr)
+        return
+    from assay.reports.screen.printing import print_run
+
+    print_run(run.record, console=console, run_path=run_path, written=paths, earlier=earlier, unkept=unkept)
 
 
 def _earlier(folder: Path, run: Run) -> str | None:
@@ -107,10 +113,12 @@ def finish(
     folder: Path | None,
     advice: str | None,
     quiet: bool,
+    full: bool = False,
 ) -> None:
     """Check a run's gates, write its reports, show it, and end with the exit status that follows.
 
     ``advice`` names what else could be stored, for a run of which nothing was; None: no hint. ``quiet``: no progress.
+    ``full``: the whole report is printed instead of a summary.
     """
     if keeper is not None:
         run = Run(keeper.judged(run.record))
@@ -120,13 +128,12 @@ def finish(
             store_gates(folder, run.record.gates)
     written = write_reports(run, reports.items(), quiet=quiet)
     on_stderr = STANDARD_OUTPUT in reports.values()
+    is_lost = advice is not None and folder is None and not written and not on_stderr
+    unkept = f"Nothing is stored: -o RUN stores the run, {advice}." if is_lost else ""
     if reports.get("json") != STANDARD_OUTPUT:
-        show(run, folder=folder, written=written, on_stderr=on_stderr)
-    if advice is not None and folder is None and not written and not on_stderr:
-        typer.echo(f"\nNothing is stored: -o RUN stores the run, {advice}.")
-    # Gates mean nothing for a system that could not be asked or judged.
-    exit_if_unfinished(run)
-    exit_for(run.record.gates)
+        show(run, folder=folder, written=written, on_stderr=on_stderr, full=full, unkept=unkept)
+    tolerates = keeper is not None and keeper.gates.max_unscored is not None
+    exit_for(run.record.gates, unfinished=tell_unfinished(run) and not tolerates)
 
 
 def tell_cache_use(run: Run) -> None:
@@ -137,10 +144,10 @@ def tell_cache_use(run: Run) -> None:
         typer.echo(f"{use.from_cache:,} of {use.executions:,} executions came from the cache", err=True)
 
 
-def exit_if_unfinished(run: Run) -> None:
-    """Say on standard error how many cases could not be asked or scored, and end with status 3.
+def tell_unfinished(run: Run) -> bool:
+    """Print on standard error how many cases the same command would evaluate again. False, without a line, if none.
 
-    Only failures that are not the system's count. Without any, this does nothing.
+    Only failures that are not the answer's own count.
     """
     from assay.scoring.queries.verdicts import undone, unfinished
 
@@ -161,7 +168,7 @@ def exit_if_unfinished(run: Run) -> None:
             f"assay: unfinished: {what} ({visible(causes(failures))}): {advice} the same command again to resume",
             file=sys.stderr,
         )
-        raise typer.Exit(UNFINISHED)
+    return bool(failures)
 
 
 def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]], *, quiet: bool = False) -> dict[str, Path]:

@@ -127,7 +127,7 @@ def test_a_duckdb_file_is_looked_at(tmp_path: Path, capsys: pytest.CaptureFixtur
         ("postgresql://me:hush-hush@127.0.0.1:1/x", "127.0.0.1:1"),
         ("mysql://me:hush-hush@127.0.0.1:1/x", "127.0.0.1:1"),
         ("me:hush-hush@host", "no engine is called 'me'"),
-        ("hush-hush@host", "is no database URL"),
+        ("hush-hush@host", "is not a database URL"),
         ("nonsense://me:hush-hush@host/x", "nonsense"),
     ],
     ids=["no file", "template", "system", "postgres", "mysql", "no scheme", "no url", "no engine"],

@@ -62,6 +62,7 @@ ReviewsFile: TypeAlias = Annotated[
     Path | None,
     typer.Option("--reviews", metavar="FILE", help="People's reviews. Default: the run's own file."),
 ]
+Full: TypeAlias = Annotated[bool, typer.Option("--full", help="Print everything, not only a summary of one screen.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress.")]
 
 
@@ -74,6 +75,7 @@ class ReportFlags(Struct, frozen=True, kw_only=True):
     junit: Junit = None
     json: JsonFile = None
     to: To = None
+    full: Full = False
 
     def targets(self, **others: Path | None) -> dict[str, Path | None]:
         """The paths by format, with those of ``others`` and of ``--report``. Call it before any work is done.

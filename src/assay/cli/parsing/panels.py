@@ -55,6 +55,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--sql",
         "--history",
         "--max-cases",
+        "--full",
         "--mlflow",
         "--experiment",
         "--save-report",
@@ -67,7 +68,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--quiet",
     ),
     GATES: ("--min-accuracy", "--fail-on"),
-    LINT: ("--only", "--ignore", "--runs", "--dialect", "--rules", "--all"),
+    LINT: ("--only", "--ignore", "--runs", "--dialect", "--rules"),
     QUESTIONS: ("--input", "--questions", "--version", "--workdir"),
     LIVE: (
         "--api-url",
@@ -125,7 +126,7 @@ _OF_VERB: Final[dict[str, dict[str, str]]] = {
     "estimate": dict.fromkeys(("--seed", "--compare", "--target"), "Labels")
     | dict.fromkeys(("--token", *_REQUESTS), "Signals"),
     "judge": {"--output": "Reports", "--only": "Queries"}
-    | dict.fromkeys(("--cache", "--prompt", "--model", "--token", *_REQUESTS), "The judge"),
+    | dict.fromkeys(("--cache", "--prompt", "--show-prompt", "--model", "--token", *_REQUESTS), "The judge"),
     "leaderboard": {"--metric": "Statistics", "--alpha": "Statistics", "--cases": "The folder"},
     "lint": {"--dialect": LINT, "--only": LINT},
     "refute": {"--sql": "Reports", "--seed": "Search"},
@@ -156,12 +157,12 @@ USUAL: Final = {
         "review": "--confirm --accept --reject --gold-wrong --gold --ambiguous --unanswerable --unsure --undo --note"
         " --reviews --reviewer --minutes --list --agreement --export",
         "check": "--db --columns --ordered --extra-columns --duplicates --case --tolerance --timeout --witness --json",
-        "lint": "--db --runs --only --ignore --rules --all --fail-on --html --sarif --json --timeout",
+        "lint": "--db --runs --only --ignore --rules --full --fail-on --html --sarif --json --timeout",
         "report": "--html --md --xlsx --json --junit --report --reviews --history --min --max-drop --fail-on-regression"
-        " --must-pass --baseline",
-        "diff": "--html --md --json --max-cases --reviews --metric --min --max-drop --fail-on-regression"
+        " --must-pass --baseline --full",
+        "diff": "--html --md --json --max-cases --full --reviews --metric --min --max-drop --fail-on-regression"
         " --must-pass --alpha --confidence",
-        "leaderboard": "--metric --cases --html --md --xlsx --json --csv --latex --reviews --confidence --alpha",
+        "leaderboard": "--metric --cases --html --md --xlsx --json --csv --latex --full --reviews --confidence --alpha",
         "refute": "--db --schema --dialect --seconds --seed --rows --scratch --test --sql --json",
         "build": "--output --db --databases --neighbours --preserve --seconds --seed --overwrite",
     }.items()

@@ -11,6 +11,7 @@ import typer
 from msgspec.structs import replace
 
 from assay.cli.options.declared import (
+    Full,
     Html,
     JsonFile,
     Junit,
@@ -184,6 +185,7 @@ def denodo(  # one parameter an option
     overwrite: Overwrite = False,
     rescore: Rescore = False,
     html: Html = None,
+    full: Full = False,
     md: Markdown = None,
     junit: Junit = None,
     to: To = None,
@@ -284,6 +286,7 @@ def denodo(  # one parameter an option
         rescore=rescore,
         quiet=quiet,
         reports=reports,
+        full=full,
         keeper=keeper,
         # Denodo's own evaluator executes each pair a fixed number of times.
         difficulty_names=DIFFICULTIES,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.options.declared import (
+    Full,
     JsonFile,
     Markdown,
     ReviewsFile,
@@ -53,6 +54,7 @@ def diff(  # one parameter an option
         float | None, typer.Option(metavar="LEVEL", help="Significance level of differences and gates. [default: 0.05]")
     ] = None,
     flags: CandidateGateFlags,
+    full: Full = False,
 ) -> None:
     """Compare the candidate RUN_B with the baseline RUN_A: better or worse, how certain, and on which cases.
 
@@ -81,7 +83,7 @@ def diff(  # one parameter an option
     if len(folders) == 2:
         if metric is not None:
             raise UsageError(f"--metric {metric} ranks three or more runs: of two, every metric is compared")
-        _compare(folders[0], folders[1], gates, settings, targets=targets, cases=max_cases)
+        _compare(folders[0], folders[1], gates, settings, targets=targets, cases=max_cases, full=full)
         return
     if gates.any:
         raise UsageError(f"gates compare a candidate with a baseline: give two runs, not {len(folders)}")
@@ -89,7 +91,7 @@ def diff(  # one parameter an option
         raise UsageError(f"--max-cases is for a comparison of two runs, and {len(folders)} are given: omit it")
     if html is not None:
         raise UsageError("--html shows two runs side by side: of several,  assay leaderboard RUN... --html FILE")
-    _rank(folders, metric, settings, targets=targets)
+    _rank(folders, metric, settings, targets=targets, full=full)
 
 
 def _compare(
@@ -100,6 +102,7 @@ def _compare(
     *,
     targets: dict[str, Path | None],
     cases: int | None,
+    full: bool,
 ) -> None:
     from assay.api.diffing import diff as compare
     from assay.api.gates import DiffGates
@@ -111,7 +114,10 @@ def _compare(
         compared = compare(baseline, candidate, **settings)
         if asked is not None:
             compared.record = asked.judged(compared.record)
-        from assay.reports.console.diff import print_diff
+        if full:
+            from assay.reports.console.diff import print_diff
+        else:
+            from assay.reports.screen.printing import print_diff
         from assay.reports.diff_formats import render_diff
 
         record = compared.record
@@ -135,11 +141,11 @@ def _deliver(targets: dict[str, Path | None], render: Callable[[str], bytes], sh
 
 
 def _rank(
-    folders: list[Path], metric: str | None, settings: dict[str, Any], *, targets: dict[str, Path | None]
+    folders: list[Path], metric: str | None, settings: dict[str, Any], *, targets: dict[str, Path | None], full: bool
 ) -> None:
     from assay.api.diffing import leaderboard
-    from assay.reports.console.printing import print_leaderboard
+    from assay.cli.verbs.leaderboard import show_ranking
     from assay.reports.diff_formats import render_leaderboard
 
     record: Leaderboard = leaderboard(folders, metric=metric, detailed=False, **settings).record
-    _deliver(targets, lambda name: render_leaderboard(record, name), lambda: print_leaderboard(record))
+    _deliver(targets, lambda name: render_leaderboard(record, name), lambda: show_ranking(record, full=full))

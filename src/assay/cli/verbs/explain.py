@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options.declared import JsonFile
+from assay.cli.options.declared import Full, JsonFile
 from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError
 
@@ -18,6 +18,7 @@ def explain(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run."), A_RUN],
     case: Annotated[str, typer.Argument(metavar="CASE", help="Id of the case.")],
     *,
+    full: Full = False,
     json: JsonFile = None,
 ) -> None:
     """Explain why a case is incorrect: causes with evidence, and the smallest repair.
@@ -32,6 +33,7 @@ def explain(
     from assay.cli.output import STANDARD_OUTPUT, check_targets, write_json
     from assay.reports.console.queries import print_drawn
     from assay.reports.json.run import case_document
+    from assay.reports.screen.printing import print_explanation
     from assay.reports.text.explanation import explanation_parts
     from assay.reports.text.parts import plain_text
     from assay.reports.text.plain import one_line, visible
@@ -47,5 +49,7 @@ def explain(
     if json == STANDARD_OUTPUT:
         return
     _, *parts = chain.from_iterable(("", *explanation_parts(item)) for item in found)
-    if not print_drawn(parts):
+    if not full:
+        print_explanation(parts)
+    elif not print_drawn(parts):
         typer.echo(visible(plain_text(parts)))  # text from outside could steer a terminal, also behind a pipe

@@ -14,7 +14,8 @@ import typer
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from assay.cli.output import STANDARD_OUTPUT, UNFINISHED, write_json
+from assay.cli.options.gates import UNFINISHED
+from assay.cli.output import STANDARD_OUTPUT, write_json
 from assay.errors import InputError
 from assay.llm_judge import JudgedCase, QueryJudge, spending
 from assay.model import Rate

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options.declared import JsonFile, Markdown, ReviewsFile
+from assay.cli.options.declared import Full, JsonFile, Markdown, ReviewsFile
 from assay.cli.options.stored_runs import A_RUN, check_different
 from assay.errors import InputError, UsageError
-from assay.model import HistoryPoint
+from assay.model import HistoryPoint, Leaderboard
 
 
 def leaderboard(
@@ -44,6 +44,7 @@ def leaderboard(
     alpha: Annotated[float, typer.Option(metavar="LEVEL", help="Significance level over all pairs.")] = 0.05,
     resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Random draws per estimate.")] = 2000,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random draws.")] = 0,
+    full: Full = False,
 ) -> None:
     """Rank runs over their common cases, with every metric and group.
 
@@ -74,10 +75,17 @@ def leaderboard(
     ).record
     written = deliver(targets.items(), lambda name: render_leaderboard(record, name))
     if not written and not printed:
-        from assay.reports.console.printing import print_leaderboard
-
-        print_leaderboard(record)
+        show_ranking(record, full=full)
     say_written(written, on_stderr=printed)
+
+
+def show_ranking(record: Leaderboard, *, full: bool) -> None:
+    """Print the ranking: a summary of one screen, or in full."""
+    if full:
+        from assay.reports.console.printing import print_leaderboard
+    else:
+        from assay.reports.screen.printing import print_leaderboard
+    print_leaderboard(record)
 
 
 def _finished(given: Sequence[Path], cases: str | None) -> list[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -17,11 +17,10 @@ from assay.cli.options.two_files import roles_checked
 from assay.errors import UsageError
 from assay.model.lint import Severity
 from assay.settings import LintFileSettings, Settings
+from assay.settings.values import urls_of
 
 if TYPE_CHECKING:
     from assay.model.lint import LintReport
-
-_SHOWN = 50
 
 
 def lint(  # one parameter an option
@@ -67,8 +66,8 @@ def lint(  # one parameter an option
     sarif: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0 for code review; - prints it.")
     ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help=f"Print every finding, not only the {_SHOWN} most severe.")
+    full: Annotated[
+        bool, typer.Option("--full", help="Print every finding, not only a summary of one screen.")
     ] = False,
     rules: Annotated[bool, typer.Option("--rules", help="List the rules and exit.")] = False,
     json: JsonFile = None,
@@ -111,7 +110,7 @@ def lint(  # one parameter an option
             files=file_options(settings),
             on_progress=on_progress,
         )
-    _deliver(report, targets, every=every)
+    _deliver(report, targets, full=full, typed=_typed(settings))
     if severity is not None and settings.db is not None and (unread := _nothing_read(report)):
         sys.stdout.flush()
         raise UsageError(f"--fail-on {severity} is not decided, since no gold query could be executed: {unread}")
@@ -146,14 +145,29 @@ def _names(option: str, given: list[str] | None) -> list[str]:
     return names
 
 
-def _deliver(report: LintReport, targets: Mapping[str, Path | None], *, every: bool) -> None:
+def _typed(settings: Settings) -> tuple[str, ...]:
+    """The words of the command that reads the same question set on the same database, quoted."""
+    from assay.platform.shell import quoted
+
+    urls = urls_of(settings.db)
+    named = [f"{engine}={url}" for engine, url in settings.db.items()] if isinstance(settings.db, dict) else urls
+    databases = [word for url in named for word in ("--db", quoted(url))]
+    is_open = all("@" not in url for url in urls)  # a URL with a user may have a password, too
+    return ("assay", "lint", quoted(settings.cases or ""), *databases) if is_open else ()
+
+
+def _deliver(report: LintReport, targets: Mapping[str, Path | None], *, full: bool, typed: Sequence[str]) -> None:
     from assay.cli.output import STANDARD_OUTPUT, deliver, say_written
     from assay.reports.lint import lint_html, lint_json, lint_sarif, lint_text
+    from assay.reports.screen.printing import print_lint
 
     draw = {"html": lint_html, "sarif": lint_sarif, "json": lint_json}
     written = deliver(targets.items(), lambda name: draw[name](report))
     if STANDARD_OUTPUT not in targets.values():
-        typer.echo(lint_text(report, most=None if every else _SHOWN), nl=False)
+        if full:
+            typer.echo(lint_text(report), nl=False)
+        else:
+            print_lint(report, typed=typed)
     say_written(written, on_stderr=True)
 
 

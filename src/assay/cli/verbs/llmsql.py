@@ -120,6 +120,7 @@ def llmsql(  # one parameter an option
         assessment.run,
         keeper=keeper,
         reports=targets,
+        full=reports.full,
         folder=output,
         advice="--save-report FILE writes every mismatch" if path is None else None,
         quiet=quiet,

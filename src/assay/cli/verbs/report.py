@@ -49,7 +49,7 @@ def report(
     stored = Run(keeper.judged(stored.record))
     written = write_reports(stored, targets.items())
     if not written and printed is None:
-        show(stored, folder=run)
+        show(stored, folder=run, full=reports.full)
     say_written(written, on_stderr=printed is not None)
     if written and printed is None:
         print_gates(stored.record.gates)

@@ -109,6 +109,7 @@ def run(
         rescore=rescore,
         quiet=quiet,
         reports=targets,
+        full=reports.full,
         keeper=keeper,
         on_cases=_checking(keeper, cases, settings.gates),
         lint=evidence.lint_options(settings.lint),
@@ -177,6 +178,7 @@ def run_settings(
     rescore: bool = False,
     quiet: bool,
     reports: Mapping[str, Path | None],
+    full: bool = False,
     keeper: GateKeeper | None = None,
     on_cases: OnCases | None = None,
     timing_extra_s: float = TIMING_EXTRA_S,
@@ -225,7 +227,7 @@ def run_settings(
     _tell_unsearched(done, asked=witness is not None)
     tell_cache_use(done)
     advice = "--html FILE writes every case"
-    finish(done, keeper=keeper, reports=reports, folder=folder, advice=advice, quiet=quiet)
+    finish(done, keeper=keeper, reports=reports, full=full, folder=folder, advice=advice, quiet=quiet)
 
 
 def reviews_of(settings: Settings) -> Reviews | Literal[False]:

@@ -122,6 +122,7 @@ def sdmx(
         rescore=rescore,
         quiet=quiet,
         reports=targets,
+        full=reports.full,
         keeper=keeper,
     )
 
@@ -135,6 +136,7 @@ def run_selections(
     rescore: bool = False,
     quiet: bool,
     reports: Mapping[str, Path | None],
+    full: bool = False,
     keeper: GateKeeper | None = None,
 ) -> None:
     """Evaluate selections as the settings say, and show the run. A live system is closed in the end.
@@ -178,7 +180,7 @@ def run_selections(
     for note in (*done.provenance.notes, *(_trouble_with_data(done) if selection.data is not None else ())):
         typer.echo(f"note: {visible(note)}", err=True)
     advice = "--xlsx FILE writes the workbook"
-    finish(done, keeper=keeper, reports=reports, folder=output, advice=advice, quiet=quiet)
+    finish(done, keeper=keeper, reports=reports, full=full, folder=output, advice=advice, quiet=quiet)
 
 
 def _trouble_with_data(run: Run) -> Iterator[str]:

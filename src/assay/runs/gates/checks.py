@@ -39,9 +39,11 @@ def check_gates(gates: Gates, infos: InfoOf = info_of) -> None:
     _check_once("fail-on-regression", gates.fail_on_regression)
     _check_once("must-pass", gates.must_pass)
     if not 0.0 < gates.alpha < 1.0:
-        raise UsageError(f"alpha is {gates.alpha!r}: give a level between 0 and 1, such as 0.05")
+        raise UsageError(f"alpha is {gates.alpha!r}: give a level between 0 and 1, for example 0.05")
     for selector in gates.must_pass:
         _selector(selector)
+    if gates.max_unscored is not None and not 0.0 <= gates.max_unscored <= 1.0:
+        raise UsageError(f"max-unscored is {gates.max_unscored!r}: give a share from 0 to 1, for example 0.05")
 
 
 def _check_value(kind: str, metric: MetricInfo, value: float) -> None:
@@ -147,7 +149,7 @@ def _names(kind: str, case: Case | CaseSummary) -> tuple[str, ...]:
 
 
 def _selector(text: str) -> tuple[str, str]:
-    """The prefix and the name of a selector. Raises UsageError where the text is not a selector."""
+    """The prefix and the name of a selector. Raises UsageError if the text is not a selector."""
     kind, colon, name = text.partition(":")
     if colon and name.strip() and kind in SELECTORS:
         return kind, name.strip()
