@@ -134,7 +134,7 @@ def test_three_runs_are_ranked(here: Command, runs: Path) -> None:
 
 
 def test_a_copy_of_a_run_is_noted(here: Command, runs: Path, tmp_path: Path) -> None:
-    done = here("diff", runs / "weak", shutil.copytree(runs / "weak", tmp_path / "copy"))
+    done = here("diff", runs / "weak", shutil.copytree(runs / "weak", tmp_path / "copy"), "--full")
     assert done.returncode == 0, done.stderr
     assert "match is 33.3 % in both, and no case changed" in done.stdout
     assert "note: " in done.stdout
@@ -148,7 +148,7 @@ def test_a_copy_of_a_run_is_noted(here: Command, runs: Path, tmp_path: Path) -> 
         (["weak", "nowhere"], "nowhere is not a run folder"),
         (["weak", "strong", "equal", "--min", "match=80%"], "gates compare a candidate with a baseline"),
         (["weak", "strong", "equal", "--max-cases", "3"], "--max-cases is for a comparison of two runs"),
-        (["weak", "strong", "--metric", "match"], "--metric match says what three or more runs are ranked by"),
+        (["weak", "strong", "--metric", "match"], "--metric match ranks three or more runs"),
         (["weak", "strong", "equal", "--metric", "mtach"], "mtach"),
         (["weak", "strong", "--md", "-", "--json", "-"], "--md - and --json - would be mixed on standard output"),
         (["weak", "strong", "--confidence", "95"], "confidence is 95"),

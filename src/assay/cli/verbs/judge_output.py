@@ -146,7 +146,7 @@ def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
         count = len(open_ or without)
         what = "nothing could be judged" if len(without) == len(asked) else f"{count:,} of {len(judged):,} could not be"
         sys.stdout.flush()
-        advice = "run the same command again to go on" if open_ else "see the reasons"
+        advice = "run the same command again to resume" if open_ else "see the reasons"
         print(f"assay: unfinished: {what} ({one_line(reason, limit=_REASON_LENGTH)}): {advice}", file=sys.stderr)
         raise typer.Exit(UNFINISHED)
 
