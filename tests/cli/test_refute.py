@@ -127,7 +127,7 @@ def test_a_proof_is_told_with_its_rules(folder: Path) -> None:
     assert document["proof"]["rules"] == ["A table joined with itself over a key is the table once"]
     assert document["trials"] > 0
     assert (
-        "there is no counterexample: the queries give"
+        "no counterexample was found: the queries give"
         in _refute(folder, *pair, "--schema", "schema.sql", "--sql").stderr
     )
 

@@ -117,7 +117,7 @@ def finish(
 ) -> None:
     """Check a run's gates, write its reports, show it, and end with the exit status that follows.
 
-    ``advice`` names what else could be stored, for a run of which nothing was; None: no hint. ``quiet``: no progress.
+    ``advice`` names what else could be stored, if nothing was; None: no hint. ``quiet``: no progress.
     ``full``: the whole report is printed instead of a summary.
     """
     if keeper is not None:

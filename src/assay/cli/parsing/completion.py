@@ -191,7 +191,7 @@ def completion_script(shell: str) -> str:
 
 
 def install_completion(shell: str) -> Path:
-    """Write the script where the shell reads it, and return that place. Raises OSError."""
+    """Write the script into the shell's folder of completions, and return its path. Raises OSError."""
     install = import_module("typer.completion").install
     path = Path(install(shell=shell, prog_name="assay", complete_var=_VARIABLE)[1])
     if shell == "bash":

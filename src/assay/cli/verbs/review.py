@@ -215,7 +215,7 @@ def review(
 
 
 class _Work(Struct, frozen=True, kw_only=True):
-    """A run, and where its reviews are."""
+    """A run and its file of reviews."""
 
     run: Path
     reviews: Path | None
