@@ -44,6 +44,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
     "Reports": (
         "--html",
         "--md",
+        "--full",
         "--xlsx",
         "--junit",
         "--report",

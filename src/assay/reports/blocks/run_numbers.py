@@ -156,7 +156,12 @@ class RunNumbers:
 
     @property
     def tally(self) -> str:
-        """Such as ``736 of 1,034 correct · 0 unscored``, followed by a caution and the run's leniency."""
+        """``736 of 1,034 correct · 0 unscored``, followed by a caution, the run's leniency and reviews."""
+        return " · ".join(self.tallies)
+
+    @property
+    def tallies(self) -> tuple[str, ...]:
+        """The parts of ``tally``."""
         rate = self.headline.rate
         if self.asked > 1:
             said = (
@@ -166,9 +171,9 @@ class RunNumbers:
             # Another metric may accept a case that the verdict does not call correct.
             own = self.leading in VERDICT and self.leading not in self.graded and rate.n
             said = self.headline.tally + ("" if not own else " exact" if self.of_selections else " correct")
-        caution = f" · {self.caution}" if self.caution else ""
-        reviewed = f" · after reviews {self.reviewed}" if self.reviewed else ""
-        return f"{said} · {rate.unscored:,} unscored{caution}{self.lenient}{reviewed}"
+        reviewed = f"after reviews {self.reviewed}" if self.reviewed else ""
+        parts = (said, f"{rate.unscored:,} unscored", self.caution, self.lenient.removeprefix(" · "), reviewed)
+        return tuple(filter(None, parts))
 
     @property
     def outcomes(self) -> str:
