@@ -86,7 +86,7 @@ def _exported(run: Run, tracking_uri: str | None, experiment: str, folder: str) 
 
 def _advice(message: str) -> str:
     if "MLFLOW_ALLOW_FILE_STORE" in message:
-        return "give a database, such as sqlite:///mlflow.db, or a server's URL"
+        return "give a database, for example sqlite:///mlflow.db, or a server's URL"
     if "unsupported URI" in message:
         return f"a database needs SQLAlchemy and Alembic: run  {install_command('assay[mlflow]')}"
     return ""

@@ -177,7 +177,7 @@ def methods(one: MetricDiff | None, diff: RunDiff) -> Iterable[str]:
     if any(each.adjusted_p_value is not None for each in diff.metrics):
         metric = metric_name(diff.headline_metric)
         yield (
-            f"{metric} is judged by its own p, every other metric and group by the adjusted one (Holm), "
+            f"{metric} is tested by its own p, every other metric and group by the adjusted one (Holm), "
             f"at α = {settings.alpha:g}."
         )
 

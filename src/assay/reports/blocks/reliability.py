@@ -73,8 +73,8 @@ def said(totals: ReliabilityTotals, penalties: tuple[float, ...]) -> Iterable[st
     if none:
         which = "1 question without an answer" if none == 1 else f"{none:,} questions without an answer"
         yield (
-            f"For {which} there is no query, and no word that the system declines: they count as unanswered, and not "
-            "as right. A prediction declines by the query null, or by a field such as decision: decline."
+            f"For {which}, the prediction has neither a query nor a refusal: unanswered, not correct. To decline, a "
+            "prediction has the query null or, for example, the field decision: decline."
         )
 
 

@@ -61,7 +61,7 @@ def section(report: RunNumbers, totals: RepeatTotals) -> Section:
     )
     return Section(
         key="repeats",
-        title="Of k answers to a question",
+        title="k answers to a question",
         aside="pass@k, at least one is right; pass^k, all are",
         blocks=(table,),
         rank=1,

@@ -200,7 +200,7 @@ def _golds(item: Evidence) -> tuple[QueryView, ...]:
         execution = item.gold_executions[index] if index < len(item.gold_executions) else None
         label = f"Gold {index + 1}" if several else "Gold"
         if several and index == item.verdict.gold_index:
-            label += ", judged by this one"
+            label += ", compared with this one"
         views.append(_query(label, query, execution, None))
     return tuple(views)
 

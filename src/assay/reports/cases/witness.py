@@ -58,12 +58,12 @@ def strength_said(item: Evidence) -> tuple[str, str] | None:
 
 
 def sentence(item: Evidence) -> str:
-    """What came of looking for another database, in a sentence; empty where nobody looked."""
+    """The result of the counterexample search in a sentence; empty if there was none."""
     found = item.refutation
     if found is None:
         return ""
     tried = f" ({plural(found.trials, 'database')} tried)" if item.verdict.strength == "survived" else ""
-    where = f"; differs where {found.causes[0].message}" if found.causes else ""
+    where = f"; differs: {found.causes[0].message}" if found.causes else ""
     return one_line(found.reason + where, limit=_SENTENCE) + tried
 
 

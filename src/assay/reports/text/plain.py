@@ -210,12 +210,12 @@ def words(name: str) -> str:
 
 
 def source_name(path: str) -> str:
-    """A file's name without folders and suffix, a model's name, or a live system's path; anything else unchanged."""
+    """A file's name without folders and suffix, a model's name, or a live system's host and path."""
     if path.startswith("chat:") and (model := _MODEL.search(path)):
         return model[1] or model[2]
     if "://" in path:
         path = path.split(" ", 1)[0]  # the address of a live system is followed by how it is asked
-        path = path.removesuffix("/chat/completions")  # every chat model's address ends so
+        return path.partition("://")[2].removesuffix("/chat/completions").partition("?")[0].rstrip("/") or path
     name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
     return name.rsplit(".", 1)[0] or name
 

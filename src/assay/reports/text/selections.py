@@ -78,7 +78,7 @@ def _turn(turn: TurnScore, case: Case | None) -> list[str]:
     place = turn.number - 1
     targets = len(case.turns[place].targets) if case is not None and place < len(case.turns) else 1
     if targets > 1:
-        blocks.append([f"judged by target {turn.score.target_index + 1} of {targets} acceptable ones"])
+        blocks.append([f"scored by target {turn.score.target_index + 1} of {targets} acceptable ones"])
     if not blocks:
         blocks = [["nothing is to be selected, and nothing was"]]
     lines = blocks[0]
