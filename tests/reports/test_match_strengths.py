@@ -51,7 +51,7 @@ FOUND = Refutation(
 )
 CONDITION = Assumption(kind="unique", table="singer", text="no two share a name", broken="two singers share a name")
 OUTCOMES: dict[Strength, Refutation] = {
-    "same_text": Refutation(kind="proved", reason="gold's own text", proof=Proof(rules=("same text",))),
+    "same_text": Refutation(kind="proved", reason="the gold query's own text", proof=Proof(rules=("same text",))),
     "proved": Refutation(kind="proved", reason="the same on every database", proof=Proof(rules=("a key is unique",))),
     "survived": Refutation(kind="unknown", why="no_difference", reason="no difference", trials=4000),
     "unknown": Refutation(kind="unknown", why="no_engine", reason="there is no database in memory of this kind"),

@@ -18,7 +18,7 @@ from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
 from assay.runs.aggregate.reliability import RUN_RATES, run_rate
 from assay.runs.reviews.applying import cases_for_run, load_reviewed_run
-from assay.runs.store.folder import save_run
+from assay.runs.store.folder import run_folder, save_run
 from assay.scoring.selections.metrics import selection_metrics
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def load_run(folder: str | os.PathLike[str], *, reviews: ReviewsInput | Literal[
     """Read a stored run, with the reviewed verdicts by what the file of reviews says now.
 
     Args:
-        folder: the run's folder.
+        folder: the run's folder, or its run.json.
         reviews: a file of reviews, or what `load_reviews` read. None: the file that the run was made with, or else
             the one beside its question set, if there is one; False: none.
 
@@ -191,4 +191,4 @@ def load_run(folder: str | os.PathLike[str], *, reviews: ReviewsInput | Literal[
         InputError: there is no run, or a line of the reviews is damaged.
         RunError: the run is unfinished or damaged.
     """
-    return Run(load_reviewed_run(Path(folder), chosen_reviews(reviews)))
+    return Run(load_reviewed_run(run_folder(Path(folder)), chosen_reviews(reviews)))

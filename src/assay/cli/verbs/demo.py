@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from assay.cli.options.declared import (
-    AsJson,
     Full,
+    JsonFile,
     Quiet,
 )
 from assay.settings import Settings
@@ -24,7 +24,7 @@ def demo(
     ] = None,
     sdmx: Annotated[bool, typer.Option("--sdmx", help="Use the SDMX example. Needs the extra sdmx.")] = False,
     full: Full = False,
-    as_json: AsJson = False,
+    json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a bundled sample: an online shop and 36 questions.
@@ -35,12 +35,12 @@ def demo(
     report.html. With --sdmx the folder is assay-sdmx/, and the workbook report.xlsx is among them.
     """
     if sdmx:
-        _demo_sdmx(folder or Path("assay-sdmx"), full=full, as_json=as_json, quiet=quiet)
+        _demo_sdmx(folder or Path("assay-sdmx"), full=full, json=json, quiet=quiet)
     else:
-        _demo_sql(folder or Path("assay-demo"), full=full, as_json=as_json, quiet=quiet)
+        _demo_sql(folder or Path("assay-demo"), full=full, json=json, quiet=quiet)
 
 
-def _demo_sql(folder: Path, *, full: bool, as_json: bool, quiet: bool) -> None:
+def _demo_sql(folder: Path, *, full: bool, json: Path | None, quiet: bool) -> None:
     import shutil
 
     from assay.cli.verbs.run import run_settings
@@ -64,10 +64,10 @@ def _demo_sql(folder: Path, *, full: bool, as_json: bool, quiet: bool) -> None:
         timeout_s=_TIMEOUT_S,
         name="the bundled sample",
     )
-    run_settings(settings, overwrite=True, full=full, as_json=as_json, quiet=quiet, reports={"html": report})
+    run_settings(settings, overwrite=True, full=full, quiet=quiet, reports={"html": report, "json": json})
 
 
-def _demo_sdmx(folder: Path, *, full: bool, as_json: bool, quiet: bool) -> None:
+def _demo_sdmx(folder: Path, *, full: bool, json: Path | None, quiet: bool) -> None:
     import shutil
 
     from assay.cli.verbs.sdmx import SelectionFlags, run_selections
@@ -93,7 +93,6 @@ def _demo_sdmx(folder: Path, *, full: bool, as_json: bool, quiet: bool) -> None:
         SelectionFlags(structures=[str(structures)]),
         overwrite=True,
         full=full,
-        as_json=as_json,
         quiet=quiet,
-        reports={"html": folder / "report.html", "xlsx": folder / "report.xlsx"},
+        reports={"html": folder / "report.html", "xlsx": folder / "report.xlsx", "json": json},
     )

@@ -11,9 +11,9 @@ import typer
 from msgspec.structs import replace
 
 from assay.cli.options.declared import (
-    AsJson,
     Full,
     Html,
+    JsonFile,
     Junit,
     Markdown,
     Only,
@@ -197,7 +197,7 @@ def denodo(  # one parameter an option
         Path | None, typer.Option(metavar="FILE", help="Workbook of the answers to write.")
     ] = None,
     gates: GateFlags,
-    as_json: AsJson = False,
+    json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a live Denodo AI SDK on a question set; report in Excel.
@@ -238,6 +238,7 @@ def denodo(  # one parameter an option
             "html": html,
             "md": md,
             "junit": junit,
+            "json": json,
             "xlsx-f1": f1_output,
             "xlsx-ves": ves_output,
             "xlsx-answers": output_original,
@@ -282,7 +283,6 @@ def denodo(  # one parameter an option
         system=None if generated is not None else registry.open_system(f"denodo:{api_url}", options),
         overwrite=overwrite,
         rescore=rescore,
-        as_json=as_json,
         quiet=quiet,
         reports=reports,
         full=full,

@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from assay.cli.options.declared import Full, JsonFile, Markdown, ReviewsFile
+from assay.cli.options.stored_runs import A_RUN, check_different
 from assay.errors import InputError, UsageError
 from assay.model import HistoryPoint, Leaderboard
 
 
 def leaderboard(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Finished runs, or a folder that contains them.")
+        list[Path], typer.Argument(metavar="RUN...", help="Finished runs, or a folder that contains them."), A_RUN
     ],
     *,
     metric: Annotated[
@@ -54,11 +55,12 @@ def leaderboard(
     For a paper:  assay leaderboard runs --latex table.tex --csv rates.csv
     """
     from assay.api.diffing import leaderboard as ranked
-    from assay.cli.output import deliver, printed_report, say_written
+    from assay.cli.output import check_targets, deliver, say_written
     from assay.reports.diff_formats import render_leaderboard
 
     targets = {"html": html, "md": md, "csv": csv, "tex": latex, "xlsx": xlsx, "json": json}
-    printed = printed_report(targets) is not None
+    printed = check_targets(targets) is not None
+    check_different(runs)
     folders = _finished(runs, cases)
     record = ranked(
         folders,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from msgspec.structs import replace
 
-from assay.cli.options.declared import AsJson, Only, Quiet, file_options
+from assay.cli.options.declared import JsonFile, Only, Quiet, file_options
 from assay.cli.options.settings_file import with_file
-from assay.cli.streams import print_bytes
+from assay.cli.options.stored_runs import A_RUN
+from assay.cli.options.two_files import roles_checked
 from assay.errors import UsageError
 from assay.model.lint import Severity
 from assay.settings import LintFileSettings, Settings
@@ -36,6 +37,7 @@ def lint(  # one parameter an option
             metavar="RUN",
             help="Stored run over the same cases. Can be repeated.",
         ),
+        A_RUN,
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="RULES", help="Rules to apply, separated by commas. Default: all.")
@@ -65,10 +67,10 @@ def lint(  # one parameter an option
         Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0 for code review; - prints it.")
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", "--all", help="Print every finding, not only a summary of one screen.")
+        bool, typer.Option("--full", help="Print every finding, not only a summary of one screen.")
     ] = False,
     rules: Annotated[bool, typer.Option("--rules", help="List the rules and exit.")] = False,
-    as_json: AsJson = False,
+    json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Find likely errors in gold queries. No system is needed, and nothing is changed.
@@ -87,13 +89,15 @@ def lint(  # one parameter an option
     settings = with_file(cases, replace(settings, cases=str(cases)))
     own = settings.lint or LintFileSettings()
     severity = _severity(fail_on if fail_on is not None else own.fail_on)
-    if as_json and sarif == Path("-"):
-        raise UsageError("--sarif - and --json would be mixed on standard output: give all but one a file")
+    from assay.cli.output import check_targets
+
+    targets = {"html": html, "sarif": sarif, "json": json}
+    check_targets(targets)
     from assay.api.linting import lint as lint_cases
     from assay.cli.progress import progress
     from assay.model import Limits
 
-    with progress(quiet=quiet) as on_progress:
+    with roles_checked(settings, verb="lint"), progress(quiet=quiet) as on_progress:
         report = lint_cases(
             settings.cases or str(cases),
             databases=settings.db,
@@ -106,7 +110,7 @@ def lint(  # one parameter an option
             files=file_options(settings),
             on_progress=on_progress,
         )
-    _deliver(report, html=html, sarif=sarif, as_json=as_json, full=full, typed=_typed(settings))
+    _deliver(report, targets, full=full, typed=_typed(settings))
     if severity is not None and settings.db is not None and (unread := _nothing_read(report)):
         sys.stdout.flush()
         raise UsageError(f"--fail-on {severity} says nothing, since no gold could be tried on its database: {unread}")
@@ -152,22 +156,17 @@ def _typed(settings: Settings) -> tuple[str, ...]:
     return ("assay", "lint", quoted(settings.cases or ""), *databases) if is_open else ()
 
 
-def _deliver(
-    report: LintReport, *, html: Path | None, sarif: Path | None, as_json: bool, full: bool, typed: Sequence[str]
-) -> None:
-    from assay.cli.output import deliver, say_written
+def _deliver(report: LintReport, targets: Mapping[str, Path | None], *, full: bool, typed: Sequence[str]) -> None:
+    from assay.cli.output import STANDARD_OUTPUT, deliver, say_written
     from assay.reports.lint import lint_html, lint_json, lint_sarif, lint_text
+    from assay.reports.screen.printing import print_lint
 
-    draw = {"html": lint_html, "sarif": lint_sarif}
-    written = deliver({"html": html, "sarif": sarif}.items(), lambda name: draw[name](report))
-    if as_json:
-        print_bytes([lint_json(report)])
-    elif Path("-") not in (html, sarif):
+    draw = {"html": lint_html, "sarif": lint_sarif, "json": lint_json}
+    written = deliver(targets.items(), lambda name: draw[name](report))
+    if STANDARD_OUTPUT not in targets.values():
         if full:
             typer.echo(lint_text(report), nl=False)
         else:
-            from assay.reports.screen.printing import print_lint
-
             print_lint(report, typed=typed)
     say_written(written, on_stderr=True)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from assay.linting import rule_named
 from assay.model.lint import SEVERITIES, LintFinding, LintReport
@@ -97,26 +98,33 @@ def place_of(finding: LintFinding) -> str:
 
 def lint_html(report: LintReport) -> bytes:
     """The whole page, UTF-8: the counts, then the findings of each rule."""
-    from markupsafe import Markup
+    from assay.reports.html.page import NAMES_ONLY, page
 
-    from assay.reports.html.page import asset, content_security_policy, template
+    groups = [
+        {"about": rule_named(name), **_counted([finding for finding in report.findings if finding.rule == name])}
+        for name in report.counts()
+    ]
+    groups.sort(key=lambda group: group["severities"], reverse=True)  # the rules with most errors first
+    total = _counted(report.findings)
+    context = {
+        "report": report,
+        "groups": groups,
+        "total": total,
+        "severities": [place for place, count in enumerate(total["severities"]) if count],
+        "names": [f"{one}s" for one in SEVERITIES],
+        "roots": report.root_causes(),
+        "conclusion": conclusion(report),
+        "accuracies": list(accuracy_lines(report)),
+        "doubtful": len(report.doubtful()),
+        "visible": visible,
+    }
+    return b"".join(page("lint.html", context, scripts=NAMES_ONLY, styles=("report.css", "lint.css")))
 
-    css = asset("report.css") + asset("lint.css")
-    groups = []
-    for name, count in report.counts().items():
-        own = [finding for finding in report.findings if finding.rule == name]
-        worst = next(one for one in SEVERITIES if any(finding.severity == one for finding in own))
-        groups.append({"about": rule_named(name), "count": count, "worst": worst, "findings": own})
-    groups.sort(key=lambda group: SEVERITIES.index(str(group["worst"])))
-    text = template("lint.html").render(
-        report=report,
-        groups=groups,
-        roots=report.root_causes(),
-        conclusion=conclusion(report),
-        accuracies=list(accuracy_lines(report)),
-        doubtful=len(report.doubtful()),
-        visible=visible,
-        css=Markup(css),
-        policy=content_security_policy(css, ""),
-    )
-    return text.encode("utf-8", "backslashreplace")
+
+def _counted(findings: Sequence[LintFinding]) -> dict[str, Any]:
+    """Findings, with how many of each severity there are and in how many cases."""
+    return {
+        "findings": findings,
+        "severities": tuple(sum(one.severity == severity for one in findings) for severity in SEVERITIES),
+        "cases": len({one.case_id for one in findings}),
+    }

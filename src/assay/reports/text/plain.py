@@ -18,6 +18,7 @@ from unicodedata import east_asian_width
 
 from msgspec import Struct
 
+from assay.errors import plural as plural  # noqa: PLC0414 - reports import it from here
 from assay.model import Cell, Cost, Rate
 
 CellKind = Literal["null", "text", "number", "bytes", "boolean", "time", "other"]
@@ -186,11 +187,6 @@ def binary_size(size: float) -> str:
             return f"{size:,.4g} {unit}"
         size /= 1024
     return f"{size:,.4g} TiB"
-
-
-def plural(count: int, noun: str, many: str | None = None) -> str:
-    """``1 case``, ``2 cases``."""
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
 def left_out(rows: int, columns: int) -> list[str]:
