@@ -129,7 +129,7 @@ USUAL: Final = {
         "init": "--predictions --system --db --output --run --id-column --question-column --gold-column"
         " --prediction-column --sheet --overwrite",
         "run": "--predictions --system --db --output --gold-column --prediction-column --metrics --limit --timeout"
-        " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --quiet",
+        " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --full",
         "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows --sheet"
         " --gold-column --no-ves --as-denodo --run --rescore --quiet",
         "sdmx": "--predictions --system --token --structures --data --output --match-on --ignore-dimension"
@@ -145,10 +145,10 @@ USUAL: Final = {
         "check": "--db --columns --ordered --extra-columns --duplicates --case --tolerance --timeout --witness --json",
         "lint": "--db --runs --only --ignore --rules --full --fail-on --html --sarif --json --timeout",
         "report": "--html --md --xlsx --json --junit --report --reviews --history --min --max-drop --fail-on-regression"
-        " --must-pass --baseline",
+        " --must-pass --baseline --full",
         "diff": "--html --md --json --max-cases --reviews --metric --min --max-drop --fail-on-regression"
-        " --must-pass --alpha --confidence",
-        "leaderboard": "--metric --cases --html --md --xlsx --json --csv --latex --reviews --confidence --alpha",
+        " --must-pass --alpha --confidence --full",
+        "leaderboard": "--metric --cases --html --md --xlsx --json --csv --latex --reviews --confidence --alpha --full",
         "refute": "--db --schema --dialect --seconds --seed --rows --scratch --test --sql --json",
         "build": "--output --db --databases --neighbours --preserve --seconds --seed --overwrite",
     }.items()

@@ -36,6 +36,7 @@ _GROUP_KINDS: Mapping[CauseGroupKind, str] = {
     "feature": "gold SQL",
 }
 _MOST = 25
+FIX_FIRST = "Fix this first: answers that one repair makes right"
 
 
 def meaning_column() -> Column:
@@ -183,7 +184,7 @@ def fix_first(report: RunNumbers) -> Section:
         made.append(report.counted(one, name, meaning, link=link))
         whole, cases = every.get(one.name, one.count), report.linked(one.case_ids)
         bars.append(Bar(name=name, meaning=meaning, count=whole, part=one.count, cases=cases, link=link))
-    title = "Fix this first: answers that one repair makes right"
+    title = FIX_FIRST
     # What to do about a cause is read in plain lines, too.
     table = count_table(("name", "cases"), made, detail="both")
     drawn = Bars(rows=tuple(bars), whole="wrong by this cause", part="right if only this is repaired", table=table)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.model import GateResult, Group
 from assay.platform.shell import quoted
+from assay.reports.blocks.counts import FIX_FIRST
 from assay.reports.blocks.gates import gate_name, missed
 from assay.reports.blocks.run import RunReport
 from assay.reports.cases.case import advice_of
@@ -110,7 +111,7 @@ def _causes(report: RunReport, width: int) -> Part:
     """The causes whose repair gains most; of a run without repairs the most frequent ones."""
     numbers = report.numbers
     found = numbers.fix_first or numbers.causes
-    title = "Fix first: wrong answers that one repair makes right" if numbers.fix_first else "Causes of wrong answers"
+    title = FIX_FIRST if numbers.fix_first else "Causes of wrong answers"
     rows = [(words(one.name), one.count, advice_of(one.name), report.linked(one.case_ids)) for one in found[:5]]
     return Part(title=title, items=count_lines(rows, width), least=5, most=5, rank=2, total=len(found))
 
