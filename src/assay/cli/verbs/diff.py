@@ -60,7 +60,7 @@ def diff(  # one parameter an option
 
     Example:  assay diff runs/main runs/new --fail-on-regression --md diff.md
 
-    Gates ask of RUN_B, and only where two runs are compared; one that is missed makes the exit status 1.
+    Gates apply to RUN_B and need exactly two runs. A missed gate makes the exit status 1.
 
     Which of several is best:  assay diff runs/one runs/two runs/three --metric bird_ex
     """

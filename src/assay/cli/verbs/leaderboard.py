@@ -1,4 +1,4 @@
-"""`assay leaderboard`: systems on one question set, ranked, by every metric and group, and where they disagree."""
+"""`assay leaderboard`: rank systems on one question set, by every metric and group, and show where they differ."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def show_ranking(record: Leaderboard, *, full: bool) -> None:
 def _finished(given: Sequence[Path], cases: str | None) -> list[Path]:
     """The runs that were given, each once, and the finished ones of folders over one question set.
 
-    Says on standard error what is left out. Raises InputError where nothing is left.
+    Says on standard error what is left out. Raises InputError if nothing is left.
     """
     from assay.runs.store.folder import RUN_FILE
     from assay.runs.store.history import scan_runs

@@ -57,7 +57,7 @@ def lint(  # one parameter an option
         Only(
             ("db", "timeout_s", "workers", "limit", "case_format", "case_fields"),
             helps={
-                "db": "Of the database, or a template. Without it: the rules that need none.",
+                "db": "Database URL or template. Without it: only the rules that need no database.",
                 "timeout_s": "For each query. [default: 10]",
             },
         ),
@@ -121,7 +121,7 @@ def lint(  # one parameter an option
 
 
 def _nothing_read(report: LintReport) -> str | None:
-    """Why not one gold could be tried on its database; None where one could."""
+    """Why no gold query could be tried on its database; None if one could."""
     unread = [gap for gap in report.gaps if gap.rules and gap.cases]
     without_gold = sum(len(gap.cases) for gap in report.gaps if not gap.rules)
     tried = report.cases - without_gold - len({case for gap in unread for case in gap.cases})

@@ -187,7 +187,7 @@ def run_settings(
     scratch: str | None = None,
     difficulty_names: tuple[tuple[str, str], ...] = (),
 ) -> None:
-    """Evaluate what the settings say, and show it. Ends with status 1 where a gate was missed."""
+    """Evaluate what the settings say, and show it. Ends with status 1 if a gate was missed."""
     from assay.api.evaluation import evaluate
     from assay.cli.output import check_targets, finish, keeping, tell_cache_use
     from assay.cli.progress import progress
@@ -231,7 +231,7 @@ def run_settings(
 
 
 def reviews_of(settings: Settings) -> Reviews | Literal[False]:
-    """The reviews that the settings name, or those beside the question set; False: none.
+    """The reviews that the settings name, or those in the folder of the question set; False: none.
 
     Raises InputError, naming the line, for a damaged file, and UsageError for options that do not go together.
     """

@@ -152,7 +152,7 @@ def _named(
 
 
 def _failures(report: RunNumbers) -> list[Row]:
-    """Failures of gold, setup, engine and judge first: readers would not look for them."""
+    """Failures of gold queries, setup, engine and LLM judge first: readers would not look for them."""
     said = meanings.SELECTION_FAILURES if report.of_selections else meanings.FAILURES
     made = []
     for one in report.numbers.failures:
@@ -176,7 +176,7 @@ def _forgiven(report: RunNumbers) -> list[Row]:
 
 
 def fix_first(report: RunNumbers) -> Section:
-    """What to mend first, before all else: on the page as bars beside all answers of that cause."""
+    """What to repair first: on the page as bars, with all answers of that cause."""
     every = {one.name: one.count for one in report.numbers.causes}
     bars, made = [], []
     for one in report.numbers.fix_first:

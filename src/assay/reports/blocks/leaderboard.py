@@ -220,7 +220,7 @@ def _used(one: Standing) -> dict[str, str]:
 
 
 def tokens_in_all(usage: UsageTotals | None) -> int | None:
-    """The total that the answers state, else what went in and came out; None where they state neither."""
+    """The total that the answers state, else what went in and came out; None if they state neither."""
     if usage is None or usage.total is not None:
         return None if usage is None else usage.total
     return None if usage.input is None and usage.output is None else (usage.input or 0) + (usage.output or 0)
@@ -380,7 +380,7 @@ def _only_right(report: LeaderboardReport, detail: BoardDetail) -> Section:
 
 
 def _apart(report: LeaderboardReport) -> Section:
-    """By how many points a run lies above or below another, ``=`` if the two cannot be told apart."""
+    """By how many points a run lies above or below another, ``=`` if the difference is not significant."""
     places = range(len(report.labels))
     cells: list[list[Number | None]] = [[None for _ in places] for _ in places]
     for pair in report.board.pairs:

@@ -161,7 +161,7 @@ def _confidence_said(found: ConfidenceTotals) -> Iterable[str]:
 
 
 def _curve_table(score_names: tuple[str, ...], points: tuple[RiskPoint, ...]) -> Table:
-    """Every point; where there is less room, points evenly spread over the curve, its ends among them."""
+    """Every point; with less room, points evenly spread over the curve, its ends among them."""
     last = len(points) - 1
     some = {round(number * last / (_SHOWN - 1)) for number in range(_SHOWN)}
     titles = columns(

@@ -66,7 +66,7 @@ def _kappa(kappa: Kappa | None) -> tuple[Cell, ...]:
 
 
 def _table(pair: PairAgreement) -> Table:
-    """What one says beside what the other says."""
+    """What one says, against what the other says."""
     names = [words(outcome) for outcome in pair.outcomes]
     cells = ([count(number) for number in row] for row in pair.table)
     first, second = (one_line(name, limit=_NAME) for name in (pair.first, pair.second))

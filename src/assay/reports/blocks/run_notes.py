@@ -140,7 +140,7 @@ def _selections(report: RunNumbers) -> Iterable[str]:
 
 
 def slow_golds(cases: Iterable[CaseSummary], limits: Limits) -> Iterable[str]:
-    """Which golds ran out of their time limit, and which took half of it or more."""
+    """The gold queries that timed out, and those that took half of their time limit or more."""
     limit_s = limits.of_gold.timeout_s
     near: dict[str, float] = {}
     out: dict[str, None] = {}

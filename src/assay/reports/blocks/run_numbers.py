@@ -35,7 +35,7 @@ class MetricRow(Struct, frozen=True, kw_only=True):
 
 
 class RunNumbers:
-    """A run with the text of its numbers, of which its notes and sections are made.
+    """A run with the text of its numbers, from which its notes and sections are made.
 
     The numbers are the run's aggregates; nothing is computed here. What the aggregates do not hold, for example links
     to cases and the slowest queries, one pass over the summaries collects (`Collector`).
@@ -146,7 +146,7 @@ class RunNumbers:
 
     @property
     def reviewed(self) -> str:
-        """Accuracy after people's reviews, such as ``83.3 % [43.6, 97.0] (5 of 6)``; empty without reviews."""
+        """Accuracy after people's reviews: ``83.3 % [43.6, 97.0] (5 of 6)``; empty without reviews."""
         totals = self.numbers.reviews
         if totals is None or not totals.reviewed:
             return ""

@@ -20,7 +20,7 @@ _MOST_CAUSES = 20
 
 
 def causes(failures: Mapping[Failure, int]) -> str:
-    """Why so many answers failed: the message where there is one cause, else how often each cause occurred."""
+    """Why answers failed: the message if there is one cause, else how often each cause occurred."""
     messages: Counter[str] = Counter()
     labels: Counter[str] = Counter()
     for failure, count in failures.items():
@@ -86,11 +86,11 @@ class UnscoredCounts:
         self.broken = len(of_gold) - self.lacking
         broken = {case.case_id for case in cases for gold in case.golds if _is_broken(gold)}
         self.several = len(broken - {case_id for case_id, _ in of_gold})
-        """The scored cases of which one of several gold queries fails."""
+        """The scored cases with several gold queries, one of them failing."""
 
 
 def with_reason(headline: Figure, counts: UnscoredCounts) -> Figure:
-    """The headline; where nothing in the run could be asked or scored, the reason replaces the number."""
+    """The headline; if nothing in the run could be asked or scored, the reason replaces the number."""
     if not counts.nothing:
         return headline
     return replace(

@@ -1,4 +1,4 @@
-"""What the lint of a run's gold found, beside the verdicts."""
+"""The findings of a run's lint of its gold queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROOTS = 3
 
 
 class GoldFindings:
-    """The findings of a run's lint by case and by rule; nothing where there was no lint."""
+    """The findings of a run's lint by case and by rule; nothing without a lint."""
 
     def __init__(self, run: Run) -> None:
         self.lint = run.lint
@@ -55,7 +55,7 @@ class GoldFindings:
         return {name: f"{rule.severity}: {rule.finds}" for name, rule in rules_by_name().items()}
 
     def notes(self, without: str) -> Iterable[str]:
-        """How many golds are doubtful; ``without``: a sentence with the accuracy over the others."""
+        """How many gold queries are doubtful; ``without``: a sentence with the accuracy over the others."""
         if self.lint is None:
             return
         doubtful = len(self.lint.doubtful())

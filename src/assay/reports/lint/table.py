@@ -69,7 +69,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def conclusion(report: LintReport) -> str:
-    """One sentence: how many findings of which severity in how many cases."""
+    """One sentence: the number of findings by severity, and of their cases."""
     kinds = [
         plural(count, one) for one in SEVERITIES if (count := sum(item.severity == one for item in report.findings))
     ]

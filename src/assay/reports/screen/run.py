@@ -117,7 +117,7 @@ def _causes(report: RunReport, width: int) -> Part:
 
 
 def _breakdown(report: RunReport, width: int, *, drawn: bool) -> list[Part]:
-    """The accuracy by difficulty or by database, whichever groups differ more (`telling`)."""
+    """The accuracy by difficulty or by database, depending on which groups differ more (`telling`)."""
     if (chosen := telling(report)) is None:
         return []
     kind, groups = chosen

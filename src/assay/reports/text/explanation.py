@@ -80,7 +80,7 @@ def _extracted(extraction: Extraction, text: str | None) -> Iterator[str]:
 
 
 def _selected(item: Evidence) -> Iterator[str]:
-    """Of a conversation, what each wrong answer selects beside its target."""
+    """What each wrong answer of a conversation selects that its target does not have, and the reverse."""
     for turn in item.turns:
         if turn.score is not None and not turn.score.exact:
             where = f" {turn.number}" if len(item.turns) > 1 else ""

@@ -1,4 +1,4 @@
-"""What came of two queries, for a person: the tables, both results with the rows that differ, or the proof's rules."""
+"""Two queries on other databases, for a person: the tables, both results with what differs, or the proof's rules."""
 
 from __future__ import annotations
 

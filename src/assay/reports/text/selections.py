@@ -1,4 +1,4 @@
-"""How a selection's terms were judged, as text: the details cell of the SDMX workbook, the body of a JUnit failure.
+"""How a selection's terms were scored, as text: the details cell of the SDMX workbook, the body of a JUnit failure.
 
 Each dimension reads as the evaluation method of StatGPT writes it (``indicator selection details``):
 
@@ -11,7 +11,7 @@ Each dimension reads as the evaluation method of StatGPT writes it (``indicator 
     False Positives [1]
       * GDP_CONST: gross domestic product constant prices
 
-Datasets, time, hierarchies and notes on a term, which the method has no words for, are added only where they occur.
+Datasets, time, hierarchies and notes on a term, which the method has no words for, are added only if they occur.
 Wrong parts come before right ones, because a cell shows a limited number of lines.
 """
 
