@@ -68,7 +68,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--quiet",
     ),
     GATES: ("--min-accuracy", "--fail-on"),
-    LINT: ("--only", "--ignore", "--runs", "--dialect", "--rules", "--all"),
+    LINT: ("--only", "--ignore", "--runs", "--dialect", "--rules"),
     QUESTIONS: ("--input", "--questions", "--version", "--workdir"),
     LIVE: (
         "--api-url",
