@@ -44,6 +44,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
     "Reports": (
         "--html",
         "--md",
+        "--full",
         "--xlsx",
         "--junit",
         "--report",
@@ -143,7 +144,7 @@ USUAL: Final = {
         "init": "--predictions --system --db --output --run --id-column --question-column --gold-column"
         " --prediction-column --sheet --overwrite",
         "run": "--predictions --system --db --output --gold-column --prediction-column --metrics --limit --timeout"
-        " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --quiet",
+        " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --full",
         "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows --sheet"
         " --gold-column --no-ves --as-denodo --run --rescore --quiet",
         "sdmx": "--predictions --system --token --structures --data --output --match-on --ignore-dimension"
