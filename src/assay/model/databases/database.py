@@ -58,7 +58,8 @@ _SHOWN = {
     ),
 }
 _SHOWN_PARAMETERS = {engine: frozenset((*names.split(), "allow")) for engine, names in _SHOWN.items()}
-"""The parameters of URLs whose values are printed, by engine: those that hold no secret. Of other engines, a few."""
+"""The parameters of URLs whose values are printed, by engine: those that hold no secret, and a few for other
+engines."""
 _SAME_ENGINE = {
     "clickhousedb": "clickhouse",
     "clickhouses": "clickhouse",

@@ -189,8 +189,7 @@ class Search(Struct, kw_only=True):
 
     def _with(self, place: int, found: Refutation) -> Evidence:
         if place in self.repairs:
-            # The evidence of a wrong answer with the result of looking for a witness that parts its repair from the
-            # gold query.
+            # The evidence of a wrong answer with the outcome of the search for a counterexample to its repair.
             evidence = self.evidence_of(place)
             diagnosis = evidence.diagnosis
             if diagnosis is None or diagnosis.repair is None:

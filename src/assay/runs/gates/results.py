@@ -179,7 +179,7 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
 
 
 def _least_p_value(one: MetricDiff) -> float | None:
-    """The least that the test could give for so many databases or cases; None if none was made."""
+    """The least that the test could give for that number of databases or cases; None if none was made."""
     if one.p_value is None:
         return None
     by_database = one.test == "sign_flip_databases" and one.clusters is not None
@@ -257,7 +257,7 @@ def _change(metric: MetricInfo, found: MetricDiff, *, apart_from: float | None =
 
 
 def _places(metric: MetricInfo, value: float, other: float | None) -> int:
-    """How many decimals it takes to tell the two values apart; one if that is not needed."""
+    """Number of decimals that distinguish the two values; one if that is not needed."""
     if other is None:
         return 1
     told = (n for n in range(1, _MOST_PLACES) if _number(metric, value, places=n) != _number(metric, other, places=n))

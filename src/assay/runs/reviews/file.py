@@ -74,7 +74,7 @@ def read_lines(path: Path) -> tuple[list[tuple[int, Review]], str]:
 
 
 def _check_is_file(path: Path) -> None:
-    """Raises InputError for a folder, a pipe or a device: reading a pipe waits for whoever writes into it."""
+    """Raises InputError for a folder, a pipe or a device: reading a pipe waits for its writer."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is not a regular file: name a file for the reviews")
 

@@ -126,7 +126,7 @@ class Signals:
             elif answer.outcome == "incorrect" and (executed is None or executed.status in ("rows", "empty")):
                 if answer.unanswered or answer.decision is not None:
                     continue
-                # Runs of earlier versions have no hash of the result. Of selections none is known to equal another.
+                # Runs of earlier versions have no hash of the result. Selections are never known to be equal.
                 result = answer.result_hash or (id(answer) if executed is None else executed.query_hash)
                 results[result] += 1
                 own = result if answer is case else own
@@ -164,7 +164,7 @@ class Signals:
             if score.metric in self._metrics and score.value == float(not is_match)
         ]
         if differing:
-            # Of an incorrect answer this says nothing about gold: the metric is only less strict.
+            # For an incorrect answer this says nothing about the gold query: the metric is only less strict.
             verb = "rejects" if is_match else "accepts"
             says = f"{' and '.join(differing)} {verb if len(differing) == 1 else verb[:-1]} the answer."
             yield Reason(odds=_METRIC_DIFFERS * is_match, says=says)

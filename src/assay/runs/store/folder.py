@@ -257,7 +257,8 @@ def load_run(folder: Path) -> Run:
     again when it is read.
     """
     stored, path = read_finished(folder), folder / journal.NAME
-    # Of a small journal the lines stay in memory, and no file stays open; of a large one their places and checksums.
+    # The lines of a small journal stay in memory, and no file stays open; of a large one only their offsets and
+    # checksums.
     is_small = not path.exists() or path.stat().st_size <= _HELD_BYTES
     lines = Spool[bytes](bytes, path=None if is_small else path, buffer_bytes=_HELD_BYTES)
     checksums = array("I")

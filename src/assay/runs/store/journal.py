@@ -23,8 +23,8 @@ NAME = "journal.jsonl"
 ANSWERS = "answers.jsonl"
 _CONTENTS = {NAME: b"evidence", ANSWERS: b"prediction"}
 _LOOK_EVERY_S = {NAME: 0.02, ANSWERS: 0.0}
-"""To look whether the file is still there takes as long as to write a case's line, and nothing beside an answer:
-no question is asked whose answer could not be kept. The file is looked at whole at the end."""
+"""To look whether the file is still there takes as long as to write a case's line, and nothing compared with an
+answer: no question is asked whose answer could not be kept. The file is looked at whole at the end."""
 _BEGIN = b'{"digest":"'
 _END = b"}\n"
 _LINE = re.compile(rb'\{"digest":"([0-9a-f]{24})","(?:evidence|prediction)":(\{.*\})\}\n', re.DOTALL)
