@@ -95,7 +95,7 @@ class Ambiguity(Struct, frozen=True, kw_only=True, gc=False):
             return f"the gold query reads one of several rows, as they happen to be stored, {self._choices_text}"
         rows = f"{self.taken_rows:,} of {self.tied_rows:,} tied rows" if self.tied_rows else "some of the rows that tie"
         which = ", which are all it has" if self.all_tie else ""
-        place = " in a query inside of it" if self.inside else ""
+        place = " in a subquery" if self.inside else ""
         return f"the gold query takes {rows}{place}{which}, {self._choices_text}"
 
     @property

@@ -287,8 +287,8 @@ class RayBackend:
             self._had_nodes = now
         elif now - self._had_nodes > _WAIT_FOR_NODES_S:
             raise RunError(
-                f"no node of the Ray cluster is left ({self._last_loss}): what was finished is kept, and the same "
-                "command goes on once there are nodes again"
+                f"no node of the Ray cluster is left ({self._last_loss}): finished cases are stored; run the same "
+                "command to resume when there are nodes again"
             )
 
     def _look(self) -> list[NodeThread]:

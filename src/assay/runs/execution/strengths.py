@@ -29,7 +29,9 @@ _SEVERAL = Refutation(
     kind="unknown", why="comparison", reason="the answer may hold several queries, and any of them counts"
 )
 _GIVEN = Refutation(
-    kind="unknown", why="comparison", reason="a result was given in place of a query: no other database can be asked"
+    kind="unknown",
+    why="comparison",
+    reason="a result was given in place of a query: it cannot be tried on other databases",
 )
 _AT_ONCE = 4
 """Pairs in a batch: few, so that a budget for all is kept."""

@@ -69,7 +69,9 @@ def read_lines(path: Path) -> tuple[list[tuple[int, Review]], str]:
         review = _review(line, f"{path}, line {number}")
         first, earlier = found.setdefault(review.id, (number, review))
         if earlier != review:
-            raise InputError(f"{path}, line {number}: another review than line {first} under the same id, {review.id}")
+            raise InputError(
+                f"{path}, line {number}: a different review from line {first} under the same id, {review.id}"
+            )
     return list(found.values()), note
 
 

@@ -38,7 +38,7 @@ _FLAGS: Final[Mapping[Flag, tuple[float, str]]] = {
     "order_by_chance": (0.3, "The rows come in the right order, but the query does not ask for one."),
     "tie_by_chance": (0.3, "The query takes some of the rows that tie, and other ones would be wrong."),
     "storage_order": (0.3, "The query reads any row of several, and another one would give another result."),
-    "vacuous": (0.1, "The match says little: the result is empty, or computed over no rows."),
+    "vacuous": (0.1, "The match is weak evidence: the result is empty, or computed over an empty input."),
 }
 """Of matches."""
 _SAME_SYSTEM, _FEW, _SAMPLE = 0.9, 20, 2000

@@ -220,8 +220,8 @@ def write_whole(path: Path, contents: Iterable[bytes]) -> list[str]:
 def damaged(path: Path, number: int) -> RunError:
     """The error for a line that cannot be read."""
     return RunError(
-        f"{path}, line {number}: damaged; remove that line and run the command that made this run again, which "
-        "scores that line's case again, or make the run in another folder (-o)"
+        f"{path}, line {number}: damaged; remove that line and run the same command again to score "
+        "its case again, or make the run in another folder (-o)"
     )
 
 
@@ -253,8 +253,8 @@ def gone(folder: Path) -> RunError:
 def changed(path: Path) -> RunError:
     """The error for a file that another process wrote or cut during the run."""
     return RunError(
-        f"{path}: was changed by something else while the run was going on, so what was finished may be lost: "
-        "see that nothing else writes there, and run the same command again, which does what is missing"
+        f"{path}: was changed by another program during the run, so finished cases may be lost: "
+        "make sure that nothing else writes there, and run the same command again to resume"
     )
 
 
