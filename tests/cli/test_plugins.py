@@ -225,7 +225,7 @@ def test_gates_know_its_range_its_label_and_which_way_is_better(folder: Path) ->
     for demand, said in (
         ("near_rows=2", "min near_rows is 2: give a number from 0 to 1"),
         ("row_gap=1", "of row_gap lower is better"),
-        ("row_gap=80%", "row_gap goes up to 1000 and is no percentage"),
+        ("row_gap=80%", "row_gap goes up to 1000 and is not a percentage"),
     ):
         refused = gate("--min", demand)
         assert refused.returncode == 2, demand

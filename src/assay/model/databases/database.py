@@ -10,16 +10,11 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 
 from assay.errors import DatabaseError, InputError
-from assay.model.databases.secret import masked_address
+from assay.model.databases.mistyped import fault_of, without_driver
 
 ENGINES = ("bigquery", "snowflake", "sqlite")
 """The engines of question sets for several (Spider 2.0), by the schemes of their URLs."""
-_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//)?(.*)$", re.DOTALL)
-_DRIVE = re.compile(r"[A-Za-z]:[\\/](?!/)")
-"""A path of Windows, whose drive looks like a scheme."""
-_DATABASE_FILE = re.compile(r"[^@?=]*\.(?P<suffix>sqlite3?|db3?|duckdb|ddb)", re.IGNORECASE)
-"""A path, without anything that may be a secret."""
-_USER_INFO = re.compile(r"(?P<before>(?:[A-Za-z][A-Za-z0-9+.\-]*://)?(?!/)[^:]*):(?P<password>[^?]*|.*)@", re.DOTALL)
+_USER_INFO = re.compile(r"(?P<before>(?:[A-Za-z][A-Za-z0-9+._\-]*://)?(?!/)[^:]*):(?P<password>[^?]*|.*)@", re.DOTALL)
 """Up to the last @: a password may hold any character, escaped or not."""
 _SECRET_PARAMETER = re.compile(
     r"(?P<name>[?&;\s][\w.\-]*(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_\-]?key|credentials?|header|sig))=(?P<value>[^&;\s]*)",
@@ -92,13 +87,11 @@ class DatabaseUrl(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, text: str) -> DatabaseUrl:
-        """Read a URL. Raises InputError if it has no scheme, with what was expected."""
-        if not _SCHEME.match(text.strip()) or _DRIVE.match(text.strip()):
-            written = _as_url(text.strip()) or (
-                "sqlite:///path/to/file.sqlite, duckdb:///path/to/file.duckdb or another URL with a scheme"
-            )
-            raise InputError(f"{masked_address(text)!r} is not a database URL: write  {written}")
-        return cls(text=text.strip())
+        """Read a URL. Raises InputError for one that is mistyped, with what to write instead."""
+        written = text.strip()
+        if fault := fault_of(written):
+            raise InputError(fault)
+        return cls(text=without_driver(written))
 
     @property
     def scheme(self) -> str:
@@ -172,14 +165,6 @@ class DatabaseUrl(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"DatabaseUrl({str(self)!r})"
-
-
-def _as_url(text: str) -> str | None:
-    """The URL of what is the path of a SQLite or DuckDB file by its suffix."""
-    if not (found := _DATABASE_FILE.fullmatch(text)):
-        return None
-    scheme = "duckdb" if found["suffix"].lower() in ("duckdb", "ddb") else "sqlite"
-    return f"{scheme}:///{text.replace(chr(92), '/')}"
 
 
 def filled_path(template: str, db_id: str) -> str:

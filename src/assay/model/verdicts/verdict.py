@@ -10,6 +10,7 @@ from msgspec import Struct
 from assay.errors import UsageError
 from assay.model.cases.decision import Decision
 from assay.model.failure import Failure
+from assay.model.verdicts.comparison import NearMiss
 
 Outcome = Literal["correct", "incorrect", "unscored"]
 
@@ -90,10 +91,11 @@ class Ambiguity(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def text(self) -> str:
-        """In words, for example ``gold takes 1 of 12 tied rows, 12 choices are right``."""
+        """In words, for example ``the gold query takes one of 12 tied rows, any choice is right``."""
         if self.any_row:
             return f"the gold query reads one of several rows, as they happen to be stored, {self._choices_text}"
-        rows = f"{self.taken_rows:,} of {self.tied_rows:,} tied rows" if self.tied_rows else "some of the rows that tie"
+        some = "one" if self.taken_rows == 1 else "some"
+        rows = f"{some} of {self.tied_rows:,} tied rows" if self.tied_rows else "some of the tied rows"
         which = ", which are all it has" if self.all_tie else ""
         place = " in a subquery" if self.inside else ""
         return f"the gold query takes {rows}{place}{which}, {self._choices_text}"
@@ -104,7 +106,7 @@ class Ambiguity(Struct, frozen=True, kw_only=True, gc=False):
             return "and not every right answer is known: a valid one may fail"
         if self.choices is None:
             return "more than a billion choices are right"
-        return f"{self.choices:,} choices are right"
+        return "any choice is right" if self.choices == self.tied_rows else f"{self.choices:,} choices are right"
 
 
 class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -123,6 +125,10 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     decision: Decision | None = None
     """``decline`` or ``clarify`` if the system did that in place of answering."""
 
+    def _more(self) -> list[str]:
+        """Further lines of a subclass for a notebook."""
+        return []
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         from assay.model.notebook import block
@@ -131,8 +137,19 @@ class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         told += [self.ambiguity.text] if self.ambiguity is not None else []
         if self.outcome == "correct" and self.strength != "none":
             told.append(f"how sure: {self.strength.replace('_', ' ')}")
+        told += self._more()
         moods = {"correct": "good", "incorrect": "bad"}
         return block(f"{self.outcome}: {self.reason}", told, mood=moods.get(self.outcome, "open"))
+
+
+class PairVerdict(Verdict, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """The verdict on a pair of queries, with its near misses."""
+
+    near_misses: tuple[NearMiss, ...] = ()
+    """How a wrong prediction comes close to the gold result (docs/reference/near-misses.md)."""
+
+    def _more(self) -> list[str]:
+        return [f"near miss: {miss.kind.replace('_', ' ')}: {miss.detail}" for miss in self.near_misses]
 
 
 class Score(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from assay.errors import InputError, UsageError, did_you_mean
 from assay.model import Case, CaseSummary, Gates, MetricInfo
 from assay.model.runs.gate import HEADLINE
+from assay.model.runs.metric_names import metric_hint, other_metric
 from assay.runs.aggregate.difficulties import difficulty_key, named
 from assay.runs.aggregate.metric_infos import InfoOf, info_of, leading_metric
 from assay.runs.aggregate.reliability import RUN_RATES
@@ -41,6 +42,8 @@ def check_gates(gates: Gates, infos: InfoOf = info_of) -> None:
         raise UsageError(f"alpha is {gates.alpha!r}: give a level between 0 and 1, for example 0.05")
     for selector in gates.must_pass:
         _selector(selector)
+    if gates.max_unscored is not None and not 0.0 <= gates.max_unscored <= 1.0:
+        raise UsageError(f"max-unscored is {gates.max_unscored!r}: give a share from 0 to 1, for example 0.05")
 
 
 def _check_value(kind: str, metric: MetricInfo, value: float) -> None:
@@ -90,9 +93,10 @@ def check_metrics(
             continue
         if metric in known:
             raise InputError(
-                f"{kind} {metric}: {of} does not compute {metric}; it computes {', '.join(metrics)}{advice}"
+                f"{kind} {metric}: {of} does not compute {metric}{other_metric(metric, known)}; "
+                f"it computes {', '.join(metrics)}{advice}"
             )
-        hint = did_you_mean(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())])
+        hint = metric_hint(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())])
         raise InputError(f"{kind} {metric}: {of} computes no such metric{hint}; there is {', '.join(metrics)}")
 
 

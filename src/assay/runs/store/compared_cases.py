@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.errors import AssayError, InputError, RunError, did_you_mean
+from assay.errors import AssayError, InputError, RunError
 from assay.model import (
     Aggregates,
     Case,
@@ -26,6 +26,7 @@ from assay.model import (
     RunSettings,
     TurnAnswer,
 )
+from assay.model.runs.metric_names import metric_hint
 from assay.model.verdicts.summary import given_of
 from assay.runs.aggregate.metric_infos import common_metric, infos_of
 from assay.runs.reviews.applying import ReviewsChoice, reviews_to_apply
@@ -119,7 +120,7 @@ def read_records(
         )
     for one in settings if metric is not None else ():
         if metric not in one.metrics:
-            hint = did_you_mean(str(metric), one.metrics)
+            hint = metric_hint(str(metric), one.metrics)
             raise InputError(
                 f"the run {one.name or one.predictions!r} has no metric {metric!r}{hint}: it has "
                 f"{', '.join(one.metrics)}"

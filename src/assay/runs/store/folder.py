@@ -6,6 +6,7 @@ import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, TypeVar
 from zlib import crc32
@@ -38,6 +39,7 @@ RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE, LINT_FILE)
 """What a run writes into its folder, run.json first."""
 LOCK = ".lock"
 """The file that marks a folder as being written by a process."""
+_RUNS_SHOWN = 5
 _HELD_BYTES = 4 * 1024 * 1024
 """The size up to which a journal stays in memory: hundreds of such runs may be read."""
 MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s", "witness", "penalties")
@@ -343,12 +345,55 @@ def read_cases(folder: Path, stored: FinishedRunFile, keep: Callable[[journal.Jo
     return [kept[digest] for digest in stored.order]
 
 
+def run_folder(path: Path) -> Path:
+    """The folder of a run, also from the path of one of its files, such as run.json; any other path as it is."""
+    return path.parent if path.name in RUN_FILES and path.is_file() and (path.parent / RUN_FILE).exists() else path
+
+
+def missing_run(folder: Path) -> str:
+    """Why there is no run in a folder, with the runs that were probably meant."""
+    what = f"{RUN_FILE} is missing" if folder.is_dir() else "it does not exist"
+    return f"{what}{_nearest(folder)}"
+
+
+def _nearest(folder: Path) -> str:
+    """The runs below a folder, or else the run with the closest path, or of the same name one folder below."""
+    with suppress(OSError):
+        if below := _runs_in(folder):
+            return f". It contains {', '.join(map(str, below[:_RUNS_SHOWN]))}: name one of them"
+        found = _existing(folder.parent if folder.name in RUN_FILES else folder)
+        if found is not None and found != folder and ((found / RUN_FILE).exists() or _runs_in(found)):
+            return f" (did you mean {str(found)!r}?)"
+        moved = [one / folder for one in sorted(Path().iterdir()) if not folder.is_absolute() and one.is_dir()]
+        if near := next((path for path in moved if (path / RUN_FILE).exists()), None):
+            return f" (did you mean {str(near)!r}?)"
+        if others := _runs_in(folder.parent):
+            return f". There is {', '.join(map(str, others[:_RUNS_SHOWN]))}"
+    return ""
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    return [one for one in sorted(folder.iterdir()) if (one / RUN_FILE).exists()] if folder.is_dir() else []
+
+
+def _existing(path: Path) -> Path | None:
+    """The path with each part that does not exist replaced by the closest name there; None if none is close."""
+    if path.exists() or path == path.parent:
+        return path
+    parent = _existing(path.parent)
+    if parent is None or not parent.is_dir():
+        return None
+    if (parent / path.name).exists():
+        return parent / path.name
+    close = get_close_matches(path.name, [one.name for one in parent.iterdir() if one.is_dir()], n=1)
+    return parent / close[0] if close else None
+
+
 def read_run_file(folder: Path) -> RunFile:
     """Read run.json. Raises InputError if there is no run, RunError if it is damaged."""
     path = folder / RUN_FILE
     if not path.exists():
-        why = f"{RUN_FILE} is missing" if folder.is_dir() else "there is no such folder"
-        raise InputError(f"{folder} is not a run folder: {why}")
+        raise InputError(f"{folder} is not a run folder: {missing_run(folder)}")
     if not path.is_file():
         raise RunError(f"{path} is not a file: run the command again with another folder")
     try:

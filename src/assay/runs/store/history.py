@@ -19,7 +19,7 @@ from assay.errors import InputError, RunError
 from assay.model import GateResult, Group, HistoryPoint, Provenance, Run, RunSettings
 from assay.runs.aggregate.metric_infos import leading_metric
 from assay.runs.store.codec import decode_value, encode_value
-from assay.runs.store.folder import FORMAT, MAY_DIFFER, RUN_FILE
+from assay.runs.store.folder import FORMAT, MAY_DIFFER, RUN_FILE, missing_run
 
 LEVELS = 4
 """How deep below the folder a run may lie."""
@@ -70,7 +70,7 @@ def scan_runs(folder: Path, *, metric: str | None = None) -> tuple[HistoryPoint,
     or holds no run.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder: name the one that holds your runs, or a run")
+        raise InputError(f"{folder} is neither a run nor a folder of runs: {missing_run(folder)}")
     points = [read_point(one, metric=metric) for one in _run_folders(folder, LEVELS)]
     if not points:
         raise InputError(
