@@ -73,7 +73,7 @@ FAULTS = [
     ("case_fields: {id_column: a}", 4, 15, "(did you mean 'id'?)"),
     ("token: secret", 4, 1, "a secret belongs in the environment: set ASSAY_TOKEN, or give --token"),
     ("gates: {match: 0.8}", 4, 9, "must_pass: write  gates: {min: {match: 80%}}"),
-    ("gold_db: gold.sqlite", 4, 10, "gold_db: 'gold.sqlite' is no database URL: write  sqlite:///gold.sqlite"),
+    ("gold_db: gold.sqlite", 4, 10, "gold_db: 'gold.sqlite' is not a database URL: write  sqlite:///gold.sqlite"),
     ("predictions: a.jsonl\nsystem: command:x", 5, 1, "predictions and system are both named"),
     ("witness: {tim: 1s}", 4, 11, "no setting of witness is called 'tim' (did you mean 'time'?)"),
 ]

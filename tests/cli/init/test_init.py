@@ -150,10 +150,10 @@ def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest
     ("arguments", "said"),
     [
         (["cases.jsonl"], "--db must be given"),
-        (["cases.jsonl", "--db", "shop.sqlite"], "is no database URL: write  sqlite:///shop.sqlite"),
+        (["cases.jsonl", "--db", "shop.sqlite"], "is not a database URL: write  sqlite:///shop.sqlite"),
         (["cases.jsonl", "--db", "my data/a.DuckDB"], "write  duckdb:///my data/a.DuckDB"),
         (["cases.jsonl", "--db", "C:\\data\\shop.db"], "write  sqlite:///C:/data/shop.db"),
-        (["cases.jsonl", "--db", "hush@shop.db"], "write  sqlite:///path/to/file.sqlite"),
+        (["cases.jsonl", "--db", "hush@shop.db"], "'***@shop.db' has no scheme: write  postgresql://***@shop.db"),
         (["cases.jsonl", "--db", "sqlite:///s", "-o", "eval.json"], "a name that ends in .yaml"),
         (["cases.jsonl", "--db", "sqlite:///s", "-p", "a", "--system", "b"], "were both given"),
         (["nowhere.jsonl", "--db", "sqlite:///s"], "nowhere.jsonl"),

@@ -58,4 +58,4 @@ def _looks_like_header(row: Row, below: Sequence[Row]) -> bool:
 def other_header(row: int, wanted: Sequence[Field]) -> str:
     """For a message: which row was taken for the header, counted from 0, and how to name another."""
     option = sheet_option("header-row", wanted)
-    return f"Row {row + 1} was taken for the header; if it is another, write its number from 0: {option} N"
+    return f"Row {row + 1} was taken for the header ({option} {row}, counted from 0): if it is another, name that"

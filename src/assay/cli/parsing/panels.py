@@ -125,7 +125,7 @@ _OF_VERB: Final[dict[str, dict[str, str]]] = {
 USUAL: Final = {
     verb: tuple(names.split())
     for verb, names in {
-        "init": "--predictions --system --db --output --run --id-column --question-column --gold-column"
+        "init": "--predictions --system --db --output --run --id-column --question-column --gold-column --db-column --header-row"
         " --prediction-column --sheet --overwrite",
         "run": "--predictions --system --db --output --gold-column --prediction-column --metrics --limit --timeout"
         " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --quiet",
