@@ -136,7 +136,7 @@ def test_what_will_not_work_is_said_beforehand(sample: Path, capsys: pytest.Capt
     assert _init(sample / "cases.jsonl", "-p", sample / "other.jsonl", "--db", "sqlite:///shopp.sqlite") == 0
     said = capsys.readouterr().err
     assert "no SQLite database at 'shopp.sqlite'" in said
-    assert "1 prediction fits no case, such as 'zz'" in said
+    assert "1 prediction fits no case, for example 'zz'" in said
 
 
 def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:

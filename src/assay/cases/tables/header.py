@@ -41,7 +41,7 @@ def has_columns(columns: Sequence[str], fields: FieldNames, wanted: Sequence[Fie
 
 
 def _looks_like_header(row: Row, below: Sequence[Row]) -> bool:
-    """Whether a row has several different short names, with values below most of them and none beside them."""
+    """Whether a row has several different short names, with values below most of them and in no other column."""
     names = [cell.strip() for cell in row]
     filled = [index for index, name in enumerate(names) if name]
     if len(filled) < 2 or len({names[index] for index in filled}) < len(filled):

@@ -125,8 +125,8 @@ _OF_VERB: Final[dict[str, dict[str, str]]] = {
 USUAL: Final = {
     verb: tuple(names.split())
     for verb, names in {
-        "init": "--predictions --system --db --output --run --id-column --question-column --gold-column --db-column --header-row"
-        " --prediction-column --sheet --overwrite",
+        "init": "--predictions --system --db --output --run --id-column --question-column --gold-column"
+        " --db-column --prediction-column --sheet --header-row --overwrite",
         "run": "--predictions --system --db --output --gold-column --prediction-column --metrics --limit --timeout"
         " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --quiet",
         "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows --sheet"
