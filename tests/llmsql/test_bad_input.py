@@ -48,7 +48,7 @@ GOOD = '{"question_id": 1, "completion": "SELECT 1"}'
         ("SQLite format 3\0\udcff", "outputs.jsonl: is an SQLite database, not a text"),
         (
             "\udcff",
-            "outputs.jsonl, line 1, column 1: byte 0xff is not UTF-8, perhaps Windows-1252 or Latin-1: save it as UTF-8",
+            "line 1, column 1: byte 0xff is not UTF-8, perhaps Windows-1252 or Latin-1: save it as UTF-8",
         ),
     ],
 )
