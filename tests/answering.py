@@ -35,6 +35,8 @@ class Answering:
         self.asked: Counter[str] = Counter()
         self.most: int | None = None
         """After so many questions every other one is refused in a way that makes the system unusable."""
+        self.down: frozenset[str] = frozenset()
+        """Questions that are answered with status 503, however often they are asked."""
         self.open = threading.Event()
         """While it is not set, questions wait."""
         self.open.set()
@@ -82,6 +84,8 @@ class Answering:
             refused = self.most is not None and self.asked.total() > self.most
         if refused:
             return 401, b"Unauthorized"
+        if question in self.down:
+            return 503, b"Service Unavailable"
         self.open.wait(300)
         time.sleep(delay)
         return 200, json.dumps({"sql": self._answers[question]}).encode()

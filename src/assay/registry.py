@@ -16,6 +16,7 @@ from typing import Any, Literal
 from assay.engines.loading import ANY_SCHEME, load_engine
 from assay.errors import InputError, PluginError, did_you_mean
 from assay.model import DatabaseUrl, MetricInfo, Run
+from assay.model.runs.metric_names import metric_hint
 from assay.ports import CaseFormat, CountingReporter, EngineClass, Metric, Reporter, StreamingReporter, System
 from assay.sdmx.gc_pause import collector_paused
 from assay.systems.options import SystemOptions
@@ -65,7 +66,7 @@ def find(group: Group, name: str) -> EntryPoint:
     entries = registered(group)
     if name in entries:
         return entries[name]
-    hint = did_you_mean(name, entries)
+    hint = metric_hint(name, entries) if group == "assay.metrics" else did_you_mean(name, entries)
     noun = _NOUNS[group]
     raise InputError(f"no {noun} is called {name!r}{hint}: there is {', '.join(sorted(entries))}")
 

@@ -68,7 +68,7 @@ SAID: dict[str, Any] = {
 }
 BROKEN = {
     "rr.csv": 'no such file (did you mean "',
-    "no/where.csv": "no such folder",
+    "no/where.csv": "this folder does not exist",
     "folder.csv": "is a folder",
     "empty.csv": "is empty",
     "ragged.csv": "line 2 has 1 cells, but the header has 2",

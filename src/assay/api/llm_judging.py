@@ -302,13 +302,12 @@ def read_labels(path: Path, case_ids: Collection[str]) -> Labels:
     keyed = all(record.key is not None for record in table.records)
     if not ids and not keyed:
         raise CaseFileError(
-            f'no column holds the id: there is {listed(table.columns)}. Name the column of ids "case_id" or "id"',
-            path=str(path),
+            f"no column holds the case ids: there is {listed(table.columns)}. Name one of them id", path=str(path)
         )
     column = own_names[normal(labels[0])] if labels else "prediction" if keyed else None
     if column is None:
         raise CaseFileError(
-            f"no column holds the labels (such as {listed(_COLUMNS[:3])}): there is {listed(table.columns)}",
+            f"no column holds the labels ({listed(_COLUMNS[:3])}): there is {listed(table.columns)}",
             path=str(path),
         )
     found: dict[str, bool] = {}

@@ -64,6 +64,17 @@ class GateSettings(Struct, frozen=True, kw_only=True):
             meaning="Cases that must be correct: `tag:NAME`, `difficulty:NAME`, `database:NAME`, `id:ID`.",
         ),
     ] = ()
+    max_unscored: Annotated[
+        float | str | None,
+        Setting(
+            "--max-unscored",
+            GATES,
+            "Maximum share of unscored cases, e.g. 5%.",
+            "SHARE",
+            example="5%",
+            meaning="Maximum share of unscored cases, for example `5%`; fewer transient errors do not fail the run.",
+        ),
+    ] = None
     origin: str | None = None
     """The file, for messages; not read from it."""
 

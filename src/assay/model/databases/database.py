@@ -76,7 +76,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class DatabaseUrl(Struct, frozen=True, kw_only=True):
-    """A database URL or a template of one, such as ``sqlite:///data/{db_id}.sqlite``.
+    """A database URL or a template of one, for example ``sqlite:///data/{db_id}.sqlite``.
 
     ``str()`` gives the URL with its password masked; ``reveal()`` the URL as it is, with ``${NAME}`` taken from the
     environment of the process that asks: so a URL can be sent to another machine without its password.
@@ -136,7 +136,7 @@ class DatabaseUrl(Struct, frozen=True, kw_only=True):
     def reveal(self) -> str:
         """The URL with its password, for the driver alone.
 
-        Raises DatabaseError where the environment has no variable of a name that the URL refers to.
+        Raises DatabaseError if the environment has no variable of a name that the URL refers to.
         """
         return _REFERENCE.sub(self._looked_up, self.text)
 
@@ -177,7 +177,7 @@ def filled_path(template: str, db_id: str) -> str:
 def _check_name(db_id: str, template: str, shown: str) -> None:
     """Raise for a name that is more than a plain name, such as a path or a URL's parameter."""
     if not db_id.strip(" ."):
-        why = "is no name"
+        why = "is not a name"
     elif any(sign in db_id for sign in "/\\:"):
         why = "holds a separator of paths"
     elif any(unicodedata.category(sign) in ("Cc", "Cs") for sign in db_id):
@@ -187,7 +187,7 @@ def _check_name(db_id: str, template: str, shown: str) -> None:
     elif not _FILE_URL.match(template) and _OF_URLS.intersection(db_id):
         why = "holds a sign that separates parts of a URL"
     elif _beside_path(template) and not _PLAIN_NAME.fullmatch(db_id):
-        why = "goes into a host, user or parameter, where only letters, digits, _ and - may stand"
+        why = "goes into a host, user or parameter: only letters, digits, _ and - are allowed there"
     else:
         return
     raise InputError(f"the db_id {db_id!r} {why}: it must name one database of {shown} and lead nowhere else")
@@ -202,7 +202,7 @@ def _beside_path(template: str) -> bool:
 
 
 def _check_inside(template: str, path: str, db_id: str) -> None:
-    """Raise where a file, with links resolved, lies outside the folder that the template has before the name."""
+    """Raise if a file, with links resolved, lies outside the folder that the template has before the name."""
     folder = os.path.realpath(os.path.dirname(template.partition(_PLACE)[0]) or ".")
     real = os.path.realpath(path)
     if os.path.commonpath([folder, real]) != folder:
@@ -213,7 +213,7 @@ def _check_inside(template: str, path: str, db_id: str) -> None:
 
 
 def _user_info(text: str) -> re.Match[str] | None:
-    """What stands before an @, and is no path."""
+    """What stands before an @, and is not a path."""
     found = _USER_INFO.match(text)
     if found is None or "://" in found["before"] or not found["password"].startswith("/"):
         return found

@@ -18,6 +18,7 @@ from unicodedata import east_asian_width
 
 from msgspec import Struct
 
+from assay.errors import plural as plural  # noqa: PLC0414 - reports import it from here
 from assay.model import Cell, Cost, Rate
 
 CellKind = Literal["null", "text", "number", "bytes", "boolean", "time", "other"]
@@ -188,11 +189,6 @@ def binary_size(size: float) -> str:
     return f"{size:,.4g} TiB"
 
 
-def plural(count: int, noun: str, many: str | None = None) -> str:
-    """``1 case``, ``2 cases``."""
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
-
-
 def left_out(rows: int, columns: int) -> list[str]:
     """The line below a cut table: ``… and 3 more rows and 1 more column``; none if nothing is left out."""
     parts = [plural(count, f"more {noun}") for count, noun in ((rows, "row"), (columns, "column")) if count > 0]
@@ -227,12 +223,12 @@ def grid_lines(
 
     ``rule`` joins the lines of dashes under the first row; without it there are none.
     """
-    widths = [max(map(_places, column)) for column in zip_longest(*rows, fillvalue="")]
+    widths = [max(map(columns_of, column)) for column in zip_longest(*rows, fillvalue="")]
     lines = []
     for row in rows:
         cells = []
         for place, (text, width) in enumerate(zip(row, widths, strict=False)):
-            blanks = " " * (width - _places(text))
+            blanks = " " * (width - columns_of(text))
             cells.append(blanks + text if place in right else text + blanks)
         lines.append(gap.join(cells).rstrip())
     if rule:
@@ -245,8 +241,8 @@ def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> li
     return [f"  {line}" for line in grid_lines(rows, right=right, gap="  ")]
 
 
-def _places(text: str) -> int:
-    """How many places of a fixed-width line a text takes."""
+def columns_of(text: str) -> int:
+    """How many columns of a fixed-width line a text takes."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 

@@ -97,6 +97,7 @@ def with_sections(settings: Settings, evidence: EvidenceFlags, gates: GateFlags)
         "fail_on_regression": bool(demands.fail_on_regression),
         "alpha": gates.alpha,
         "must_pass": demands.must_pass,
+        "max_unscored": demands.max_unscored,
     }
     evidence.gathered(None)
     evidence.lint_options(None)
