@@ -228,7 +228,7 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         (
             "limit:5\nname: a",
             "line 4, column 1",
-            "is not valid YAML: this is no name with a value: write a colon and a blank",
+            "is not valid YAML: this is not a name with a value: write a colon and a space",
         ),
         (
             "metrics: [match\nname: a",
@@ -244,7 +244,7 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         (
             "name: *a",
             "line 4, column 7",
-            "is not valid YAML: there is no anchor of this name above: put a text that begins with * in",
+            "is not valid YAML: no anchor above has this name: put a text that begins with * in",
         ),
         (
             "name: @a",
