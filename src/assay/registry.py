@@ -1,6 +1,5 @@
 """Find engines, metrics, case formats and reporters by name: the built-in ones and those of other packages.
 
-All come through entry points (`assay.platform.plugins`).
 """
 
 from __future__ import annotations
@@ -12,13 +11,14 @@ from importlib.metadata import EntryPoint
 from assay.engines.loading import ANY_SCHEME, load_engine
 from assay.errors import InputError, PluginError
 from assay.model import DatabaseUrl, MetricInfo, Run
-from assay.platform.plugins import Group as Group  # noqa: PLC0414 - this module is their public place
-from assay.platform.plugins import find as find  # noqa: PLC0414
-from assay.platform.plugins import load as load  # noqa: PLC0414
-from assay.platform.plugins import package_of, reference_of
-from assay.platform.plugins import reference as reference  # noqa: PLC0414
-from assay.platform.plugins import registered as registered  # noqa: PLC0414
 from assay.ports import CaseFormat, CountingReporter, EngineClass, Metric, Reporter, StreamingReporter, System
+All come through entry points (`assay.ports.plugins`).
+from assay.ports.plugins import Group as Group  # noqa: PLC0414 - this module is their public place
+from assay.ports.plugins import find as find  # noqa: PLC0414
+from assay.ports.plugins import load as load  # noqa: PLC0414
+from assay.ports.plugins import package_of, reference_of
+from assay.ports.plugins import reference as reference  # noqa: PLC0414
+from assay.ports.plugins import registered as registered  # noqa: PLC0414
 from assay.sdmx.gc_pause import collector_paused
 from assay.systems.options import SystemOptions
 

@@ -52,7 +52,7 @@ def test_an_address_that_is_none_is_refused(
 ) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'assay[ray]'")
     monkeypatch.setenv("RAY_ADDRESS", address)
-    assert "is no address of a Ray cluster: write ray://HOST:10001" in _said(cases, "ray", capsys)
+    assert "is not an address of a Ray cluster: write ray://HOST:10001" in _said(cases, "ray", capsys)
 
 
 @pytest.mark.parametrize("how", ["option", "environment"])

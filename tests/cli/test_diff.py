@@ -84,7 +84,7 @@ def test_two_runs_are_compared_in_plain_lines_where_nobody_watches(runs: Path) -
 
 
 def test_the_order_of_the_runs_is_the_direction(here: Command, runs: Path) -> None:
-    done = here("diff", runs / "strong", runs / "weak", "--cases", "1")
+    done = here("diff", runs / "strong", runs / "weak", "--max-cases", "1")
     assert "Worse: match fell by 50.0 points [" in done.stdout
     assert "Broken: 12" in done.stdout
     assert "  and q9, q10, " in done.stdout
@@ -145,9 +145,9 @@ def test_a_run_against_itself_is_noted(here: Command, runs: Path) -> None:
     [
         ([], "two runs or more, and none was given"),
         (["weak"], "weak was given"),
-        (["weak", "nowhere"], "nowhere is no run"),
+        (["weak", "nowhere"], "nowhere is not a run folder"),
         (["weak", "strong", "equal", "--min", "match=80%"], "gates compare a candidate with a baseline"),
-        (["weak", "strong", "equal", "--cases", "3"], "--cases is of a comparison of two runs"),
+        (["weak", "strong", "equal", "--max-cases", "3"], "--max-cases is for a comparison of two runs"),
         (["weak", "strong", "--metric", "match"], "--metric match says what three or more runs are ranked by"),
         (["weak", "strong", "equal", "--metric", "mtach"], "mtach"),
         (["weak", "strong", "--md", "-", "--json", "-"], "--md - and --json - would be mixed on standard output"),

@@ -147,7 +147,7 @@ def test_a_stored_run_is_held_to_gates_without_judging_it_again(here: Path, caps
         (["--alpha", "0.1"], "--alpha is the level of --fail-on-regression"),
         (["--fail-on-regression", "--alpha", "5", "--baseline", "main"], "alpha is 5.0"),
         (["--baseline", "main"], "no gate compares with it"),
-        (["--baseline", "nowhere", "--fail-on-regression"], "baseline cannot be used: nowhere is no run"),
+        (["--baseline", "nowhere", "--fail-on-regression"], "baseline cannot be used: nowhere is not a run folder"),
         (["--baseline", "half", "--fail-on-regression"], "baseline cannot be used: half is not finished"),
         (["--baseline", "main", "--max-drop", "spider_ex=1%"], "the baseline main does not compute spider_ex"),
         (["--baseline", "other", "--max-drop", "match=1%"], "has none of the 5 cases"),

@@ -187,7 +187,7 @@ FAULTS: Mapping[str, Fault] = {
     "a prediction that repeats another question": Fault(files={"predictions.jsonl": MIXED}),
     "the same, with `--ignore-questions`": Fault(files={"predictions.jsonl": MIXED}),
     "a prediction that fits no case": Fault(files={"predictions.jsonl": [*answers(), {"id": "z", "sql": "x"}]}),
-    "ids of which none fits": Fault(files={"predictions.jsonl": [{"id": "y", "sql": "x"}]}),
+    "ids that match no case": Fault(files={"predictions.jsonl": [{"id": "y", "sql": "x"}]}),
     "an id twice": Fault(files={"predictions.jsonl": answers(keys="aa")}),
     "a key and an id that differ": Fault(
         files={"predictions.json": json.dumps({"x": {"id": "a", "sql": "SELECT 1"}}).encode()},
@@ -197,7 +197,7 @@ FAULTS: Mapping[str, Fault] = {
         files={"cases.jsonl": questions(gold="sql")}, predictions="cases.jsonl"
     ),
     "a question file without predictions alone": Fault(predictions=None),
-    "gold as `sql` beside nested predictions": Fault(files={"cases.jsonl": NESTED}, predictions="cases.jsonl"),
+    "gold queries as `sql` next to nested predictions": Fault(files={"cases.jsonl": NESTED}, predictions="cases.jsonl"),
     "the same, with `--prediction-column predictions.pipeA.sql`": Fault(
         files={"cases.jsonl": NESTED}, predictions=None
     ),
@@ -220,7 +220,7 @@ FAULTS: Mapping[str, Fault] = {
         files={"cases.xlsx": book("A", far=True)}, cases="cases.xlsx"
     ),
     "a cell that is an error": Fault(files={"cases.xlsx": book("A", spoilt=True)}, cases="cases.xlsx"),
-    "a prediction that is a formula nobody computed": Fault(
+    "a prediction that is a formula without a computed value": Fault(
         files={"answers.xlsx": not_computed}, predictions="answers.xlsx"
     ),
     "a text in Windows-1252": Fault(files=CP1252, cases="cases.csv"),
@@ -267,7 +267,7 @@ FAULTS: Mapping[str, Fault] = {
     "a prediction for no instance of Spider 2.0's": spider2(**{"out/local01.csv": b"n\n2\n"}),
     "an empty folder of predictions": spider2(without="out/local001.sql", **{"out/.keep": b""}),
     "Spider 2.0's gold without its evaluation": spider2(without="bench/gold/spider2lite_eval.jsonl"),
-    "golds in several dialects": tool(EVALBENCH),
+    "gold queries in several dialects": tool(EVALBENCH),
     "a dialect that there is not": tool(EVALBENCH, "--gold-column", "golden_sql.sqlit"),
     "predictions of several pipelines": tool(TOOLKIT),
     "a pipeline that there is not": tool(TOOLKIT, "--prediction-column", "granit"),

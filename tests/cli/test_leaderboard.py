@@ -137,7 +137,7 @@ def test_a_run_named_twice_counts_once(folder: Path) -> None:
     ("arguments", "said"),
     [
         (("nowhere",), "nowhere"),
-        (("runs/one", "runs/other"), "no case is common"),
+        (("runs/one", "runs/other"), "no case in common"),
         (("runs/one", "--metric", "mtch"), "has no metric 'mtch' (did you mean 'match'?)"),
         (("runs", "--cases", "dve*"), "there is dev.jsonl, small.jsonl"),
         (("runs/one", "--cases", "dev"), "leave it out"),

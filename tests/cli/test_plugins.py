@@ -260,7 +260,7 @@ def test_what_a_metric_gives_beyond_its_word_costs_that_case_alone(folder: Path)
         "c10": "the metric 'liar' gave 7.0, and says that its values go from 0.0 to 5.0 (lowest, highest)",
         "c11": "the metric 'liar' gave -1.0, and says that its values go from 0.0 to 5.0 (lowest, highest)",
         "c12": "the metric 'liar' failed with UsageError: the value of 'liar' is nan: "
-        "give None and a Failure where there is none",
+        "give None and a Failure if there is none",
         "c13": "the metric 'liar' failed with TypeError: must be real number, not str",
         "c14": None,
         "c15": 0.5,

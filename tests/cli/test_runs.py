@@ -84,7 +84,7 @@ def test_runs_are_chosen(runs: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["runs", "--name", "zzz"], ["none of the 3 runs", "'zzz'"]),
         (["runs", "--cases", "case.jsonl"], ["did you mean 'cases.jsonl'"]),
         (["runs", "--metric", "mach"], ["'mach'", "did you mean 'match'"]),
-        (["nowhere"], ["nowhere", "no such folder"]),
+        (["nowhere"], ["nowhere", "there is no such folder"]),
         (["runs", "--experiment", "x"], ["--mlflow"]),
     ],
 )

@@ -47,14 +47,14 @@ def test_the_near_miss_is_named(kind: str, gold: Rows, predicted: Rows) -> None:
 @each(
     ("gold", "predicted", "detail"),
     [
-        ([(1,)], [(1, 2)], "the gold column, and 1 more"),
-        (GOLD, [(9, 1, "a"), (9, 2, "b"), (9, 3, "c")], "all 2 gold columns, and 1 more"),
-        (GOLD, [("a",), ("b",), ("c",)], "1 of 2 gold columns missing, the others right"),
-        ([(1,)], [(1,), (2,), (3,)], "the gold row, and 2 more"),
-        (GOLD, [*GOLD, (4, "d")], "all 3 gold rows, and 1 more"),
+        ([(1,)], [(1, 2)], "the gold column and others"),
+        (GOLD, [(9, 1, "a"), (9, 2, "b"), (9, 3, "c")], "all gold columns and others"),
+        (GOLD, [("a",), ("b",), ("c",)], "some gold columns are missing, the others are right"),
+        ([(1,)], [(1,), (2,), (3,)], "the gold row and others"),
+        (GOLD, [*GOLD, (4, "d")], "all gold rows and others"),
     ],
 )
-def test_a_near_miss_counts_in_plain_words(gold: Rows, predicted: Rows, detail: str) -> None:
+def test_a_near_miss_says_no_number_that_the_reason_has_said(gold: Rows, predicted: Rows, detail: str) -> None:
     assert [near.detail for near in compare(Result.of(predicted), Result.of(gold)).near_misses] == [detail]
 
 

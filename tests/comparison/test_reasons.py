@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 from assay.comparison.answer import Answer
 from assay.comparison.compare import compare
@@ -74,3 +75,33 @@ def test_no_sentence_counts_nothing_and_every_shown_pair_of_values_differs() -> 
             assert values[0] != values[1]
             assert max(found.missing_rows, found.extra_rows) <= 1
     assert seen > 200
+
+
+def test_no_reason_says_a_number_twice() -> None:
+    """The cells hold no digits, so that every number of a sentence is a count; equal counts are left out."""
+    generator = random.Random(36)
+    words = "abcdefghijklmnopqrstuvwxyz"
+    numbered = 0
+    for _ in range(600):
+        gold = [
+            (generator.choice(words), generator.choice("xyz"), generator.choice("uvw"))
+            for _ in range(generator.randint(1, 9))
+        ]
+        width = generator.choice((1, 2, 3, 3, 3))
+        predicted = [(*row, "t", "s")[: generator.choice((width, width, 5))] for row in gold]
+        widest = min(map(len, predicted))
+        predicted = [row[:widest] for row in predicted]
+        change = generator.randrange(4)
+        if change == 0:
+            predicted = predicted[: generator.randint(1, len(predicted))]
+        elif change == 1:
+            predicted += [generator.choice(predicted) for _ in range(generator.randint(1, 9))]
+        elif change == 2:
+            predicted += [("new",) * widest] * generator.randint(1, 9)
+        ours = Result(columns=("p", "q", "r"), rows=tuple(gold))
+        theirs = Result(columns=tuple("pqrst"[:widest]), rows=tuple(predicted))
+        found = compare(theirs, ours, ComparisonOptions())
+        counts = re.findall(r"\d[\d,]*", "" if found.equal else found.reason)
+        assert len(counts) == len(set(counts)), found.reason
+        numbered += bool(counts)
+    assert numbered > 200

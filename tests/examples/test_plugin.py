@@ -282,7 +282,7 @@ def test_what_raises_at_one_case_costs_that_case(site: Path, shop: Path, neighbo
     assay(*given, folder=shop, sites=sites)
     run = load_run(shop / "by-engine")
     assert (run.aggregates.unscored, run.aggregates.incorrect) == (4, 0)
-    assert {item.verdict.reason for item in run.evidence} == {"judging this case failed: RuntimeError: out of order"}
+    assert {item.verdict.reason for item in run.evidence} == {"scoring this case failed: RuntimeError: out of order"}
     given = job("--system", "asked:x", "--db", "csvfolder:///shop", "-o", "by-system")
     told = assay(*given, folder=shop, sites=sites)
     asked = load_run(shop / "by-system")

@@ -68,7 +68,7 @@ SAID: dict[str, Any] = {
 }
 BROKEN = {
     "rr.csv": 'no such file (did you mean "',
-    "no/where.csv": "no such folder",
+    "no/where.csv": "there is no such folder",
     "folder.csv": "is a folder",
     "empty.csv": "is empty",
     "ragged.csv": "line 2 has 1 cells where the header has 2",
@@ -291,8 +291,8 @@ def test_what_is_no_file_is_told_as_what_it_is(tmp_path: Path) -> None:
     files = ResultFiles(tmp_path, of_gold)
     told = {name: files.read(f"{name}.csv").failure for name in ("pipe", "device", "link", "folder", "rihgt")}
     words = {
-        "pipe": "is no file but a pipe or a device",
-        "device": "is no file but a pipe or a device",
+        "pipe": "is a pipe or a device",
+        "device": "is a pipe or a device",
         "link": "is a link to gone.csv, and there is no such file",
         "folder": "is a folder",
         "rihgt": 'did you mean "right.csv"?',

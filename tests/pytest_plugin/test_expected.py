@@ -181,7 +181,7 @@ def test_a_part_of_the_set_neither_changes_the_list_nor_reaches_the_threshold(
         ("assay_min = 1.5", (), "0.8 or 80%"),
         ("assay_max_unscored = 5", (), "assay_max_unscored is '5': use a share of unscored cases"),
         ("assay_min = nan", (), "0.8 or 80%"),
-        ("assay_baseline = nowhere", (), "nowhere is no run"),
+        ("assay_baseline = nowhere", (), "nowhere is not a run folder"),
         ("", ("--assay-update-known-failures",), "assay_known_failures"),
     ],
 )

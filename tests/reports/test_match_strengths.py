@@ -51,7 +51,7 @@ FOUND = Refutation(
 )
 CONDITION = Assumption(kind="unique", table="singer", text="no two share a name", broken="two singers share a name")
 OUTCOMES: dict[Strength, Refutation] = {
-    "same_text": Refutation(kind="proved", reason="gold's own text", proof=Proof(rules=("same text",))),
+    "same_text": Refutation(kind="proved", reason="the gold query's own text", proof=Proof(rules=("same text",))),
     "proved": Refutation(kind="proved", reason="the same on every database", proof=Proof(rules=("a key is unique",))),
     "survived": Refutation(kind="unknown", why="no_difference", reason="no difference", trials=4000),
     "unknown": Refutation(kind="unknown", why="no_engine", reason="there is no database in memory of this kind"),
@@ -141,7 +141,7 @@ def test_the_workbook_has_the_strength_and_the_database_as_text(run: Run) -> Non
     strength, found = titles.index("Strength"), titles.index("On other databases")
     by_id = {str(row[0]): row for row in rows[1:]}
     assert by_id["refuted"][strength] == "refuted"
-    assert "gold gives" in str(by_id["refuted"][found])
+    assert "the gold query gives" in str(by_id["refuted"][found])
     assert by_id["88"][strength] == ""
 
 
@@ -175,7 +175,7 @@ def test_every_report_says_where_a_match_differs(run: Run) -> None:
 @pytest.mark.parametrize(
     ("strength", "said"),
     [
-        ("refuted", ("REFUTED", "gold gives", "the prediction gives", "CREATE TABLE")),
+        ("refuted", ("REFUTED", "the gold query gives", "the prediction gives", "CREATE TABLE")),
         (
             "conditional",
             (

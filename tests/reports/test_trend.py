@@ -205,7 +205,9 @@ def test_the_page_holds_the_chart_and_every_run_and_loads_nothing(points: list[H
     assert "<b>&amp;" not in page
     assert "\u202e" not in page
     assert "is cut off" in page
-    assert not re.search(r"<script|<link|<img|\sstyle=|\son\w+=", page)
+    assert page.count("<script>") == page.count("<script") == 1  # its own, which the policy names
+    markup = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search(r"<script|<link|<img|\sstyle=|\son\w+=", markup)
     [css] = re.findall(r"<style>(.*?)</style>", page, re.S)
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     assert f"style-src 'sha256-{digest}'".replace("'", "&#39;") in page or f"style-src 'sha256-{digest}'" in page

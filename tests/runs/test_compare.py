@@ -326,7 +326,9 @@ def test_the_same_runs_give_the_same_numbers() -> None:
 
 
 def test_runs_without_a_common_case_are_refused_with_examples_of_both() -> None:
-    with pytest.raises(InputError, match="baseline has cases such as 'a', the candidate cases such as 'b', 'c'"):
+    with pytest.raises(
+        InputError, match="baseline has cases, for example 'a', the candidate cases, for example 'b', 'c'"
+    ):
         diff_runs(run(answer("a", 1)), run(answer("b", 1), answer("c", 1)))
     with pytest.raises(InputError, match="case 'a' has the same id and differs in gold"):
         diff_runs(run(answer("a", 1)), run(answer("a", 1, gold="other")))
@@ -378,9 +380,9 @@ def test_a_damaged_or_unfinished_run_is_named_with_its_line(tmp_path: Path) -> N
     with pytest.raises(RunError, match="is not finished"):
         diff_runs(folder, one)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"empty is no run: there is no run\.json in it"):
+    with pytest.raises(InputError, match=r"empty is not a run folder: run\.json is missing"):
         diff_runs(tmp_path / "empty", one)
-    with pytest.raises(InputError, match=r"nowhere is no run: there is no such folder"):
+    with pytest.raises(InputError, match=r"nowhere is not a run folder: there is no such folder"):
         diff_runs(tmp_path / "nowhere", one)
 
 

@@ -73,7 +73,7 @@ FAULTS = [
     ("case_fields: {id_column: a}", 4, 15, "(did you mean 'id'?)"),
     ("token: secret", 4, 1, "a secret belongs in the environment: set ASSAY_TOKEN, or give --token"),
     ("gates: {match: 0.8}", 4, 9, "max_unscored: write  gates: {min: {match: 80%}}"),
-    ("gold_db: gold.sqlite", 4, 10, "gold_db: 'gold.sqlite' is no database URL: write  sqlite:///gold.sqlite"),
+    ("gold_db: gold.sqlite", 4, 10, "gold_db: 'gold.sqlite' is not a database URL: write  sqlite:///gold.sqlite"),
     ("predictions: a.jsonl\nsystem: command:x", 5, 1, "predictions and system are both named"),
     ("witness: {tim: 1s}", 4, 11, "no setting of witness is called 'tim' (did you mean 'time'?)"),
 ]
@@ -191,7 +191,7 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         ("gates: {must_pass: [id:1, tag:x]}", "line 4, column 27", "must-pass tag:x fits no case"),
         ("gates: {must_pass: tag:x}", "line 4, column 20", "must-pass tag:x fits no case"),
         ("repeat: 2", "line 4, column 9", "each question was to be asked 2 times, and only a live system"),
-        ("suite: nowhere", "line 4, column 8", "{folder}/nowhere is no folder: name a folder that  assay"),
+        ("suite: nowhere", "line 4, column 8", "{folder}/nowhere is not a folder: name a folder that  assay"),
         ("system: command:x\nheaders: [NOEQ]", "line 5, column 11", "a header is ***: write NAME=VALUE"),
         ("system: command:x\nheaders: [A=1, a=2]", "line 5, column 16", "the header a is given twice"),
         (

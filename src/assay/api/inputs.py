@@ -90,6 +90,8 @@ class Inputs(Struct, frozen=True, kw_only=True):
     files: tuple[Fingerprint, ...]
     joining: Joining | None = None
     """How predictions were joined with cases; None where a live system is asked."""
+    columns: tuple[str, ...] = ()
+    """The columns of the question set, for messages."""
 
 
 class OwnInputs(Struct, frozen=True, kw_only=True):
@@ -181,6 +183,9 @@ def read_inputs(
         prediction_name=prediction_name,
         files=tuple(files),
         joining=joining,
+        columns=tuple(
+            dict.fromkeys([*(one.name for one in every_case.beside), *(use.column for use in every_case.columns)])
+        ),
     )
 
 

@@ -16,7 +16,7 @@ from assay.cases.tables.excel import excel_table
 from assay.cases.values import UnusableValue, name_of, number_of, text_of, usable
 from assay.errors import CaseFileError, InputError
 from assay.model import FieldNames
-from assay.reports.excel.columns import GUIDE, TIMINGS
+from assay.reports.excel.columns import GUIDE, IN_SQL, TIMINGS
 from assay.reports.excel.merged import COLUMNS, MergedParts
 
 Value: TypeAlias = "str | float | None"
@@ -31,6 +31,7 @@ _SAME: Final = ("Difficulty", "VQL Generated", "Ground Truth VQL", "Results Matc
 """The columns that must not differ between the parts."""
 _ALIASES: Final = {
     "sol_sql": "Ground Truth VQL",
+    **{name: title for title, name in IN_SQL.items()},
     "precision": "Percent Overlap",
     "set_precision": "Subsetting Percentage",
     "f1score": "Bird Standard F1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import starmap
+from itertools import islice, starmap
 from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from assay.cases.fields import (
     columns_of,
     describe,
     listed,
-    missing_column,
+    missing_columns,
     normal,
 )
 from assay.cases.given.files import ResultFiles, of_answer, of_gold
@@ -140,10 +140,12 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     questions = _reader(table, "question", fields.question, _question, without=golds.columns)
     if not questions.columns and fields.prediction is not None:
         questions = _Reader(questions.path, "question", (), lambda _: "")
-    for columns, field in ((questions.columns, questions.field), (golds.columns or results.columns, golds.field)):
-        needless = without_gold if field == "gold" else fields.prediction is not None
-        if not columns and not needless:
-            raise missing_column(field, table.columns, path=str(table.path), within=paths_within(table))
+    missing: list[Field] = []
+    if not questions.columns and fields.prediction is None:
+        missing.append("question")
+    if not golds.columns and not results.columns and not without_gold:
+        missing.append("gold")
+    _require_columns(table, missing, taken=(*questions.columns, *golds.columns))
     ids = _identifier(table, fields)
     databases = _reader(table, "database", fields.database, partial(name_of, what="the database's name"))
     difficulties = _reader(table, "difficulty", fields.difficulty, partial(name_of, what="the difficulty"))
@@ -224,7 +226,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     queries = _reader(table, "prediction", fields.prediction, read)
     rows = _reader(table, "rows", None, partial(results_of, files=files, in_text=table.golds_in_text))
     if not queries.columns and not rows.columns:
-        raise missing_column("prediction", table.columns, path=str(table.path), within=paths_within(table))
+        _require_columns(table, ["prediction"], taken=())
     if fields.prediction is None and queries.columns:
         _no_other_prediction(table, queries.columns)
     ids = _identifier(table, fields)
@@ -356,6 +358,34 @@ def _require(records: Sequence[Record], table: Table, field: Field) -> None:
             f"holds no row with {describe(field)}: there is nothing to evaluate; was it written completely?",
             path=str(table.path),
         )
+
+
+_LOOKED_AT = 50
+_LEAST_WORDS = 2
+"""How many words a question has on average at least."""
+
+
+def _require_columns(table: Table, missing: Sequence[Field], *, taken: Sequence[str]) -> None:
+    """Raise CaseFileError if fields are missing, with the columns whose content looks like them."""
+    if not missing:
+        return
+    queries, texts = [], []
+    for column in table.columns:
+        values = [record.values.get(column) for record in islice(table.records, _LOOKED_AT)]
+        written = [value for value in values if isinstance(value, str) and value.strip()]
+        if column in taken or not written:
+            continue
+        if sum(map(_holds_query, written)) * 2 > len(written):
+            queries.append(column)
+        elif sum(len(text.split()) for text in written) >= _LEAST_WORDS * len(written):
+            texts.append(column)
+    raise missing_columns(
+        {field: texts if field == "question" else queries for field in missing},
+        table.columns,
+        path=str(table.path),
+        within=paths_within(table),
+        hint=table.header_hint,
+    )
 
 
 def _reader(

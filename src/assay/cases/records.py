@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -54,6 +55,8 @@ class Table(Struct, frozen=True, kw_only=True):
     """Whether the format writes an absent value as a blank one (CSV)."""
     left_out: tuple[str, ...] = ()
     """Sheets with content that were not read."""
+    header_hint: str = ""
+    """Which row was taken for the header and how to name another, for messages; empty for formats without rows."""
     plain: bool = False
     """Whether no record is blank, and none has a key: nobody needs to look."""
 
@@ -99,6 +102,7 @@ def document_table(path: Path, document: object, places: Sequence[str] | Mapping
             return document_table(path, document[wrapped[0]])
         if _is_one_record(document):
             return Table.of(path, [Record(place="item 1", values=document)])
+        _check_wrapper(path, document)
         records = []
         for key, value in document.items():
             place = places.get(key) if isinstance(places, Mapping) else None
@@ -110,7 +114,24 @@ def document_table(path: Path, document: object, places: Sequence[str] | Mapping
             place = places[number] if isinstance(places, Sequence) else f"item {number + 1}"
             records.append(record_of(path, place, value))
         return Table.of(path, records)
-    raise CaseFileError(f"holds {kind_of(document)}: expected a list of objects or an object by id", path=str(path))
+    raise CaseFileError(
+        f"holds {kind_of(document)}: write a list of objects, "
+        '[{"id": "1", "question": "…", "gold_sql": "SELECT …"}, …], or an object from ids to objects',
+        path=str(path),
+    )
+
+
+def _check_wrapper(path: Path, document: Mapping[str, object]) -> None:
+    """Raise CaseFileError for an object that holds lists of records under names that are not read."""
+    lists = [key for key, value in document.items() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    if not lists:
+        return
+    first, keys = lists[0], ", ".join(f'"{key}"' for key in lists[:3])
+    raise CaseFileError(
+        f'is an object with {"a list" if len(lists) == 1 else "lists"} of records under {keys}: name it "cases", or '
+        f"save the list alone, [{{…}}, {{…}}], for example with  jq '.[{json.dumps(first)}]' {path.name} > cases.json",
+        path=str(path),
+    )
 
 
 def record_of(path: Path, place: str, value: object, *, key: str | None = None) -> Record:
@@ -119,7 +140,12 @@ def record_of(path: Path, place: str, value: object, *, key: str | None = None) 
         return Record(place=place, values=value, key=key)
     if value is None or isinstance(value, str):
         return Record(place=place, values={PLAIN: value}, key=key)
-    raise CaseFileError(f"holds {kind_of(value)}: expected an object or a text", path=str(path), place=place)
+    raise CaseFileError(
+        f'holds {kind_of(value)}: write an object, for example {{"id": "1", "question": "…", "gold_sql": "SELECT …"}}; '
+        "a prediction may also be its query as a text",
+        path=str(path),
+        place=place,
+    )
 
 
 def kind_of(value: object) -> str:

@@ -54,11 +54,9 @@ def _columns(pair: Pair) -> Iterator[NearMiss]:
     gold, predicted = pair.gold.columns, pair.predicted.columns
     ours, theirs = len(gold), len(predicted)
     if theirs > ours and pair.agree(gold, predicted):
-        yield NearMiss(kind="superset_columns", detail=_and_more(ours, "column", theirs - ours))
+        yield NearMiss(kind="superset_columns", detail=_and_others(ours, "column"))
     elif 0 < theirs < ours and pair.agree(predicted, gold):
-        yield NearMiss(
-            kind="subset_columns", detail=f"{ours - theirs:,} of {ours:,} gold columns missing, the others right"
-        )
+        yield NearMiss(kind="subset_columns", detail="some gold columns are missing, the others are right")
     elif ours == theirs and pair.options.columns == "strict":
         free = pair.agree(
             gold,
@@ -73,9 +71,9 @@ def _columns(pair: Pair) -> Iterator[NearMiss]:
             )
 
 
-def _and_more(number: int, noun: str, more: int) -> str:
-    there = f"the gold {noun}" if number == 1 else f"all {number:,} gold {noun}s"
-    return f"{there}, and {more:,} more"
+def _and_others(number: int, noun: str) -> str:
+    """Without the numbers: the reason that quotes it has said how many there are."""
+    return f"the gold {noun} and others" if number == 1 else f"all gold {noun}s and others"
 
 
 def _numbered(mapping: Mapping) -> str:
@@ -107,14 +105,14 @@ def _row_sets(pair: Pair) -> Iterator[NearMiss]:
     if lack > 0:
         mapping = pair.agree_as_bags(gold, predicted, (rows, others), contained=True)
         if mapping is not None and (not pair.ordered or _in_order(pair.gold.places, *_rows(gold, predicted, mapping))):
-            yield NearMiss(kind="missing_rows", detail=f"{lack:,} of {rows:,} gold rows missing, the others right")
+            yield NearMiss(kind="missing_rows", detail="some gold rows are missing, the others are right")
     elif lack < 0:
         backwards = pair.agree_as_bags(predicted, gold, (others, rows), contained=True)
         if backwards is None:
             return
         mapping = tuple(backwards.index(column) for column in range(len(gold)))
         if not pair.ordered or _holds_in_order(pair.gold.places, *_rows(gold, predicted, mapping)):
-            yield NearMiss(kind="extra_rows", detail=_and_more(rows, "row", -lack))
+            yield NearMiss(kind="extra_rows", detail=_and_others(rows, "row"))
 
 
 def _rows(gold: Sequence[Column], predicted: Sequence[Column], mapping: Mapping) -> tuple[list[_Row], list[_Row]]:
@@ -141,9 +139,7 @@ def _duplicates(pair: Pair, gold: Sequence[Column], predicted: Sequence[Column])
         taken = [places.get(row, -1) for row in predicted_rows]
         if -1 in taken or taken != sorted(taken):
             return None
-    rows, others = pair.row_counts
-    detail = f"the same rows, but {others:,} of them instead of {rows:,}"
-    return NearMiss(kind="duplicates_only", detail="the same rows, repeated differently" if rows == others else detail)
+    return NearMiss(kind="duplicates_only", detail="the same rows, repeated differently")
 
 
 def _in_order(places: Sequence[int], gold: list[_Row], predicted: list[_Row]) -> bool:

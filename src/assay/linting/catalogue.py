@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from assay.errors import PluginError
 from assay.model.lint import SEVERITIES, LintRule, RuleNeeds
-from assay.platform.plugins import load, package_of, registered
+from assay.ports.plugins import load, package_of, registered
 
 if TYPE_CHECKING:
     from assay.linting.gold import CaseGolds, Found, Gold

@@ -42,9 +42,9 @@ _MIDNIGHT = time()
 
 
 def read_column(texts: Sequence[str]) -> list[Cell]:
-    """One column's cells: integers, floats, booleans or texts, the first that fits all of them; None where absent.
+    """One column's cells: integers, floats, booleans or texts, the first that fits all of them; None if absent.
 
-    A number of words such as NULL and NaN are absent. Integers beside an absent cell are floats. As in pandas, a float
+    A number of words such as NULL and NaN are absent. Integers next to an absent cell are floats. As in pandas, a float
     has at most 17 digits, and a number that is too large for its type makes the column text.
     """
     read: Sequence[Cell] | None = _numbers(texts, gaps=False)

@@ -88,7 +88,7 @@ def _advice(message: str) -> str:
     if "MLFLOW_ALLOW_FILE_STORE" in message:
         return "give a database, such as sqlite:///mlflow.db, or a server's URL"
     if "unsupported URI" in message:
-        return f"a database needs SQLAlchemy and Alembic: run  {install_command('assay[mlflow]')}"
+        return f"a database needs SQLAlchemy and Alembic: run  {install_command(extra='mlflow')}"
     return ""
 
 

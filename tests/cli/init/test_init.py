@@ -150,7 +150,7 @@ def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest
     ("arguments", "said"),
     [
         (["cases.jsonl"], "--db must be given"),
-        (["cases.jsonl", "--db", "shop.sqlite"], "is no database URL: write  sqlite:///shop.sqlite"),
+        (["cases.jsonl", "--db", "shop.sqlite"], "is not a database URL: write  sqlite:///shop.sqlite"),
         (["cases.jsonl", "--db", "my data/a.DuckDB"], "write  duckdb:///my data/a.DuckDB"),
         (["cases.jsonl", "--db", "C:\\data\\shop.db"], "write  sqlite:///C:/data/shop.db"),
         (["cases.jsonl", "--db", "hush@shop.db"], "write  sqlite:///path/to/file.sqlite"),

@@ -54,13 +54,13 @@ class DefogFormat:
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read a question set. Raises CaseFileError with file, row and column."""
-        table = replace(delimited_table(path, encoding=fields.encoding), golds_in_text=False)
+        table = replace(delimited_table(path, fields, ()), golds_in_text=False)
         loaded = read_cases(table, fields)
         return replace(loaded, cases=tuple(_expanded(path, case) for case in loaded.cases))
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read a prediction file as any CSV. Raises CaseFileError with file, row and column."""
-        return read_predictions(delimited_table(path, encoding=fields.encoding), fields)
+        return read_predictions(delimited_table(path, fields, ()), fields)
 
 
 def expand_golds(text: str) -> tuple[str, ...]:

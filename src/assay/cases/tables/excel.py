@@ -11,14 +11,13 @@ from msgspec.structs import replace
 
 from assay.cases.fields import Field, columns_of, describe, did_you_mean, listed, sheet_option
 from assay.cases.records import InvalidCell, Record, Table, header_of, without_end
+from assay.cases.tables.header import SEARCHED_ROWS, has_columns, header_row_of, other_header
 from assay.cases.tables.invalid_cells import cell_name
 from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
 from assay.cases.text.decoding import empty, unreadable
 from assay.errors import CaseFileError
 from assay.model import FieldNames
 
-_TITLE_ROWS = 20
-"""How many rows are searched for the column names."""
 _LEAST_DESCRIBED = 2
 """How many texts a row has at least that describes columns."""
 _QUERY = re.compile(
@@ -51,7 +50,7 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
     if fields.header_row is not None:
         sheets = [_from_row(sheet, fields.header_row) for sheet in sheets]
     else:
-        sheets = [_from_named_row(path, sheet, fields, wanted) for sheet in sheets]
+        sheets = [_from_header(path, sheet, fields, wanted) for sheet in sheets]
     sheet = _chosen(path, sheets, fields, wanted)
     if not sheet.rows:
         option = sheet_option("header-row", wanted)
@@ -80,6 +79,7 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
         golds_in_text=True,
         blank_is_absent=True,
         left_out=others,
+        header_hint=other_header(sheet.first_row, wanted),
     )
     return _without_description(path, table, fields)
 
@@ -128,17 +128,10 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
     return fitting[0]
 
 
-def _from_named_row(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) -> Sheet:
-    """The sheet from the row that names the columns, if a title or a super header precedes that row.
-
-    If no row has the columns that the user named, it is the one with their usual names: the message then offers these.
-    """
-    starts = [sheet, *(_from_row(sheet, sheet.first_row + row) for row in range(1, min(_TITLE_ROWS, len(sheet.rows))))]
-    for names in (fields, FieldNames()):
-        start = next((one for one in starts if one.rows and _has(path, one, names, wanted)), None)
-        if start is not None:
-            return start
-    return sheet
+def _from_header(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) -> Sheet:
+    """The sheet from its header on, if a title stands above it."""
+    rows = [_texts(row) for row in sheet.rows[:SEARCHED_ROWS]]
+    return _from_row(sheet, sheet.first_row + header_row_of(rows, fields, wanted, path=str(path)))
 
 
 def _without_description(path: Path, table: Table, fields: FieldNames) -> Table:
@@ -169,17 +162,15 @@ def _is_query(value: object) -> bool:
 
 
 def _has(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) -> bool:
-    columns = _header(sheet)[0]
-    try:
-        return all(columns_of(field, getattr(fields, field), columns, path=str(path)) for field in wanted)
-    except CaseFileError:  # this sheet lacks a named column
-        return False
+    return has_columns(_header(sheet)[0], fields, wanted, path=str(path))
 
 
 def _header(sheet: Sheet) -> tuple[tuple[str, ...], frozenset[str]]:
-    return header_of(
-        ["" if cell is None else str(cell[0] if isinstance(cell, tuple) else cell) for cell in sheet.rows[0]]
-    )
+    return header_of(_texts(sheet.rows[0]))
+
+
+def _texts(row: Sequence[object]) -> list[str]:
+    return ["" if cell is None else str(cell[0] if isinstance(cell, tuple) else cell) for cell in row]
 
 
 def _filled(path: Path, sheet: Sheet, columns: Sequence[str], called: str) -> list[list[object]]:

@@ -17,6 +17,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.cli.options.stored_runs import A_RUN, run_folders
 from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.settings import Settings
@@ -51,17 +52,17 @@ Markdown: TypeAlias = Annotated[
 Workbook: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook.")]
 Junit: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for a CI server.")]
 JsonFile: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON; - prints it.")
+    Path | None, typer.Option("--json", metavar="FILE", help="Write JSON for programs; - (default) prints it.")
 ]
 To: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--report", "--to", metavar="NAME=FILE", help="Write a report in a named format. Can be repeated."),
 ]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")]
 ReviewsFile: TypeAlias = Annotated[
     Path | None,
     typer.Option("--reviews", metavar="FILE", help="People's reviews. Default: the run's own file."),
 ]
+Full: TypeAlias = Annotated[bool, typer.Option("--full", help="Print everything, not only a summary of one screen.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress.")]
 
 
@@ -72,14 +73,16 @@ class ReportFlags(Struct, frozen=True, kw_only=True):
     md: Markdown = None
     xlsx: Workbook = None
     junit: Junit = None
+    json: JsonFile = None
     to: To = None
+    full: Full = False
 
     def targets(self, **others: Path | None) -> dict[str, Path | None]:
         """The paths by format, with those of ``others`` and of ``--report``. Call it before any work is done.
 
         Raises UsageError for a malformed pair and for a format with two files, InputError for an unknown format.
         """
-        given = {"html": self.html, "md": self.md, "xlsx": self.xlsx, "junit": self.junit, **others}
+        given = {name: getattr(self, name) for name in ("html", "md", "xlsx", "junit", "json")} | others
         return with_named(given, self.to)
 
 
@@ -281,10 +284,13 @@ def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(verb, include_extras=True)
     groups: dict[str, type[Any]] = {}
     settings: dict[str, list[_Option]] = {}
+    runs: list[str] = []
     parameters: list[Parameter] = []
     for parameter in signature(verb).parameters.values():
         hint = hints[parameter.name]
         plain, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        if A_RUN in marks:
+            runs.append(parameter.name)
         if plain is Settings:
             only = next((mark for mark in marks if isinstance(mark, Only)), None)
             settings[parameter.name] = list(_options_of(only))
@@ -300,6 +306,7 @@ def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(verb)
     def called(**given: Any) -> None:
+        given |= {name: run_folders(given[name]) for name in runs}
         made: dict[str, Any] = {name: _settings(options, given) for name, options in settings.items()}
         made |= {
             name: group(**{field: given.pop(field) for field in group.__struct_fields__})

@@ -6,6 +6,7 @@ pipe. typer's `rich_help_panel` carries each group, so whatever else reads the v
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from inspect import cleandoc
@@ -54,6 +55,8 @@ class Verb(SparingCommand):
             print(ctx.get_help())
             ctx.exit()
         args = [f" {one}" if _COMMENT.match(one) else one for one in args]
+        if any(_JSON in one.opts for one in self.params):
+            args = _with_json_file(args)
         typed = list(args)
         ctx.allow_extra_args = True
         try:
@@ -61,7 +64,7 @@ class Verb(SparingCommand):
         except PARSER_ERROR as error:
             raise with_context(error, ctx, typed) from None
         if rest and not ctx.resilient_parsing:
-            raise UsageError(too_many(rest, ctx))
+            raise UsageError(too_many(rest, ctx, typed))
         return rest
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
@@ -100,6 +103,28 @@ class Verb(SparingCommand):
         formatter.write_text(f"All {len(parameters)} options:  {ctx.command_path} {HELP_ALL}")
 
 
+def _with_json_file(args: list[str]) -> list[str]:
+    """The arguments with ``-`` behind each ``--json`` that no file follows: JSON then goes to standard output."""
+    end = args.index("--") if "--" in args else len(args)
+    given: list[str] = []
+    for index, word in enumerate(args[:end]):
+        given.append(word)
+        after = args[index + 1] if index + 1 < len(args) else "--"
+        if word == _JSON and not _may_be_json_file(after):
+            given.append("-")
+    return [*given, *args[end:]]
+
+
+def _may_be_json_file(word: str) -> bool:
+    """Whether the word is meant as the file of JSON: not an option, a query, a folder, or a file of another kind."""
+    if word == "-" or word.endswith(".json"):
+        return True
+    if not word or word[0] in "-@" or len(word.split()) > 1:
+        return False
+    return not (os.path.isdir(word) or (os.path.splitext(word)[1] and os.path.exists(word)))
+
+
+_JSON: Final = "--json"
 _ALL: Final = "assay.help_all"
 HELP_ALL: Final = "--help-all"
 

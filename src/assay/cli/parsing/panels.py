@@ -54,7 +54,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--test",
         "--sql",
         "--history",
-        "--cases",
+        "--max-cases",
         "--mlflow",
         "--experiment",
         "--save-report",
@@ -101,8 +101,8 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
     ),
     LIMITS: ("--untried",),
     EVIDENCE: (),
-    "Search": ("--seconds", "--rows", "--seed", "--databases", "--neighbours", "--preserve"),
     "Statistics": ("--confidence", "--power", "--resamples", "--alpha", "--seed"),
+    "Search": ("--seconds", "--rows", "--seed", "--databases", "--neighbours", "--preserve"),
 }
 """The groups, each with its options that are no settings; those of settings stand before them."""
 
@@ -142,7 +142,13 @@ USUAL: Final = {
         "review": "--confirm --accept --reject --gold-wrong --gold --ambiguous --unanswerable --unsure --undo --note"
         " --reviews --reviewer --minutes --list --agreement --export",
         "check": "--db --columns --ordered --extra-columns --duplicates --case --tolerance --timeout --witness --json",
-        "lint": "--db --runs --only --ignore --rules --all --fail-on --html --sarif --json --timeout",
+        "lint": "--db --runs --only --ignore --rules --full --fail-on --html --sarif --json --timeout",
+        "report": "--html --md --xlsx --json --junit --report --reviews --history --min --max-drop --fail-on-regression"
+        " --must-pass --baseline",
+        "diff": "--html --md --json --max-cases --reviews --metric --min --max-drop --fail-on-regression"
+        " --must-pass --alpha --confidence",
+        "leaderboard": "--metric --cases --html --md --xlsx --json --csv --latex --reviews --confidence --alpha",
+        "refute": "--db --schema --dialect --seconds --seed --rows --scratch --test --sql --json",
         "build": "--output --db --databases --neighbours --preserve --seconds --seed --overwrite",
     }.items()
 }

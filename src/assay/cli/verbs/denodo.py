@@ -11,8 +11,9 @@ import typer
 from msgspec.structs import replace
 
 from assay.cli.options.declared import (
-    AsJson,
+    Full,
     Html,
+    JsonFile,
     Junit,
     Markdown,
     Only,
@@ -183,6 +184,7 @@ def denodo(  # one parameter an option
     overwrite: Overwrite = False,
     rescore: Rescore = False,
     html: Html = None,
+    full: Full = False,
     md: Markdown = None,
     junit: Junit = None,
     to: To = None,
@@ -195,7 +197,7 @@ def denodo(  # one parameter an option
         Path | None, typer.Option(metavar="FILE", help="Workbook of the answers to write.")
     ] = None,
     gates: GateFlags,
-    as_json: AsJson = False,
+    json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a live Denodo AI SDK on a question set; report in Excel.
@@ -236,6 +238,7 @@ def denodo(  # one parameter an option
             "html": html,
             "md": md,
             "junit": junit,
+            "json": json,
             "xlsx-f1": f1_output,
             "xlsx-ves": ves_output,
             "xlsx-answers": output_original,
@@ -280,9 +283,9 @@ def denodo(  # one parameter an option
         system=None if generated is not None else registry.open_system(f"denodo:{api_url}", options),
         overwrite=overwrite,
         rescore=rescore,
-        as_json=as_json,
         quiet=quiet,
         reports=reports,
+        full=full,
         keeper=keeper,
         # Denodo's own evaluator executes each pair a fixed number of times.
         difficulty_names=DIFFICULTIES,

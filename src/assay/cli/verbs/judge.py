@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from msgspec import Struct
 
-from assay.cli.options.declared import CONCURRENCY, AsJson, Only, Quiet
+from assay.cli.options.declared import CONCURRENCY, JsonFile, Only, Quiet
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, Interrupted, UsageError
 from assay.settings import Settings
 
@@ -25,7 +26,7 @@ CACHE_NAME = "judge-answers.sqlite"
 
 
 def judge(  # one parameter an option
-    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a finished run.")] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a finished run."), A_RUN] = None,
     *,
     model: Annotated[
         str | None,
@@ -85,7 +86,7 @@ def judge(  # one parameter an option
             )
         ),
     ],
-    as_json: AsJson = False,
+    json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Ask an LLM whether each predicted query of a run is equivalent to its gold query. Nothing is executed.
@@ -100,9 +101,12 @@ def judge(  # one parameter an option
     """
     from assay.api.llm_judging import open_judge, open_model
     from assay.cli.options.access import Access
+    from assay.cli.output import check_targets
     from assay.cli.verbs.judge_output import exit_if_unjudged, show_opinions, write_opinions
+    from assay.cli.verbs.run import check_credentials
     from assay.reports.text.plain import visible
 
+    check_targets({"json": json})
     wording = _prompt(prompt, keep_comments=keep_comments)
     task = _task(run, sql, gold or [], question, schema, dialect, only, settings.limit, show_prompt=show_prompt)
     if show_prompt:
@@ -130,6 +134,7 @@ def judge(  # one parameter an option
         parameters=dict(options.parameters),
         verify_ssl=options.verify_ssl,
     )
+    check_credentials(opened, kept)
     with open_judge(
         opened,
         samples=samples,
@@ -145,7 +150,7 @@ def judge(  # one parameter an option
         judged = _judged(asked, task.cases, kept, quiet=quiet)
         if output is not None:
             write_opinions(output, judged, task.run)
-        show_opinions(asked, judged, task.run, human, calibrate=calibrate, as_json=as_json)
+        show_opinions(asked, judged, task.run, human, calibrate=calibrate, json_file=json)
     exit_if_unjudged(judged)
 
 

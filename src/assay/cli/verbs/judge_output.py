@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import typer
 from msgspec import to_builtins
 from msgspec.structs import replace
 
 from assay.cli.options.gates import UNFINISHED
+from assay.cli.output import STANDARD_OUTPUT, write_json
 from assay.errors import InputError
 from assay.llm_judge import JudgedCase, QueryJudge, spending
 from assay.model import Rate
@@ -81,7 +83,7 @@ def show_opinions(
     labels: Labels | None,
     *,
     calibrate: bool,
-    as_json: bool,
+    json_file: Path | None,
 ) -> None:
     """Print the numbers on standard output, for a person or as JSON. Notes of the model go to standard error."""
     from assay.api.llm_judging import measure_judge
@@ -106,10 +108,11 @@ def show_opinions(
         "agreement": sum(agreements) / len(agreements) if agreements else None,
         "spending": to_builtins(spending(opinions, judge.settings)),
     }
-    if as_json:
+    if json_file is not None:
         if measured is not None:
             numbers["calibration"] = to_builtins(measured)
-        sys.stdout.write(json.dumps(numbers, ensure_ascii=False, indent=2) + "\n")
+        write_json(json_file, msgspec.json.format(msgspec.json.encode(numbers), indent=2))
+    if json_file == STANDARD_OUTPUT:
         return
     if run is None:
         _show_pair(judged[0])

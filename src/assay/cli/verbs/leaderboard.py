@@ -8,14 +8,15 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options.declared import JsonFile, Markdown, ReviewsFile
+from assay.cli.options.declared import Full, JsonFile, Markdown, ReviewsFile
+from assay.cli.options.stored_runs import A_RUN, check_different
 from assay.errors import InputError, UsageError
-from assay.model import HistoryPoint
+from assay.model import HistoryPoint, Leaderboard
 
 
 def leaderboard(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Finished runs, or a folder that contains them.")
+        list[Path], typer.Argument(metavar="RUN...", help="Finished runs, or a folder that contains them."), A_RUN
     ],
     *,
     metric: Annotated[
@@ -43,6 +44,7 @@ def leaderboard(
     alpha: Annotated[float, typer.Option(metavar="LEVEL", help="Significance level over all pairs.")] = 0.05,
     resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Random draws per estimate.")] = 2000,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random draws.")] = 0,
+    full: Full = False,
 ) -> None:
     """Rank runs over their common cases, with every metric and group.
 
@@ -53,11 +55,12 @@ def leaderboard(
     For a paper:  assay leaderboard runs --latex table.tex --csv rates.csv
     """
     from assay.api.diffing import leaderboard as ranked
-    from assay.cli.output import deliver, printed_report, say_written
+    from assay.cli.output import check_targets, deliver, say_written
     from assay.reports.diff_formats import render_leaderboard
 
     targets = {"html": html, "md": md, "csv": csv, "tex": latex, "xlsx": xlsx, "json": json}
-    printed = printed_report(targets) is not None
+    printed = check_targets(targets) is not None
+    check_different(runs)
     folders = _finished(runs, cases)
     record = ranked(
         folders,
@@ -71,10 +74,17 @@ def leaderboard(
     ).record
     written = deliver(targets.items(), lambda name: render_leaderboard(record, name))
     if not written and not printed:
-        from assay.reports.console.printing import print_leaderboard
-
-        print_leaderboard(record)
+        show_ranking(record, full=full)
     say_written(written, on_stderr=printed)
+
+
+def show_ranking(record: Leaderboard, *, full: bool) -> None:
+    """Print the ranking: a summary of one screen, or in full."""
+    if full:
+        from assay.reports.console.printing import print_leaderboard
+    else:
+        from assay.reports.screen.printing import print_leaderboard
+    print_leaderboard(record)
 
 
 def _finished(given: Sequence[Path], cases: str | None) -> list[Path]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct
 
-from assay.cli.options.declared import AsJson, Only
+from assay.cli.options.declared import JsonFile, Only
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, UsageError
 from assay.model.cases.leniency import STRICT, Leniency
 from assay.model.verdicts.review import ReviewDecision
@@ -100,7 +101,7 @@ class DecisionFlags(Struct, frozen=True, kw_only=True):
 
 
 def review(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run."), A_RUN],
     case: Annotated[str | None, typer.Argument(metavar="CASE", help="Case to decide without a browser.")] = None,
     *,
     reviews: Annotated[
@@ -155,7 +156,7 @@ def review(
         Path | None,
         typer.Option(metavar="FILE", help="Write the corrected question set.", rich_help_panel=_FILE),
     ] = None,
-    as_json: AsJson = False,
+    json: JsonFile = None,
     port: Annotated[
         int,
         typer.Option(
@@ -206,11 +207,9 @@ def review(
 
         write(run, export, reviews=work.desk().file, settle=settle)
     elif agreement:
-        from assay.reports.console.printing import print_agreement
-
-        print_agreement(work.desk().reviews.agreement(), as_json=as_json)
+        _agreement(work, json=json)
     elif every:
-        _list(work, as_json=as_json)
+        _list(work, json=json)
     else:
         _serve(work, _reviewer(reviewer), beside, minutes, port=port, browser=browser, idle=idle)
 
@@ -318,16 +317,29 @@ def _scored(trials: GoldTrials, evidence: Evidence, case: Case) -> Verdict:
     return score_by(trials.score(evidence, case))
 
 
-def _list(work: _Work, *, as_json: bool) -> None:
+def _agreement(work: _Work, *, json: Path | None) -> None:
     import msgspec
 
-    from assay.cli.streams import print_bytes
+    from assay.cli.output import write_json
+    from assay.reports.console.printing import print_agreement
+
+    agreement = work.desk().reviews.agreement()
+    if json is not None:
+        write_json(json, msgspec.json.format(msgspec.json.encode(agreement), indent=2))
+    else:
+        print_agreement(agreement)
+
+
+def _list(work: _Work, *, json: Path | None) -> None:
+    import msgspec
+
+    from assay.cli.output import write_json
     from assay.reports.text.plain import one_line, visible
     from assay.runs.reviews.deciding import decision_said
 
     desk = work.desk()
-    if as_json:
-        print_bytes([msgspec.json.encode(desk.reviews.every), b"\n"])
+    if json is not None:
+        write_json(json, msgspec.json.encode(desk.reviews.every))
         return
     for place, summary in enumerate(desk.run.summaries):
         status = desk.status(place)

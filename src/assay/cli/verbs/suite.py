@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options.declared import AsJson, Only, Quiet, file_options
+from assay.cli.options.declared import JsonFile, Only, Quiet, file_options
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, UsageError, did_you_mean
 from assay.settings import Settings
 
@@ -20,6 +21,7 @@ def build(  # one parameter an option
     runs: Annotated[
         list[Path] | None,
         typer.Argument(metavar="RUN…", help="Stored runs over the question set."),
+        A_RUN,
     ] = None,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the suite.")],
@@ -48,7 +50,7 @@ def build(  # one parameter an option
         ),
     ],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing suite.")] = False,
-    as_json: AsJson = False,
+    json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Distil a suite: for each gold, the fewest small databases that tell it from the most wrong queries.
@@ -81,7 +83,7 @@ def build(  # one parameter an option
             overwrite=overwrite,
             on_progress=on_progress,
         )
-    _print_totals(made, as_json=as_json)
+    _print_totals(made, json=json)
 
 
 def show(
@@ -91,7 +93,7 @@ def show(
     database: Annotated[
         str | None, typer.Option(metavar="NAME", help="Database of the case whose SQL is printed.")
     ] = None,
-    as_json: AsJson = False,
+    json: JsonFile = None,
 ) -> None:
     """Print the contents of a suite.
 
@@ -105,21 +107,22 @@ def show(
     if case is None:
         if database is not None:
             raise UsageError("--database names a database of a case: name the case, too")
-        _print_totals(read, as_json=as_json)
+        _print_totals(read, json=json)
         return
     if case not in read.cases:
         raise InputError(f"the suite {suite} has no case {case!r}{did_you_mean(case, read.cases)}")
-    if as_json:
+    if json is not None:
         import msgspec
 
+        from assay.cli.output import write_json
         from assay.runs.store.suite_folder import case_json
 
-        typer.echo(msgspec.json.format(case_json(read.cases[case]), indent=2).decode())
+        write_json(json, msgspec.json.format(case_json(read.cases[case]), indent=2))
         return
     _print_case(read, case, database)
 
 
-def _print_totals(suite: Suite, *, as_json: bool) -> None:
+def _print_totals(suite: Suite, *, json: Path | None) -> None:
     from assay.reports.text.plain import visible
 
     cases = list(suite.cases.values())
@@ -128,14 +131,16 @@ def _print_totals(suite: Suite, *, as_json: bool) -> None:
         for name in ("answers", "answers_told", "neighbours", "neighbours_told", "neighbours_proved")
     }
     without = [case for case in cases if not case.databases]
-    if as_json:
+    if json is not None:
         import msgspec
+
+        from assay.cli.output import write_json
 
         numbers = {"suite": suite.name, "digest": suite.digest, "made_with": suite.made_with, "keeps": suite.keeps}
         numbers |= {"cases": str(len(cases)), "databases": str(suite.database_count)}
         found: dict[str, object] = {**numbers, "cases": len(cases), "databases": suite.database_count, **total}
         found["cases_without"] = [case.case_id for case in without]
-        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        write_json(json, msgspec.json.format(msgspec.json.encode(found), indent=2))
         return
     from assay.reports.text.plain import plural
 

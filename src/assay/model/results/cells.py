@@ -25,7 +25,7 @@ _Rows = TypeVar("_Rows", bound=Sequence[Any])
 
 
 class FrozenMap(dict[Any, Any]):
-    """A structure or a map as a key. Nobody changes it."""
+    """A structure or a map as a key. It is never changed."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ class MapEntries(tuple[tuple[Any, Any], ...]):
 
 
 def map_of(entries: Iterable[tuple[Any, Any]]) -> dict[Any, Any] | MapEntries:
-    """The map of these entries: a dictionary where keys differ, otherwise all entries."""
+    """The map of these entries: a dictionary if keys differ, otherwise all entries."""
     entries = list(entries)
     keys = [key for key, _ in entries]
     if not set(map(type, keys)) <= _SETTLED:
@@ -62,7 +62,7 @@ def cell_of_json(text: str | bytes) -> Any:
 
 
 def document_of(text: str | bytes) -> Any:
-    """As `cell_of_json`; the text itself where its numbers are too long, or its values nested too deeply."""
+    """As `cell_of_json`; the text itself if its numbers are too long, or its values nested too deeply."""
     try:
         return cell_of_json(text)
     except (ValueError, RecursionError):
@@ -70,7 +70,7 @@ def document_of(text: str | bytes) -> Any:
 
 
 class SettledRows(tuple[tuple[Any, ...], ...]):
-    """Rows of an engine that knows that each value is a cell as it is, so that nobody looks at all of them."""
+    """Rows of an engine that knows that each value is a cell as it is, so that they are not all checked."""
 
     __slots__ = ()
 

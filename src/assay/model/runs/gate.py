@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 HEADLINE: Final = "headline"
-"""Instead of a metric's name: the metric that leads the run, `match` if it is computed."""
+"""In place of a metric's name: the metric that leads the run, which is `match` if it is computed."""
 
 
 class Gates(Struct, frozen=True, kw_only=True):

@@ -188,7 +188,7 @@ def fix_first(report: RunNumbers) -> Section:
     # What to do about a cause is read in plain lines, too.
     table = count_table(("name", "cases"), made, detail="both")
     drawn = Bars(rows=tuple(bars), whole="wrong by this cause", part="right if mended alone", table=table)
-    return Section(key=_key(title), title=title, blocks=(drawn,), tab="overview", rank=-1)
+    return Section(key="fix-first", title=title, blocks=(drawn,), tab="overview", rank=-1)
 
 
 def cause_sections(report: RunNumbers) -> Iterable[Section]:

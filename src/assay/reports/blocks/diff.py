@@ -90,7 +90,9 @@ class DiffReport:
         self.confidence = f"{diff.settings.confidence * 100:g} %"
         self.leading = next((one for one in diff.metrics if one.metric == diff.headline_metric), None)
         self.baseline, self.candidate = label_of(diff.baseline), label_of(diff.candidate)
-        self.direction, self.lead, self.rest = diff_answer.answer(diff, self.leading)
+        self.answer = diff_answer.answer(diff, self.leading)
+        self.direction, self.lead = self.answer.direction, self.answer.lead
+        self.rest = "; ".join((self.answer.movement, *self.answer.limits))
         # The headline was chosen beforehand, so it needs no adjustment; the other metrics are many tests on the same
         # data.
         self.figures = {

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO, TYPE_CHECKING
 
-import msgspec
-
 from assay.model import Agreement, GateResult, HistoryPoint, Leaderboard
 from assay.model.runs.estimate import Estimate, EstimatedDifference
 from assay.reports.blocks.gates import gates_section
@@ -68,11 +66,8 @@ def print_table(results: Sequence[GateResult], *, console: Console | None = None
     )
 
 
-def print_agreement(agreement: Agreement, *, as_json: bool = False, console: Console | None = None) -> None:
-    """Print how far reviewers agree, and their conflicts: drawn on a terminal, plain lines elsewhere, or as JSON."""
-    if as_json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(agreement), indent=2).decode() + "\n")
-        return
+def print_agreement(agreement: Agreement, *, console: Console | None = None) -> None:
+    """Print how far reviewers agree, and their conflicts: drawn on a terminal, plain lines elsewhere."""
     from assay.reports.blocks.reviewers import section
 
     made = section(agreement)

@@ -86,7 +86,7 @@ def next_steps(
     there = dict(written or {})
     if run_path:
         run = quoted(run_path)
-        if (wrong := _telling_case(report)) is not None:
+        if (wrong := telling_case(report)) is not None:
             steps.append(("why one is wrong", f"assay explain {run} {wrong}"))
         if earlier is not None:
             steps.append(("what has changed", f"assay diff {quoted(earlier)} {run}"))
@@ -100,7 +100,7 @@ def next_steps(
     return steps
 
 
-def _telling_case(report: RunReport) -> str | None:
+def telling_case(report: RunReport) -> str | None:
     """The id of a wrong answer as a shell takes it, if there is one: best one with a repair, else with a cause."""
     numbers = report.numbers
     failed = [count for count in numbers.failures if count.name.startswith("system: ")]

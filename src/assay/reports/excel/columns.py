@@ -7,18 +7,21 @@ from typing import Final
 
 from msgspec import Struct
 
-from assay.model import MetricInfo
+from assay.model import MetricInfo, Run
 from assay.reports.blocks.run import RunReport
 from assay.reports.text.plain import one_line
 from assay.runs.aggregate.metric_infos import VERDICT
 
+IN_SQL: Final = {"VQL Generated": "Predicted SQL", "Ground Truth VQL": "Gold SQL"}
+"""The columns of the queries in a run that has nothing to do with Denodo."""
+
 TIMINGS: Final = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
 """The AI SDK's own timings, in seconds."""
 
-_CORRECT = "Results Match"
+_MATCH = "Results Match"
 _SUBSET = "Subsetting Percentage"
 _DENODOS_OWN = "denodo_percent_overlap"
-GUIDE: Final = (_CORRECT, _SUBSET, "Percent Overlap", "Have Same Row Count", "Bird Standard F1", "VES Score")
+GUIDE: Final = (_MATCH, _SUBSET, "Percent Overlap", "Have Same Row Count", "Bird Standard F1", "VES Score")
 """The metric columns of the Details sheet, in the guide's order: a metric says which one it fills."""
 
 
@@ -35,6 +38,13 @@ class WorkbookMetrics(Struct, frozen=True, kw_only=True):
     """The metrics that read as percentages."""
     yes_no: frozenset[str]
     """The metrics whose every value is 0 or 1."""
+    correct: str | None
+    """The metric of Percent Correct Queries: the run's headline, so that it is the accuracy of every other report.
+
+    In a run that counts as Denodo's own workbook does, the metric of Results Match.
+    """
+    in_sql: bool
+    """Whether neither the queries nor the answers are Denodo's: the workbook then speaks of SQL."""
     as_denodo: bool
     """Whether means count as Denodo's own workbook does: in a run with its definition of Percent Overlap."""
 
@@ -49,22 +59,21 @@ class WorkbookMetrics(Struct, frozen=True, kw_only=True):
         titles = {name: one_line(title, limit=60) for title, name in claimed.items()}
         filled = {title: name for title, name in claimed.items() if title in GUIDE}
         if VERDICT[0] in names:
-            filled.setdefault(_CORRECT, VERDICT[0])
+            filled.setdefault(_MATCH, VERDICT[0])
         # A reward may exceed 1, so it is never a percentage, even in a run where no value exceeds 1.
         shares = (row for row in report.metrics if row.share and (row.info.highest is None or row.info.highest <= 1.0))
+        as_denodo, headline = _DENODOS_OWN in names, report.headline_metric
+        yes_no = frozenset(row.metric for row in report.metrics if not row.graded)
         return cls(
             names=names,
             titles={name: titles.get(name, name) for name in names},
             filled=filled,
             shares=frozenset(row.metric for row in shares),
-            yes_no=frozenset(row.metric for row in report.metrics if not row.graded),
-            as_denodo=_DENODOS_OWN in names,
+            yes_no=yes_no,
+            correct=filled.get(_MATCH) if as_denodo else headline if headline in yes_no else None,
+            in_sql=not is_denodo(report.run),
+            as_denodo=as_denodo,
         )
-
-    @property
-    def correct(self) -> str | None:
-        """The metric of Percent Correct Queries and Results Match: the one that names them, else `match`, else None."""
-        return self.filled.get(_CORRECT)
 
     @property
     def subset(self) -> str | None:
@@ -93,11 +102,21 @@ class WorkbookMetrics(Struct, frozen=True, kw_only=True):
 
     def note(self) -> str:
         """What Percent Correct Queries counts."""
-        if self.correct == VERDICT[0]:
-            return "Percent Correct Queries is the rate of match (columns in any order): the run has no results_match."
         if self.correct is None:
-            return "Percent Correct Queries is blank: the run has neither results_match nor match."
-        return f"Percent Correct Queries is the rate of {self.correct}: the answer is gold's, columns in gold's order."
+            return "Percent Correct Queries is blank: the run has no metric that says which queries are correct."
+        if self.correct == VERDICT[0]:
+            strict = self.filled.get(_MATCH, VERDICT[0]) != VERDICT[0]
+            more = f" {_MATCH} requires the gold query's order of columns, too." if strict else ""
+            return f"Percent Correct Queries is the accuracy: the rate of match, with columns in any order.{more}"
+        return f"Percent Correct Queries is the rate of {self.correct}: the gold result, with its order of columns."
+
+
+def is_denodo(run: Run) -> bool:
+    """Whether the run executed its queries on Denodo or asked its AI SDK."""
+    settings = run.settings
+    named = (settings.database, settings.gold_database or "", settings.predictions)
+    engines = (engine.name for engine in run.provenance.engine_versions)
+    return any(name.split("=")[-1].startswith("denodo") for name in (*named, *engines))
 
 
 def mean_style(info: MetricInfo) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from assay.model import Evidence, Run
 from assay.reports.cases.case import failures, near_misses, repair, retrieval_line, why
 from assay.reports.cases.gold_findings import GoldFindings
@@ -19,7 +21,7 @@ from assay.reports.excel.case_sheet import (
     text_column,
     write_cases,
 )
-from assay.reports.excel.columns import TIMINGS, WorkbookMetrics
+from assay.reports.excel.columns import IN_SQL, TIMINGS, WorkbookMetrics
 from assay.reports.excel.page import Page
 from assay.reports.text.plain import words
 from assay.reports.text.results import given_text, golds_text
@@ -36,10 +38,10 @@ class DetailsSeen:
     """What the columns of the Details sheet depend on, gathered case by case before the sheet is written."""
 
     def __init__(self) -> None:
-        self.ids, self.difficulties, self.databases = Longest(), Longest(), Longest()
+        self.ids, self.difficulties = Longest(), Longest()
         self.plain_ids = True
         """Whether all ids are plain integers."""
-        self.optional = FilledColumns(_optional())
+        self.optional, self.described = FilledColumns(_optional()), FilledColumns(_described())
         self.timings: dict[str, None] = {}
         """The systems' own names of times, in the order in which they come."""
 
@@ -48,9 +50,9 @@ class DetailsSeen:
         case = item.case
         self.ids.add(case.id)
         self.difficulties.add(case.difficulty)
-        self.databases.add(case.database)
         self.plain_ids = self.plain_ids and is_plain_integer(case.id)
         self.optional.add(item)
+        self.described.add(item)
         for name, _ in item.prediction.timings_s:
             self.timings.setdefault(name)
 
@@ -63,6 +65,8 @@ def write_details(
     if titles is not None:
         by_title = {column.title: column for column in columns}
         columns = [by_title[title] for title in titles if title in by_title]
+    if metrics.in_sql:
+        columns = [replace(column, title=IN_SQL.get(column.title, column.title)) for column in columns]
     write_cases(page, run.evidence, columns, kept=1, lines=_LINES)
     colour_columns(page, columns, last=len(run.evidence))
 
@@ -81,33 +85,47 @@ def colour_columns(page: Page, columns: Sequence[CaseColumn], *, last: int) -> N
 
 
 def _columns(run: Run, metrics: WorkbookMetrics, seen: DetailsSeen) -> list[CaseColumn]:
+    metric_titles = metrics.guide
+    timings: tuple[str, ...] = TIMINGS
+    described = _described()
+    if metrics.in_sql:  # Denodo's guide has its columns in every workbook; elsewhere those without a value are noise
+        metric_titles = tuple((title, name) for title, name in metric_titles if name is not None)
+        timings = tuple(name for name in timings if _plain(name) in map(_plain, seen.timings))
+        described = seen.described.filled()
     guide = [
         _id_column(seen),
         *repeat_column("Repeat", run),
         text_column("Difficulty", seen.difficulties.width(12, 24), lambda item: item.case.difficulty),
         text_column("VQL Generated", 58, _predicted, style="sql"),
         text_column("Ground Truth VQL", 58, _golds, style="sql"),
-        *(metric_column(title, name, metrics.case_style(name)) for title, name in metrics.guide),
-        *(_timing(name) for name in TIMINGS),
+        *(metric_column(title, name, metrics.case_style(name)) for title, name in metric_titles),
+        *(_timing(name) for name in timings),
     ]
     ours = [
         text_column("Question", 44, lambda item: item.case.question),
         text_column("Verdict", 11, lambda item: item.outcome, style="text"),
         text_column("Reason", 44, lambda item: item.verdict.reason),
-        text_column("Flags", 16, lambda item: ", ".join(words(flag) for flag in sorted(item.verdict.flags))),
-        text_column("Near misses", 32, lambda item: "\n".join(near_misses(item))),
-        text_column("Failure", 40, lambda item: "\n".join(failures(item))),
-        text_column("Database", seen.databases.width(11, 28), lambda item: item.case.database),
-        text_column("Tags", 16, lambda item: ", ".join(item.case.tags)),
-        text_column("Explanation", 44, lambda item: item.prediction.explanation),
-        text_column("Tables used", 22, lambda item: "\n".join(item.prediction.tables_used)),
-        *_tokens(),
+        *described,
     ]
     return [
         *guide,
         *ours,
         *_if_any(run, seen),
         *(metric_column(metrics.titles[name], name, metrics.case_style(name)) for name in metrics.others),
+    ]
+
+
+def _described() -> list[CaseColumn]:
+    """What else is known of a case and its answer."""
+    return [
+        text_column("Flags", 16, lambda item: ", ".join(words(flag) for flag in sorted(item.verdict.flags))),
+        text_column("Near misses", 32, lambda item: "\n".join(near_misses(item))),
+        text_column("Failure", 40, lambda item: "\n".join(failures(item))),
+        text_column("Database", 22, lambda item: item.case.database),
+        text_column("Tags", 16, lambda item: ", ".join(item.case.tags)),
+        text_column("Explanation", 44, lambda item: item.prediction.explanation),
+        text_column("Tables used", 22, lambda item: "\n".join(item.prediction.tables_used)),
+        *_tokens(),
     ]
 
 
@@ -135,6 +153,10 @@ def _predicted(item: Evidence) -> str | None:
 
 def _timing(name: str) -> CaseColumn:
     return CaseColumn(title=name, style="fine_seconds", width=14, value=lambda item: item.prediction.timing_s(name))
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).casefold()
 
 
 def _tokens() -> list[CaseColumn]:
@@ -168,18 +190,20 @@ def _optional() -> list[CaseColumn]:
 
 
 def _if_any(run: Run, seen: DetailsSeen) -> list[CaseColumn]:
-    """Those of them in which some case has a value, between what the lint doubts and the systems' own times."""
+    """Those of them in which some case has a value, between the lint's findings and the systems' own times."""
     columns = []
     if run.lint is not None and run.lint.findings:
-        doubts = GoldFindings(run)
-        columns.append(text_column("Doubts about gold", 60, lambda item: "\n".join(doubts.of(item.case.id)) or None))
-    guide = {name.replace("_", "") for name in TIMINGS}
-    others = [name for name in seen.timings if "".join(filter(str.isalnum, name)).casefold() not in guide]
+        findings = GoldFindings(run)
+        columns.append(
+            text_column("Gold query findings", 60, lambda item: "\n".join(findings.of(item.case.id)) or None)
+        )
+    guide = set(map(_plain, TIMINGS))
+    others = [name for name in seen.timings if _plain(name) not in guide]
     return [*columns, *seen.optional.filled(), *map(_timing, others[:_OTHER_TIMINGS])]
 
 
 def _witness(item: Evidence) -> str | None:
-    """What came of looking for a database that parts a match from gold, with that database."""
+    """The result of the counterexample search, with the counterexample if there is one."""
     if item.refutation is None:
         return None
     return sentence(item) if item.refutation.witness is None else witness_text(item.refutation)

@@ -42,7 +42,7 @@ def write_summary(page: Page, report: RunReport, metrics: WorkbookMetrics) -> No
     own = [AS_DENODO] if metrics.as_denodo else []
     row = write_notes(page, len(groups) + 3, report, metrics.note(), *own)
     row = write_sections(page, row, [one for one in sections if one.key == "gates"])
-    row = write_charts(page, row + 1, names, columns, _results(rows[-1], metrics))
+    row = write_charts(page, row + 1, names, columns, _results(report, rows[-1], metrics))
     row = _write_samples(page, row, rows, names, metrics)
     write_sections(page, row - 1, [one for one in sections if one.key != "gates"])
 
@@ -99,14 +99,16 @@ def _scored(row: SummaryRow, metrics: WorkbookMetrics) -> int:
     return row.group.cases if metrics.correct is None else row.figures[metrics.names.index(metrics.correct)].rate.n
 
 
-def _results(overall: SummaryRow, metrics: WorkbookMetrics) -> tuple[tuple[str, int], ...]:
-    """How many answers are correct, incorrect and unscored by the metric of Percent Correct Queries."""
-    if metrics.correct is None or not overall.group.cases:
+def _results(report: RunReport, overall: SummaryRow, metrics: WorkbookMetrics) -> tuple[tuple[str, int], ...]:
+    """How many answers are correct, incorrect and unscored; as Denodo counts them, none is unscored."""
+    numbers, cases = report.numbers, overall.group.cases
+    if metrics.correct is None or not cases:
         return ()
-    rate = overall.figures[metrics.names.index(metrics.correct)].rate
-    correct = round((rate.value or 0.0) * rate.n)
-    counted = overall.group.cases if metrics.as_denodo else rate.n
-    return ("correct", correct), ("incorrect", counted - correct), ("unscored", overall.group.cases - counted)
+    if metrics.as_denodo:
+        rate = overall.figures[metrics.names.index(metrics.correct)].rate
+        correct = round((rate.value or 0.0) * rate.n)
+        return ("correct", correct), ("incorrect", cases - correct), ("unscored", 0)
+    return ("correct", numbers.correct), ("incorrect", numbers.incorrect), ("unscored", numbers.unscored)
 
 
 def _write_samples(

@@ -13,7 +13,7 @@ from msgspec import Struct
 from assay.model import HistoryPoint, Run
 from assay.reports.blocks.history import HistoryReport, TrendPoint, TrendSeries, history_report
 from assay.reports.blocks.values import sections_in
-from assay.reports.html.page import asset, content_security_policy, template
+from assay.reports.html.page import NAMES_ONLY, page, template
 from assay.reports.text.plain import plural
 from assay.runs.store.history import point_of
 
@@ -36,22 +36,13 @@ class ServedSet(Struct, frozen=True, kw_only=True):
 
 
 def runs_html(points: Sequence[HistoryPoint], *, folder: str, served: Sequence[ServedSet] = ()) -> bytes:
-    """The whole page, UTF-8: the trend, then every run. Its policy is that of a run's page, without any script.
+    """The whole page, UTF-8: the trend, then every run.
 
     ``served``: the other pages that it leads to, where it is served among them.
     """
-    from markupsafe import Markup
-
     report = history_report(points, folder=folder)
-    css = asset("report.css") + asset(TREND_CSS)
-    page = template("history.html").render(
-        sections=sections_in(report.sections, "full"),
-        css=Markup(css),
-        policy=content_security_policy(css, ""),
-        served=served,
-        **_trend(report),
-    )
-    return page.encode("utf-8", "backslashreplace")
+    context = {"sections": sections_in(report.sections, "full"), "served": served, **_trend(report)}
+    return b"".join(page("history.html", context, scripts=NAMES_ONLY, styles=("report.css", TREND_CSS)))
 
 
 def over_time(run: Run) -> Markup | None:

@@ -22,6 +22,8 @@ STYLES: Sequence[str] = ("report.css", "browser.css")
 _DATA = "\0data\0"
 """Where the data goes: no text of a case holds a zero character, which is shown as a mark."""
 _SCRIPTS = ("page.js", "tabs.js", "columns.js", "sql.js", "browser.js", "case.js", "boot.js")
+NAMES_ONLY: Sequence[str] = ("page.js",)
+"""The scripts of a page without cases: lines break after the separators of names only."""
 _REVIEWING, _REVIEWING_STYLE = "review.js", "review.css"
 
 
@@ -29,7 +31,7 @@ def page(
     name: str,
     context: Mapping[str, object],
     *,
-    data: Iterable[bytes],
+    data: Iterable[bytes] = (),
     scripts: Sequence[str] = _SCRIPTS,
     styles: Sequence[str] = STYLES,
     reviewing: bool = False,

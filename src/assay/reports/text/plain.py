@@ -223,12 +223,12 @@ def grid_lines(
 
     ``rule`` joins the lines of dashes under the first row; without it there are none.
     """
-    widths = [max(map(_places, column)) for column in zip_longest(*rows, fillvalue="")]
+    widths = [max(map(columns_of, column)) for column in zip_longest(*rows, fillvalue="")]
     lines = []
     for row in rows:
         cells = []
         for place, (text, width) in enumerate(zip(row, widths, strict=False)):
-            blanks = " " * (width - _places(text))
+            blanks = " " * (width - columns_of(text))
             cells.append(blanks + text if place in right else text + blanks)
         lines.append(gap.join(cells).rstrip())
     if rule:
@@ -241,8 +241,8 @@ def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> li
     return [f"  {line}" for line in grid_lines(rows, right=right, gap="  ")]
 
 
-def _places(text: str) -> int:
-    """How many places of a fixed-width line a text takes."""
+def columns_of(text: str) -> int:
+    """How many columns of a fixed-width line a text takes."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 

@@ -47,9 +47,9 @@ _ID_BITS = 40
 class RayBackend:
     """The `Backend` of a Ray cluster.
 
-    ``address`` is Ray Client's, such as ``ray://head:10001``. Without one, ``RAY_ADDRESS`` names the cluster, or it is
-    the one whose node this machine is. ``workers`` are those of each node; None: as many as Ray says that it has CPUs.
-    Raises MissingDependency without Ray, and InputError where no cluster can be reached.
+    ``address`` is Ray Client's, for example ``ray://head:10001``. Without one, ``RAY_ADDRESS`` names the cluster, or
+    it is the one whose node this machine is. ``workers`` are those of each node; None: as many as Ray says that it has
+    CPUs. Raises MissingDependency without Ray, and InputError if no cluster can be reached.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class RayBackend:
         return len(self._unfinished)
 
     def run(self, batches: Iterable[Sequence[Task] | None], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
-        """See `Backend.run`. ``shared``: batches are cut by what tasks cost. Raises RunError where no node is left."""
+        """See `Backend.run`. ``shared``: batches are cut by what tasks cost. Raises RunError if no node is left."""
         if self.closed:
             raise UsageError("this backend is closed: make a new one")
         self._run += 1
@@ -242,7 +242,7 @@ class RayBackend:
                 elif len(batch.tasks) > 1:
                     self.work.extendleft(batch.halves())
                 else:
-                    message = f"the node that judged it was lost, for the {batch.times_lost}th time: {why}"
+                    message = f"the node that scored it was lost, for the {batch.times_lost}th time: {why}"
                     given_up += [TaskLost(task_id, "crashed", message) for task_id in batch.tasks]
             node.batches.clear()
             self.change.notify_all()
@@ -263,7 +263,7 @@ class RayBackend:
                 return
 
     def bundle(self, needed: NeededDatabase) -> Bundle:
-        """The files of a database, read once. Raises InputError where they are too large to be sent."""
+        """The files of a database, read once. Raises InputError if they are too large to be sent."""
         with self._bundle_lock:
             bundle = self._bundles.get(needed.url.text)
             if bundle is None:

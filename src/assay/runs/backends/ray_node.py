@@ -113,7 +113,7 @@ class NodeThread(threading.Thread):
             self._backend.costs.note(name, fmean(seconds), tasks=len(seconds))
 
     def check(self, url: DatabaseUrl) -> None:
-        """See that the node reaches a database. Called by another thread; raises InputError where it does not."""
+        """See that the node reaches a database. Called by another thread; raises InputError if it does not."""
         try:
             self._locate(url)
         except AssayError as error:
@@ -171,7 +171,7 @@ class NodeThread(threading.Thread):
             driver.change.notify_all()
 
     def _feed(self) -> bool:
-        """Send batches while the node wants more. Return False where the backend is closed."""
+        """Send batches while the node wants more. Return False if the backend is closed."""
         backend = self._backend
         while True:
             with backend.change:
@@ -226,7 +226,7 @@ class NodeThread(threading.Thread):
         self._located.add(url.text)
 
     def _call(self, name: str, *arguments: object, timeout_s: float | None = None) -> Any:
-        """Call the node. Raises what it raised, and Ray's errors where it is gone."""
+        """Call the node. Raises what it raised, and Ray's errors if it is gone."""
         actor = self._actor
         if actor is None:
             raise ConnectionError("it was closed")
@@ -279,7 +279,7 @@ def versions_here() -> dict[str, str | None]:
 
 
 def check_versions(here: Mapping[str, str | None], there: Mapping[str, str | None], node: str) -> None:
-    """Raise InputError where a node has other versions, naming both."""
+    """Raise InputError if a node has other versions, naming both."""
     for name, wanted in here.items():
         found = there.get(name)
         if found is None:

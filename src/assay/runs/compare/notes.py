@@ -44,7 +44,7 @@ def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: 
     timed = any(baseline.infos[name].timed for name in baseline.metrics if name in candidate.metrics)
     if found := settings_differ(baseline.settings, candidate.settings, timed=timed):
         yield (
-            "The runs were judged with other settings, so that equal answers may score differently: "
+            "The runs were scored with other settings, so that equal answers may score differently: "
             f"{'; '.join(found)}."
         )
     yield from versions_note([baseline, candidate])
@@ -90,7 +90,7 @@ def differing_databases(
 
 
 def _digest(run: RunRecords, name: str | None) -> str:
-    """The fingerprint of the database that has this name in the cases; empty where the run has none."""
+    """The fingerprint of the database that has this name in the cases; empty if the run has none."""
     return database_digest(run.settings, run.provenance, name)
 
 
@@ -124,7 +124,7 @@ def _of_cases(matching: Matching) -> Iterator[str]:
 
 
 def settings_differ(old: RunSettings, new: RunSettings, *, timed: bool) -> list[str]:
-    """The differing settings that affect verdicts, or times where these are scored."""
+    """The differing settings that affect verdicts, or times if these are scored."""
     before, after = _affecting(old, timed=timed), _affecting(new, timed=timed)
     return [
         f"{name} was {before[name]!r}, now {after[name]!r}"

@@ -34,7 +34,7 @@ def evaluate_gates(
 
     ``diff`` is the comparison of the run with its baseline, which `Gates.needs_baseline` needs; ``baseline`` is only
     for the names of cases that got worse. Raises UsageError or InputError, as `check_gates`, `check_metrics` and
-    `check_cases` do, for gates that do not fit the run, and UsageError where a needed ``diff`` is absent.
+    `check_cases` do, for gates that do not fit the run, and UsageError if a needed ``diff`` is absent.
     """
     infos = knowing(run.settings)
     check_gates(gates, infos)
@@ -86,7 +86,7 @@ class _Compared(Struct, frozen=True, kw_only=True):
     baseline: Run | None
 
     def metric(self, name: str) -> MetricDiff | None:
-        """The comparison of that metric; None where the baseline does not have it, or no case is scored on both."""
+        """The comparison of that metric; None if the baseline does not have it, or no case is scored on both."""
         found = next((one for one in self.diff.metrics if one.metric == name), None)
         return None if found is None or found.n == 0 or found.difference is None else found
 
@@ -117,7 +117,7 @@ class _Compared(Struct, frozen=True, kw_only=True):
 
 
 def _wanted(metric: MetricInfo, demand: str) -> str:
-    """The gate's text, with the metric's label where that differs from its name."""
+    """The gate's text, with the metric's label if that differs from its name."""
     return f"{metric.label}: {demand}" if metric.label else demand
 
 
@@ -211,7 +211,7 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
 
 
 def _least_p_value(one: MetricDiff) -> float | None:
-    """The least that the test could give for so many databases or cases; None where none was made."""
+    """The least that the test could give for so many databases or cases; None if none was made."""
     if one.p_value is None:
         return None
     by_database = one.test == "sign_flip_databases" and one.clusters is not None
@@ -279,7 +279,7 @@ def _reasons(unscored: Sequence[CaseSummary]) -> str:
 
 
 def _case_values(run: Run, metric: str) -> Mapping[str, float | None]:
-    """Per case, the mean of its scored answers, in the run's order; None where none is scored."""
+    """Per case, the mean of its scored answers, in the run's order; None if none is scored."""
     answers = Answers.of(run.summaries, repeats=run.settings.repeats)
     scores = [case.score(metric) for case in run.summaries]
     means = answers.means([None if score is None else score.value for score in scores])

@@ -1,7 +1,7 @@
 """Write a question set as people's reviews corrected it, so that later runs need no reviews.
 
-A question whose gold is wrong, and has no corrected one, keeps its place without gold: it is unscored, and predictions
-that go by position still meet their questions.
+A question whose gold query is wrong, and has no corrected one, keeps its place without a gold query: it is unscored,
+and predictions that go by position still meet their questions.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def write_reviewed_set(
 
     ``fields``: how to read the set; None: with the columns that the run read.
 
-    Raises InputError where the set cannot be read, where the target holds something else than an earlier export, or
+    Raises InputError if the set cannot be read, if the target holds something else than an earlier export, or
     cannot be written.
     """
     fields = fields_of_run(run) if fields is None else fields
@@ -197,7 +197,7 @@ def _content(case: Case) -> object:
 
 
 def _unwritten(run: Run, applied: RunReviews) -> Iterable[UnwrittenReview]:
-    """The answers of the run that the exported set does not judge as people did."""
+    """The answers of the run that the exported set does not score as people did."""
     for place in applied.concerned(run.summaries):
         evidence = applied.applied(run.evidence[place])
         decided, reviewed = applied.decided(evidence.case), evidence.reviewed

@@ -1,10 +1,12 @@
 """Why a case deserves a person's look, and what the chance is that the person finds something.
 
-Each reason has odds, such as 0.5 for one find in two dull cases, and a sentence. What the systems say of gold counts
-most: the odds that gold is wrong rise with each system that shares a result other than gold's, fall with each one that
-has another result still, and fall steeply with each one that has gold's. The numbers were fitted to errors planted in
-the golds of nine public systems (docs/background/measured/review-queue.md). Reasons that concern one answer, such as a
-counterexample to its match, have odds of their own. Odds add up; doubts about gold multiply those of the systems.
+Each reason has odds, for example 0.5 for one find in two dull cases, and a sentence. What the systems say of the gold
+query counts
+most: the odds that the gold query is wrong rise with each system that shares a result other than the gold query's,
+fall with each one that has another result still, and fall steeply with each one that has the gold query's. The numbers
+were fitted to errors planted in the gold queries of nine public systems (docs/background/measured/review-queue.md).
+Reasons that concern one answer, such as a counterexample to its match, have odds of their own. Odds add up; doubts
+about the gold query multiply those of the systems.
 """
 
 from __future__ import annotations
@@ -53,21 +55,22 @@ class Reason(Struct, frozen=True, kw_only=True):
     odds: float = 0.0
     """That a person finds something because of this."""
     factor: float = 1.0
-    """By which the odds that gold is wrong are multiplied."""
+    """By which the odds that the gold query is wrong are multiplied."""
     cause: str = ""
     """What lies behind it, where that lies behind other cases, too."""
 
 
 class Votes(Struct, frozen=True, kw_only=True):
-    """What several systems say of one question: how many have gold's result, share another, or have a third one.
+    """What several systems say of one question: how many have the gold query's result, share another, or have a third
+    one.
 
-    Of nine systems, when 9, 7 or 5 share one result and all others have different ones, the odds are 5.4, 1.9 and 0.9;
-    when the others have gold's result, they are 5.4, 0.3 and 0.1.
+    With nine systems, when 9, 7 or 5 share one result and all others have different ones, the odds are 5.4, 1.9 and
+    0.9; when the others have the gold query's result, they are 5.4, 0.3 and 0.1.
     """
 
     right: int
     shared: int
-    """The largest number of systems that have one and the same result other than gold's."""
+    """The largest number of systems that have one and the same result other than the gold query's."""
     different: int
     among: bool = False
     """Whether the answer under review has the shared result."""
@@ -79,7 +82,7 @@ class Votes(Struct, frozen=True, kw_only=True):
 
     @property
     def odds(self) -> float:
-        """That gold is wrong."""
+        """That the gold query is wrong."""
         return _PER_SHARED * self.shared / (1 + _PER_DIFFERENT * self.different + _PER_RIGHT * self.right)
 
 
@@ -168,7 +171,7 @@ class Signals:
 
 
 def _said(case: CaseSummary, votes: Votes) -> str:
-    """What the systems say, in a sentence; empty where they give no reason to look."""
+    """What the systems say, in a sentence; empty if they give no reason to look."""
     right = f"{votes.right or 'none'} {'have' if votes.right > 1 else 'has'} the gold query's"
     if votes.shared > max(1, votes.right if case.outcome == "correct" else 1):
         among = ", this one among them," if votes.among else ""
@@ -184,7 +187,7 @@ def _said(case: CaseSummary, votes: Votes) -> str:
 
 
 def _first_answers(run: Run, other: Run) -> dict[str, CaseSummary]:
-    """The other run's answers by case, of several the first. Raises InputError where no case is the run's."""
+    """The other run's answers by case, of several the first. Raises InputError if no case is the run's."""
     answers = {case.case_id: case for case in reversed(other.summaries)}
     if run.summaries and not any(
         (answer := answers.get(case.case_id)) is not None and _same_golds(case, answer) for case in run.summaries
@@ -237,7 +240,7 @@ def _telling_metrics(run: Run) -> frozenset[str]:
 
 
 def _doubts(report: LintReport | None) -> dict[str, Reason]:
-    """The severest finding of each case. Who mends a root cause mends its other cases, too: these count for less."""
+    """The severest finding of each case. Who fixes a root cause fixes its other cases, too: these count for less."""
     if report is None:
         return {}
     worst: dict[str, LintFinding] = {}

@@ -61,11 +61,11 @@ class WitnessTask(Struct, frozen=True, kw_only=True):
     url: DatabaseUrl | None = None
     schema: DatabaseSchema | None = None
     dialect: str | None = None
-    """Of the queries, with ``schema``; None: SQLite's, or where SQLite cannot run them, DuckDB's."""
+    """Dialect of the queries, with ``schema``; None: SQLite's, or if SQLite cannot run them, DuckDB's."""
     seconds: float = 1.0
     seed: int = 0
     max_rows: int = 2
-    """What no rule decides is checked on all tables of so many rows."""
+    """Number of rows: what no rule decides is checked on all tables up to this size."""
     options: ComparisonOptions | None = None
     """How results are compared; None: by the verdict's rules as they are."""
     scratch: ScratchServer | None = None
@@ -96,7 +96,7 @@ class WitnessWorker:
         return self._executor
 
     def made_again(self, witness: Witness) -> ScratchDatabase | None:
-        """The database of a witness that the last task found, until the next task; None where it cannot be made."""
+        """The database of a witness that the last task found, until the next task; None if it cannot be made."""
         return None if self._used is None else self._used[0].made_again(self._used[1], witness)
 
     def __call__(self, task: object) -> Refutation:

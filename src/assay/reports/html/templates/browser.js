@@ -77,35 +77,30 @@ const browser = (() => {
 
     /* What can be filtered by */
     const stateButtons = [{ name: null, label: "All" }, ...index.states].map((one) => {
-      const number = one.name === null ? total : index.state.filter((place) => index.states[place].name === one.name).length;
-      const button = make("button", { type: "button", class: `state ${one.tone || ""}`, "data-state": one.name || "all", "aria-pressed": "false" },
-        `${one.label} `, make("span", { class: "number" }, count(number)));
+      const number = make("span", { class: "number" });
+      const button = make("button", { type: "button", class: `state ${one.tone || ""}`, "data-state": one.name || "all", "aria-pressed": "false" }, `${one.label} `, number);
       button.addEventListener("click", () => { state.state = one.name; changed(); });
-      return { name: one.name, button };
+      return { name: one.name, button, number };
     });
     nodes.states.append(...stateButtons.map((one) => one.button));
     const facetSelects = index.facets.filter((facet) => facet.values.length > 1 || facet.of.some((found) => found.length === 0)).map((facet) => {
       const options = facet.values.map((value) => make("option", { value }));
       const select = make("select", { "aria-label": facet.label, "data-facet": facet.name }, make("option", { value: "" }, `${facet.label}: any`), options);
-      const tell = () => {
-        const counts = facet.values.map(() => 0);
-        for (const found of facet.of) for (const place of found) counts[place] += 1;
-        options.forEach((option, place) => { option.textContent = `${option.value} (${count(counts[place])})`; });
-      };
-      tell();
       select.addEventListener("change", () => {
         if (select.value) state.facets[facet.name] = select.value;
         else delete state.facets[facet.name];
         changed();
       });
-      return { facet, select, tell };
+      return { facet, select, options };
     });
     nodes.facets.prepend(...facetSelects.map((one) => one.select));
-    nodes.metric.append(...index.metrics.map((one) => make("option", { value: one.name }, one.name)));
-    const sorts = [...(ranks ? [["", "Order: most useful first"], [AS_ASKED, "as asked"]] : [["", "Order: as asked"]]), ["id", "id"], ["-id", "id, last first"], ["state", "verdict"], ...index.facets.filter((one) => ["database", "difficulty"].includes(one.name)).map((one) => [one.name, one.label.toLowerCase()]),
+    const metricOptions = index.metrics.map((one) => make("option", { value: one.name }, one.name));
+    nodes.metric.append(...metricOptions);
+    const sorts = [...(ranks ? [["", "most useful first"], [AS_ASKED, "as asked"]] : [["", "as asked"]]), ["id", "id"], ["-id", "id, last first"], ["state", "verdict"], ...index.facets.filter((one) => ["database", "difficulty"].includes(one.name)).map((one) => [one.name, one.label.toLowerCase()]),
       ["metric", "metric, lowest first"], ["-metric", "metric, highest first"], ...(index.time.some((one) => one !== null) ? [["-time", "answer time, longest first"]] : [])];
     const other = make("option", { hidden: true }); // the order of a column's head that is none of those
-    nodes.sort.append(...sorts.map(([value, label]) => make("option", { value }, label)), other);
+    const sortOptions = sorts.map(([value, label]) => make("option", { value, "data-label": label }));
+    nodes.sort.append(...sortOptions, other);
     const boxes = [...known.values()].filter((one) => !one.always).map((column) => {
       const box = make("input", { type: "checkbox", value: column.key });
       box.addEventListener("change", () => {
@@ -129,26 +124,54 @@ const browser = (() => {
     };
 
     /* Filter and order */
-    const fits = () => {
-      const words = searched([state.q]).split(/\s+/).filter(Boolean);
-      const wanted = state.state === null ? -1 : index.states.findIndex((one) => one.name === state.state);
-      const facets = Object.entries(state.facets).map(([name, value]) => {
-        const facet = index.facets.find((one) => one.name === name);
-        return { of: facet.of, place: facet.values.indexOf(value) };
-      });
-      const metric = shownMetric();
+    /** The filters that are set, each with the test of a case. */
+    const tests = () => {
       const found = [];
-      for (let place = 0; place < total; place += 1) {
-        if (wanted >= 0 && index.state[place] !== wanted) continue;
-        if (!facets.every((one) => one.of[place].includes(one.place))) continue;
-        if (metric !== null && (state.low !== null || state.high !== null)) {
-          const value = metric.value[place];
-          if (value === null || (state.low !== null && value < state.low) || (state.high !== null && value > state.high)) continue;
-        }
-        if (words.length && !words.every((word) => texts[place].includes(word))) continue;
-        found.push(place);
+      if (state.state !== null) {
+        const wanted = index.states.findIndex((one) => one.name === state.state);
+        found.push({ filter: index.states, passes: (place) => index.state[place] === wanted });
       }
+      for (const [name, value] of Object.entries(state.facets)) {
+        const facet = index.facets.find((one) => one.name === name);
+        const wanted = facet.values.indexOf(value);
+        found.push({ filter: facet, passes: (place) => facet.of[place].includes(wanted) });
+      }
+      const metric = shownMetric();
+      if (metric !== null && (state.low !== null || state.high !== null)) {
+        found.push({ filter: metric, passes: (place) => metric.value[place] !== null
+          && (state.low === null || metric.value[place] >= state.low) && (state.high === null || metric.value[place] <= state.high) });
+      }
+      const words = searched([state.q]).split(/\s+/).filter(Boolean);
+      if (words.length) found.push({ filter: words, passes: (place) => words.every((word) => texts[place].includes(word)) });
       return found;
+    };
+    /** The cases that pass all filters. Each choice of a filter counts the cases that pass all the other filters. */
+    const fits = () => {
+      const set = tests();
+      const found = [];
+      const states = index.states.map(() => 0);
+      const facets = facetSelects.map(({ facet }) => facet.values.map(() => 0));
+      for (let place = 0; place < total; place += 1) {
+        const missed = set.filter((one) => !one.passes(place));
+        if (missed.length > 1) continue;
+        const only = missed.length ? missed[0].filter : null;
+        if (only === null) found.push(place);
+        if (only === null || only === index.states) states[index.state[place]] += 1;
+        facetSelects.forEach(({ facet }, number) => {
+          if (only === null || only === facet) for (const value of facet.of[place]) facets[number][value] += 1;
+        });
+      }
+      tell(states, facets);
+      return found;
+    };
+    const tell = (states, facets) => {
+      stateButtons.forEach(({ name, number }, place) => {
+        number.textContent = count(name === null ? states.reduce((sum, one) => sum + one, 0) : states[place - 1]);
+      });
+      facetSelects.forEach(({ facet, options }, number) => options.forEach((option, place) => {
+        const label = state.facets[facet.name] === option.value ? `${facet.label}: ` : ""; // what is filtered stays readable
+        option.textContent = `${label}${option.value} (${count(facets[number][place])})`;
+      }));
     };
     const collator = new Intl.Collator("en", { numeric: true });
     const sorted = (places) => {
@@ -188,15 +211,18 @@ const browser = (() => {
         select.value = state.facets[facet.name] || "";
         select.classList.toggle("set", Boolean(select.value));
       }
+      for (const option of metricOptions) option.textContent = option.value === state.metric ? `Metric: ${option.value}` : option.value;
       nodes.metric.value = state.metric || "";
       nodes.metric.classList.toggle("set", state.metric !== null);
       for (const end of ["low", "high"]) {
-        nodes[end].hidden = state.metric === null;
+        nodes[end].parentElement.hidden = state.metric === null;
+        nodes[end].previousElementSibling.textContent = `${state.metric} ${end === "low" ? "from" : "to"}`;
         if (document.activeElement !== nodes[end]) nodes[end].value = state[end] === null ? "" : String(state[end]);
       }
       const sortedBy = known.get(state.sort.replace(/^-/, ""));
       other.value = sorts.some(([value]) => value === state.sort) ? " " : state.sort;
-      other.textContent = sortedBy ? `${sortedBy.label}${state.sort.startsWith("-") ? ", last first" : ""}` : state.sort;
+      other.textContent = `Order: ${sortedBy ? `${sortedBy.label}${state.sort.startsWith("-") ? ", last first" : ""}` : state.sort}`;
+      for (const option of sortOptions) option.textContent = `${option.value === state.sort ? "Order: " : ""}${option.dataset.label}`;
       nodes.sort.value = state.sort;
       for (const box of boxes) box.checked = state.columns === null ? showing.some((one) => one.key === box.value) : state.columns.includes(box.value);
       usual.hidden = state.columns === null;
@@ -205,7 +231,7 @@ const browser = (() => {
       nodes.none.hidden = order.length > 0;
       nodes.table.setAttribute("aria-rowcount", String(order.length + 1));
       nodes.filters.replaceChildren(...filters().map(([text, remove]) => {
-        const button = make("button", { type: "button", class: "filter", "aria-label": `Do not filter by ${text}` }, text, make("span", { "aria-hidden": "true" }, " ✕"));
+        const button = make("button", { type: "button", class: "filter", "aria-label": `Do not filter by ${text}` }, page.names(text), make("span", { "aria-hidden": "true" }, " ✕"));
         button.addEventListener("click", () => { remove(); changed(); nodes.search.focus({ preventScroll: true }); });
         return make("li", {}, button);
       }));
@@ -251,9 +277,11 @@ const browser = (() => {
       return make("div", {
         role: "row", id: `row-${number}`, class: `row ${told.tone}${number === active ? " active" : ""}`,
         "aria-rowindex": number + 2, "aria-selected": String(number === active), "data-number": number,
-      }, showing.map((column) => column.key === "state"
-        ? make("span", { role: "gridcell", class: "mark", title: told.label }, told.mark, make("span", { class: "offscreen" }, told.label))
-        : make("span", { role: "gridcell", class: column.css, title: column.key === "id" ? index.id[place] : null }, column.cell(place))));
+      }, showing.map((column) => {
+        if (column.key === "state") return make("span", { role: "gridcell", class: "mark", title: told.label }, told.mark, make("span", { class: "offscreen" }, told.label));
+        const content = column.cell(place);
+        return make("span", { role: "gridcell", class: column.css, title: typeof content === "string" && content }, content);
+      }));
     };
     const draw = () => {
       if (tabs.shown() !== "cases") return;
@@ -444,11 +472,8 @@ const browser = (() => {
       setTimeout(() => learn(number + 1), 0);
     };
     setTimeout(() => learn(0), 0);
-    /** Look again at what the facets and columns say of the cases. */
-    const refresh = () => {
-      for (const { tell } of facetSelects) tell();
-      apply(true);
-    };
+    /** Read again what the facets and columns say of the cases. */
+    const refresh = () => apply(true);
     return { open, refresh, order: () => order, filtered: (name) => state.facets[name] || null };
   };
 

@@ -53,12 +53,17 @@
     }
   }
   const state = at("cases-state");
+  /** What is filtered stays readable when a value is chosen. */
+  const named = (select, name) => {
+    for (const option of select.options) option.textContent = `${option.selected ? `${name}: ` : ""}${option.dataset.label}`;
+  };
+  const choice = (value, label) => make("option", { value, "data-label": label });
   const fillStates = () => {
     const kept = state.value;
     const own = [...chosen];
-    const options = [["", "All cases"], ["differ", "They disagree"], ["right", "All right"], ["wrong", "None right"]];
-    if (own.length > 1) for (const place of own) options.push([`only${place}`, `Only ${labels[place]} right`], [`not${place}`, `Only ${labels[place]} wrong`]);
-    state.replaceChildren(...options.map(([name, text]) => make("option", { value: name }, text)));
+    const options = [["", "all"], ["differ", "they disagree"], ["right", "all right"], ["wrong", "none right"]];
+    if (own.length > 1) for (const place of own) options.push([`only${place}`, `only ${labels[place]} right`], [`not${place}`, `only ${labels[place]} wrong`]);
+    state.replaceChildren(...options.map(([name, text]) => choice(name, text)));
     state.value = options.some(([name]) => name === kept) ? kept : "";
   };
   const choose = () => {
@@ -78,10 +83,10 @@
   at("systems").hidden = labels.length < 2;
 
   /* The cases. */
-  const facets = [["cases-database", "database", (one) => [one.facets[0]]], ["cases-difficulty", "difficulty", (one) => [one.facets[1]]], ["cases-tag", "tag", (one) => one.tags]];
+  const facets = [["cases-database", "Database", (one) => [one.facets[0]]], ["cases-difficulty", "Difficulty", (one) => [one.facets[1]]], ["cases-tag", "Tag", (one) => one.tags]];
   for (const [id, name, of] of facets) {
     const found = [...new Set(cases.flatMap(of))].filter((one) => one >= 0).sort((one, other) => compare(texts[one], texts[other]));
-    at(id).append(make("option", { value: "" }, `Any ${name}`), ...found.map((one) => make("option", { value: one }, texts[one])));
+    at(id).append(choice("", "any"), ...found.map((one) => choice(one, texts[one])));
     at(id).hidden = found.length < 2;
   }
   const searchable = cases.map((one) => [one.id, one.question, ...[...one.golds, ...one.queries].map((text) => texts[text] || "")].join("\n").toLowerCase());
@@ -101,12 +106,14 @@
   let shown = STEP;
   const show = () => {
     const wanted = at("cases-search").value.trim().toLowerCase();
+    named(state, "Cases");
+    for (const [id, name] of facets) named(at(id), name);
     const own = [...chosen].sort((one, other) => one - other);
     const found = cases.filter((one, number) => fits(one, number, wanted));
     at("cases-head").replaceChildren(make("tr", {}, make("th", { scope: "col" }, "case"), make("th", { scope: "col" }, "question"),
       own.map((place) => make("th", { scope: "col", class: "mark", title: labels[place] }, make("span", { "aria-hidden": "true" }, String(place + 1)), make("span", { class: "offscreen" }, labels[place])))));
     at("cases-rows").replaceChildren(...found.slice(0, shown).map((one) => make("tr", {},
-      make("th", { scope: "row" }, make("button", { type: "button", class: "open", onclick: () => open(one) }, one.id)),
+      make("th", { scope: "row" }, make("button", { type: "button", class: "open", onclick: () => open(one) }, page.names(one.id))),
       make("td", {}, one.question.length > 160 ? `${one.question.slice(0, 159)}…` : one.question),
       own.map((place) => make("td", { class: `mark ${isRight(one, place) ? "right" : "wrong"}`, title: labels[place] }, mark(one, place))))));
     at("cases-shown").textContent = plural(found.length, "case");
@@ -117,7 +124,7 @@
     return found === null ? "–" : found >= 1 ? "✓" : found <= 0 ? "✗" : String(found);
   };
   const open = (one) => {
-    at("case-title").textContent = one.id;
+    at("case-title").replaceChildren(...page.names(one.id));
     const own = [...chosen].sort((left, right) => left - right);
     const alike = new Map();
     for (const place of own) {

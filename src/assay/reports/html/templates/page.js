@@ -17,9 +17,45 @@ const page = (() => {
     for (const child of children) {
       if (child === null || child === undefined || child === false) continue;
       if (Array.isArray(child)) add(element, child);
+      else if (typeof child === "string" && !AS_IS.has(element.tagName)) element.append(...names(child));
       else element.append(child);
     }
   };
+  const AS_IS = new Set(["OPTION", "BUTTON", "TEXTAREA", "PRE", "INS", "DEL", "KBD"]); // no names, or in one line
+  /** A text in which a line breaks after the separators of a name only; a piece that is too
+      wide for its column ends in an ellipsis, and is shown in full under the pointer. */
+  const names = (text) => /[^ \t\n]{13}/.test(text) || UNSPACED.test(text) ? text.split(/([ \t\n]+)/).flatMap(name) : [text];
+  const UNSPACED = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\uffff]/; // scripts that break between any two characters
+  const name = (token) => {
+    const ascii = (piece) => /^[\0-\x7f]*$/.test(piece);
+    if (UNSPACED.test(token) ? token.length > 32 /* a sentence */ : token.length <= 12 || /^[\d.,:%+()[\]-]+$|^[ \t\n]+$/.test(token)) return [token];
+    const pieces = token.match(/[^_./\\:;,=&?#@|-]*[_./\\:;,=&?#@|-]+|[^_./\\:;,=&?#@|-]+/g) || [];
+    const drawn = pieces.flatMap((piece, number) => [number ? document.createElement("wbr") : "", ascii(piece) ? piece : whole(piece)]);
+    const widest = Math.max(...pieces.map((piece) => [...piece].reduce((width, character) => width + (character > "\u2e7f" ? 2 : 1), 0)));
+    if (widest <= (pieces.length === 1 ? 20 : 16)) return drawn;
+    const [box, line] = [document.createElement("span"), document.createElement("span")];
+    box.className = "nm";
+    box.title = token;
+    line.append(...drawn);
+    box.append(line);
+    return [box];
+  };
+  const whole = (piece) => {
+    const element = document.createElement("span");
+    element.className = "whole";
+    element.append(piece);
+    return element;
+  };
+  /** The same for the text that the page came with. */
+  const texts = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) texts.push(walker.currentNode);
+  for (const node of texts) {
+    const within = node.parentElement;
+    if (within.ownerSVGElement || within.closest("script, style, noscript, h1") || AS_IS.has(within.tagName)) continue;
+    const parts = names(node.data);
+    if (parts.length > 1 || typeof parts[0] !== "string") node.replaceWith(...parts);
+  }
   const count = (number) => number.toLocaleString("en");
   const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
@@ -83,5 +119,5 @@ const page = (() => {
     beside.focus();
     return copied;
   };
-  return { make, unpack, count, plural, clipped, quoted, load, copies, copyButton };
+  return { make, names, unpack, count, plural, clipped, quoted, load, copies, copyButton };
 })();

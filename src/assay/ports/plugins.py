@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
 from assay.errors import InputError, PluginError, did_you_mean
+from assay.model.runs.metric_names import metric_hint
 
 Group = Literal["assay.engines", "assay.systems", "assay.metrics", "assay.cases", "assay.reports", "assay.lint_rules"]
 
@@ -57,7 +58,7 @@ def find(group: Group, name: str) -> EntryPoint:
     entries = registered(group)
     if name in entries:
         return entries[name]
-    hint = did_you_mean(name, entries)
+    hint = metric_hint(name, entries) if group == "assay.metrics" else did_you_mean(name, entries)
     noun = _NOUNS[group]
     raise InputError(f"no {noun} is called {name!r}{hint}: there is {', '.join(sorted(entries))}")
 
