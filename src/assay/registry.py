@@ -1,5 +1,6 @@
 """Find engines, metrics, case formats and reporters by name: the built-in ones and those of other packages.
 
+All come through entry points (`assay.ports.plugins`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from assay.engines.loading import ANY_SCHEME, load_engine
 from assay.errors import InputError, PluginError
 from assay.model import DatabaseUrl, MetricInfo, Run
 from assay.ports import CaseFormat, CountingReporter, EngineClass, Metric, Reporter, StreamingReporter, System
-All come through entry points (`assay.ports.plugins`).
 from assay.ports.plugins import Group as Group  # noqa: PLC0414 - this module is their public place
 from assay.ports.plugins import find as find  # noqa: PLC0414
 from assay.ports.plugins import load as load  # noqa: PLC0414
