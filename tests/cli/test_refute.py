@@ -40,7 +40,7 @@ def test_shows_tables_and_both_results(folder: Path) -> None:
     shown = _refute(folder, *PAIR, "--db", "sqlite:///real.sqlite")
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith("CONDITIONAL: they differ if two rows of t share name")
-    assert "the first query gives" in shown.stdout
+    assert "the first query returns" in shown.stdout
     assert any(line.startswith("> ") for line in shown.stdout.splitlines())
 
 

@@ -178,7 +178,7 @@ def test_a_benchmark_of_a_thousand_cases_says_what_matters_in_order() -> None:
     titles = ["Before you trust it", "Accuracy by ", "Other metrics", "Gates: 8 of 9 passed, 1 missed", "Next"]
     places = [next(at for at, text in enumerate(texts) if text.startswith(title)) for title in titles]
     assert places == sorted(places)
-    assert "  ✗ min m7=0.9  missed by 0.1; found 0.8" in texts
+    assert "  ✗ min m7=0.9: missed by 0.1; found 0.8" in texts
     assert "assay explain runs/a" in "\n".join(texts)
     assert texts[-1] == texts[0]
 

@@ -188,8 +188,8 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
             "alpha is 0.0: give a level between 0 and 1",
         ),
         ("gates: {must_pass: [id:1, smoke]}", "line 4, column 27", "must-pass 'smoke'"),
-        ("gates: {must_pass: [id:1, tag:x]}", "line 4, column 27", "must-pass tag:x fits no case"),
-        ("gates: {must_pass: tag:x}", "line 4, column 20", "must-pass tag:x fits no case"),
+        ("gates: {must_pass: [id:1, tag:x]}", "line 4, column 27", "must-pass tag:x matches no case"),
+        ("gates: {must_pass: tag:x}", "line 4, column 20", "must-pass tag:x matches no case"),
         ("repeat: 2", "line 4, column 9", "each question was to be asked 2 times, and only a live system"),
         ("suite: nowhere", "line 4, column 8", "{folder}/nowhere is not a folder: name a folder that  assay"),
         ("system: command:x\nheaders: [NOEQ]", "line 5, column 11", "a header is ***: write NAME=VALUE"),
@@ -228,7 +228,7 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         (
             "limit:5\nname: a",
             "line 4, column 1",
-            "is not valid YAML: this is no name with a value: write a colon and a blank",
+            "is not valid YAML: this is not a name with a value: write a colon and a space",
         ),
         (
             "metrics: [match\nname: a",
@@ -244,7 +244,7 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         (
             "name: *a",
             "line 4, column 7",
-            "is not valid YAML: there is no anchor of this name above: put a text that begins with * in",
+            "is not valid YAML: no anchor above has this name: put a text that begins with * in",
         ),
         (
             "name: @a",

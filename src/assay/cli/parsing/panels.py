@@ -44,6 +44,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
     "Reports": (
         "--html",
         "--md",
+        "--full",
         "--xlsx",
         "--junit",
         "--report",
@@ -141,9 +142,9 @@ USUAL: Final = {
     verb: tuple(names.split())
     for verb, names in {
         "init": "--predictions --system --db --output --run --id-column --question-column --gold-column"
-        " --prediction-column --sheet --overwrite",
+        " --db-column --prediction-column --sheet --header-row --overwrite",
         "run": "--predictions --system --db --output --gold-column --prediction-column --metrics --limit --timeout"
-        " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --quiet",
+        " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --full",
         "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows --sheet"
         " --gold-column --no-ves --as-denodo --run --rescore --quiet",
         "sdmx": "--predictions --system --token --structures --data --output --match-on --ignore-dimension"

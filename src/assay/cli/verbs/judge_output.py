@@ -218,7 +218,7 @@ def _show_calibration(measured: MeasuredJudge, *, blank: int) -> None:
     ]
     _line("left out", ", ".join(f"{count} {why}" for count, why in left_out if count) or "no case")
     if blank:
-        typer.echo(f"  {blank} rows of the labels are blank")
+        typer.echo("  1 row of the labels is blank" if blank == 1 else f"  {blank} rows of the labels are blank")
     if measured.disagreements:
         shown = ", ".join(one_line(one) for one in measured.disagreements[:_IDS_SHOWN])
         more = len(measured.disagreements) - _IDS_SHOWN

@@ -171,7 +171,7 @@ def _print_totals(suite: Suite, *, json: Path | None) -> None:
 
 def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
     from assay.api.suites import suite_script
-    from assay.reports.text.plain import visible
+    from assay.reports.text.plain import plural, visible
 
     case = suite.cases[case_id]
     if database is not None:
@@ -181,7 +181,7 @@ def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
     for one in case.databases:
         kept = "like the real data" if one.keeps == "observed" else "keeps the declared constraints alone"
         lines.append(
-            f"database {one.name}: {one.row_count} rows, {kept}; tells {one.answers} answers "
+            f"database {one.name}: {plural(one.row_count, 'row')}, {kept}; tells {one.answers} answers "
             f"and {one.neighbours} neighbours from gold"
         )
         from assay.runs.workers.suite_checking import shown_rows
