@@ -64,7 +64,7 @@ VERBS: dict[str, list[str]] = {
     "report --html -": ["report", "a", "--html", "-"],
     "diff": ["diff", "a", "b"],
     "diff --json -": ["diff", "a", "b", "--json", "-"],
-    "leaderboard": ["diff", "a", "b", "a"],
+    "leaderboard": ["leaderboard", "a", "b"],
     "runs": ["runs", "."],
     "runs --json": ["runs", ".", "--json"],
     "judge": ["judge", "a", "--show-prompt"],
@@ -170,7 +170,7 @@ def failing(request: pytest.FixtureRequest, made: Path, monkeypatch: pytest.Monk
 
         place, arguments = {
             "evaluate": ("assay.api.evaluation.evaluate", evaluating("new")),
-            "report": ("assay.reports.console.run.print_summary", ["report", "a"]),
+            "report": ("assay.reports.console.run.print_summary", ["report", "a", "--full"]),
             "runs": ("assay.reports.console.printing.print_runs", ["runs", "."]),
         }[request.param]
         monkeypatch.setattr(place, raising)

@@ -146,7 +146,7 @@ def test_head_gives_the_headers_alone(viewer: Viewer) -> None:
 def test_there_is_only_one_page(viewer: Viewer, path: str) -> None:
     response, content = viewer.ask(path=path)
     assert response.status == 404
-    assert b"there is no such page" in content
+    assert b"this page does not exist" in content
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"])
