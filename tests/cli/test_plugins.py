@@ -163,7 +163,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_terminal_says_what_a_metric_of_another_package_is(folder: Path) -> None:
-    shown = _assay("report", "new", folder=folder).stdout
+    shown = _assay("report", "new", "--full", folder=folder).stdout
     assert f"near_rows: {SAID}" in shown
     assert "Row gap" in shown
     assert "silent:" not in shown
@@ -211,7 +211,7 @@ def test_a_value_of_no_share_reads_as_the_number_it_is(folder: Path) -> None:
 
 def test_gates_know_its_range_its_label_and_which_way_is_better(folder: Path) -> None:
     def gate(*given: str, run: str = "new") -> subprocess.CompletedProcess[str]:
-        return _assay("report", run, *given, folder=folder, installed=False)
+        return _assay("report", run, "--full", *given, folder=folder, installed=False)
 
     passed = gate("--min", "near_rows=50%", "--max-drop", "row_gap=2", "--baseline", "old")
     assert passed.returncode == 0, passed.stdout + passed.stderr
@@ -235,7 +235,7 @@ def test_gates_know_its_range_its_label_and_which_way_is_better(folder: Path) ->
 def test_a_diff_says_it_and_which_way_is_better(folder: Path) -> None:
     shown = _assay("diff", "old", "new", "--md", "diff.md", "--html", "diff.html", folder=folder, installed=False)
     assert shown.returncode == 0, shown.stderr
-    text = _assay("diff", "old", "new", folder=folder, installed=False).stdout
+    text = _assay("diff", "old", "new", "--full", folder=folder, installed=False).stdout
     assert f"near_rows: {SAID}" in text
     assert "as many rows as gold, give &#124; or take one" in (folder / "diff.md").read_text(encoding="utf-8")
     assert "&lt;within&gt; one: as many rows as gold" in (folder / "diff.html").read_text(encoding="utf-8")
