@@ -143,8 +143,8 @@ def test_three_runs_are_ranked(here: Command, runs: Path) -> None:
     assert [standing["run"]["label"] for standing in document["standings"]][-1] == "weak"
 
 
-def test_a_run_against_itself_is_noted(here: Command, runs: Path) -> None:
-    done = here("diff", runs / "weak", runs / "weak", "--full")
+def test_a_copy_of_a_run_is_noted(here: Command, runs: Path, tmp_path: Path) -> None:
+    done = here("diff", runs / "weak", shutil.copytree(runs / "weak", tmp_path / "copy"), "--full")
     assert done.returncode == 0, done.stderr
     assert "match is 33.3 % in both, and no case changed" in done.stdout
     assert "note: " in done.stdout
@@ -158,7 +158,7 @@ def test_a_run_against_itself_is_noted(here: Command, runs: Path) -> None:
         (["weak", "nowhere"], "nowhere is not a run folder"),
         (["weak", "strong", "equal", "--min", "match=80%"], "gates compare a candidate with a baseline"),
         (["weak", "strong", "equal", "--max-cases", "3"], "--max-cases is for a comparison of two runs"),
-        (["weak", "strong", "--metric", "match"], "--metric match says what three or more runs are ranked by"),
+        (["weak", "strong", "--metric", "match"], "--metric match ranks three or more runs"),
         (["weak", "strong", "equal", "--metric", "mtach"], "mtach"),
         (["weak", "strong", "--md", "-", "--json", "-"], "--md - and --json - would be mixed on standard output"),
         (["weak", "strong", "--confidence", "95"], "confidence is 95"),
@@ -199,7 +199,7 @@ def test_report_and_run_print_markdown_too(runs: Path) -> None:
     )
     assert judged.returncode == 0, judged.stderr
     assert judged.stdout.startswith("## `weak on cases`")
-    assert "Nothing was kept" not in judged.stdout
+    assert "Nothing is stored" not in judged.stdout
 
 
 def test_the_level_of_a_comparison_needs_no_gate(here: Command, runs: Path) -> None:

@@ -77,7 +77,7 @@ def test_the_status_follows_from_gates_and_unscored_cases(
 def test_a_transient_failure_fails_a_build_only_above_the_share(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(here, LOOSE, down=2) == 0
     assert "gates: 1 of 1 passed" in capsys.readouterr().err
-    assert run_command_line(["report", "run", "--max-unscored", "10%"]) == 1
+    assert run_command_line(["report", "run", "--full", "--max-unscored", "10%"]) == 1
     told = capsys.readouterr()
     assert "  ✗ max-unscored 0.1: missed by 10.0 points (1 case too many)" in told.out
     assert "missed by 10.0 points (1 case too many); not as wanted: q0, q1" in " ".join(told.out.split())

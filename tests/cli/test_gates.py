@@ -158,7 +158,7 @@ def test_a_stored_run_is_held_to_gates_without_judging_it_again(here: Path, caps
         (["--must-pass", "tags:smoke"], "did you mean 'tag'"),
         (["--must-pass", "tag:smok"], "did you mean 'tag:smoke'"),
         (["--must-pass", "tag:hard"], "did you mean 'difficulty:hard'"),
-        (["--limit", "2", "--must-pass", "id:q4"], "must-pass id:q4 fits no case"),
+        (["--limit", "2", "--must-pass", "id:q4"], "must-pass id:q4 matches no case"),
     ],
 )
 def test_a_gate_that_cannot_be_is_refused_before_anything_is_done(
@@ -258,7 +258,7 @@ def test_a_run_in_python_is_checked_by_itself_and_against_another(here: Path) ->
     assert (passed.passed, missed.passed, missed.case_ids) == (True, False, ("q4",))
     assert now.check(Gates(fail_on_regression=("headline",)), baseline=assay.load_run("main"))[0].passed
     assert now.check(Gates()) == ()
-    with pytest.raises(InputError, match="fits no case"):
+    with pytest.raises(InputError, match="matches no case"):
         now.check(Gates(must_pass=("tag:none",)))
     with pytest.raises(UsageError, match="name its folder"):
         now.check(Gates(max_drop=(("match", 0.1),)))

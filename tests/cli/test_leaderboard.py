@@ -140,7 +140,7 @@ def test_a_run_named_twice_counts_once(folder: Path) -> None:
         (("runs/one", "runs/other"), "no case in common"),
         (("runs/one", "--metric", "mtch"), "has no metric 'mtch' (did you mean 'match'?)"),
         (("runs", "--cases", "dve*"), "there is dev.jsonl, small.jsonl"),
-        (("runs/one", "--cases", "dev"), "leave it out"),
+        (("runs/one", "--cases", "dev"), "omit it"),
         (("runs/begun",), "not finished"),
         (("runs", "--csv", "-", "--md", "-"), "give all but one a file"),
     ],

@@ -47,7 +47,7 @@ def test_a_run_that_is_kept_nowhere_prints_only_markdown(shop: Path) -> None:
     done = assay(*run(shop, "--md", "-"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("## `")
-    assert "Nothing was kept" not in done.stdout + done.stderr
+    assert "Nothing is stored" not in done.stdout + done.stderr
 
 
 def test_report_prints_only_markdown(shop: Path, tmp_path: Path) -> None:

@@ -126,7 +126,10 @@ def test_a_proof_is_told_with_its_rules(folder: Path) -> None:
     assert (document["kind"], document["why"], document["witness"]) == ("proved", None, None)
     assert document["proof"]["rules"] == ["A table joined with itself over a key is the table once"]
     assert document["trials"] > 0
-    assert "no database to make: the queries give" in _refute(folder, *pair, "--schema", "schema.sql", "--sql").stderr
+    assert (
+        "there is no counterexample: the queries give"
+        in _refute(folder, *pair, "--schema", "schema.sql", "--sql").stderr
+    )
 
 
 def test_neither_found_nor_proved(folder: Path) -> None:

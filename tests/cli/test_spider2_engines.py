@@ -155,7 +155,7 @@ def test_what_runs_on_one_database_refuses_several(tmp_path: Path) -> None:
     assert (done.returncode, "give one URL" in done.stderr) == (2, True), done.stderr
     from assay.cli.options.declared import by_engine
 
-    with pytest.raises(UsageError, match="not one for each URL"):
+    with pytest.raises(UsageError, match="needs the engine of every URL"):
         by_engine(["sqlite=sqlite:///a", "sqlite:///b"], "--db")
     with pytest.raises(UsageError, match="--db is given 2 times for snowflake: write --db snowflake=URL once"):
         by_engine(["snowflake=snowflake://a", "sqlite=sqlite:///a", "Snowflake=snowflake://b"], "--db")

@@ -150,7 +150,7 @@ def runs(draw: st.DrawFn) -> Run:
 def test_a_run_of_any_size_fits_one_screen(run: Run, folder: str | None, width: int, drawn: bool) -> None:
     report = RunReport(run)
     lines = run_screen(
-        report, width=width, drawn=drawn, run_path=folder, earlier=folder, unkept="" if folder else "Nothing was kept."
+        report, width=width, drawn=drawn, run_path=folder, earlier=folder, unkept="" if folder else "Nothing is stored."
     )
     texts = fits(lines, width)
     assert texts[0].startswith("Accuracy ")
