@@ -34,7 +34,7 @@ def test_it_prints_accuracy_with_its_interval_counts_reasons_and_mismatches(
     assert "note: 3 questions of 6 have no output" in printed
     assert printed.count("mismatch: question") == 1
     assert "output gives: no result: no such column: Absent" in printed
-    assert "the gold query gives:   4 rows: 30.0; NULL; 41.5; 7.0" in printed
+    assert "gold gives:   4 rows: 30.0; NULL; 41.5; 7.0" in printed
     assert "       1  no such column" in printed
     assert "--save-report FILE" in printed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "outputs.jsonl"]

@@ -22,7 +22,7 @@ from assay.reports.screen.tables import count_lines, figure_lines
 from assay.reports.text.plain import columns_of, one_line, plural, source_name, words
 
 _HEADLINE_LINES = 3
-_NOTE_LINES = 2
+_NOTE_LINES = 3
 _ROWS = 6
 """The most groups of the accuracy by difficulty or by database."""
 _LONGEST_WORD = 400
