@@ -382,7 +382,7 @@ def test_a_damaged_or_unfinished_run_is_named_with_its_line(tmp_path: Path) -> N
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"empty is not a run folder: run\.json is missing"):
         diff_runs(tmp_path / "empty", one)
-    with pytest.raises(InputError, match=r"nowhere is not a run folder: there is no such folder"):
+    with pytest.raises(InputError, match="nowhere is not a run folder: it does not exist"):
         diff_runs(tmp_path / "nowhere", one)
 
 

@@ -179,7 +179,7 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         ("gates: {min: {brid: 0.5}}", "line 4, column 8", "min brid: the run computes no such metric"),
         ("witness: {time: soon}", "line 4, column 10", "witness, time is 'soon': write a time above 0"),
         ("lint: {only: [nosuch]}", "line 4, column 14", "no rule is called 'nosuch'"),
-        ("metrics: [match, match]", "line 4, column 18", "the metric 'match' is asked for twice"),
+        ("metrics: [match, match]", "line 4, column 18", "the metric 'match' is named twice"),
         ("gates: {alpha: 2}", "line 4, column 16", "alpha is 2.0: give a level between 0 and 1"),
         ("gates: {alpha: 0.1}", "line 4, column 16", "gates, alpha is the level of fail_on_regression: add that"),
         (
@@ -228,7 +228,7 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         (
             "limit:5\nname: a",
             "line 4, column 1",
-            "is not valid YAML: this is no name with a value: write a colon and a blank",
+            "is not valid YAML: this is not a name with a value: write a colon and a space",
         ),
         (
             "metrics: [match\nname: a",
@@ -244,7 +244,7 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         (
             "name: *a",
             "line 4, column 7",
-            "is not valid YAML: there is no anchor of this name above: put a text that begins with * in",
+            "is not valid YAML: no anchor above has this name: put a text that begins with * in",
         ),
         (
             "name: @a",
@@ -278,7 +278,7 @@ def test_a_flag_takes_the_place_of_what_is_wrong_in_the_file(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("cases: dev.jsonl\n", "names no database: write  db: sqlite:///shop.sqlite, or give --db"),
+        ("cases: dev.jsonl\n", "names no database: write  db: sqlite:///shop.sqlite, or add --db"),
         ("- {id: 1}\n", "holds no settings"),
         (None, "does not exist"),
     ],

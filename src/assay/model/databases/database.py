@@ -87,10 +87,10 @@ class DatabaseUrl(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, text: str) -> DatabaseUrl:
-        """Read a URL. Raises InputError for one that is mistyped, with what to write instead."""
+        """Read a URL. Raises DatabaseError for one that is mistyped, with what to write instead."""
         written = text.strip()
         if fault := fault_of(written):
-            raise InputError(fault)
+            raise DatabaseError(fault)
         return cls(text=without_driver(written))
 
     @property

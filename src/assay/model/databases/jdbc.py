@@ -117,7 +117,8 @@ def _of_snowflake(address: _Address) -> str:
 
 def _of_sqlserver(address: _Address) -> str:
     server = _of_server("mssql+pyodbc", _Address(host=address.host, port=address.port, login=address.login))
-    return f"{server}{address.of('databasename', 'database')}?driver=ODBC+Driver+18+for+SQL+Server"
+    name = "/".join(address.names) or address.of("databasename", "database")
+    return f"{server}{name}?driver=ODBC+Driver+18+for+SQL+Server"
 
 
 def _of_databricks(address: _Address) -> str:
