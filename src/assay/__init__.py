@@ -1,4 +1,4 @@
-"""Assay judges systems that turn questions into data queries.
+"""Assay scores systems that turn questions into data queries.
 
 The names load when they are first used: importing the package costs next to nothing.
 """

@@ -6,14 +6,14 @@
     │   ├── CaseFileError     a question set or prediction file, with its place
     │   ├── DatabaseError     a database that is absent, unreadable, or not what its URL says
     │   └── SystemUnusable    a live system that can answer no question at all: its address, its credentials
-    │       └── SystemLost    one that answered before: the same command goes on
+    │       └── SystemLost    one that answered before: the same command resumes
     ├── MissingDependency     an extra is not installed; says the command that installs it
-    ├── UnscoredError         a pair of queries cannot be judged, and the prediction is not to blame
+    ├── UnscoredError         a pair of queries cannot be scored, for a reason outside the prediction
     ├── PluginError           an entry point that is registered twice or fails to load
     ├── RunError              a stored run that is damaged, or that another process writes
     └── Interrupted           stopped by the user; what was finished is kept and resumable
 
-Trouble of one case is data (`assay.model.Failure`), not an exception. Each message says what,
+A failure of one case is data (`assay.model.Failure`), not an exception. Each message says what,
 the offending value, where, and what to do.
 """
 
@@ -60,7 +60,7 @@ def requirements() -> Iterator[tuple[str | None, str]]:
 def install_command(*packages: str, extra: str | None = None, windows: bool = os.name == "nt") -> str:
     """The command that installs these packages, quoted for a shell, with the version bounds of Assay's own metadata.
 
-    With an extra, the packages of that extra: for the extra itself pip would search an index, where the name of this
+    With an extra, the packages of that extra: for the extra itself pip would search an index, if the name of this
     project may belong to another one.
     """
     required = list(requirements())
@@ -114,7 +114,7 @@ class DatabaseError(InputError):
 
 
 class SystemUnusable(InputError):
-    """A live system under test can answer no question at all: nobody is there, or it refuses the credentials."""
+    """A live system under test can answer no question at all: it is out of reach, or it refuses the credentials."""
 
 
 class SystemLost(SystemUnusable):
@@ -127,7 +127,7 @@ class SystemLost(SystemUnusable):
 class MissingDependency(AssayError):
     """Something needs an optional package that is not installed.
 
-    ``extra`` is the one of Assay's that brings it; None where none does.
+    ``extra`` is the one of Assay's that brings it; None if none does.
     """
 
     def __init__(self, package: str, extra: str | None) -> None:
@@ -140,7 +140,8 @@ class MissingDependency(AssayError):
 
 
 class UnscoredError(AssayError):
-    """A pair of queries cannot be judged, and that is not the prediction's fault: gold is broken, or a cap cut it."""
+    """A pair of queries cannot be scored, for a reason outside the prediction: the gold query is broken, or a limit
+    cut its result."""
 
 
 class PluginError(AssayError):
@@ -148,7 +149,7 @@ class PluginError(AssayError):
 
 
 class RunError(AssayError):
-    """A stored run is damaged, is no run, or is being written by another process."""
+    """A stored run is damaged, is not a run, or is being written by another process."""
 
 
 class Interrupted(AssayError):

@@ -1,4 +1,4 @@
-"""What judges a case, scores it and says why it is wrong."""
+"""What scores a case, scores it and says why it is wrong."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from assay.model.databases.suite import SuiteFinding
 
 
 class QueryRequest(Struct, frozen=True, kw_only=True):
-    """One more query that a metric needs executed, beside gold and prediction as they are.
+    """One more query that a metric needs executed, besides the gold query and the prediction.
 
-    ``scope`` ``siblings`` runs it on the case's database and on each database beside it, too. A ``candidate`` is
-    another query of the answer itself: it is executed even if gold failed, all queries of an answer share one
-    time limit, and its execution is part of the evidence. ``turn`` tells apart requests with the same text.
+    ``scope`` ``siblings`` runs it on the case's database and on each database next to it, too. A ``candidate`` is
+    another query of the answer itself: it is executed even if the gold query failed, all queries of an answer share one
+    time limit, and its execution is part of the evidence. ``turn`` distinguishes requests with the same text.
     """
 
     query: str
@@ -40,7 +40,7 @@ class QueryRequest(Struct, frozen=True, kw_only=True):
 class Executions(Struct, frozen=True, kw_only=True):
     """What was executed for one case, rows included.
 
-    ``golds`` are in the order of ``Case.golds``; ``predicted`` is None where there was no query
+    ``golds`` are in the order of ``Case.golds``; ``predicted`` is None if there was no query
     to run. ``requested`` holds, per request, one Execution for each database of its scope, the
     case's own first.
     """
@@ -49,17 +49,17 @@ class Executions(Struct, frozen=True, kw_only=True):
     predicted: Execution | None = None
     requested: Mapping[QueryRequest, tuple[Execution, ...]] = field(default_factory=dict)
     suite: SuiteFinding | None = None
-    """How the answer fares on the small databases of the run's suite; None where the run has none."""
+    """How the answer fares on the small databases of the run's suite; None if the run has none."""
     schema: DatabaseSchema | None = None
-    """What the case's database holds: only for metrics that say ``needs_schema``, and None where it cannot be read."""
+    """What the case's database holds: only for metrics that say ``needs_schema``, and None if it cannot be read."""
     dialect: str = ""
     """sqlglot's name of the SQL dialect of that database."""
     apart: bool = False
-    """Whether gold was executed on another database than the answer."""
+    """Whether the gold query was executed on another database than the answer."""
 
 
 class ScoredCase(Struct, frozen=True, kw_only=True):
-    """A judged case, with the rows that its evidence no longer carries."""
+    """A scored case, with the rows that its evidence no longer carries."""
 
     evidence: Evidence
     executions: Executions
@@ -85,7 +85,7 @@ class SelectionDiagnoser(Protocol):
 
 
 class CaseScorer(Protocol):
-    """Judges the cases of one kind: queries by executing them, selections by their terms.
+    """Scores the cases of one kind: queries by executing them, selections by their terms.
 
     A scorer executes its queries itself, through the `QueryExecutor` that it was made with. A scorer that executes
     nothing needs no worker: the run calls it in its own process.
@@ -107,7 +107,7 @@ class Metric(Protocol):
     gold cannot be used, which other metrics leave unscored.
 
     It may also set ``depends_on_queries_only = True``: its score then depends on the
-    database, the golds, the predicted query and the case's options alone (not on the question, the
+    database, the gold queries, the predicted query and the case's options alone (not on the question, the
     tags or the timings), so that cases which share these are scored once.
 
     With ``needs_schema = True`` it is given the schema of the case's database (`Executions.schema`).
@@ -116,11 +116,11 @@ class Metric(Protocol):
     name: str
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
-        """The queries that the metric needs beside gold and the prediction as they are. Usually none."""
+        """The queries that the metric needs besides the gold query and the prediction. Usually none."""
         ...
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """Score one case. ``comparison`` is the verdict's; None where there was nothing to compare."""
+        """Score one case. ``comparison`` is the verdict's; None if there was nothing to compare."""
         ...
 
 
@@ -135,8 +135,8 @@ class TimedMetric(Metric, Protocol):
     def timed(self, timings: Sequence[PairTiming]) -> TimedScore:
         """The score of these timings; there is at least one.
 
-        It is called again with more timings where its score was noisy. A prediction that is gold's own text has one
-        timing, which is not measured: gold's time for both.
+        It is called again with more timings if its score was noisy. A prediction that is the gold query's own text has
+        one timing, which is not measured: the gold query's time for both.
         """
         ...
 

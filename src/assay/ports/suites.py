@@ -9,7 +9,7 @@ from assay.model.databases.suite import SuiteFinding
 
 
 class ChecksSuite(Protocol):
-    """Executes gold and an answer on the databases that a suite has for the case."""
+    """Executes the gold query and an answer on the databases that a suite has for the case."""
 
     def check(self, case: Case, prediction: Prediction, options: ComparisonOptions) -> SuiteFinding:
         """How the answer fares. Never raises for what a query says or does."""

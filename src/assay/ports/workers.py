@@ -22,7 +22,7 @@ class Loss(Struct, frozen=True, kw_only=True):
 
     kind: LossKind
     message: str
-    """A clause without a subject, such as ``ended its process with SIGSEGV``."""
+    """A clause without a subject, for example ``ended its process with SIGSEGV``."""
 
 
 class Pulse(Protocol):
@@ -85,7 +85,7 @@ class NeededDatabase(Struct, frozen=True, kw_only=True):
     fingerprint: str
     """The hash of its content, or of something that changes with it."""
     version: str
-    """The version of its engine where the run was started."""
+    """The version of its engine on the driver."""
     origin: str | None = None
     """The place of the first case on it, for messages."""
 
@@ -102,7 +102,7 @@ class Backend(Protocol):
         ...
 
     def expect(self, databases: Sequence[NeededDatabase]) -> None:
-        """Say which databases the tasks of later runs need. Raises `assay.errors.InputError` where one is out of reach.
+        """Say which databases the tasks of later runs need. Raises `assay.errors.InputError` if one is out of reach.
 
         It is called before anything is asked or written.
         """
@@ -125,7 +125,7 @@ class Backend(Protocol):
     def soon(self, call: Callable[[], None]) -> None:
         """Have the thread that iterates over `run` call this before it waits again, and then ask for batches again.
 
-        Safe to call from any thread, and from a signal handler. Where `run` is not going on, the next one calls it.
+        Safe to call from any thread, and from a signal handler. If no `run` is in progress, the next one calls it.
         """
         ...
 

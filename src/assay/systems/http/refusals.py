@@ -160,8 +160,8 @@ class Refusals:
         if not self.has_answered:
             if response.is_redirect:
                 return SystemUnusable(
-                    f"{self._address.shown} answers {status} and redirects elsewhere, where "
-                    "credentials must not be sent: use the final address "
+                    f"{self._address.shown} answers {status} and redirects elsewhere; "
+                    "credentials must not be sent there: use the final address "
                     f"({conventions.address_option})"
                 )
             if status in OF_THE_ADDRESS or (status == NOT_FOUND and not of_question):
