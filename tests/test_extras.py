@@ -250,3 +250,13 @@ def test_what_a_message_names_is_an_extra_that_brings_the_package() -> None:
                 wanted = package.value.partition("[")[0].lower()
                 assert any(one.lower().startswith(wanted) for one in EXTRAS[extra.value]), f"{path}:{node.lineno}"
     assert found >= 8
+
+
+@pytest.mark.parametrize("guide", sorted((ROOT / "docs" / "guides").rglob("*.md")), ids=lambda path: path.stem)
+def test_what_a_guide_installs_is_an_extra_by_its_packages_in_any_folder(guide: Path) -> None:
+    """Guides run in a folder of their own, in which there is no clone to install ``.[postgres]`` from."""
+    commands = {install_command(extra=extra, windows=False) for extra in set(EXTRAS) - COLLECTIONS}
+    for line in re.findall(r"python -m pip install [^\n`#]*", guide.read_text(encoding="utf-8")):
+        assert line.strip() in commands or re.search(r"install (\.|\./examples/plugin|\"\$ASSAY\")$", line.strip()), (
+            line
+        )

@@ -348,7 +348,7 @@ def _holds_query(value: object, depth: int = 0) -> bool:
 
 
 def unanswered(message: str) -> Failure:
-    """The failure of a case for which the system gave no query."""
+    """The failure of a case for which the system returned no query."""
     return Failure(stage="ask", kind="unanswered", blame="system", message=message)
 
 

@@ -58,7 +58,7 @@ class _Address(Struct, frozen=True, kw_only=True):
 def instead_of_jdbc(text: str) -> str:
     """The URL to write instead of a JDBC URL, with its host, port, database and user; ``***`` for the password.
 
-    Where the parts are not certain, it is the form of such a URL.
+    If the parts are not certain, it is the form of such a URL.
 
     >>> instead_of_jdbc("jdbc:postgresql://db.example:5432/shop?user=ann&password=secret")
     'postgresql://ann:***@db.example:5432/shop'

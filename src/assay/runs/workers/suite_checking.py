@@ -129,7 +129,7 @@ def _told(right: Result, predicted: Execution, comparison: Comparison | None) ->
     if max(len(ours), len(theirs)) <= 3 and ours != theirs:
         return f"the gold query gives {_rows(ours)}, the answer {_rows(theirs)}"
     if len(ours) != len(theirs):
-        return f"the gold query gives {len(ours)} rows, the answer {len(theirs)}"
+        return f"row counts differ: gold query {len(ours)}, prediction {len(theirs)}"
     return (comparison.reason if comparison is not None else "") or "the rows differ"
 
 
@@ -155,7 +155,7 @@ def shown_rows(layout: SuiteLayout, database: SuiteDatabase, queries: tuple[str,
         shown = [f"({', '.join(sql_literal(row[place]) for place in wanted)})" for row in rows[:_SHOWN_ROWS]]
         more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
         if facts is not None and not wanted:
-            lines.append(f"{table}: {len(rows)} rows")
+            lines.append(f"{table}: {len(rows)} row{'s' * (len(rows) != 1)}")
             continue
         line = f"{table} ({', '.join(columns[place] for place in wanted)}): {', '.join(shown) or 'no row'}{more}"
         lines.append(line if len(line) <= _SHOWN_CHARACTERS else f"{line[: _SHOWN_CHARACTERS - 1]}…")
