@@ -245,13 +245,9 @@ FAULTS: Mapping[str, Fault] = {
     "a Word document called `.xlsx`": Fault(files={"cases.xlsx": word_document}, cases="cases.xlsx"),
     "JSON called `.csv`": Fault(files={"cases.csv": document(questions())}, cases="cases.csv"),
     "an encoding that there is not": Fault(options=("--encoding", "utf-99")),
-    "JSON of 100,000 levels": Fault(files={"cases.jsonl": b'{"a":' * 100_000 + b"1" + b"}" * 100_000}),
     "an empty file": Fault(files={"predictions.jsonl": b""}),
     "a text that ends in zero bytes": Fault(
         files={"predictions.csv": b"id,prediction\na,SELECT 1\n" + b"\0" * 9}, predictions="predictions.csv"
-    ),
-    "a text of more columns than any table": Fault(
-        files={"predictions.csv": b"," * 20_000 + b"\n"}, predictions="predictions.csv"
     ),
     "a file that is not there": Fault(predictions="nowhere.jsonl"),
     "broken JSON": Fault(files={"predictions.jsonl": b'{"id": "a", '}),
