@@ -67,7 +67,7 @@ SAID: dict[str, Any] = {
     "any of": {"any_of": [[[9]], "r.csv"]},
 }
 BROKEN = {
-    "rr.csv": 'no such file (did you mean "',
+    "rr.csv": 'this file does not exist (did you mean "',
     "no/where.csv": "this folder does not exist",
     "folder.csv": "is a folder",
     "empty.csv": "is empty",

@@ -100,11 +100,11 @@ def _group(said: Iterable[object]) -> tuple[int | str, ...]:
 def _told(value: object) -> dict[str, Any]:
     """The options by name. Raises UnusableValue for an unknown one."""
     if is_absent(value) or value == "" or isinstance(value, list):
-        return {}  # a list belongs to some other kind of column, such as the choices of a quiz
+        return {}  # a list belongs to some other kind of column, for example the choices of a quiz
     given = _in_text(value) if isinstance(value, str) else value
     if not isinstance(given, Mapping):
         raise UnusableValue(f"the options are {value!r}: {_HOW}")
-    # In a table of objects, such as Parquet, each row has every name.
+    # In a table of objects, for example Parquet, each row has every name.
     told = {str(name).strip().lower(): one for name, one in given.items() if one is not None and one != ""}
     for name in told:
         if name not in _NAMES:

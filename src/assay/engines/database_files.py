@@ -26,7 +26,7 @@ _KINDS = (
     (0, b"PAR1", "a Parquet file, not a database: load it into one"),
     (0, b"PK\3\4", "a ZIP archive or an Office document: unpack it first"),
     (0, b"\x1f\x8b", "compressed by gzip: unpack it first"),
-    (0, b"BZh", "compressed by bzip2: unpack it first"),
+    (4, b"1AY&SY", "compressed by bzip2: unpack it first"),
     (0, b"7z\xbc\xaf", "a 7z archive: unpack it first"),
     (0, b"PGDMP", "a dump of PostgreSQL: restore it with pg_restore, and name the server's database"),
     (4, b"Standard ACE DB", "a database of Microsoft Access: convert it to SQLite first"),

@@ -176,7 +176,7 @@ def _records(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
             if line and not line.isspace()
         ]
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        # Slower, but it knows what is wrong and where; it also reads values that the fast one cannot, such as NaN.
+        # Slower, but it knows the fault and its location; it also reads values that the fast one cannot, e.g. NaN.
         return [(record.place, record.values) for record in json_lines_table(path).records]
 
 

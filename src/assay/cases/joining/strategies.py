@@ -129,7 +129,7 @@ def _check_both_ways(sides: Sides, positions: Sequence[int], by_id: Sequence[int
             for places in (positions, by_id)
         )
         if not (fit_positions and fit_ids):
-            return  # where the positions do not fit, comparing what predictions repeat says so
+            return  # if the positions do not fit, comparing the repeated questions says so
     name = column_of("id", sides.questions.columns) or "question_id"
     key, first, second = (
         sides.loaded.predictions[other].case_id,

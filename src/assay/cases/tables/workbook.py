@@ -107,7 +107,7 @@ def _limit_own_process() -> None:
         limits.append((resource.RLIMIT_AS, _MEMORY_BYTES))
     for kind, most in limits:
         _, hard = resource.getrlimit(kind)
-        wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)  # nobody may raise a hard limit
+        wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)  # a hard limit cannot be raised
         resource.setrlimit(kind, (wanted, wanted))
 
 
@@ -135,7 +135,7 @@ def _read(path: str) -> list[tuple[Any, ...]] | str:
                     visible = about.visible is SheetVisibleEnum.Visible
                     sheets.append((about.name, number, visible, rows, row, column, merged))
     except (CalamineError, ValueError) as error:
-        # Newer kinds of errors, such as #SPILL!, make the reader fail for the whole workbook.
+        # Newer kinds of errors, for example #SPILL!, make the reader fail for the whole workbook.
         cells = [f"{name}!{cell_name(*at)} holds {what}" for name, one in invalid.items() for at, what in one.items()]
         return "; ".join([str(error), *cells[:3]])
     return sheets

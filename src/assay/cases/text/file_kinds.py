@@ -1,4 +1,4 @@
-"""What kind of file something is by its first bytes, if it is none that can be read; and what to save it as."""
+"""Files that cannot be read, recognized by their first bytes, and what to save them as."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ _MAGIC = (
     (0, b"%PDF", f"a PDF document: {_AS_TABLE}"),
     (0, b"{\\rtf", f"a document in Rich Text Format: {_AS_TABLE}"),
     (0, b"\x1f\x8b", f"compressed by gzip: {_UNPACK}"),
-    (0, b"BZh", f"compressed by bzip2: {_UNPACK}"),
+    (4, b"1AY&SY", f"compressed by bzip2: {_UNPACK}"),
     (0, b"\xfd7zXZ\0", f"compressed by xz: {_UNPACK}"),
     (0, b"\x28\xb5\x2f\xfd", f"compressed by zstd: {_UNPACK}"),
     (0, b"7z\xbc\xaf\x27\x1c", f"a 7z archive: {_UNPACK}"),
-    (0, b"Rar!", f"a RAR archive: {_UNPACK}"),
+    (0, b"Rar!\x1a\x07", f"a RAR archive: {_UNPACK}"),
     (257, b"ustar", f"a TAR archive: {_UNPACK}"),
     (0, b"SQLite format 3\0", f"an SQLite database: name it with --db, or export the table of questions and {_TEXT}"),
     (8, b"DUCK", f"a DuckDB database: name it with --db, or export the table of questions and {_TEXT}"),
-    (0, b"ARROW1", "an Arrow file: save it as .parquet"),
-    (0, b"FEA1", "a Feather file: save it as .parquet"),
+    (0, b"ARROW1\0\0", "an Arrow file: save it as .parquet"),
     (0, b"Obj\x01", "an Avro file: save it as .parquet"),
-    (0, b"ORC", "an ORC file: save it as .parquet"),
     (0, b"\x80\x04\x95", f"a pickle of Python, which is never read: {_TEXT}"),
     (0, b"\x80\x05\x95", f"a pickle of Python, which is never read: {_TEXT}"),
     (0, b"\x93NUMPY", f"an array of NumPy: {_TEXT}"),
     (0, b"\x89PNG", "an image: type its table into a .csv or .xlsx file"),
     (0, b"\xff\xd8\xff", "an image: type its table into a .csv or .xlsx file"),
-    (0, b"GIF8", "an image: type its table into a .csv or .xlsx file"),
+    (0, b"GIF89a", "an image: type its table into a .csv or .xlsx file"),
     (0, b"version https://git-lfs", "a pointer of Git LFS, not its content: run  git lfs pull"),
 )
+"""The offset of the first bytes, these bytes, what the file is and what to do. A text may hold those further in."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _WITHIN_OLE = (
     ("EncryptedPackage", "a workbook with a password: remove the password (File > Info > Protect Workbook)"),
@@ -80,9 +79,9 @@ def _first_bytes(path: Path) -> bytes:
 
 def _binary_kind(path: Path, head: bytes, format: str | None) -> str | None:
     for at, magic, kind in _MAGIC:
-        if head[at:].startswith(magic):
+        if head[at:].startswith(magic) and (at < len(magic) or b"\0" in head):
             return kind
-    if head.startswith(b"PAR1"):
+    if head.startswith(b"PAR1") and head[4:5] < b" ":
         return None if format == "parquet" else "a Parquet file: name it .parquet"
     if head.startswith(_OLE):
         for name, kind in _WITHIN_OLE:

@@ -89,7 +89,7 @@ def look_at(cases: Path, settings: Settings) -> Found:
         told, unmatched = _answers(cases, settings)
         notes += unmatched
     elif system is None:
-        with suppress(InputError):  # no answers beside the questions: the file says where to name them
+        with suppress(InputError):  # the question set has no predictions: the file says where to name them
             told, _ = _answers(cases, settings)
     every = Counter(case.database for case in loaded.cases)
     difficulties = tuple(one for one, _ in Counter(case.difficulty for case in loaded.cases).most_common() if one)
