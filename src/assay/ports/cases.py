@@ -12,7 +12,7 @@ from assay.model import Case, ColumnUse, FieldNames, Prediction
 
 
 class Column(Struct, frozen=True, kw_only=True):
-    """One column of a file as it came: a value for each case or prediction, None where there is none."""
+    """One column of a file as it came: a value for each case or prediction, None if there is none."""
 
     name: str
     values: tuple[object, ...]
@@ -21,8 +21,8 @@ class Column(Struct, frozen=True, kw_only=True):
 class LoadedCases(Struct, frozen=True, kw_only=True):
     """A question set as a file gave it. A format may return it in place of bare cases, for safer joining.
 
-    ``by_position`` is true where the file has no ids, so that a case's id is its zero-based position;
-    ``stated`` is true where the user asked for positions.
+    ``by_position`` is true if the file has no ids, so that a case's id is its zero-based position;
+    ``stated`` is true if the user asked for positions.
     """
 
     cases: Sequence[Case]
@@ -44,9 +44,9 @@ class LoadedCases(Struct, frozen=True, kw_only=True):
 class LoadedPredictions(Struct, frozen=True, kw_only=True):
     """Predictions as a file gave them, before they meet their cases.
 
-    ``by_position`` is true where the format has no ids: then the n-th prediction answers the n-th
-    case, and ``case_id`` of each holds its zero-based position. They are joined by position only where the cases
-    have no ids either and are as many, or where ``stated`` is true: the format or the user asks for positions.
+    ``by_position`` is true if the format has no ids: then the n-th prediction answers the n-th
+    case, and ``case_id`` of each holds its zero-based position. They are joined by position only if the cases
+    have no ids either and are as many, or if ``stated`` is true: the format or the user asks for positions.
     """
 
     predictions: Sequence[Prediction]
@@ -57,7 +57,7 @@ class LoadedPredictions(Struct, frozen=True, kw_only=True):
     columns: tuple[ColumnUse, ...] = ()
     """What was taken for what."""
     beside: tuple[Column, ...] = ()
-    """The unused columns, such as a copy of the question: their content is compared with the cases."""
+    """The unused columns, for example a copy of the question: their content is compared with the cases."""
     left_out: tuple[str, ...] = ()
     """Sheets with content that were not read."""
 
@@ -73,7 +73,7 @@ class CaseFormat(Protocol):
     name: str
 
     def recognises(self, path: Path) -> bool:
-        """Whether this file or folder has this layout: by suffix, and by content where layouts share a suffix."""
+        """Whether this file or folder has this layout: by suffix, and by content if layouts share a suffix."""
         ...
 
     def cases(self, path: Path, fields: FieldNames) -> Iterable[Case]:

@@ -1,4 +1,4 @@
-"""What judges a case, scores it and says why it is wrong."""
+"""Verdicts, scores and diagnoses of a case."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from assay.model.databases.suite import SuiteFinding
 
 
 class QueryRequest(Struct, frozen=True, kw_only=True):
-    """One more query that a metric needs executed, beside gold and prediction as they are.
+    """One more query that a metric needs executed, besides the gold queries and the prediction.
 
-    ``scope`` ``siblings`` runs it on the case's database and on each database beside it, too. A ``candidate`` is
+    ``scope`` ``siblings`` runs it on the case's database and on each database stored with it, too. A ``candidate`` is
     another query of the answer itself: it is executed even if gold failed, all queries of an answer share one
     time limit, and its execution is part of the evidence. ``turn`` tells apart requests with the same text.
     """
@@ -40,7 +40,7 @@ class QueryRequest(Struct, frozen=True, kw_only=True):
 class Executions(Struct, frozen=True, kw_only=True):
     """What was executed for one case, rows included.
 
-    ``golds`` are in the order of ``Case.golds``; ``predicted`` is None where there was no query
+    ``golds`` are in the order of ``Case.golds``; ``predicted`` is None if there was no query
     to run. ``requested`` holds, per request, one Execution for each database of its scope, the
     case's own first.
     """
@@ -49,9 +49,9 @@ class Executions(Struct, frozen=True, kw_only=True):
     predicted: Execution | None = None
     requested: Mapping[QueryRequest, tuple[Execution, ...]] = field(default_factory=dict)
     suite: SuiteFinding | None = None
-    """How the answer fares on the small databases of the run's suite; None where the run has none."""
+    """How the answer fares on the small databases of the run's suite; None if the run has none."""
     schema: DatabaseSchema | None = None
-    """What the case's database holds: only for metrics that say ``needs_schema``, and None where it cannot be read."""
+    """The schema of the case's database, for metrics with ``needs_schema``; None if it cannot be read."""
     dialect: str = ""
     """sqlglot's name of the SQL dialect of that database."""
     apart: bool = False
@@ -59,7 +59,7 @@ class Executions(Struct, frozen=True, kw_only=True):
 
 
 class ScoredCase(Struct, frozen=True, kw_only=True):
-    """A judged case, with the rows that its evidence no longer carries."""
+    """A scored case, with the rows that its evidence no longer carries."""
 
     evidence: Evidence
     executions: Executions
@@ -107,7 +107,7 @@ class Metric(Protocol):
     gold cannot be used, which other metrics leave unscored.
 
     It may also set ``depends_on_queries_only = True``: its score then depends on the
-    database, the golds, the predicted query and the case's options alone (not on the question, the
+    database, the gold queries, the predicted query and the case's options alone (not on the question, the
     tags or the timings), so that cases which share these are scored once.
 
     With ``needs_schema = True`` it is given the schema of the case's database (`Executions.schema`).
@@ -116,18 +116,18 @@ class Metric(Protocol):
     name: str
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
-        """The queries that the metric needs beside gold and the prediction as they are. Usually none."""
+        """The queries that the metric needs besides the gold queries and the prediction. Usually none."""
         ...
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """Score one case. ``comparison`` is the verdict's; None where there was nothing to compare."""
+        """Score one case. ``comparison`` is the verdict's; None if there was nothing to compare."""
         ...
 
 
 class TimedMetric(Metric, Protocol):
     """A metric over wall times. It is asked twice.
 
-    First, as every metric, where the rows are: it says 0, None, or `AWAITS_TIMING` as the failure
+    First, like every metric, in the worker: it returns 0, None, or `AWAITS_TIMING` as the failure
     of a score without a value. For the cases that await it, both queries are then executed in turn,
     alone on one worker, and ``timed`` gives the score.
     """
@@ -135,7 +135,7 @@ class TimedMetric(Metric, Protocol):
     def timed(self, timings: Sequence[PairTiming]) -> TimedScore:
         """The score of these timings; there is at least one.
 
-        It is called again with more timings where its score was noisy. A prediction that is gold's own text has one
+        It is called again with more timings if its score was noisy. A prediction that is the gold query's own text has one
         timing, which is not measured: gold's time for both.
         """
         ...

@@ -2,7 +2,7 @@
 
 Both intervals are large-sample ones after 4 cases were added, spread evenly over the counts: over the cells of the
 table, or over the patterns that the raters' votes on one case can make. With two raters, or three, and two categories
-that is 1 per count. So the intervals do not claim to be certain where raters never differ. The value itself has no
+that is 1 per count. So the intervals do not claim certainty if raters never differ. The value itself has no
 added cases. How often they hold the true kappa: docs/background/measured/statistics.md.
 """
 
@@ -19,7 +19,7 @@ from msgspec import Struct
 from assay.model import Kappa
 
 ADDED: Final = 4.0
-"""How many cases are added for an interval, in all. One per count is too many where there are more counts than four."""
+"""How many cases are added for an interval, in all. One per count is too many if there are more than four counts."""
 
 
 class YesNoTable(Struct, frozen=True, kw_only=True):
@@ -45,8 +45,8 @@ def cohen_kappa(table: Sequence[Sequence[int]], *, confidence: float = 0.95, add
     """Cohen's kappa of a square table: a row per category of the first rater, a column per category of the second.
 
     Chance is what the raters' own rates of each category give (Cohen, Educational and Psychological Measurement 20,
-    1960), the variance that of Fleiss, Cohen and Everitt (Psychological Bulletin 72, 1969). None where kappa is not
-    defined: without cases, and where both raters gave the same single answer throughout. ``added``: how many cases
+    1960), the variance that of Fleiss, Cohen and Everitt (Psychological Bulletin 72, 1969). None if kappa is not
+    defined: without cases, and if both raters gave the same single answer throughout. ``added``: how many cases
     to add for the interval.
     """
     categories = range(len(table))
@@ -72,8 +72,8 @@ def fleiss_kappa(
 ) -> Kappa | None:
     """Fleiss' kappa of cases that the same number of raters put into categories (Psychological Bulletin 76, 1971).
 
-    A pattern says how many raters chose each category, such as ``(2, 1)``; its count is the number of cases. The
-    variance is that of the delta method. None where kappa is not defined, as for `cohen_kappa`.
+    A pattern says how many raters chose each category, for example ``(2, 1)``; its count is the number of cases. The
+    variance is that of the delta method. None if kappa is not defined, as for `cohen_kappa`.
     """
     possible = [
         tuple(chosen.count(category) for category in range(categories))

@@ -6,7 +6,7 @@ Wilson's at an effective sample size, since a normal one around the same estimat
 The counts that are added, and the shrinking of R², were chosen by simulation:
 docs/background/measured/estimates.md has the coverage of each formula, and `benchmarks/estimates.py` measures it.
 
-``future`` asks for the accuracy of answers to come, of which the frame is a sample, in place of these answers' own.
+``future`` asks for the accuracy of answers to come, of which the frame is a sample, instead of these answers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Estimated(Struct, frozen=True, kw_only=True):
     effective: float
     """How many random labels alone would give an interval of this width."""
     r_squared: float | None = None
-    """How much of the labels' variance signals explain, where a model was fitted; before shrinking."""
+    """How much of the labels' variance signals explain, if a model was fitted; before shrinking."""
 
     @property
     def width(self) -> float:
@@ -126,8 +126,8 @@ def by_probability(
     """Formula 4: every answer was drawn with a probability of its own, without strata.
 
     ``guesses`` are predictions of the labels, fixed before anything was labelled, and ``mean_guess`` their mean over
-    the frame. Without them the interval is safest: with a judge's verdicts of sensitivity and specificity 0.9 as
-    guesses it covered as little as 82 %, where nearly all answers are right, and was twice as wide. Särndal, Swensson
+    the frame. Without them the interval is safest: with verdicts of sensitivity and specificity 0.9 as
+    guesses it covered as little as 82 %, if nearly all answers are right, and was twice as wide. Särndal, Swensson
     & Wretman 1992; the effective sample size is Kish's (1965). Raises UsageError for a probability outside (0, 1].
     """
     n = len(labels)
@@ -274,7 +274,7 @@ def _chance(scores: Array) -> Array:
 def _fitted(y: Array, rows: Array, seen: NDArray[numpy.bool_]) -> Array:
     """A ridge-logistic regression per line of ``seen``, by Newton's method: its coefficients, the constant first."""
     penalty = numpy.full(rows.shape[1], _RIDGE)
-    penalty[0] = 1e-3  # keeps the constant finite where all labels are equal
+    penalty[0] = 1e-3  # keeps the constant finite if all labels are equal
     found = numpy.zeros((len(seen), rows.shape[1]))
     for _ in range(_STEPS):
         chance = _chance(found @ rows.T)

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.options.declared import JsonFile, Only, Quiet, file_options
 from assay.cli.options.stored_runs import A_RUN
-from assay.errors import InputError, UsageError, did_you_mean
+from assay.errors import InputError, UsageError, did_you_mean, plural
 from assay.settings import Settings
 
 if TYPE_CHECKING:
@@ -142,7 +142,6 @@ def _print_totals(suite: Suite, *, json: Path | None) -> None:
         found["cases_without"] = [case.case_id for case in without]
         write_json(json, msgspec.json.format(msgspec.json.encode(found), indent=2))
         return
-    from assay.reports.text.plain import plural
 
     lines = [
         (
@@ -179,7 +178,7 @@ def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
     for one in case.databases:
         kept = "like the real data" if one.keeps == "observed" else "keeps the declared constraints alone"
         lines.append(
-            f"database {one.name}: {one.row_count} rows, {kept}; tells {one.answers} answers "
+            f"database {one.name}: {plural(one.row_count, 'row')}, {kept}; tells {one.answers} answers "
             f"and {one.neighbours} neighbours from gold"
         )
         from assay.runs.workers.suite_checking import shown_rows
