@@ -135,8 +135,8 @@ class TimedMetric(Metric, Protocol):
     def timed(self, timings: Sequence[PairTiming]) -> TimedScore:
         """The score of these timings; there is at least one.
 
-        It is called again with more timings if its score was noisy. A prediction that is the gold query's own text has one
-        timing, which is not measured: gold's time for both.
+        It is called again with more timings if its score was noisy. A prediction with the gold query's own text has
+        one timing, which is not measured: the gold query's time for both.
         """
         ...
 
