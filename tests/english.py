@@ -131,7 +131,7 @@ WORDINGS = (
     ),
 )
 _WHERE_IT_IS = re.compile(
-    r"(?i)where (?:[\w'`]+ ){0,5}?(?:is|are|was|were|begins?|stands?|ends?|ended|belongs?|lies?|leads?"
+    r"(?i)where (?:[\w'`{}.]+ ){0,5}?(?:is|are|was|were|begins?|stands?|ends?|ended|belongs?|lies?|leads?"
     r"|came|goes|starts?)(?: from)?(?:[.,;:)\"]|$| and\b)"
 )
 """An indirect question, whose place is not in the sentence: "the file, and where it begins"."""

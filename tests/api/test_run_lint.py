@@ -73,9 +73,9 @@ def test_every_format_tells_the_findings_of_a_case(evaluate: Callable[..., assay
     assert "question" not in told["typo"][0]
     summary = run.summary(full=True)
     assert "unknown-literal" in summary
-    assert "Doubts about gold, by rule" in summary
+    assert "Findings about gold queries, by rule" in summary
     markdown = (tmp_path / "report.md").read_text()
-    assert "Doubts about gold, by rule" in markdown
+    assert "Findings about gold queries, by rule" in markdown
     with ZipFile(tmp_path / "report.xlsx") as book:
         sheets = b"".join(book.read(name) for name in book.namelist() if name.startswith("xl/worksheets/"))
     assert b"Doubts about gold" in sheets

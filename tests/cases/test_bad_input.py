@@ -55,7 +55,7 @@ BAD_CASES = [
     ("set.csv", "id,question,gold\n01,a,x\n 01 ,b,y\n", None, ['id "01" occurs twice', "line 2", "line 3"]),
     ("set.xlsx", b"question,gold\n", None, ["a text, not a workbook: name it .csv"]),
     ("set.xlsx", b"", None, ["is empty"]),
-    ("set.parquet", b"question,gold\n", None, ["no Parquet file"]),
+    ("set.parquet", b"question,gold\n", None, ["not a readable Parquet file"]),
     ("set.parquet", b"", None, ["is empty"]),
     ("set.yaml", "- question: a\n  gold: [x\n", "line 2, column 9", ["not valid YAML", "expected ',' or ']'"]),
     ("set.yaml", "- question: a\n  gold: x\n  gold: y\n", "line 3, column 3", ['key "gold" more than once']),
@@ -101,7 +101,7 @@ def test_unusable_question_set(bad, formats, write):
         ("p.csv", "id,pred,latency_s\n1,a,-1\n", 'line 2, column "latency_s"', ["from 0 to"]),
         ("p.csv", "id,pred,cost_usd\n1,a,inf\n", 'line 2, column "cost_usd"', ["from 0 to"]),
         ("p.csv", "id,pred,total_tokens\n1,a,1.5\n", 'line 2, column "total_tokens"', ["whole number"]),
-        ("p.json", '{"a": "SELECT 1\\t----- bird -----\\tx"}', None, ['key "a" is no position', "question_id"]),
+        ("p.json", '{"a": "SELECT 1\\t----- bird -----\\tx"}', None, ['key "a" is not a position', "question_id"]),
         ("p.txt", "\n \n", None, ["is empty"]),
     ],
 )
@@ -130,7 +130,7 @@ def test_a_missing_file_names_the_closest_one_beside_it(load, formats, write, tm
     write("dev.jsonl", GOOD)
     with pytest.raises(CaseFileError, match=r'dev.json: does not exist in the folder.*did you mean "dev.jsonl"\?'):
         load(tmp_path / "dev.json", formats=formats)
-    with pytest.raises(CaseFileError, match=r"does not exist: there is no folder"):
+    with pytest.raises(CaseFileError, match=r"does not exist, nor does its folder"):
         load(tmp_path / "nowhere" / "dev.jsonl", formats=formats)
 
 

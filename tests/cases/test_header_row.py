@@ -181,7 +181,7 @@ def test_a_header_is_found_below_any_title(tmp_path: Path, title: Rows, write: A
     assert '"Frage", "Abfrage", "Datenbank"' in message
     assert "--question-column Frage --gold-column Abfrage" in message
     assert f"Row {len(title) + 1} was taken for the header" in message
-    assert "--header-row N" in message
+    assert f"(--header-row {len(title)}, counted from 0)" in message
     named = questions(path, question="Frage", gold="Abfrage")
     assert named == questions(path, question="Frage", gold="Abfrage", header_row=len(title))
     assert [golds for _, _, golds in named] == [("SELECT 1",), ("SELECT 2",)]

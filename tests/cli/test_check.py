@@ -42,7 +42,7 @@ def test_a_wrong_query_is_shown_with_rows_cause_and_repair(folder: Path) -> None
     assert first.startswith("INCORRECT: ")
     assert any(line.strip() == "- Bob" for line in lines), shown.stdout
     assert any(line.startswith("cause: ") for line in lines)
-    assert "repair, executed and judged right:" in lines
+    assert "repair, executed and correct:" in lines
     assert "\x1b" not in shown.stdout
     assert shown.stderr == ""
 

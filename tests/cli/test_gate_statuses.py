@@ -77,16 +77,16 @@ def test_the_status_follows_from_gates_and_unscored_cases(
 def test_a_transient_failure_fails_a_build_only_above_the_share(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(here, LOOSE, down=2) == 0
     assert "gates: 1 of 1 passed" in capsys.readouterr().err
-    assert run_command_line(["report", "run", "--max-unscored", "10%"]) == 1
+    assert run_command_line(["report", "run", "--full", "--max-unscored", "10%"]) == 1
     told = capsys.readouterr()
-    assert "max-unscored 0.1  missed  wanted at most 10.0 % unscored; found 20.0 %, 2 of 10 cases (" in told.out
+    assert "  ✗ max-unscored 0.1: missed by 10.0 points (1 case too many)" in told.out
     assert "missed by 10.0 points (1 case too many); not as wanted: q0, q1" in " ".join(told.out.split())
 
 
 def test_an_unfinished_run_is_a_baseline(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(here, down=2, folder="main") == 3
-    assert run(here, "--baseline", "main", "--max-drop", "match=1%", down=0, folder="now") == 0
-    assert "8 cases" in capsys.readouterr().out
+    assert run(here, "--baseline", "main", "--max-drop", "match=1%", "--full", down=0, folder="now") == 0
+    assert "over 8 cases" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

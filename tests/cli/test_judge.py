@@ -287,7 +287,7 @@ def test_the_bare_prompt_can_be_edited_and_given_back(server: ChatEmulator, run:
         (["--sql", "SELECT 1"], "--sql and --gold belong together"),
         (["RUN", "--sql", "SELECT 1"], "a RUN brings its own queries"),
         (["RUN", "--only", "wrong"], "--only is 'wrong'"),
-        (["RUN", "--labels", "x.csv"], "add --calibrate"),
+        (["RUN", "--labels", "x.csv"], "--labels needs --calibrate"),
         (["RUN", "--calibrate", "--only", "correct"], "correct and incorrect answers alike"),
         (["--sql", "SELECT 1", "--gold", "SELECT 1", "--calibrate"], "on the cases of a RUN"),
         (["RUN", "--no-cache", "--cache", "x"], "--cache and --no-cache"),

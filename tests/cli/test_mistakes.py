@@ -123,7 +123,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("diff runs/a runs/../runs/a", ["runs/a and runs/../runs/a", "compared with itself"]),
     ("diff runs/a runs/a/run.json", ["compared with itself"]),
     ("diff runs/a link", ["runs/a and link", "compared with itself"]),
-    ("leaderboard runs/a runs/b runs/a", ["compared with itself"]),
+    ("leaderboard runs/a link runs/a", ["compared with itself"]),
     ("explain runs/a c", ["no case 'c'"]),
     # Keys, and texts that are not queries.
     (LIVE, ["needs an API key", KEY]),

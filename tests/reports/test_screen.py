@@ -150,7 +150,7 @@ def runs(draw: st.DrawFn) -> Run:
 def test_a_run_of_any_size_fits_one_screen(run: Run, folder: str | None, width: int, drawn: bool) -> None:
     report = RunReport(run)
     lines = run_screen(
-        report, width=width, drawn=drawn, run_path=folder, earlier=folder, unkept="" if folder else "Nothing was kept."
+        report, width=width, drawn=drawn, run_path=folder, earlier=folder, unkept="" if folder else "Nothing is stored."
     )
     texts = fits(lines, width)
     assert texts[0].startswith("Accuracy ")
@@ -178,7 +178,7 @@ def test_a_benchmark_of_a_thousand_cases_says_what_matters_in_order() -> None:
     titles = ["Before you trust it", "Accuracy by ", "Other metrics", "Gates: 8 of 9 passed, 1 missed", "Next"]
     places = [next(at for at, text in enumerate(texts) if text.startswith(title)) for title in titles]
     assert places == sorted(places)
-    assert "  ✗ min m7=0.9  missed by 0.1; found 0.8" in texts
+    assert "  ✗ min m7=0.9: missed by 0.1; found 0.8" in texts
     assert "assay explain runs/a" in "\n".join(texts)
     assert texts[-1] == texts[0]
 

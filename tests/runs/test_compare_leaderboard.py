@@ -144,7 +144,7 @@ def test_a_board_of_too_few_databases_says_what_would_do_and_what_the_cases_say(
         "whole databases gives no p below 0.0078, 0.078 after the correction across 10 pairs. At least 9 databases are "
         "needed, or a ranking of 4 runs at most."
     )
-    assert by_case.startswith("By cases one by one 10 pairs of 10 differ by more than chance")
+    assert by_case.startswith("Tested by case, 10 pairs of 10 differ significantly")
     assert not rank(runs[:4], settings=DiffSettings(resamples=20)).notes
     assert not rank(runs[:1], detailed=True).notes
 

@@ -367,7 +367,7 @@ def test_what_compares_needs_a_comparison() -> None:
         (Gates(max_drop=(("theirs", -1.0),)), "from 0 up"),
         (Gates(alpha=0.0), "alpha is 0.0"),
         (Gates(alpha=5.0), "alpha is 5.0"),
-        (Gates(minimum=(("match", 0.1), ("match", 0.2))), "min match is demanded twice"),
+        (Gates(minimum=(("match", 0.1), ("match", 0.2))), "min match is given twice"),
         (Gates(must_pass=("smoke",)), "write tag:NAME"),
         (Gates(must_pass=("tag:",)), "write tag:NAME"),
         (Gates(must_pass=("tags:smoke",)), "did you mean 'tag'"),
@@ -403,9 +403,9 @@ def test_a_metric_that_is_not_computed_is_told_from_one_that_does_not_exist() ->
 @pytest.mark.parametrize(
     ("selector", "said"),
     [
-        ("tag:smok", "fits no case (did you mean 'tag:smoke'?)"),
-        ("tag:easy", "fits no case (did you mean 'difficulty:easy'?)"),
-        ("id:zzz", "fits no case: there is id:a"),
+        ("tag:smok", "matches no case (did you mean 'tag:smoke'?)"),
+        ("tag:easy", "matches no case (did you mean 'difficulty:easy'?)"),
+        ("id:zzz", "matches no case: there is id:a"),
     ],
 )
 def test_a_selector_that_fits_no_case_is_an_error_since_it_could_never_be_missed(selector: str, said: str) -> None:

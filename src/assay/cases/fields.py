@@ -4,10 +4,10 @@ Names are compared without case, spaces, underscores and hyphens: ``Gold SQL``, 
 ``goldSql`` are one name. Each field has *tiers* of names, the most specific first:
 
 - the file's column in the first tier that has one is read; columns of later tiers are ignored
-  (``gold_sql`` beside ``query``: ``gold_sql`` is the gold);
+  (``gold_sql`` and ``query``: ``gold_sql`` holds the gold query);
 - two columns of one tier must agree wherever both are filled; otherwise the file is ambiguous, which is an error
-  (``sql`` beside ``response`` in a prediction file);
-- a column whose values are objects is never a query (Spider's parsed ``sql`` beside its ``query``).
+  (``sql`` and ``response`` in a prediction file);
+- a column whose values are objects is never a query (Spider's parsed ``sql``, next to its ``query``).
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def did_you_mean(name: str | None, names: Iterable[str], *, form: str = " ({})")
 
 
 def listed(names: Sequence[str], *, most: int = 12) -> str:
-    """Names in quotes for a message, cut where there are too many to read."""
+    """Names in quotes for a message, cut if there are too many to read."""
     shown = ", ".join(f'"{name}"' for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
@@ -187,7 +187,7 @@ def option_of(field: Field) -> str:
 
 
 def sheet_option(name: str, wanted: Sequence[Field]) -> str:
-    """The option for the sheet that has the ``wanted`` fields, such as ``--sheet`` or ``--prediction-sheet``."""
+    """The option for the sheet that has the ``wanted`` fields: ``--sheet`` or ``--prediction-sheet``."""
     return f"--prediction-{name}" if "prediction" in wanted else f"--{name}"
 
 
@@ -205,9 +205,9 @@ def columns_of(
     without: Sequence[str] = (),
     within: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """The columns that hold a field; several only where they share a tier; empty where the file has none.
+    """The columns that hold a field; several only if they share a tier; empty if the file has none.
 
-    ``named`` is a column's exact name as the user gave it; where the file lacks it, the error offers the closest one.
+    ``named`` is a column's exact name as the user gave it; if the file lacks it, the error offers the closest one.
     Columns in ``without`` already belong to another field; ``within`` are paths into columns, for the message.
     """
     if named == WITHOUT_GOLD:

@@ -96,7 +96,7 @@ def load_questions(
 
 @contextmanager
 def _nested_within_reason(path: Path) -> Iterator[None]:
-    """Reject files that nest deeper than Python's stack, whichever reader notices it first."""
+    """Reject files that nest deeper than Python's stack, no matter which reader notices it."""
     try:
         yield
     except RecursionError:
@@ -159,7 +159,7 @@ def check_file(path: Path) -> None:
     if not path.exists():
         folder = path.parent
         if not folder.is_dir():
-            raise CaseFileError(f'does not exist: there is no folder "{folder}"', path=str(path))
+            raise CaseFileError(f'does not exist, nor does its folder "{folder}"', path=str(path))
         near = closest_file(path)
         hint = f'; did you mean "{near}"?' if near else ""
         raise CaseFileError(f'does not exist in the folder "{folder}"{hint}', path=str(path))
@@ -168,8 +168,8 @@ def check_file(path: Path) -> None:
     check_size(path)
 
 
-def _no_id_twice(path: Path, rows: Sequence[Case] | Sequence[Prediction], name: str, beside: Sequence[Column]) -> None:
-    """Raise CaseFileError if an id occurs more than once. ``name`` is that of the id, ``beside`` are other columns."""
+def _no_id_twice(path: Path, rows: Sequence[Case] | Sequence[Prediction], name: str, unused: Sequence[Column]) -> None:
+    """Raise CaseFileError if an id occurs more than once. ``name`` is the id's field, ``unused`` the other columns."""
     id_of = attrgetter(name)
     if len(set(map(id_of, parts_of(rows, name)))) == len(rows):
         return
@@ -184,7 +184,7 @@ def _no_id_twice(path: Path, rows: Sequence[Case] | Sequence[Prediction], name: 
             f"; so {'does' if len(others) == 1 else 'do'} {listed([id_ for id_, _ in others], most=_MOST_PLACES)}"
         )
     option = "--prediction-id-column" if name == "case_id" else "--id-column"
-    unique = [column.name for column in beside if len({str(value) for value in column.values}) == len(rows)]
+    unique = [column.name for column in unused if len({str(value) for value in column.values}) == len(rows)]
     message += (
         f". Give each its own; or name another column of ids, for example  {option} {quoted((*unique, 'NAME')[0])}"
     )

@@ -30,12 +30,12 @@ class InvalidCell(Struct, frozen=True):
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """One row of a file: its values by column, and its place, such as ``line 17``."""
+    """One row of a file: its values by column, and its place, for example ``line 17``."""
 
     place: str
     values: Mapping[str, object]
     key: str | None = None
-    """The record's key, where the file is an object from ids to records."""
+    """The record's key, if the file is an object from ids to records."""
     blank: bool = False
     """A row without any value. A question set skips it; among predictions without ids it keeps its position."""
 
@@ -50,7 +50,7 @@ class Table(Struct, frozen=True, kw_only=True):
     repeated: frozenset[str] = frozenset()
     """Columns that the header names more than once: reading one of these would be a guess."""
     golds_in_text: bool = False
-    """Whether one text may hold several golds, separated by a line of dashes (formats without lists)."""
+    """Whether one text may hold several gold queries, separated by a line of dashes (formats without lists)."""
     blank_is_absent: bool = False
     """Whether the format writes an absent value as a blank one (CSV)."""
     left_out: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Table(Struct, frozen=True, kw_only=True):
     header_hint: str = ""
     """Which row was taken for the header and how to name another, for messages; empty for formats without rows."""
     plain: bool = False
-    """Whether no record is blank, and none has a key: nobody needs to look."""
+    """Whether no record is blank, and none has a key, so that neither needs to be checked."""
 
     @classmethod
     def of(cls, path: Path, records: Sequence[Record]) -> Table:
@@ -94,7 +94,7 @@ def document_table(path: Path, document: object, places: Sequence[str] | Mapping
 
     It may be a list of objects or of texts, an object from ids to objects or texts, an object that holds one such list
     under a name like ``cases`` (its other keys are not read), or a single record. ``places`` gives the place of each
-    entry of the list or object, where the parser knows it.
+    entry of the list or object, if the parser knows it.
     """
     if isinstance(document, dict):
         wrapped = [key for key in document if key in _WRAPPERS and isinstance(document[key], list)]

@@ -33,8 +33,8 @@ STANDARD_OUTPUT = Path("-")
 def check_targets(targets: Mapping[str, Path | None]) -> str | None:
     """Check the files of reports before any work is done. Returns the format that goes to standard output, if any.
 
-    Raises UsageError for two outputs on standard output or in one file, for a folder, for a suffix that is another
-    format's, and for a place where no file can be written.
+    Raises UsageError for two outputs on standard output or in one file, for a folder, for a suffix of another
+    format, and for a place that cannot be written.
     """
     printed = [name for name, path in targets.items() if path == STANDARD_OUTPUT]
     if len(printed) > 1:
@@ -79,7 +79,7 @@ def show(
 
 
 def _earlier(folder: Path, run: Run) -> str | None:
-    """Where an earlier run over the same questions lies beside this one, as the folder itself was named."""
+    """The folder of an earlier run over the same questions next to this one, named as this one was."""
     from assay.runs.store.history import run_beside
 
     beside = run_beside(folder, run.record)
@@ -95,10 +95,10 @@ def keeping(folder: Path | None, *, made: str = "finished", kept: str = "finishe
         yield
     except KeyboardInterrupt:
         if folder is None:
-            raise Interrupted("interrupted; nothing was kept, since no folder was given (-o RUN)") from None
+            raise Interrupted("interrupted; nothing is stored, since no folder was given (-o RUN)") from None
         if not folder.exists():
-            raise Interrupted(f"interrupted before anything was {made}: nothing was kept") from None
-        raise Interrupted(f"interrupted; {kept.format(folder)}: run the same command again to go on") from None
+            raise Interrupted(f"interrupted before anything was {made}: nothing is stored") from None
+        raise Interrupted(f"interrupted; {kept.format(folder)}: the same command resumes") from None
     except OSError as error:
         if error.strerror is None:
             raise
@@ -117,7 +117,7 @@ def finish(
 ) -> None:
     """Check a run's gates, write its reports, show it, and end with the exit status that follows.
 
-    ``advice`` says what else could have been kept if nothing was; None: no such hint. ``quiet``: no progress is shown.
+    ``advice`` names what else could be stored, for a run of which nothing was; None: no hint. ``quiet``: no progress.
     ``full``: the whole report is printed instead of a summary.
     """
     if keeper is not None:
@@ -129,7 +129,7 @@ def finish(
     written = write_reports(run, reports.items(), quiet=quiet)
     on_stderr = STANDARD_OUTPUT in reports.values()
     is_lost = advice is not None and folder is None and not written and not on_stderr
-    unkept = f"Nothing was kept: -o RUN keeps the run, {advice}." if is_lost else ""
+    unkept = f"Nothing is stored: -o RUN stores the run, {advice}." if is_lost else ""
     if reports.get("json") != STANDARD_OUTPUT:
         show(run, folder=folder, written=written, on_stderr=on_stderr, full=full, unkept=unkept)
     tolerates = keeper is not None and keeper.gates.max_unscored is not None
@@ -137,7 +137,7 @@ def finish(
 
 
 def tell_cache_use(run: Run) -> None:
-    """Say on standard error how many executions came from the cache, where the run has one."""
+    """Say on standard error how many executions came from the cache, if the run has one."""
     use = run.record.provenance.cache
     if use is not None:
         sys.stdout.flush()
@@ -165,7 +165,7 @@ def tell_unfinished(run: Run) -> bool:
         advice = "correct the cause, then run" if of_setup else "run"
         sys.stdout.flush()
         print(
-            f"assay: unfinished: {what} ({visible(causes(failures))}): {advice} the same command again to go on",
+            f"assay: unfinished: {what} ({visible(causes(failures))}): {advice} the same command again to resume",
             file=sys.stderr,
         )
     return bool(failures)
@@ -196,7 +196,7 @@ def deliver(
 
     ``render`` gives a format whole or in pieces, which are written as they are made.
 
-    Raises InputError where a file cannot be written.
+    Raises InputError if a file cannot be written.
     """
     written: dict[str, Path] = {}
     for name, path in targets:

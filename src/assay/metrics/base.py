@@ -122,7 +122,7 @@ def without_query(case: Case, prediction: Prediction, executions: Executions) ->
     elif case.results and not case.golds:
         message = "it does not apply: the gold query is a given result, and there is no query to execute"
     elif executions.apart:
-        message = "it does not apply: gold runs on another database than the prediction"
+        message = "it does not apply: the gold query runs on another database than the prediction"
     else:
         return None
     return unscorable("setup", message)

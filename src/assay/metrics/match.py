@@ -49,7 +49,7 @@ class NonEmptyMatch(Match):
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """As `match`, but None if the match is vacuous."""
         if comparison is not None and comparison.equal and comparison.vacuous:
-            message = f"equal, but saying little: {comparison.reason}"
+            message = f"equal, but weak evidence: {comparison.reason}"
             return unscored(self.name, unscorable("gold", message))
         return super().score(case, prediction, executions, comparison)
 

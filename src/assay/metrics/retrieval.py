@@ -43,7 +43,9 @@ class _Retrieval(QueryMetric):
         if not prediction.has_context:
             return unscored(self.name, unscorable("setup", "the system does not say which tables it was given"))
         if executions.apart:
-            return unscored(self.name, unscorable("setup", "it does not apply: gold runs on another database"))
+            return unscored(
+                self.name, unscorable("setup", "it does not apply: the gold query runs on another database")
+            )
         if not any(gold.succeeded for gold in executions.golds):
             return unscored(self.name, gold_failure(executions.golds))
         # Without a schema, such as Denodo's, tables go by their names alone.

@@ -23,7 +23,7 @@ _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5))
 _LEAST_REWARD = 0.25
 _OUTLIER_DEVIATIONS = 3.0
 _EQUALLY_FAST = 0.02
-"""Where the interval contains 1 and stays within this distance of it, further measuring would decide by chance."""
+"""If the interval contains 1 and stays within this distance of it, further measuring would decide by chance."""
 
 
 def reward(ratio: float) -> float:

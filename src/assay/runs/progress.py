@@ -48,7 +48,7 @@ _EVERY_S = 0.2
 _SEEN_S = 2.0
 """After how long it is seen how many cases are scored at once."""
 _LEAST_DONE = 8
-"""Before so many cases are done, nothing is said."""
+"""Number of finished cases before which nothing is said."""
 
 
 class TimeLeft:

@@ -36,9 +36,9 @@ _Read: TypeAlias = tuple[int, tuple[str, ...], frozenset[str], list[Record]]
 def delimited_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
     """The records of a CSV or TSV file. Its header is the first row with the ``wanted`` fields, usually the first.
 
-    ``.tsv`` is separated by tabs; ``.csv`` by commas, or by semicolons or tabs where the header has no comma. A row
-    must have as many fields as the header: one more or less would shift the fields after it. An empty line is no row,
-    except in a file of one column, where it is a blank value. Raises CaseFileError with the line on which the row
+    ``.tsv`` is separated by tabs; ``.csv`` by commas, or by semicolons or tabs if the header has no comma. A row
+    must have as many fields as the header: one more or less would shift those after it. An empty line is not a row,
+    except in a file of one column, in which it is a blank value. Raises CaseFileError with the line on which the row
     begins.
     """
     text = read_text(path, fields.encoding)
@@ -116,7 +116,7 @@ def _records(path: Path, text: str, delimiter: str, start: Callable[[_Rows], int
 
 
 def _even(path: Path, rows: _Rows, start: Callable[[_Rows], int]) -> _Read:
-    """The records of rows, all of which must have the header's number of fields."""
+    """The records of rows. All must have the header's number of fields."""
     header = start(rows)
     columns, repeated = header_of(rows[header][1] if rows else [])
     records: list[Record] = []
@@ -153,7 +153,7 @@ def _rows(path: Path, text: str, delimiter: str, *, strict: bool = True) -> _Row
         for row in reader:
             if len(row) > _MOST_COLUMNS or len(rows) > _MOST_ROWS:
                 most = f"{_MOST_COLUMNS:,} columns" if len(row) > _MOST_COLUMNS else f"{_MOST_ROWS:,} rows"
-                raise _TooMuch(f"has more than {most}, which is no table of questions", path=str(path))
+                raise _TooMuch(f"has more than {most}, too many for a table of questions", path=str(path))
             rows.append((line, row))
             line = reader.line_num + 1
     except csv.Error as error:
@@ -168,7 +168,7 @@ def _rows(path: Path, text: str, delimiter: str, *, strict: bool = True) -> _Row
 
 def _with_inner_quotes_doubled(text: str, delimiter: str) -> str:
     """The text with each quote doubled that stands within a quoted field and cannot be its end, since
-    neither a separator nor a line end follows. The text as it is where a quoted field has no end at all.
+    neither a separator nor a line end follows. The text as it is if a quoted field has no end at all.
 
     A quote before a separator does end its field: then the row has fields too many, which is an error.
     """
@@ -192,11 +192,11 @@ def _with_inner_quotes_doubled(text: str, delimiter: str) -> str:
 
 def _uneven(path: Path, line: int, row: list[str], columns: tuple[str, ...]) -> CaseFileError:
     if len(row) > len(columns):
-        what = f"has {plural(len(row), 'field')} where the header has {len(columns)}; the first one too many is "
+        what = f"has {plural(len(row), 'field')}, but the header has {len(columns)}; the first one too many is "
         what += repr(row[len(columns)][:60])
     else:
         what = (
-            f"has {plural(len(row), 'field')} where the header has {len(columns)}: "
+            f"has {plural(len(row), 'field')}, but the header has {len(columns)}: "
             f'there is none for "{columns[len(row)]}"'
         )
     return CaseFileError(

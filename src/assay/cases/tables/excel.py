@@ -35,7 +35,7 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
 
     The first row that has the wanted fields names the columns, usually the first that is not blank; a row below it that
     describes the columns is left out. Formulas give their saved value; cells that are merged downwards
-    all have the value of the first. Raises CaseFileError, also where several sheets have the fields.
+    all have the value of the first. Raises CaseFileError, also if several sheets have the fields.
     """
     try:
         with path.open("rb") as file:
@@ -85,7 +85,7 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
 
 
 def _from_row(sheet: Sheet, row: int) -> Sheet:
-    """The sheet from that row on, counted from 0; without rows where that row is blank or beyond the last."""
+    """The sheet from that row on, counted from 0; without rows if that row is blank or beyond the last."""
     place = row - sheet.first_row
     rows = sheet.rows[place:] if place >= 0 else []
     return replace(sheet, rows=[] if not rows or _is_blank(rows[0]) else rows, first_row=row)
@@ -137,7 +137,7 @@ def _from_header(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[
 def _without_description(path: Path, table: Table, fields: FieldNames) -> Table:
     """The table without a row below its header that describes the columns.
 
-    It is the first row, holds only texts, and has no query in the column of gold queries, where all others have one.
+    It is the first row, holds only texts, and has no query in the column of gold queries, unlike all other rows.
     "SELECT statement that is right" is not a query: it has only words.
     """
     golds = columns_of("gold", fields.gold, table.columns, path=str(path))
@@ -176,7 +176,7 @@ def _texts(row: Sequence[object]) -> list[str]:
 def _filled(path: Path, sheet: Sheet, columns: Sequence[str], called: str) -> list[list[object]]:
     """The rows, with the value of cells merged downwards repeated in each row.
 
-    Raises CaseFileError where cells of several columns are merged: the value could belong to any of them.
+    Raises CaseFileError if cells of several columns are merged: the value could belong to any of them.
     """
     rows = [[_value(sheet, row, at) for at in range(len(cells))] for row, cells in enumerate(sheet.rows)]
     for first_row, first_column, last_row, last_column in sheet.merged:
@@ -190,7 +190,7 @@ def _filled(path: Path, sheet: Sheet, columns: Sequence[str], called: str) -> li
         if any(columns[left + 1 : right + 1]) or (right > left and columns[left]):
             cells = f"{cell_name(first_row, first_column)}:{cell_name(last_row, last_column)}"
             raise CaseFileError(
-                f"the cells {cells} are merged over several columns, so their text is no one column's: split them",
+                f"the cells {cells} are merged over several columns: unmerge them, so that each text is in one column",
                 path=str(path),
                 place=f"{called}row {first_row + 1}",
             )

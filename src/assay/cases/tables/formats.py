@@ -106,7 +106,7 @@ class ExcelFormat(_TableFormat):
 
 
 class ParquetFormat(_TableFormat):
-    """A Parquet file; lists may hold several golds or tags."""
+    """A Parquet file; lists may hold several gold queries or tags."""
 
     name = "parquet"
     takes_encoding = False

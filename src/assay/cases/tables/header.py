@@ -41,7 +41,7 @@ def has_columns(columns: Sequence[str], fields: FieldNames, wanted: Sequence[Fie
 
 
 def _looks_like_header(row: Row, below: Sequence[Row]) -> bool:
-    """Whether a row has several different short names, with values below most of them and none beside them."""
+    """Whether a row has several different short names, with values below most of them and in no other column."""
     names = [cell.strip() for cell in row]
     filled = [index for index, name in enumerate(names) if name]
     if len(filled) < 2 or len({names[index] for index in filled}) < len(filled):
@@ -58,4 +58,4 @@ def _looks_like_header(row: Row, below: Sequence[Row]) -> bool:
 def other_header(row: int, wanted: Sequence[Field]) -> str:
     """For a message: which row was taken for the header, counted from 0, and how to name another."""
     option = sheet_option("header-row", wanted)
-    return f"Row {row + 1} was taken for the header; if it is another, write its number from 0: {option} N"
+    return f"Row {row + 1} was taken for the header ({option} {row}, counted from 0): if it is another, name that"

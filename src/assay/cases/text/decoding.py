@@ -66,7 +66,7 @@ MOST_BYTES = 512 << 20
 """The largest file that is read: its content takes several times its size in memory."""
 
 
-def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or leave out what is not needed") -> None:
+def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or omit what is not needed") -> None:
     """Raise CaseFileError for a source without an end (a pipe, a device), and for a file that is too large."""
     try:
         about = path.stat()
@@ -75,7 +75,7 @@ def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or lea
     if stat.S_ISDIR(about.st_mode):
         return  # opening the file reports this
     if not stat.S_ISREG(about.st_mode):
-        raise CaseFileError("is no file but a pipe or a device: write what it gives into a file", path=str(path))
+        raise CaseFileError("is a pipe or a device, not a file: write its output to a file", path=str(path))
     if about.st_size > most:
         raise CaseFileError(
             f"holds {about.st_size >> 20:,} MiB, and at most {most >> 20:,} MiB are read: {hint}", path=str(path)
@@ -86,7 +86,7 @@ def read_text(path: Path, encoding: str | None = None, *, hint: str = _SAY_SO) -
     """A file's text, with its line ends unchanged.
 
     ``encoding`` None: by its byte order mark, else UTF-8; ``hint`` says what to do for another encoding. Raises
-    CaseFileError where the file is empty, is not in that encoding, or begins with another one's mark; InputError for an
+    CaseFileError if the file is empty, is not in that encoding, or begins with another one's mark; InputError for an
     unknown encoding.
     """
     check_size(path)
@@ -170,7 +170,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def head_of(path: Path) -> str:
-    """The start of a file, to recognise its format; empty where unreadable. A cut-off last character is dropped."""
+    """The start of a file, to recognise its format; empty if unreadable. A cut-off last character is dropped."""
     try:
         if not path.is_file():
             return ""

@@ -88,8 +88,7 @@ def json_lines_table(
 def _large_table(path: Path, encoding: str | None) -> Table | None:
     """The records of a large file, line by line, so that it is never in memory as a whole.
 
-    None for a file that is not large, and for one with anything unusual, which is read as a whole: its trouble is told
-    there.
+    None for a file that is not large, and for one with anything unusual: that is read as a whole, with its errors.
     """
     check_size(path)
     if encoding is not None or not path.is_file() or path.stat().st_size < _LARGE_BYTES:

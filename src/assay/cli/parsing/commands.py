@@ -1,4 +1,4 @@
-"""How the help of a verb reads: what it takes, its options by groups, its exit statuses, the page to read.
+"""The help of a verb: its arguments, its options by groups, its exit statuses, the page to read.
 
 Drawn as plain text, by the parser's own formatter: nothing that draws is imported for it, and it reads the same in a
 pipe. typer's `rich_help_panel` carries each group, so whatever else reads the verbs has it too.
@@ -29,7 +29,7 @@ _COMMENT: Final = re.compile(r"--(?:\s|[^=\n]*\n)")
 class Verb(SparingCommand):
     """A command whose options stand in groups.
 
-    Where there are many, ``--help`` shows the usual ones (`USUAL`) and ``--help-all`` all of them.
+    If there are many, ``--help`` shows the usual ones (`USUAL`) and ``--help-all`` all of them.
     """
 
     def __init__(self, name: str | None, **settings: Any) -> None:
@@ -41,7 +41,7 @@ class Verb(SparingCommand):
             completed = completer_of(name, parameter)
             if completed is not None:
                 vars(parameter)["shell_complete"] = completed
-        # What else reads a verb's options, such as the reference, has them in the order of the help.
+        # What else reads a verb's options, e.g. the reference, has them in the order of the help.
         self.params.sort(key=_place)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -185,7 +185,7 @@ class Verbs(SparingGroup):
         return list(self.commands)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb that is meant. Raises UsageError, with the closest one, where there is none of that name."""
+        """The verb that is meant. Raises UsageError, with the closest one, for an unknown name."""
         if not ctx.resilient_parsing and args[0] not in self.commands and not args[0].startswith("-"):
             raise UsageError(no_such_verb(args[0], list(self.commands), ctx))
         return super().resolve_command(ctx, args)
@@ -213,7 +213,7 @@ def command_lines(command: str, width: int) -> list[str]:
 
 
 def _panel(found: Any) -> str | None:
-    """The group that typer keeps: a text, or a marker where none was given."""
+    """The group in typer: a text, or a marker if none was given."""
     panel = getattr(found, "rich_help_panel", None)
     return panel if isinstance(panel, str) else None
 

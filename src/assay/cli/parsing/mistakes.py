@@ -151,7 +151,7 @@ def option_hint(given: str, long: Sequence[str], *, arguments: Sequence[str] = (
 
 
 def word_with_one_dash(typed: Sequence[str], long: Sequence[str]) -> str | None:
-    """The first word with one dash that names a long option, such as ``-db`` of ``-db URL``."""
+    """The first word with one dash that names a long option, e.g. ``-db`` of ``-db URL``."""
     for word in typed:
         name = word.partition("=")[0]
         if name.startswith("-") and not name.startswith("--") and len(name) > len("-x"):

@@ -1,4 +1,4 @@
-"""`assay check`: one pair of queries, judged and explained."""
+"""`assay check`: one pair of queries, scored and explained."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SETTINGS = Only(
         "user",
         "denodo_config",
     ),
-    helps={"db": "The database, such as sqlite:///shop.sqlite."},
+    helps={"db": "Database URL, e.g. sqlite:///shop.sqlite.", "user": "Database user. Prefer ASSAY_USER."},
 )
 
 
@@ -60,7 +60,7 @@ def check(
 
     Example:  assay check 'SELECT name FROM customers' @gold.sql --db sqlite:///shop.sqlite
 
-    How sure is a match, and what would part the two:  assay check @a.sql @gold.sql --db sqlite:///shop.sqlite --witness
+    How strong a match is:  assay check @a.sql @gold.sql --db sqlite:///shop.sqlite --witness
     """
     from assay.api.pairs import examine_pair
     from assay.cli.options.access import Access
@@ -102,6 +102,6 @@ def check(
             sys.stdout.write(examined_text(examined.evidence, examined.executions))
     sys.stdout.flush()
     if examined.evidence.outcome == "unscored":
-        typer.echo("assay: the pair cannot be judged", err=True)
+        typer.echo("assay: the pair cannot be scored", err=True)
     if status := {"incorrect": INCORRECT, "unscored": UNSCORED}.get(examined.evidence.outcome):
         raise typer.Exit(status)

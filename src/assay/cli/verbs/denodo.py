@@ -81,19 +81,20 @@ _SETTINGS = Only(
         "prediction_fields.prediction": (
             "Column of generated queries in --input. Evaluates these queries and does not ask the AI SDK."
         ),
-        "limit": "Only the first so many questions.",
+        "user": "User of Denodo. Prefer ASSAY_USER.",
+        "limit": "Evaluate only the first N questions.",
         "workers": "Queries executed at once. [default: cores, at most 8]",
         "timing_iterations": "Executions of each pair for VES, at least. [default: 3]",
-        "verify_ssl": "[config: DATA_CATALOG_VERIFY_SSL]",
+        "verify_ssl": "Verify certificates. [config: DATA_CATALOG_VERIFY_SSL]",
         "denodo_config": (
-            "The environment and flags weigh more. [default: project_config.env, where it is in the folder]"
+            "Denodo's project_config.env. Options and the environment take precedence. [default: that of the folder]"
         ),
-        "case_fields.id": "[default: the row number]",
-        "case_fields.question": "[default: Question]",
-        "case_fields.gold": "[default: Solution]",
-        "case_fields.difficulty": "[default: difficulty]",
-        "case_fields.context": "Additional context, sent as custom_instructions.",
-        "case_fields.sheet": "Of the workbook, or its number from 0. [default: the only one with the columns]",
+        "case_fields.id": "Column of the ids. [default: the row number]",
+        "case_fields.question": "Column of the questions. [default: Question]",
+        "case_fields.gold": "Column of the gold queries. [default: Solution]",
+        "case_fields.difficulty": "Column of the difficulties. [default: difficulty]",
+        "case_fields.context": "Column of additional context, sent as custom_instructions.",
+        "case_fields.sheet": "Worksheet, or its number from 0. [default: the only one with the columns]",
         "case_fields.header_row": (
             "Row of the sheet that names the columns, from 0; also --header N. [default: the first with them]"
         ),
@@ -205,10 +206,10 @@ def denodo(  # one parameter an option
     Example:  assay denodo --input sample_input.xlsx --output evaluation_results.xlsx
     --api-url http://host:8008/answerDataQuestion --user U --question-rows 5
 
-    Evaluate the queries that a workbook holds:  assay denodo --input generated.xlsx --generated-col "VQL Generated"
+    Evaluate the queries of a workbook:  assay denodo --input generated.xlsx --generated-col "VQL Generated"
     --user U --f1-output f1.xlsx
 
-    Interrupted or killed, the same command goes on: no question is asked twice.
+    After an interruption the same command resumes: no question is asked twice.
     """
     from assay import registry
     from assay.api.gates import keeper_of
@@ -228,7 +229,7 @@ def denodo(  # one parameter an option
     api_url = api_url or _API_URL
     if not api_url.lower().startswith(("http://", "https://")):
         raise UsageError(
-            f"--api-url is {masked_address(api_url)!r}: write one such as http://host:8008/answerDataQuestion"
+            f"--api-url is {masked_address(api_url)!r}: write one like http://host:8008/answerDataQuestion"
         )
     whole = whole_of(output, f1_output, ves_output, generated=generated)
     folder = run or (whole or f1_output or ves_output or WHOLE).with_suffix(".run")
@@ -315,9 +316,7 @@ def _verifies(*, verify: bool | None, said: str | None) -> bool | None:
 
     other = None if said is None else parse_switch(said, "--data-catalog-verify-ssl")
     if verify is not None and other is not None and verify != other:
-        raise UsageError(
-            "--data-catalog-verify-ssl says another than --verify-ssl or --no-verify-ssl: give one of them"
-        )
+        raise UsageError("--data-catalog-verify-ssl and --verify-ssl (or --no-verify-ssl) differ: give one of them")
     return verify if other is None else other
 
 
@@ -338,7 +337,7 @@ def _database(
     rows: int | None,
     headers: Sequence[tuple[str, Secret]],
 ) -> str:
-    """The URL of what executes: the Data Catalog where one is named, else the database port.
+    """The URL for executions: the Data Catalog if one is named, else the database port.
 
     Without ``denodo_config`` its settings file is looked for in the working folder, as Denodo's own evaluator does.
     """

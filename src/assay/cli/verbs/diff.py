@@ -60,9 +60,9 @@ def diff(  # one parameter an option
 
     Example:  assay diff runs/main runs/new --fail-on-regression --md diff.md
 
-    Gates ask of RUN_B, and only where two runs are compared; one that is missed makes the exit status 1.
+    Gates apply to RUN_B if two runs are compared; a missed gate makes the exit status 1.
 
-    Which of several is best:  assay diff runs/one runs/two runs/three --metric bird_ex
+    Rank several:  assay diff runs/one runs/two runs/three --metric bird_ex
     """
     from assay.runs.store.folder import read_finished
 
@@ -82,15 +82,13 @@ def diff(  # one parameter an option
         raise UsageError(f"assay diff compares two runs or more, and {given}: write  assay diff RUN_A RUN_B")
     if len(folders) == 2:
         if metric is not None:
-            raise UsageError(
-                f"--metric {metric} says what three or more runs are ranked by: of two, every metric is compared"
-            )
+            raise UsageError(f"--metric {metric} ranks three or more runs: of two, every metric is compared")
         _compare(folders[0], folders[1], gates, settings, targets=targets, cases=max_cases, full=full)
         return
     if gates.any:
         raise UsageError(f"gates compare a candidate with a baseline: give two runs, not {len(folders)}")
     if max_cases is not None:
-        raise UsageError(f"--max-cases is for a comparison of two runs, and {len(folders)} are given: leave it out")
+        raise UsageError(f"--max-cases is for a comparison of two runs, and {len(folders)} are given: omit it")
     if html is not None:
         raise UsageError("--html shows two runs side by side: of several,  assay leaderboard RUN... --html FILE")
     _rank(folders, metric, settings, targets=targets, full=full)

@@ -76,7 +76,7 @@ def estimate(  # one parameter an option
                 *("db", "timeout_s", "workers", "limit", "case_format", "case_fields", "prediction_fields"),
                 *("concurrency", "param", "headers", "system_timeout_s", "retries", "verify_ssl"),
             ),
-            helps={"db": "Of the database, or a template. Default: that of the run."},
+            helps={"db": "Database URL, or a template. Default: that of the run."},
         ),
     ],
     md: Markdown = None,
@@ -98,9 +98,9 @@ def estimate(  # one parameter an option
     targets = {"md": md, "json": json}
     printed = check_targets(targets)
     if compare is not None and (judge is not None or beside or unlabelled != "refuse"):
-        raise UsageError("--compare needs no signals: leave --judge, --beside and --unlabelled out")
+        raise UsageError("--compare takes no signals: omit --judge, --beside and --unlabelled")
     if queue is not None and more is None:
-        raise UsageError("--queue says where the cases of --next go: add --next N")
+        raise UsageError("--queue is the file for the cases of --next: add --next N")
     if queue is not None:
         from assay.runs.estimates.drawing import check_queue
 
@@ -204,7 +204,7 @@ def _model(model: str, token: str | None, settings: Settings) -> ChatModel:
 
 
 def _reviews(given: Path | None, answers: Path) -> Path | None:
-    """The file of reviews; None if none is named, and none lies beside the answers or where the run's reviews are."""
+    """The file of reviews; None if none is named, and none is next to the answers or in the run's place."""
     from assay.runs.reviews.file import reviews_beside
     from assay.runs.reviews.finding import reviews_file
     from assay.runs.store.folder import read_finished

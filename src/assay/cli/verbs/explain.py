@@ -23,9 +23,9 @@ def explain(
 ) -> None:
     """Explain why a case is incorrect: causes with evidence, and the smallest repair.
 
-    For a match in a run with --witness: how sure it is, and the counterexample database, if one was found.
+    For a match in a run with --witness: how strong it is, and the counterexample, if one was found.
 
-    Nothing is executed: the run has stored it. 'right with … in place of …' is a change that was executed and scored.
+    Nothing is executed: the run stored it. 'right with … in place of …' is a repair that was executed and scored.
 
     Example:  assay explain runs/first 54
     """
@@ -43,7 +43,7 @@ def explain(
     found = [item for item in record.evidence if item.case.id == case]
     if not found:
         near = get_close_matches(case, [item.case.id for item in record.evidence], n=1)
-        raise InputError(f"{run} has no case {one_line(case)!r}{f': do you mean {near[0]!r}?' if near else ''}")
+        raise InputError(f"{run} has no case {one_line(case)!r}{f' (did you mean {near[0]!r}?)' if near else ''}")
     if json is not None:
         write_json(json, case_document(found).encode())
     if json == STANDARD_OUTPUT:

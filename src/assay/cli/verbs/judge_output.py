@@ -33,7 +33,7 @@ _REASON_LENGTH = 150
 
 
 def write_opinions(path: Path, judged: Sequence[JudgedCase], run: Run | None) -> None:
-    """Write one JSON object per case. Raises InputError where the file cannot be written."""
+    """Write one JSON object per case. Raises InputError if the file cannot be written."""
     outcomes = {} if run is None else {(one.case.id, one.prediction.repeat): one.outcome for one in run.evidence}
     several = run is not None and run.settings.repeats > 1
     records = (_record(case, outcomes.get((case.case_id, case.repeat)), numbered=several) for case in judged)
@@ -146,7 +146,7 @@ def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
         count = len(open_ or without)
         what = "nothing could be judged" if len(without) == len(asked) else f"{count:,} of {len(judged):,} could not be"
         sys.stdout.flush()
-        advice = "run the same command again to go on" if open_ else "see the reasons"
+        advice = "run the same command again to resume" if open_ else "see the reasons"
         print(f"assay: unfinished: {what} ({one_line(reason, limit=_REASON_LENGTH)}): {advice}", file=sys.stderr)
         raise typer.Exit(UNFINISHED)
 
@@ -198,7 +198,7 @@ def _show_numbers(numbers: Mapping[str, Any], *, single: bool) -> None:
 def _show_calibration(measured: MeasuredJudge, *, blank: int) -> None:
     truth = "the verdicts of execution" if measured.truth == "execution" else "labels"
     calibration, table = measured.calibration, measured.calibration.table
-    typer.echo(f"\nthe judge beside {truth}, equivalent being the positive answer")
+    typer.echo(f"\nthe judge and {truth}, equivalent being the positive answer")
     typer.echo("                          equivalent   not equivalent   (in truth)")
     typer.echo(f"  judged equivalent       {table.true_positives:>10}   {table.false_positives:>14}")
     typer.echo(f"  judged not equivalent   {table.false_negatives:>10}   {table.true_negatives:>14}")
@@ -218,7 +218,7 @@ def _show_calibration(measured: MeasuredJudge, *, blank: int) -> None:
     ]
     _line("left out", ", ".join(f"{count} {why}" for count, why in left_out if count) or "no case")
     if blank:
-        typer.echo(f"  {blank} rows of the labels are blank")
+        typer.echo("  1 row of the labels is blank" if blank == 1 else f"  {blank} rows of the labels are blank")
     if measured.disagreements:
         shown = ", ".join(one_line(one) for one in measured.disagreements[:_IDS_SHOWN])
         more = len(measured.disagreements) - _IDS_SHOWN

@@ -1,4 +1,4 @@
-"""`assay leaderboard`: systems on one question set, ranked, by every metric and group, and where they disagree."""
+"""`assay leaderboard`: rank systems on one question set, by every metric and group, and show where they disagree."""
 
 from __future__ import annotations
 
@@ -60,8 +60,9 @@ def leaderboard(
 
     targets = {"html": html, "md": md, "csv": csv, "tex": latex, "xlsx": xlsx, "json": json}
     printed = check_targets(targets) is not None
-    check_different(runs)
     folders = _finished(runs, cases)
+    if len(folders) == 1:
+        check_different(runs)
     record = ranked(
         folders,
         metric=metric,
@@ -90,13 +91,13 @@ def show_ranking(record: Leaderboard, *, full: bool) -> None:
 def _finished(given: Sequence[Path], cases: str | None) -> list[Path]:
     """The runs that were given, each once, and the finished ones of folders over one question set.
 
-    Says on standard error what is left out. Raises InputError where nothing is left.
+    Says on standard error what is omitted. Raises InputError if nothing is left.
     """
     from assay.runs.store.folder import RUN_FILE
     from assay.runs.store.history import scan_runs
 
     if cases is not None and all((folder / RUN_FILE).exists() for folder in given):
-        raise UsageError(f"--cases {cases} chooses among the runs of a folder, and runs are given: leave it out")
+        raise UsageError(f"--cases {cases} chooses among the runs of a folder, and runs are given: omit it")
     found: list[Path] = []
     for folder in given:
         if (folder / RUN_FILE).exists():

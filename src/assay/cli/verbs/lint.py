@@ -1,4 +1,4 @@
-"""`assay lint`: is the gold itself sound?"""
+"""`assay lint`: likely errors in gold queries."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def lint(  # one parameter an option
         Only(
             ("db", "timeout_s", "workers", "limit", "case_format", "case_fields"),
             helps={
-                "db": "Of the database, or a template. Without it: the rules that need none.",
-                "timeout_s": "For each query. [default: 10]",
+                "db": "Database URL, or a template. Without it, only rules that need no database apply.",
+                "timeout_s": "Time limit per query. [default: 10]",
             },
         ),
     ],
@@ -79,7 +79,7 @@ def lint(  # one parameter an option
 
     In continuous integration:  assay lint dev.jsonl --db sqlite:///shop.sqlite --fail-on error --sarif gold.sarif
 
-    With what systems answered:  assay lint dev.jsonl --db sqlite:///shop.sqlite --runs runs/first --runs runs/second
+    With the answers of systems:  assay lint dev.jsonl --db sqlite:///shop.sqlite --runs runs/first --runs runs/second
     """
     if rules:
         _print_rules()
@@ -113,7 +113,7 @@ def lint(  # one parameter an option
     _deliver(report, targets, full=full, typed=_typed(settings))
     if severity is not None and settings.db is not None and (unread := _nothing_read(report)):
         sys.stdout.flush()
-        raise UsageError(f"--fail-on {severity} says nothing, since no gold could be tried on its database: {unread}")
+        raise UsageError(f"--fail-on {severity} is not decided, since no gold query could be executed: {unread}")
     if severity is not None and report.reaches(severity):
         sys.stdout.flush()
         typer.echo(f"a finding of the severity {severity} or above: --fail-on {severity} is missed", err=True)
@@ -121,7 +121,7 @@ def lint(  # one parameter an option
 
 
 def _nothing_read(report: LintReport) -> str | None:
-    """Why not one gold could be tried on its database; None where one could."""
+    """Why no gold query could be executed; None if one could."""
     unread = [gap for gap in report.gaps if gap.rules and gap.cases]
     without_gold = sum(len(gap.cases) for gap in report.gaps if not gap.rules)
     tried = report.cases - without_gold - len({case for gap in unread for case in gap.cases})

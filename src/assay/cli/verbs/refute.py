@@ -92,7 +92,7 @@ def refute(
         return
     if sql:
         if outcome.witness is None:
-            typer.echo(f"there is no database to make: {visible(outcome.reason)}", err=True)
+            typer.echo(f"there is no counterexample: {visible(outcome.reason)}", err=True)
         else:
             typer.echo(witness_sql(outcome.witness), nl=False)
     else:

@@ -1,4 +1,4 @@
-"""`assay report`: draw a stored run."""
+"""`assay report`: reports of a stored run."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ def report(
 ) -> None:
     """Write reports of a stored run, on the terminal or as files ('-': standard output).
 
-    With gates it also says if the run reaches them, and ends with status 1 if it does not. Without gates it shows
-    those that the run was made with.
+    With gates, the exit status is 1 if the run misses one. Without any, the gates of the run are shown.
 
     Example:  assay report runs/first --html report.html
     """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assay.runs.reviews.queue import QueuedCase
 
 _MOST_BESIDE = 8
-"""How many runs of the same folder are shown beside, the latest first."""
+"""How many other runs of the folder are shown, the latest first."""
 _BROWSER, _ONE, _FILE = "In the browser", "One decision, without a browser", "The file of reviews"
 
 
@@ -117,7 +117,7 @@ def review(
         typer.Option(metavar="NAME", help="Your name. [default: git config user.name]", rich_help_panel=_FILE),
     ] = None,
     settings: Annotated[
-        Settings, Only(("db",), helps={"db": "Of the database, if it is not where the run says: for corrected golds."})
+        Settings, Only(("db",), helps={"db": "Database URL for corrected gold queries. Default: that of the run."})
     ],
     beside: Annotated[
         list[Path] | None,
@@ -182,8 +182,8 @@ def review(
 
     Without a browser:  assay review runs/first 54 --gold-wrong --gold "SELECT …" --note "counts orders twice"
 
-    Decisions are kept in reviews.jsonl beside the question set. They hold for later runs and other systems: commit the
-    file with the question set.
+    Decisions are stored in reviews.jsonl next to the question set. They hold for later runs and other systems: commit
+    the file with the question set.
     """
     if idle is not None and not idle > 0:
         raise UsageError(f"--idle {idle:g}: expected a number of seconds above 0, or no --idle at all")
@@ -235,8 +235,8 @@ class _Work(Struct, frozen=True, kw_only=True):
         found = self.reviews or reviews_file(self.run, record.settings, record.provenance)
         if found is None:
             raise InputError(
-                f"{self.run}: its question set {record.settings.cases!r} is not found from here, and reviews are kept "
-                "beside it: name their file with --reviews FILE"
+                f"{self.run}: its question set {record.settings.cases!r} does not exist here, and reviews are stored "
+                "next to it: name their file with --reviews FILE"
             )
         return found
 
@@ -358,7 +358,7 @@ def _list(work: _Work, *, json: Path | None) -> None:
 
 
 def _others(work: _Work, record: Run, beside: Sequence[Path] | None) -> list[OtherRun]:
-    """The runs that are shown beside: those named, or the finished ones in the same folder over the same questions."""
+    """The other runs that are shown: those named, or the finished ones in the same folder over the same questions."""
     from assay.api.run import load_run
     from assay.cli.view.review import OtherRun
     from assay.errors import AssayError
@@ -381,7 +381,7 @@ def _others(work: _Work, record: Run, beside: Sequence[Path] | None) -> list[Oth
         try:
             others.append(OtherRun(name=run_name(point), run=load_run(Path(point.folder), reviews=False).record))
         except AssayError as error:  # nobody asked for this one
-            typer.echo(f"assay: {point.folder} is not shown beside: {error}", err=True)
+            typer.echo(f"assay: {point.folder} is not shown: {error}", err=True)
     return others
 
 

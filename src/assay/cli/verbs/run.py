@@ -187,7 +187,7 @@ def run_settings(
     scratch: str | None = None,
     difficulty_names: tuple[tuple[str, str], ...] = (),
 ) -> None:
-    """Evaluate what the settings say, and show it. Ends with status 1 where a gate was missed."""
+    """Evaluate by the settings, and show the run. Ends with status 1 if a gate is missed."""
     from assay.api.evaluation import evaluate
     from assay.cli.output import check_targets, finish, keeping, tell_cache_use
     from assay.cli.progress import progress
@@ -195,7 +195,7 @@ def run_settings(
     check_targets(reports)
     answers = system if system is not None else settings.predictions
     if system is not None and settings.predictions is not None:
-        raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
+        raise UsageError("--predictions and --system were both given: give one of them")
     if settings.db is None and not may_lack_database(settings):
         raise missing_database(settings)
     folder = None if settings.output is None else Path(settings.output)
@@ -231,7 +231,7 @@ def run_settings(
 
 
 def reviews_of(settings: Settings) -> Reviews | Literal[False]:
-    """The reviews that the settings name, or those beside the question set; False: none.
+    """The reviews that the settings name, or those next to the question set; False: none.
 
     Raises InputError, naming the line, for a damaged file, and UsageError for options that do not go together.
     """
@@ -239,10 +239,10 @@ def reviews_of(settings: Settings) -> Reviews | Literal[False]:
     from assay.reports.text.plain import visible
 
     if settings.no_reviews and settings.reviews is not None:
-        raise UsageError("--reviews and --no-reviews were both given: leave one of them out")
+        raise UsageError("--reviews and --no-reviews were both given: omit one of them")
     found = None if settings.no_reviews else reviews_for(settings.cases, settings.reviews, settle=settings.settle)
     if found is None and settings.settle is not None:
-        raise UsageError("--settle is for reviews, and there are none: give --reviews, or leave it out")
+        raise UsageError("--settle is for reviews, and there are none: add --reviews, or omit it")
     if found is not None and found.note:
         typer.echo(visible(f"note: {found.note}"), err=True)
     return found or False
@@ -256,7 +256,7 @@ def _tell_untimed(done: Run) -> None:
     untimed = sum(any(score.failure == BUDGET_SPENT for score in case.scores) for case in cases)
     if untimed:
         pairs = "1 right answer was" if untimed == 1 else f"{untimed} right answers were"
-        advice = "the same command goes on with them, and a longer budget comes further"
+        advice = "the same command continues with them, and a longer budget reaches more"
         typer.echo(f"{pairs} not timed within --ves-budget: {advice}", err=True)
 
 
@@ -266,4 +266,4 @@ def _tell_unsearched(done: Run, *, asked: bool) -> None:
     left = 0 if totals is None else totals.matches - totals.searched
     if asked and left:
         were = "1 match was" if left == 1 else f"{left:,} matches were"
-        typer.echo(f"{were} not tried on other databases within --witness-total: the same command goes on", err=True)
+        typer.echo(f"{were} not searched within --witness-total: the same command continues", err=True)

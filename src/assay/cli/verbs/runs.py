@@ -73,7 +73,7 @@ def runs(  # one parameter an option
 def _selected(
     folder: Path, *, tags: Sequence[str], name: str | None, cases: str | None, metric: str | None
 ) -> tuple[HistoryPoint, ...]:
-    """The selected runs. Raises InputError where there are none, with the names that exist."""
+    """The selected runs. Raises InputError if there are none, with the names that exist."""
     from assay.api.history import list_runs
     from assay.model.runs.metric_names import metric_hint
     from assay.runs.store.history import question_set, run_name, select_runs

@@ -141,7 +141,7 @@ def run_selections(
 ) -> None:
     """Evaluate selections as the settings say, and show the run. A live system is closed in the end.
 
-    Ends with status 1 where a gate was missed.
+    Ends with status 1 if a gate is missed.
     """
     from assay.api.selections import evaluate_selections
     from assay.cli.output import check_targets, finish, keeping

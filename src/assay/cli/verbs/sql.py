@@ -68,13 +68,13 @@ def sql(
 
 
 def _parted(given: list[str]) -> tuple[list[str], str]:
-    """The folders, and the query; every table and column where only folders are given."""
+    """The folders, and the query; every table and column if only folders are given."""
     last = given[-1]
     if len(given) > 1 and not (len(last.split()) == 1 and Path(last).is_dir()):
         (query,) = read_queries(SQL=last)
         return given[:-1], query
     if len(given) == 1 and len(last.split()) > 1 and not Path(last).exists():
-        raise UsageError(f"no run is named before the query: write  assay sql RUN {last!r}")
+        raise UsageError(f"name a run before the query: write  assay sql RUN {last!r}")
     if not Path(last).is_dir():
-        raise InputError(f"{last}: there is no such folder")
+        raise InputError(f"{last} does not exist")
     return given, _EVERY_COLUMN

@@ -1,4 +1,4 @@
-"""`assay suite`: for each gold a few small databases that tell it from queries that mean something else."""
+"""`assay suite`: a few small databases per gold query, which distinguish it from queries with another meaning."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def build(  # one parameter an option
         Settings,
         Only(
             ("db", "columns", "workers", "limit", "case_format", "case_fields"),
-            helps={"db": "Where the data is, or a template. Default: the first run's."},
+            helps={"db": "Database URL, or a template. Default: that of the first run."},
         ),
     ],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing suite.")] = False,
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Distil a suite: for each gold, the fewest small databases that tell it from the most wrong queries.
+    """Build a suite: for each gold query, the fewest small databases that distinguish it from the most wrong queries.
 
     Example:  assay suite build dev.jsonl runs/first runs/second -o suites/dev
 
@@ -62,7 +62,9 @@ def build(  # one parameter an option
     if keeps not in ("observed", "declared"):
         raise UsageError(f"--preserve is {keeps!r}: write 'observed' or 'declared'")
     if not runs and settings.db is None:
-        raise UsageError("--db must be given where no run is: it says where the cases' data is")
+        raise UsageError(
+            "--db must be given if no run is: the databases of the questions, e.g. 'sqlite:///dbs/{db_id}.sqlite'"
+        )
     from assay.api.suites import build_suite
     from assay.cli.progress import progress
 
@@ -150,10 +152,10 @@ def _print_totals(suite: Suite, *, json: Path | None) -> None:
         ),
         (
             f"answers of {plural(len(suite.runs), 'run')}: {total['answers_told']:,} of {total['answers']:,} "
-            "told from gold"
+            "distinguished from the gold query"
         ),
         (
-            f"neighbours of gold: {total['neighbours_told']:,} of {total['neighbours']:,} told from it, "
+            f"variants of the gold queries: {total['neighbours_told']:,} of {total['neighbours']:,} distinguished, "
             f"{total['neighbours_proved']:,} of the others proved equivalent"
         ),
     ]
@@ -168,7 +170,7 @@ def _print_totals(suite: Suite, *, json: Path | None) -> None:
 
 def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
     from assay.api.suites import suite_script
-    from assay.reports.text.plain import visible
+    from assay.reports.text.plain import plural, visible
 
     case = suite.cases[case_id]
     if database is not None:

@@ -36,7 +36,7 @@ def view(
     A folder of runs, with their leaderboard and every comparison; new runs come by themselves:  assay view runs
     """
     if idle is not None and not idle > 0:
-        raise UsageError(f"--idle {idle:g}: expected a number of seconds above 0, or no --idle at all")
+        raise UsageError(f"--idle {idle:g}: write a number of seconds above 0, or omit it")
     runs = [run, candidate] if candidate is not None else [run]
     check_different(runs)
     from assay.cli.view.folder import FolderSite, draw_report, holds_runs

@@ -189,7 +189,7 @@ class _Reader:
         return value
 
     def _column_from(self, start: int) -> Column:
-        """A column among the words up to the value's end, of which it may leave some unread."""
+        """A column among the words up to the value's end; some may stay unread."""
         end = self._at
         while end < len(self._words) and not (
             self._words[end] in {",", ")", "and"} or self._words[end] in _CLAUSES or self._words[end] in _JOINING

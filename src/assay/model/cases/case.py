@@ -126,7 +126,7 @@ class Extraction(Struct, frozen=True, kw_only=True, gc=False):
 class Prediction(Struct, frozen=True, kw_only=True, gc=False):
     """What the system answered to one case.
 
-    ``query`` is None if it gave no query; then ``result`` has the rows that it gave in its place, or ``failure``
+    ``query`` is None if there is no query; then ``result`` has the rows that it returned instead, or ``failure``
     says why there are none. An answer that is present but blank is kept as it came, for metrics that score it as their
     scripts do, and has the failure of one that is absent.
     """
@@ -183,7 +183,7 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
         # As `given` says, in fewer steps: a large run makes each of its answers several times.
         may_be_blank = self.query is not None and self.result is None and self.decision not in ("decline", "clarify")
         if may_be_blank and self.failure is None and holds_nothing(self.query or ""):
-            message = "the system gave no query" if self.origin is None else f"{self.origin}, holds no query"
+            message = "the system returned no query" if self.origin is None else f"{self.origin}, holds no query"
             failure = Failure(stage="ask", kind="unanswered", blame="system", message=message)
             force_setattr(self, "failure", failure)
 

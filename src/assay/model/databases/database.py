@@ -53,7 +53,8 @@ _SHOWN = {
     ),
 }
 _SHOWN_PARAMETERS = {engine: frozenset((*names.split(), "allow")) for engine, names in _SHOWN.items()}
-"""The parameters of URLs whose values are printed, by engine: those that hold no secret. Of other engines, a few."""
+"""The parameters of URLs whose values are printed, by engine: those that hold no secret, and a few for other
+engines."""
 _SAME_ENGINE = {
     "clickhousedb": "clickhouse",
     "clickhouses": "clickhouse",
@@ -86,10 +87,10 @@ class DatabaseUrl(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, text: str) -> DatabaseUrl:
-        """Read a URL. Raises InputError for one that is mistyped, with what to write instead."""
+        """Read a URL. Raises DatabaseError for one that is mistyped, with what to write instead."""
         written = text.strip()
         if fault := fault_of(written):
-            raise InputError(fault)
+            raise DatabaseError(fault)
         return cls(text=without_driver(written))
 
     @property
@@ -179,13 +180,13 @@ def _check_name(db_id: str, template: str, shown: str) -> None:
     if not db_id.strip(" ."):
         why = "is not a name"
     elif any(sign in db_id for sign in "/\\:"):
-        why = "holds a separator of paths"
+        why = "contains a path separator"
     elif any(unicodedata.category(sign) in ("Cc", "Cs") for sign in db_id):
-        why = "holds a character that no name has"
+        why = "contains a character that names cannot have"
     elif _ENCODED.search(db_id):
-        why = "holds an encoded character"
+        why = "contains an encoded character"
     elif not _FILE_URL.match(template) and _OF_URLS.intersection(db_id):
-        why = "holds a sign that separates parts of a URL"
+        why = "contains a URL delimiter"
     elif _beside_path(template) and not _PLAIN_NAME.fullmatch(db_id):
         why = "goes into a host, user or parameter: only letters, digits, _ and - are allowed there"
     else:

@@ -58,7 +58,7 @@ class _Address(Struct, frozen=True, kw_only=True):
 def instead_of_jdbc(text: str) -> str:
     """The URL to write instead of a JDBC URL, with its host, port, database and user; ``***`` for the password.
 
-    Where the parts are not certain, it is the form of such a URL.
+    If the parts are not certain, it is the form of such a URL.
 
     >>> instead_of_jdbc("jdbc:postgresql://db.example:5432/shop?user=ann&password=secret")
     'postgresql://ann:***@db.example:5432/shop'
@@ -117,7 +117,8 @@ def _of_snowflake(address: _Address) -> str:
 
 def _of_sqlserver(address: _Address) -> str:
     server = _of_server("mssql+pyodbc", _Address(host=address.host, port=address.port, login=address.login))
-    return f"{server}{address.of('databasename', 'database')}?driver=ODBC+Driver+18+for+SQL+Server"
+    name = "/".join(address.names) or address.of("databasename", "database")
+    return f"{server}{name}?driver=ODBC+Driver+18+for+SQL+Server"
 
 
 def _of_databricks(address: _Address) -> str:

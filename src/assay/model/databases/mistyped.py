@@ -31,7 +31,7 @@ _RENAMED = {
     **dict.fromkeys(
         ("pg", "pgsql", "psql", "postgre", "postgressql", "postgresq", "postgis", "psycopg2"), "postgresql"
     ),
-    **dict.fromkeys(("sqlite3", "sqllite", "sqlit", "sqlite2"), "sqlite"),
+    **dict.fromkeys(("sqlite3", "sqllite", "sqlite2"), "sqlite"),
     **dict.fromkeys(("sqlserver", "mssqlserver", "tsql", "pyodbc"), "mssql+pyodbc"),
     **dict.fromkeys(("pymysql", "mysql2", "mysqlx"), "mysql"),
     **dict.fromkeys(("duck", "motherduck"), "duckdb"),
@@ -103,17 +103,17 @@ def fault_of(text: str) -> str | None:
         return _file_fault(text, scheme, right, rest)
     if fault := _login_fault(scheme, right, rest):
         return fault
+    if len(found["slashes"]) > 1 and (word := _NO_PORT.match(rest)):
+        return (
+            f"{scheme}://{word['host']}:{MASK}: the port is not a number from 1 to 65535; with a user and a password "
+            f"write  {right}://USER:PASSWORD@HOST/DATABASE"
+        )
     if right != scheme:
         return f"{_shown(text)} has the scheme {scheme!r}: write  {right}://{_shown(rest)}"
     if scheme in ("http", "https"):
         return (
             f"{_shown(text)} is a web address, not a database URL: write  denodo+{_shown(text)}  for Denodo, "
             f"clickhouse://{_shown(rest)}  for ClickHouse; a live system is named with --system"
-        )
-    if len(found["slashes"]) > 1 and (word := _NO_PORT.match(rest)):
-        return (
-            f"{scheme}://{word['host']}:{MASK} has no number as the port of its host: write  "
-            f"{scheme}://USER:PASSWORD@HOST/DATABASE, or a port from 1 to 65535"
         )
     if len(found["slashes"]) == 1:
         return f"{_shown(text)} has one slash after its scheme: write  {scheme}://{_shown(rest)}"

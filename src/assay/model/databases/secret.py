@@ -140,7 +140,7 @@ def check_headers(headers: Iterable[tuple[str, Secret]], *, authenticates: bool 
             # The name is not shown: part of a secret may stand before the sign.
             raise InputError(f"a header has an invalid name: write NAME=VALUE, e.g. X-Api-Key=abc (given: {MASK})")
         if not text.strip() or not (text.isascii() and text.isprintable()):
-            raise InputError(f"the value of the header {name} is empty, or no HTTP header can carry it")
+            raise InputError(f"the value of the header {name} is empty, or is not valid in an HTTP header")
         if name.lower() in _OWN_HEADERS:
             raise InputError(f"the header {name} is set by Assay itself: leave it out")
         if name.lower() == "authorization" and authenticates:

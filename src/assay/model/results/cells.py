@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 _SETTLED = frozenset({NoneType, bool, int, float, str, bytes, Decimal, date, time, timedelta, UUID})
-"""The types of which every value is a cell as it is."""
+"""The types whose values are cells as they are."""
 _Rows = TypeVar("_Rows", bound=Sequence[Any])
 
 
@@ -51,7 +51,7 @@ def map_of(entries: Iterable[tuple[Any, Any]]) -> dict[Any, Any] | MapEntries:
         entries = list(zip(keys, [value for _, value in entries], strict=True))
     try:
         found = dict(entries)
-    except TypeError:  # a key of a class that has no hash and that nobody foresaw
+    except TypeError:  # a key of an unexpected class without a hash
         return MapEntries(entries)
     return found if len(found) == len(entries) else MapEntries(entries)
 

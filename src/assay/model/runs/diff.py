@@ -23,7 +23,7 @@ _SURENESS: Mapping[Strength, int] = {
     "conditional": 1,
     "refuted": 0,
 }
-"""How much other databases say for a match; nothing is known of one that nobody looked at."""
+"""How much other databases support a match; nothing is known without a search."""
 
 ChangeKind = Literal["fixed", "broken", "better", "worse", "still_right", "still_wrong", "flaky", "unscored"]
 """How the result of a case that both runs have changed, by `match` (or by the metric that leads the run in its place).

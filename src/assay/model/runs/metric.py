@@ -55,7 +55,7 @@ class MetricInfo(Struct, frozen=True, kw_only=True):
         try:
             info = msgspec.convert(said, cls)
         except msgspec.ValidationError as error:
-            raise UsageError(f"{who} says of itself what cannot be: {error}") from error
+            raise UsageError(f"{who} describes itself inconsistently: {error}") from error
         bounds = [bound for bound in (info.lowest, info.highest) if bound is not None]
         if not all(map(isfinite, bounds)) or bounds != sorted(bounds):
             raise UsageError(f"{who} says that its values go from {info.lowest} to {info.highest}: give finite numbers")

@@ -97,7 +97,7 @@ class Ambiguity(Struct, frozen=True, kw_only=True, gc=False):
         some = "one" if self.taken_rows == 1 else "some"
         rows = f"{some} of {self.tied_rows:,} tied rows" if self.tied_rows else "some of the tied rows"
         which = ", which are all it has" if self.all_tie else ""
-        place = " in a query inside of it" if self.inside else ""
+        place = " in a subquery" if self.inside else ""
         return f"the gold query takes {rows}{place}{which}, {self._choices_text}"
 
     @property

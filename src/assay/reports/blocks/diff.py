@@ -434,7 +434,7 @@ def facts_of(head: RunHead) -> tuple[tuple[str, str], ...]:
         ("Predictions", settings.predictions),
         ("Cases", settings.cases),
         ("Database", settings.database),
-        ("Gold's database", settings.gold_database or ""),
+        ("Gold database", settings.gold_database or ""),
         ("Repeats", f"{head.repeats:,}" if head.repeats > 1 else ""),
         ("Assay", f"{provenance.assay_version} on Python {provenance.python_version}, {provenance.platform}"),
         ("Started", provenance.started_at or ""),

@@ -34,7 +34,7 @@ def is_share(one: MetricDiff, head: RunHead) -> bool:
 
 
 def _size(value: float | None, share: bool) -> str:  # noqa: FBT001 - private
-    """``2.3 points``, or a plain number where ``share`` is false."""
+    """``2.3 points``, or a plain number if ``share`` is false."""
     return points(value, signed=False, share=share) + (" points" if share else "")
 
 
@@ -54,7 +54,7 @@ def answer(diff: RunDiff, one: MetricDiff | None) -> Answer:
     """Whether the candidate is better."""
     metric = metric_name(diff.headline_metric)
     if not diff.matching.paired:
-        return _nothing("the two runs have no case of the same content in common")
+        return _nothing("no case of the same content in common")
     if one is None:
         return _nothing(f"not both runs have the metric {metric}")
     if one.difference is None:
@@ -122,7 +122,7 @@ def _database_notes(one: MetricDiff, databases: int, direction: Direction, alpha
 
 
 def notes(one: MetricDiff | None, direction: Direction, alpha: float) -> Iterable[str]:
-    """Notes where interval and test, which answer different questions, seem to contradict each other."""
+    """Notes for the case that interval and test, which answer different questions, seem to contradict each other."""
     if one is None or one.low is None or one.high is None or one.difference is None:
         return
     holds_zero = one.low <= 0 <= one.high
@@ -177,7 +177,7 @@ def methods(one: MetricDiff | None, diff: RunDiff) -> Iterable[str]:
     if any(each.adjusted_p_value is not None for each in diff.metrics):
         metric = metric_name(diff.headline_metric)
         yield (
-            f"{metric} is judged by its own p, every other metric and group by the adjusted one (Holm), "
+            f"{metric} is tested by its own p, every other metric and group by the adjusted one (Holm), "
             f"at α = {settings.alpha:g}."
         )
 

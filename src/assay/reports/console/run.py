@@ -31,7 +31,7 @@ def print_summary(
 ) -> None:
     """Print the summary of a run.
 
-    On a terminal it is drawn to the console's width, without colour where NO_COLOR is set; elsewhere
+    On a terminal it is drawn to the console's width, without colour if NO_COLOR is set; elsewhere
     it is the plain text of `plain_summary`. ``run_path`` is where the run is stored, ``earlier`` where an
     earlier run over the same cases is, and ``written`` has the path of each report that exists by format:
     for the hints at the end.

@@ -53,6 +53,7 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
     "plain": _TEXT,
     "beside": {**_TEXT, **_INDENT},
     "text": _TABLE,
+    "indented": {**_TABLE, **_INDENT},
     "wrapped": {**_TABLE, **_INDENT, "text_wrap": True},
     "sql": {**_TABLE, **_INDENT, "text_wrap": True, "font_name": "Consolas", "font_size": 10},
     "name": {**_TABLE, "bold": True},

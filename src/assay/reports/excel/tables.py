@@ -7,6 +7,7 @@ from typing import Final
 
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import (
+    CaseLink,
     Cell,
     Chart,
     Column,
@@ -27,6 +28,7 @@ from assay.reports.blocks.values import (
 from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, chart
 from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page
 
+_ID_WIDTH: Final = 13
 _WIDTH: Final = 11
 """How many columns the head of a table spans where its last column holds sentences."""
 
@@ -128,7 +130,8 @@ def _write_chart(page: Page, row: int, table: Table, widths: Sequence[int]) -> i
     if not series:
         return row
     rest = f", first {len(rows)}" if len(rows) == CHART_GROUPS else ""
-    title = f"{' and '.join(titles)} by {table.columns[0].title}{rest}"
+    by = "" if table.columns[0].title == "name" else f" by {table.columns[0].title}"
+    title = f"{' and '.join(titles)}{by}{rest}"
     axis, top = ("0 %", 1.0) if table.bars_are == "shares" else ("#,##0", None)
     drawn = chart(page, title[:1].upper() + title[1:], series, axis, top=top)
     # Room for the labels of some twenty bars, at most two pages wide.
@@ -151,7 +154,15 @@ def _heads(column: Column, like: Cell) -> list[str]:
         return [title, "Low", "High", *(["n", "Unscored"] if column.parts == "all" else [])]
     if isinstance(like, Number) and like.style == "fine_seconds":
         return [f"{title} (s)"]
-    return [f"  {title}" if isinstance(like, Description) else title]
+    return [f"  {title}" if isinstance(like, Description | IdList | Query | Status | tuple) else title]
+
+
+def _ids(cases: Sequence[CaseLink]) -> str:
+    """The first few ids, as many as the column is wide for, and how many more there are."""
+    return next(
+        (said for limit in range(5, 1, -1) if len(said := named_ids(cases, limit=limit)) <= _ID_WIDTH),
+        named_ids(cases, limit=1),
+    )
 
 
 def _write_figure(page: Page, row: int, at: int, figure: Figure, *, parts: str, style: str) -> int:
@@ -171,17 +182,17 @@ def _write_cell(page: Page, row: int, at: int, cell: Cell) -> None:
         case Number():
             page.number(row, at, cell.value, cell.style)
         case Description():
-            example = f"such as: {cell.example}" if cell.example else ""
+            example = f"for example: {cell.example}" if cell.example else ""
             page.text(row, at, "; ".join(filter(None, (*cell.meaning.split("\n"), example))), "beside")
         case Name() | str():
-            page.text(row, at, cell.whole if isinstance(cell, Name) else cell, "text" if at else "name")
+            page.text(row, at, cell.whole if isinstance(cell, Name) else cell, "indented" if at else "name")
         case Status() | Query():
-            page.text(row, at, cell.text)
+            page.text(row, at, cell.text, "indented")
         case IdList():
-            page.text(row, at, cell.text())
+            page.text(row, at, cell.text(), "indented")
         case DiffFigure():
             page.number(row, at, cell.diff.difference, "percent")
         case tuple():
-            page.text(row, at, named_ids(cell))
+            page.text(row, at, _ids(cell), "indented")
         case _:
             page.text(row, at, "")

@@ -244,12 +244,12 @@ def _run_facets(report: RunReport) -> Iterable[FacetColumn]:
     if numbers.retrieval:
         yield FacetColumn("retrieval", "Retrieval", lambda summary, _: _retrieval(summary))
     if report.run.lint is not None:
-        yield FacetColumn("finding", "Doubt about gold", lambda _, case: case.rules)
+        yield FacetColumn("finding", "Gold query finding", lambda _, case: case.rules)
     groups = cause_groups(report)
     kinds: tuple[tuple[CauseGroupKind, str], ...] = (
-        ("table", "Wrong about"),
+        ("table", "Wrong about table"),
         ("column", "Wrong about column"),
-        ("feature", "Wrong, gold uses"),
+        ("feature", "Wrong, gold query uses"),
     )
     for kind, label in kinds:
         named = [(one_line(group.name, limit=80), group) for group in groups.get(kind, ())]

@@ -45,7 +45,7 @@ def gap_lines(report: LintReport) -> Iterator[str]:
             if gap.cases
             else ""
         )
-        rules = f", so that {plural(len(gap.rules), 'rule')} could not be applied" if gap.rules else ""
+        rules = f", {plural(len(gap.rules), 'rule')} not applied" if gap.rules else ""
         yield f"{cases}{named}: {one_line(gap.why, limit=300)}{rules}"
 
 
@@ -69,14 +69,14 @@ def _share(part: int, whole: int) -> str:
 
 
 def conclusion(report: LintReport) -> str:
-    """One sentence: how many findings of which severity in how many cases."""
+    """One sentence: the number of findings by severity, and of their cases."""
     kinds = [
         plural(count, one) for one in SEVERITIES if (count := sum(item.severity == one for item in report.findings))
     ]
     cases = len({one.case_id for one in report.findings})
     found = f"{', '.join(kinds)} in {plural(cases, 'case')}" if kinds else "nothing found"
     turned_off = f" ({plural(report.ignored, 'finding')} turned off by comments)" if report.ignored else ""
-    looked = f"{plural(report.golds, 'gold')} of {plural(report.cases, 'case')}"
+    looked = f"{plural(report.golds, 'gold query', 'gold queries')} of {plural(report.cases, 'case')}"
     return f"{found}, of {looked} by {plural(len(report.rules), 'rule')}{turned_off}"
 
 
@@ -85,7 +85,7 @@ def _finding(finding: LintFinding) -> Iterator[str]:
     yield f"  {one_line(finding.evidence, limit=400)}"
     if finding.question:
         yield f"  question: {one_line(finding.question, limit=_QUESTION)}"
-    yield f"  gold:     {one_line(finding.query, limit=_QUERY)}"
+    yield f"  query:    {one_line(finding.query, limit=_QUERY)}"
     yield f"  remedy:   {one_line(finding.remedy, limit=300)}"
 
 

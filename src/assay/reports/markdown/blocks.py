@@ -130,7 +130,7 @@ def _table_of(block: Block) -> Block:
 
 
 def _of_rows(one: Section, most: int) -> Section:
-    """The section with at most so many rows in each of its tables; a chart becomes its table."""
+    """The section with at most that number of rows in each of its tables; a chart becomes its table."""
 
     def cut(block: Block) -> Block:
         return replace(block, most=min(most, block.most or most)) if isinstance(block, Table) else block

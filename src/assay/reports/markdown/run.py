@@ -161,7 +161,7 @@ def _case(case: CaseView) -> Iterable[str]:
         yield f"Near misses: {', '.join(code(miss) for miss in case.near_misses)}"
         yield ""
     if case.difference and case.difference.rows:
-        yield f"{case.difference.summary}; `-` only gold has, `+` only the prediction:"
+        yield f"{case.difference.summary}; `-` only in the gold result, `+` only in the prediction:"
         yield ""
         yield from fenced("diff", case.difference.text)
     yield "</details>"
@@ -193,7 +193,7 @@ def selection_turn(turn: TurnView) -> Iterable[str]:
     dimensions = [line for one in turn.dimensions for line in _dimension(one)]
     dimensions += [line for one in turn.beyond for line in _dimension(one, aside="not in target, ")]
     if dimensions:
-        yield "`-` only the target has, `+` only the selection:"
+        yield "`-` only in the target, `+` only in the selection:"
         yield ""
         yield from fenced("diff", "\n".join(dimensions))
     points = [f"Dataset {code(name)}: {state}" for state, name in turn.datasets if state != "right"]

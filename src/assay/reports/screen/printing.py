@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Room(Struct, frozen=True, kw_only=True):
-    """Where a summary is printed."""
+    """The width of what a summary is printed to, and its kind."""
 
     width: int = WIDTH
     drawn: bool = False

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.model import GateResult, Group
 from assay.platform.shell import quoted
+from assay.reports.blocks.counts import FIX_FIRST
 from assay.reports.blocks.gates import gate_name, missed
 from assay.reports.blocks.run import RunReport
 from assay.reports.cases.case import advice_of
@@ -69,13 +70,17 @@ def _headline(report: RunReport, width: int) -> tuple[Line, ...]:
     figure = report.headline
     name = cut(report.headline_name, 40)
     bounds = f" {figure.interval}" if figure.interval else ""
-    first, *others = wrapped(f"{name} {figure.text}{bounds} · {report.tally}", width, rest="  ", most=_HEADLINE_LINES)
-    text = text_of(first)
     start = f"{name} {figure.text}"
-    if not text.startswith(start):
-        return (first, *others)
-    marked = line(Span(f"{name} ", "bold"), Span(figure.text, f"bold {shade(figure)}"), text[len(start) :])
-    return (marked, *others)
+    lines = [f"{start}{bounds}"]
+    for part in report.tallies:
+        joined = f"{lines[-1]} · {part}"
+        if columns_of(joined) <= width:
+            lines[-1] = joined
+        else:
+            lines.append(f"  {part}")
+    marked = line(Span(f"{name} ", "bold"), Span(figure.text, f"bold {shade(figure)}"), lines[0][len(start) :])
+    others = [one for text in lines[1:] for one in wrapped(text.strip(), width, first="  ", most=2)]
+    return (cut_line(marked, width), *others[: _HEADLINE_LINES - 1])
 
 
 def _subject(report: RunReport, width: int) -> list[Line]:
@@ -106,13 +111,13 @@ def _causes(report: RunReport, width: int) -> Part:
     """The causes whose repair gains most; of a run without repairs the most frequent ones."""
     numbers = report.numbers
     found = numbers.fix_first or numbers.causes
-    title = "Fix first: wrong answers that one repair makes right" if numbers.fix_first else "Causes of wrong answers"
+    title = FIX_FIRST if numbers.fix_first else "Causes of wrong answers"
     rows = [(words(one.name), one.count, advice_of(one.name), report.linked(one.case_ids)) for one in found[:5]]
     return Part(title=title, items=count_lines(rows, width), least=5, most=5, rank=2, total=len(found))
 
 
 def _breakdown(report: RunReport, width: int, *, drawn: bool) -> list[Part]:
-    """The accuracy by difficulty or by database, whichever groups differ more (`telling`)."""
+    """The accuracy by difficulty or by database, depending on which groups differ more (`telling`)."""
     if (chosen := telling(report)) is None:
         return []
     kind, groups = chosen
@@ -165,11 +170,12 @@ def gates_part(results: Sequence[GateResult], width: int) -> list[Part]:
     failed = [one for one in results if not one.passed]
     items = []
     for one in (*failed, *(one for one in results if one.passed)):
-        sign = Span("  ✓ ", "bold green") if one.passed else Span("  ✗ ", "bold red")
-        name = cut(gate_name(one), max(12, width // 2 - 6))
+        name = cut(gate_name(one), max(12, width // 2))
         found = f"found {one_line(one.found, limit=60)}"
-        said = found if one.passed else f"{missed(one)}; {found}"
-        items.append((cut_line(line(sign, Span(name, "bold"), f"  {said}"), width),))
+        text = f"{name}: {found}" if one.passed else f"{name}: {missed(one)}; {found}"
+        sign, style, most = ("✓", "green", 1) if one.passed else ("✗", "bold red", 2)
+        first, *others = wrapped(text, width, first="    ", rest="    ", most=most)
+        items.append((line(Span(f"  {sign} ", style), text_of(first)[4:]), *others))
     title = f"Gates: {len(results) - len(failed):,} of {len(results):,} passed"
     title += f", {len(failed):,} missed" if failed else ""
     return [Part(title=title, items=tuple(items), least=min(3, len(failed)) or 1, most=6, rank=0)]

@@ -187,7 +187,7 @@ def why_none(name: str) -> str:
     """Why a run has no such rate."""
     if name == "interaction_match":
         return "no question is part of a conversation"
-    return "every question has an answer, and nothing was declined or said with a confidence"
+    return "every question has an answer, no answer was declined, and none states a confidence"
 
 
 def with_penalties(run: Run, penalties: Sequence[float]) -> Run:

@@ -19,7 +19,7 @@ def check_repeats(repeats: int, *, live: bool) -> None:
     if repeats > 1 and not live:
         raise UsageError(
             f"each question was to be asked {repeats} times, and only a live system can be asked: give --system "
-            "(in Python open_system(...)), or leave --repeat out for answers that there are already"
+            "(in Python open_system(...)), or leave --repeat out for existing answers"
         )
 
 

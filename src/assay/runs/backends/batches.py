@@ -67,5 +67,5 @@ class Costs(Struct, kw_only=True):
 
 
 def _nearer(mean_s: float | None, took_s: float, times: int) -> float:
-    """A running mean with so many more measurements."""
+    """A running mean with ``times`` more measurements."""
     return took_s if mean_s is None else took_s + (1 - _WEIGHT) ** times * (mean_s - took_s)

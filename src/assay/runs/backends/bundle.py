@@ -15,7 +15,7 @@ from assay.ports import EngineClass
 
 _CHUNK_BYTES = 4 * 1024 * 1024
 _LOGS = ("-wal", ".wal")
-"""What may stand beside a database's file and belongs to its content."""
+"""Files next to a database's file that belong to its content."""
 
 
 class BundledFile(Struct, frozen=True, kw_only=True):

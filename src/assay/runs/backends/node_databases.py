@@ -21,7 +21,7 @@ from assay.runs.backends.bundle import Bundle, is_file, is_whole
 CACHE_VARIABLE = "ASSAY_NODE_CACHE"
 """The environment variable that names the folder in which a node keeps databases."""
 _LEFT_S = 24 * 3600.0
-"""After how long unfinished files are nobody's any more."""
+"""Age after which unfinished files count as abandoned."""
 _SLACK = 1.1
 """How much more room than its size a database is given."""
 

@@ -116,7 +116,7 @@ class RayBackend:
         if node is None:
             return  # all were lost meanwhile: the run says so, unless one comes
         for needed in databases:
-            # Any other file is at hand, since it can be sent.
+            # Any other file is available, since it can be sent.
             if not is_file(engine_for(needed.url, self.worker.engines), needed.url) or (
                 os.path.getsize(needed.url.path) > _MOST_SENT_BYTES
             ):
@@ -160,7 +160,7 @@ class RayBackend:
         self._winding_up = True
 
     def _drive(self, source: Source[Task], first: int) -> Iterator[TaskDone | TaskLost]:
-        # A worker tells its tasks apart by their ids, and serves several runs: so each run has ids of its own.
+        # A worker identifies its tasks by their ids, and serves several runs: so each run has ids of its own.
         while self._fill(source, first) or self._unfinished:
             if self._winding_up and not self._wound_up:
                 self._wound_up = True
@@ -187,7 +187,7 @@ class RayBackend:
                     yield replace(outcome, task_id=outcome.task_id - first)
 
     def _fill(self, source: Source[Task], first: int) -> bool:
-        """Have a few batches at hand for each node, taken from ``source`` in the thread of `run`'s caller."""
+        """Have a few batches ready for each node, taken from ``source`` in the thread of `run`'s caller."""
         if self._winding_up:
             return False
         while len(self.work) < 2 * len(self._nodes) + 1:
@@ -287,8 +287,8 @@ class RayBackend:
             self._had_nodes = now
         elif now - self._had_nodes > _WAIT_FOR_NODES_S:
             raise RunError(
-                f"no node of the Ray cluster is left ({self._last_loss}): what was finished is kept, and the same "
-                "command goes on once there are nodes again"
+                f"no node of the Ray cluster is left ({self._last_loss}): finished cases are stored; run the same "
+                "command to resume when there are nodes again"
             )
 
     def _look(self) -> list[NodeThread]:

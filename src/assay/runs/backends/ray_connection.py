@@ -13,8 +13,8 @@ from assay.errors import InputError, MissingDependency
 
 _CONNECT_S = 60.0
 _START_FAILED = "Starting Ray client server failed"
-"""What Ray Client says where the process that it starts for each client died at once, as one that is forked beside
-many threads may: another one starts."""
+"""Ray Client's message if the process that it starts for a client died at once, as one that is forked next to many
+threads may: another one starts."""
 _MOST_STARTS = 3
 
 
@@ -81,7 +81,7 @@ def _silenced() -> Callable[[], None]:
 
 
 def _check_reachable(address: str) -> None:
-    """Raise InputError if nobody listens: Ray itself would try for minutes."""
+    """Raise InputError if no server listens: Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").partition("/")[0].rpartition(":")
     if not host or not port.isdecimal():
         if address in ("auto", "local"):

@@ -27,7 +27,7 @@ START_S = 120.0
 """How long an actor may take until its workers are ready. It waits for the node's CPUs."""
 _TAKE_S = 1.0
 _AHEAD_S = 1.0
-"""For how long each worker of a node has tasks at hand: enough until it gets more, and little at the run's end."""
+"""Seconds of tasks that each worker of a node has ready: enough until it gets more, and little at the run's end."""
 _BATCH_S = 0.5
 """How long the workers of a node should be at one batch."""
 
@@ -103,7 +103,7 @@ class NodeThread(threading.Thread):
                 backend.lost(self, f"{self._name}: {first_line(error)}")
 
     def _note_costs(self, outcomes: Sequence[TaskDone | TaskLost]) -> None:
-        """Note what tasks cost whose batch may be parted."""
+        """Note what tasks cost if their batch may be split."""
         taken: defaultdict[str, list[float]] = defaultdict(list)
         for outcome in outcomes:
             batch = self._of_task.get(outcome.task_id)
@@ -125,7 +125,7 @@ class NodeThread(threading.Thread):
         """Let the node begin no further task. Returns the ids of those that it will not do. For another thread."""
         try:
             dropped: list[int] = self._call("wind_up")
-        except Exception:  # noqa: BLE001 - the node is gone, and nobody else is given its batches now
+        except Exception:  # noqa: BLE001 - the node is gone, and no other is given its batches now
             dropped = []
         with self._backend.change:
             self._drop(dropped)
@@ -191,7 +191,7 @@ class NodeThread(threading.Thread):
             self._call("give", pack_batch(tasks, monotonic(), shared=batch.shared))
 
     def _wants_more(self) -> bool:
-        """Whether the workers would soon be idle: each has a second's work ahead, and one task at least is at hand."""
+        """Whether the workers would soon be idle: each has a second's work ahead, and at least one task is ready."""
         batches = list(self.batches.values())
         count = sum(len(batch.tasks) for batch in batches)
         if count >= MOST_TASKS * (self.workers + 1):

@@ -184,7 +184,7 @@ def labels_of(runs: Sequence[RunRecords]) -> tuple[str, ...]:
         for run in runs
     ]
     if len(set(names)) < len(names):
-        # Runs of one name are told apart by their folders.
+        # Runs of one name are distinguished by their folders.
         names = [
             name if names.count(name) == 1 or run.folder is None else f"{name} ({run.folder})"
             for name, run in zip(names, runs, strict=True)

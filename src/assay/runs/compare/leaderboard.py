@@ -61,7 +61,7 @@ def rank(
     def spared(folder: Path, error: AssayError) -> None:
         if folder not in optional or len(left_out) + 1 == len(runs):
             raise error
-        left_out.append(f"A run is left out, which cannot be read: {error}.")
+        left_out.append(f"A run is left out, since it cannot be read: {error}.")
 
     with collector_paused():
         records = read_records(runs, metric=metric, spared=spared, reviews=reviews)
@@ -232,12 +232,12 @@ def _notes(
     if pending:
         yield (
             f"In {plural(pending, 'run')} some reviewed answers must be scored by a corrected gold query first, and "
-            "are in no reviewed rate: make these runs again."
+            "are excluded from reviewed rates: run these again."
         )
     first = runs[0]
     databases = {cases[0].content.database for cases in scored}
     if any(differing_databases(first, run, databases) for run in runs[1:]):
-        yield "The data of some databases is not the same in all runs: differences on it may be the data's doing."
+        yield "The data of some databases is not the same in all runs: differences on it may come from the data."
     timed = first.infos[first.headline_metric].timed
     if any(settings_differ(first.settings, run.settings, timed=timed) for run in runs[1:]):
         yield "The runs were scored with other settings, so that equal answers may score differently."
@@ -268,8 +268,8 @@ def _power_notes(pairs: Sequence[StandingPair], settings: DiffSettings) -> Itera
     one_by_one = holm([one.case_p_value for one in tested]) if by_database else []
     if apart := sum(is_significant(p, alpha) for p in one_by_one):
         yield (
-            f"By cases one by one {plural(apart, 'pair')} of {count:,} {'differs' if apart == 1 else 'differ'} by "
-            "more than chance: on these databases, and on others it may be otherwise."
+            f"Tested by case, {plural(apart, 'pair')} of {count:,} {'differs' if apart == 1 else 'differ'} "
+            "significantly on these databases; on others they may not."
         )
 
 

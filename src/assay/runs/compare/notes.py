@@ -27,20 +27,19 @@ def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: 
         named = sorted(name for name in differing if name is not None)
         of_which = f" of {plural(len(named), 'database')} ({listed(named)})" if named else ""
         yield (
-            f"The data{of_which} is not the same in both runs: what changed in the {plural(cases, 'case')} on it may "
-            "be the data's doing."
+            f"The data{of_which} is not the same in both runs: changes in the {plural(cases, 'case')} on it may "
+            "come from the data."
         )
     if candidate.settings.selection is not None and _structures(baseline) != _structures(candidate):
         yield (
-            "The structures that selections were read with are not the same in both runs: what changed may be their "
-            "doing."
+            "The structures that selections were read with are not the same in both runs: changes may come from them."
         )
     yield from _of_cases(diff.matching)
     if headline is not None and headline.unscored:
         number = headline.unscored
         yield (
             f"{plural(number, 'case')} that both runs have {are(number)} left unscored by {headline.metric} in at "
-            f"least one of them, and {are(number)} in no difference of it."
+            f"least one of them, and {are(number)} excluded."
         )
     timed = any(baseline.infos[name].timed for name in baseline.metrics if name in candidate.metrics)
     if found := settings_differ(baseline.settings, candidate.settings, timed=timed):
@@ -58,14 +57,14 @@ def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: 
     for metrics, which in ((diff.only_baseline_metrics, "baseline"), (diff.only_candidate_metrics, "candidate")):
         if metrics:
             of_them = "that" if len(metrics) == 1 else "these"
-            yield f"The {which} alone has {', '.join(metrics)}: of {of_them} nothing is said."
+            yield f"The {which} alone has {', '.join(metrics)}: {of_them} cannot be compared."
     # The test is about these cases, and the interval allows for others: they may disagree.
     if headline is not None and headline.clusters is not None and headline.low is not None:
         significant = is_significant(headline.p_value, diff.settings.alpha)
         if significant and headline.low <= 0.0 <= (headline.high or 0.0):
             yield (
-                f"The difference in {headline.metric} varies much between the {headline.clusters} databases: on these "
-                "very cases it is hardly an accident, yet its interval, which allows for other databases, includes 0."
+                f"The difference in {headline.metric} varies much between the {headline.clusters} databases: it is "
+                "significant on these cases, but its interval, which allows for other databases, includes 0."
             )
 
 
@@ -108,18 +107,18 @@ def _of_cases(matching: Matching) -> Iterator[str]:
         told = ", ".join(f"{part} in {times:,}" for part, times in parts.items())
         yield (
             f"{plural(len(matching.changed), 'case')} changed between the runs ({told}) and "
-            f"{are(len(matching.changed))} compared with nothing: "
+            f"{are(len(matching.changed))} excluded: "
             f"{listed([case.candidate_id for case in matching.changed])}."
         )
     for ids, which in ((matching.added, "candidate"), (matching.removed, "baseline")):
         if ids:
             number = len(ids)
-            yield f"{plural(number, 'case')} {are(number)} in the {which} alone, and in no difference: {listed(ids)}."
+            yield f"{plural(number, 'case')} {are(number)} in the {which} alone, and excluded: {listed(ids)}."
     if matching.renamed:
         number = len(matching.renamed)
         yield (
             f"{plural(number, 'case')} {'has' if number == 1 else 'have'} another id in the candidate, and "
-            f"{are(number)} compared all the same, the content being equal: "
+            f"{are(number)} compared nevertheless, since the content is equal: "
             f"{listed([f'{old} is now {new}' for old, new in matching.renamed])}."
         )
 

@@ -202,7 +202,7 @@ class _Ways:
                 confidence=self.confidence,
             )
 
-        return _Way(method="unequal", why="each case was drawn with a probability of its own", apply=apply)
+        return _Way(method="unequal", why="each case was drawn with its own probability", apply=apply)
 
     def strata(self, unlabelled: Unlabelled) -> _Way:
         """Formula 2 over the strata that the cases were drawn from."""
@@ -312,16 +312,18 @@ def _warnings(
         word = "right" if known[0].right else "wrong"
         notes.append(f"all {len(known)} labels say {word}: they do not show how often an answer is not")
     elif explained is not None and explained < _NOTHING:
-        notes.append("the signals say almost nothing of these labels (R² below 0.05): they narrow nothing")
+        notes.append(
+            "the signals say almost nothing about these labels (R² below 0.05): they do not narrow the interval"
+        )
     judge = frame.signals.get(JUDGE)
     if judge is not None:
         fits = _fit(judge, known)
         if not any(value is not None for value in judge):
             notes.append("the judge gave no opinion")
         elif len({value for value in judge if value is not None}) < 2:
-            notes.append("the judge says the same of every answer: it has no information")
+            notes.append("the judge says the same about every answer: it has no information")
         elif fits is not None and fits < _NOTHING:
-            notes.append("the judge has no information on these labels (R² below 0.05): its number means nothing")
+            notes.append("the judge has no information about these labels (R² below 0.05): ignore its number")
     return notes
 
 

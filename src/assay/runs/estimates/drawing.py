@@ -51,7 +51,7 @@ def draw_cases(
     """
     methods = {draw.method for draw in labels.draws}
     if "unequal" in methods:
-        raise InputError("the cases were drawn with probabilities of their own: draw the next ones in the same way")
+        raise InputError("the cases were drawn with their own probabilities: draw the next ones in the same way")
     strata = [""] * frame.size if methods == {"random"} else _strata(frame, labels, more)
     seen = {one.place for one in labels.labels}
     known = {one.place: bool(one.right) for one in labels.known}
@@ -195,7 +195,7 @@ def check_queue(path: Path) -> None:
     except InputError:
         is_queue = False
     if not is_queue:  # a file of reviews or answers
-        raise InputError(f"{path}: is there already, and is not a queue: {advice}")
+        raise InputError(f"{path}: exists, and is not a queue: {advice}")
 
 
 def read_queue(path: Path) -> list[QueuedAnswer]:
@@ -250,7 +250,7 @@ def _strata(frame: Frame, labels: Labels, more: int) -> list[str]:
     if moved or any(strata.count(name) != size for name, size in drawn.items()):
         raise InputError(
             "the strata of the earlier rounds are not known here, and later rounds keep them: name the run's folder in "
-            "which they are kept (signals.jsonl), or give no reviews to begin again"
+            "which they are kept (signals.jsonl), or give no reviews to start over"
         )
     return strata
 

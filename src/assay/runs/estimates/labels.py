@@ -155,7 +155,7 @@ def _declared(frame: Frame, about: Sequence[Review], places: Mapping[str, int], 
             labels.append(Label(place=places[case_id], right=settled(valid, settle)))
         else:
             (stale if own else carried).append(case_id)
-    notes = ["the labels count as a random sample because you declare it; cases that somebody chose are not one"]
+    notes = ["the labels count as a random sample because you declare it; chosen cases are not one"]
     if stale:
         notes.append(stale_note(stale))
     if carried:
@@ -217,7 +217,7 @@ def _check_draws(frame: Frame, reviews: Sequence[Review]) -> None:
         methods.add(draw.method)
     if len(methods) > 1:
         raise InputError(
-            f"the cases were drawn in different ways ({', '.join(sorted(methods))}), which no formula adds up: give "
+            f"the cases were drawn in different ways ({', '.join(sorted(methods))}), which cannot be combined: give "
             "the reviews of one way (--reviews)"
         )
     for name, found in sizes.items():

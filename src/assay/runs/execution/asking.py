@@ -228,7 +228,7 @@ class ResponseStream:
     def _questions(self) -> list[Case | Talk]:
         """What is still to be asked: every question once before any is repeated.
 
-        Of a conversation the turns are together, at the place of the first one that comes.
+        The turns of a conversation are together, at the place of the first one.
         """
         talks: dict[str, list[Case]] = {}
         for case in self._cases:

@@ -96,7 +96,7 @@ def execute(
 
 
 def _with_strengths(job: Job, stored: RunFile | None) -> Job:
-    """The job of a run that has strengths already, though nobody asks for them now: they stay."""
+    """The job of a run that has strengths already, though they are not asked for now: they stay."""
     if stored is None or stored.settings.witness is None or job.settings.witness is not None:
         return job
     info = info_of(AFTER_WITNESSES, stored.settings)

@@ -224,7 +224,7 @@ class CaseRunner:
             self.pool.soon(self.tell)
 
     def _score(self, places: Sequence[int], attempt: int, is_kept: Callable[[int, CaseSummary], bool]) -> None:
-        """Have cases scored by the workers. Of what arrives together, that which ``is_kept`` is written together."""
+        """Have cases scored by the workers. Evidence that arrives together and ``is_kept`` is written together."""
         pool = self.pool
         if pool is None or not (places or self._unanswered):
             return
@@ -453,7 +453,7 @@ def _with_local_scores(job: Job, work: Work, outcome: CaseOutcome) -> bytes:
 
 
 def _lost(job: Job, work: Work, lost: TaskLost) -> Evidence:
-    """The evidence of a case whose scoring itself failed, for which no answer is to blame."""
+    """The evidence of a case whose scoring itself failed, which is not attributed to the answer."""
     kind = lost.kind if lost.kind in ("timeout", "crashed", "out_of_memory") else "unscorable"
     failure = Failure(stage="compare", kind=kind, blame="assay", message=f"scoring this case failed: {lost.message}")
     return Evidence(

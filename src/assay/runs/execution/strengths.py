@@ -29,7 +29,9 @@ _SEVERAL = Refutation(
     kind="unknown", why="comparison", reason="the answer may hold several queries, and any of them counts"
 )
 _GIVEN = Refutation(
-    kind="unknown", why="comparison", reason="a result was given in place of a query: no other database can be asked"
+    kind="unknown",
+    why="comparison",
+    reason="a result was given in place of a query: it cannot be tried on other databases",
 )
 _AT_ONCE = 4
 """Pairs in a batch: few, so that a budget for all is kept."""
@@ -189,8 +191,7 @@ class Search(Struct, kw_only=True):
 
     def _with(self, place: int, found: Refutation) -> Evidence:
         if place in self.repairs:
-            # The evidence of a wrong answer with the result of looking for a witness that parts its repair from the
-            # gold query.
+            # The evidence of a wrong answer with the outcome of the search for a counterexample to its repair.
             evidence = self.evidence_of(place)
             diagnosis = evidence.diagnosis
             if diagnosis is None or diagnosis.repair is None:

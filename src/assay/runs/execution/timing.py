@@ -30,7 +30,7 @@ BUDGET_SPENT = Failure(
     stage="score",
     kind="unscorable",
     blame="setup",
-    message="the time for timing was spent before this pair's turn: the same command goes on with it",
+    message="the budget for timing was used up before this pair: run the same command to resume",
 )
 """Why an efficiency metric has no value if the run's budget did not reach."""
 

@@ -69,7 +69,7 @@ def _check_value(kind: str, metric: MetricInfo, value: float) -> None:
 def _check_once(kind: str, names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"{kind} {name} is demanded twice: keep one of them")
+            raise UsageError(f"{kind} {name} is given twice: keep one of them")
 
 
 def check_metrics(
@@ -103,7 +103,7 @@ def check_metrics(
 def check_cases(gates: Gates, cases: Iterable[Case | CaseSummary]) -> None:
     """Check that every selector fits a case: otherwise its gate could not fail.
 
-    Raises InputError, with the closest name, for a selector that fits no case, UsageError for an unreadable one.
+    Raises InputError, with the closest name, for a selector that matches no case, UsageError for an unreadable one.
     """
     if not gates.must_pass:
         return
@@ -114,7 +114,7 @@ def check_cases(gates: Gates, cases: Iterable[Case | CaseSummary]) -> None:
     for selector in gates.must_pass:
         kind, name = _selector(selector)
         if name not in names[kind]:
-            raise InputError(f"must-pass {selector} fits no case{_instead(kind, name, names)}")
+            raise InputError(f"must-pass {selector} matches no case{_instead(kind, name, names)}")
 
 
 def _instead(kind: str, name: str, names: Mapping[str, Collection[str]]) -> str:

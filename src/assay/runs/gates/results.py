@@ -211,7 +211,7 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
 
 
 def _least_p_value(one: MetricDiff) -> float | None:
-    """The least that the test could give for so many databases or cases; None if none was made."""
+    """The least that the test could give for that number of databases or cases; None if none was made."""
     if one.p_value is None:
         return None
     by_database = one.test == "sign_flip_databases" and one.clusters is not None

@@ -166,7 +166,7 @@ def settled(reviews: Sequence[Review], stance: Callable[[Review], Hashable], set
 
 
 def _by_time(reviews: Iterable[Review], *, of_lines: bool) -> list[Review]:
-    """The reviews, oldest first. Of one second, by their ids, or in the order ``of_lines``."""
+    """The reviews, oldest first. Those of one second are ordered by their ids, or as lines with ``of_lines``."""
     return sorted(reviews, key=lambda review: (_moment(review.at), "" if of_lines else review.id))
 
 

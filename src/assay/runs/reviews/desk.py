@@ -138,7 +138,7 @@ class ReviewDesk:
         """
         query, result = answer_key(evidence)
         if gold and evidence.case.gold_count == 1 and any(same_text(gold, own, "") for own in evidence.case.golds):
-            raise InputError("this is the gold query that the case has: change it, or confirm the verdict")
+            raise InputError("this is already the gold query of the case: change it, or confirm the verdict")
         review = Review(
             id=new_id(),
             case_id=evidence.case.id,

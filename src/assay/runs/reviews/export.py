@@ -151,12 +151,12 @@ class _Writing(Struct, frozen=True, kw_only=True):
         """Raises InputError for a target that holds something else than an earlier export."""
         if not target.exists():
             return
-        advice = f"write the corrected question set into another file, such as corrected{target.suffix}"
+        advice = f"write the corrected question set into another file, for example corrected{target.suffix}"
         for what, path in {"the question set itself": self.source, **self.others}.items():
             if path.exists() and target.samefile(path):
                 raise InputError(f"{target}: is {what}: {advice}")
         if not self._is_export(target):
-            raise InputError(f"{target}: is there already, and is not an earlier export: {advice}")
+            raise InputError(f"{target}: exists, and is not an earlier export: {advice}")
 
     def _is_export(self, target: Path) -> bool:
         """Whether a file is an earlier export: the same questions, some with the reason of a correction."""
@@ -181,7 +181,7 @@ class _Writing(Struct, frozen=True, kw_only=True):
                 raise LayoutUnsuitable(f"{len(found.cases)} of {len(self.expected)} questions are read again")
             for case, wanted in zip(found.cases, self.expected, strict=True):
                 if _content(case) != _content(wanted) or (wanted.question and case.question != wanted.question):
-                    raise LayoutUnsuitable(f"the question {wanted.id} would be read in another way")
+                    raise LayoutUnsuitable(f"the question {wanted.id} would be read differently")
             aside.replace(target)
         except OSError as error:
             raise InputError(f"{target}: cannot be written ({error.strerror})") from error

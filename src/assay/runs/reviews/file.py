@@ -69,12 +69,14 @@ def read_lines(path: Path) -> tuple[list[tuple[int, Review]], str]:
         review = _review(line, f"{path}, line {number}")
         first, earlier = found.setdefault(review.id, (number, review))
         if earlier != review:
-            raise InputError(f"{path}, line {number}: another review than line {first} under the same id, {review.id}")
+            raise InputError(
+                f"{path}, line {number}: a different review from line {first} under the same id, {review.id}"
+            )
     return list(found.values()), note
 
 
 def _check_is_file(path: Path) -> None:
-    """Raises InputError for a folder, a pipe or a device: reading a pipe waits for whoever writes into it."""
+    """Raises InputError for a folder, a pipe or a device: reading a pipe waits for its writer."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is not a regular file: name a file for the reviews")
 

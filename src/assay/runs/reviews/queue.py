@@ -138,7 +138,7 @@ def _earlier(evidence: Evidence, known: Decided) -> list[Reason] | None:
         found.append(Reason(says=f"{names} do not agree.", odds=_IN_CONFLICT))
     verdict = reviewed(evidence, known)
     if not found and verdict is not None:
-        # Whoever accepts another answer has not looked at this one.
+        # A person who accepts another answer has not looked at this one.
         if known.question is not None or verdict.outcome == "correct" or about_answer(evidence, known):
             return None
         names = " and ".join(dict.fromkeys(review.reviewer for review in known.accepted))

@@ -38,7 +38,7 @@ _FLAGS: Final[Mapping[Flag, tuple[float, str]]] = {
     "order_by_chance": (0.3, "The rows come in the right order, but the query does not ask for one."),
     "tie_by_chance": (0.3, "The query takes some of the rows that tie, and other ones would be wrong."),
     "storage_order": (0.3, "The query reads any row of several, and another one would give another result."),
-    "vacuous": (0.1, "The match says little: the result is empty, or computed over no rows."),
+    "vacuous": (0.1, "The match is weak evidence: the result is empty, or computed over an empty input."),
 }
 """Of matches."""
 _SAME_SYSTEM, _FEW, _SAMPLE = 0.9, 20, 2000
@@ -126,7 +126,7 @@ class Signals:
             elif answer.outcome == "incorrect" and (executed is None or executed.status in ("rows", "empty")):
                 if answer.unanswered or answer.decision is not None:
                     continue
-                # Runs of earlier versions have no hash of the result. Of selections none is known to equal another.
+                # Runs of earlier versions have no hash of the result. Selections are never known to be equal.
                 result = answer.result_hash or (id(answer) if executed is None else executed.query_hash)
                 results[result] += 1
                 own = result if answer is case else own
@@ -164,7 +164,7 @@ class Signals:
             if score.metric in self._metrics and score.value == float(not is_match)
         ]
         if differing:
-            # Of an incorrect answer this says nothing about gold: the metric is only less strict.
+            # For an incorrect answer this says nothing about the gold query: the metric is only less strict.
             verb = "rejects" if is_match else "accepts"
             says = f"{' and '.join(differing)} {verb if len(differing) == 1 else verb[:-1]} the answer."
             yield Reason(odds=_METRIC_DIFFERS * is_match, says=says)

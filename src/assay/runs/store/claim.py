@@ -118,9 +118,9 @@ def _remove(made: Sequence[Path]) -> None:
             path.rmdir()
 
 
-# Of a run's files run.json goes aside last, comes back first and is dropped last. So the names tell at what a process
-# was killed: with run.json aside, all of the earlier run was, and what stands in its place is the new run's; with other
-# files aside alone, the earlier run was on its way, and no other is there.
+# run.json is the last file of a run to go aside, the first to come back and the last to be dropped. So the names show
+# when a process # was killed: with run.json aside, all of the earlier run was, and what stands in its place is the
+# new run's; with other files aside alone, the earlier run was on its way, and no other is there.
 
 
 def _settle(folder: Path, *, fresh: bool = False) -> None:

@@ -259,7 +259,8 @@ def load_run(folder: Path) -> Run:
     again when it is read.
     """
     stored, path = read_finished(folder), folder / journal.NAME
-    # Of a small journal the lines stay in memory, and no file stays open; of a large one their places and checksums.
+    # The lines of a small journal stay in memory, and no file stays open; of a large one only their offsets and
+    # checksums.
     is_small = not path.exists() or path.stat().st_size <= _HELD_BYTES
     lines = Spool[bytes](bytes, path=None if is_small else path, buffer_bytes=_HELD_BYTES)
     checksums = array("I")
@@ -313,7 +314,7 @@ def read_finished(folder: Path) -> FinishedRunFile:
     """Read run.json of a finished run. Raises as `load_run` does, and reads no case."""
     stored = read_run_file(folder)
     if stored.status != "finished" or stored.aggregates is None:
-        raise RunError(f"{folder} is not finished: run the command that made it again, and it goes on from there")
+        raise RunError(f"{folder} is not finished: run its command again to resume")
     return FinishedRunFile(**asdict(stored))
 
 
@@ -324,9 +325,7 @@ def read_cases(folder: Path, stored: FinishedRunFile, keep: Callable[[journal.Jo
     """
     path = folder / journal.NAME
     if not path.exists():
-        raise RunError(
-            f"{path} is absent: the run is damaged; run the command that made it again, which scores its cases again"
-        )
+        raise RunError(f"{path} is missing: the run is damaged. Run its command again to score its cases again")
     # The journal may also have lines for earlier predictions.
     wanted = set(stored.order)
     kept: dict[str, _Kept] = {}
@@ -340,8 +339,8 @@ def read_cases(folder: Path, stored: FinishedRunFile, keep: Callable[[journal.Jo
     missing = sum(digest not in kept for digest in stored.order)
     if missing:
         raise RunError(
-            f"{path}: {missing} of {len(stored.order)} cases of the run are absent; "
-            "run the command that made it again, which scores them again"
+            f"{path}: {missing} of {len(stored.order)} cases of the run are missing; "
+            "run its command again to score them again"
         )
     return [kept[digest] for digest in stored.order]
 

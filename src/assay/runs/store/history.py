@@ -118,7 +118,7 @@ def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
     if head.status == "finished" and head.aggregates is None:
         return _damaged(
             folder,
-            f"{RUN_FILE} says that the run is finished, and has no numbers: run its command again with --overwrite",
+            f"{RUN_FILE} says that the run is finished, but has no numbers: run its command again with --overwrite",
         )
     return _point(str(folder), head, metric)
 

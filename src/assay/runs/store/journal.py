@@ -23,8 +23,8 @@ NAME = "journal.jsonl"
 ANSWERS = "answers.jsonl"
 _CONTENTS = {NAME: b"evidence", ANSWERS: b"prediction"}
 _LOOK_EVERY_S = {NAME: 0.02, ANSWERS: 0.0}
-"""To look whether the file is still there takes as long as to write a case's line, and nothing beside an answer:
-no question is asked whose answer could not be kept. The file is looked at whole at the end."""
+"""To look whether the file is still there takes as long as to write a case's line, and nothing compared with an
+answer: no question is asked whose answer could not be kept. The file is looked at whole at the end."""
 _BEGIN = b'{"digest":"'
 _END = b"}\n"
 _LINE = re.compile(rb'\{"digest":"([0-9a-f]{24})","(?:evidence|prediction)":(\{.*\})\}\n', re.DOTALL)
@@ -220,8 +220,8 @@ def write_whole(path: Path, contents: Iterable[bytes]) -> list[str]:
 def damaged(path: Path, number: int) -> RunError:
     """The error for a line that cannot be read."""
     return RunError(
-        f"{path}, line {number}: damaged; remove that line and run the command that made this run again, which "
-        "scores that line's case again, or make the run in another folder (-o)"
+        f"{path}, line {number}: damaged; remove that line and run the same command again to score "
+        "its case again, or make the run in another folder (-o)"
     )
 
 
@@ -253,8 +253,8 @@ def gone(folder: Path) -> RunError:
 def changed(path: Path) -> RunError:
     """The error for a file that another process wrote or cut during the run."""
     return RunError(
-        f"{path}: was changed by something else while the run was going on, so what was finished may be lost: "
-        "see that nothing else writes there, and run the same command again, which does what is missing"
+        f"{path}: was changed by another program during the run, so finished cases may be lost: "
+        "make sure that nothing else writes there, and run the same command again to resume"
     )
 
 

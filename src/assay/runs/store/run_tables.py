@@ -178,7 +178,7 @@ def insert_run(connection: duckdb.DuckDBPyConnection, run: NamedRun, tables: Col
 _Got = TypeVar("_Got")
 
 _ALLOWED = ("SELECT", "EXPLAIN", "MULTI")
-"""Of DuckDB's kinds of statement: DESCRIBE, SHOW and SUMMARIZE are SELECT to it, PIVOT is MULTI."""
+"""DuckDB's kinds of statement: DESCRIBE, SHOW and SUMMARIZE are SELECT to it, PIVOT is MULTI."""
 
 
 class Answered(Struct, frozen=True, kw_only=True):
@@ -289,7 +289,7 @@ class _Watch:
             self._left_s -= time.monotonic() - started
 
     def rows(self, result: Any) -> Iterator[tuple[Any, ...]]:
-        """The rows of a result, of which no more are read once the time is over."""
+        """The rows of a result, until the time is over."""
         while rows := self.timed(lambda: result.fetchmany(1000)):
             yield from rows
 

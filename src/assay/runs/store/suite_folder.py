@@ -136,11 +136,11 @@ def read_suite(folder: Path) -> Suite:
             if number - 2 < head.layouts:
                 layout = _checked(decode_value(line, SuiteLayout))
                 if layouts.setdefault(layout.database, layout) is not layout:
-                    raise ValueError(f"the database {layout.database} is there twice")
+                    raise ValueError(f"the database {layout.database} occurs twice")
             else:
                 case = _fitting(_with_cells(decode_value(line, SuiteCase), cell_from_json), layouts)
                 if cases.setdefault(case.case_id, case) is not case:
-                    raise ValueError(f"the case {case.case_id} is there twice")
+                    raise ValueError(f"the case {case.case_id} occurs twice")
         except (RunError, ValueError) as error:
             raise InputError(f"{path}, line {number} cannot be read: {error}") from None
     known = {name: getattr(head, name) for name in _OF_SUITE}

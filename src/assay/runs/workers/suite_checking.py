@@ -130,7 +130,7 @@ def _told(right: Result, predicted: Execution, comparison: Comparison | None) ->
     if max(len(ours), len(theirs)) <= 3 and ours != theirs:
         return f"the gold query gives {_rows(ours)}, the answer {_rows(theirs)}"
     if len(ours) != len(theirs):
-        return f"the gold query gives {len(ours)} rows, the answer {len(theirs)}"
+        return f"row counts differ: gold query {len(ours)}, prediction {len(theirs)}"
     return (comparison.reason if comparison is not None else "") or "the rows differ"
 
 

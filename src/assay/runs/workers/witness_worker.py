@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 WITNESS_SETUP = "assay.runs.workers.witness_worker:set_up"
 _REAL_ROWS = 20_000
 _TIMES = 10
-"""The process may take so many times the pair's time: that is time of computing, and a busy machine needs far more."""
+"""How many times the pair's time the process may take: that is computing time, and a busy machine needs far more."""
 _TRIALS = {"sqlite": 4_000, "duckdb": 250, "postgres": 250}
 """Databases per second of the budget, by the engine's dialect: a few less than it can do."""
 _OF_SCHEMA = ("sqlite", "duckdb")
 _SCRATCH = ("postgresql", "postgres")
 _KEPT = 4
 _KEPT_ON_SERVER = 1
-"""Schemas whose empty databases are kept: on a server each holds four connections, of which it has a hundred."""
+"""Schemas whose empty databases are kept: on a server each holds four of its hundred connections."""
 _SCRATCH_ADVICE = "; name a server for scratch schemas (--scratch URL)"
 
 
@@ -166,7 +166,7 @@ class WitnessWorker:
         kept = f"{engine} {prefix}", task.options
         if kept not in self._refuters:
             if prefix:
-                self._release()  # each holds connections, of which a server has few
+                self._release()  # each holds connections, and a server has few
             most = _KEPT_ON_SERVER if prefix else _KEPT
             self._refuters[kept] = Refuter(make, read_answers, options=task.options, kept=most)
         budget = Budget(seconds=task.seconds, trials=max(1, int(_TRIALS.get(dialect, 250) * task.seconds)))

@@ -131,12 +131,12 @@ class ChanceMatchDetector(Struct, frozen=True, kw_only=True):
         own = Answer.strict(result) if in_order else Answer.bag(result)
         others = other_results(self.probes, self.query, own)
         if shape.limited and shape.ordered and result.rows:
-            # What comes of ties alone comes of no other row.
+            # What results from ties alone does not result from another row.
             tied = self._possible(self.query, result)
             others = (other for other in others if tied is None or not compare(other, tied, self.options).equal)
         texts = RowTexts()
         if in_order and not self.comparison.equal:
-            # Of results that only have other rows first, the one counts that would be right.
+            # Results that only have other rows first count if they would be right.
             cells = texts.in_order(result.rows)
             others = (other for other in others if texts.in_order(other.rows) != cells or self._is_right(other))
         if self.comparison.equal:

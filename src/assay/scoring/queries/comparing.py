@@ -108,7 +108,7 @@ _WITHOUT_DATES = frozenset({"sqlite"})
 
 
 def _cells(side: ExecutionContext, execution: Execution) -> CellTypes:
-    """What the cells of a result can say beside a result of another origin.
+    """What the cells of a result can say next to a result of another origin.
 
     An engine without dates has texts in their place, as JSON does.
     """

@@ -21,7 +21,7 @@ from assay.model.results.result import Rows
 from assay.scoring.queries.gold_answers import GoldAnswer
 
 _MOST = 16
-"""So many pairs of readings are compared."""
+"""Number of pairs of readings that are compared."""
 
 
 class Read(Struct, frozen=True, kw_only=True):

@@ -129,7 +129,7 @@ class QueryScorer:
             evidence = Evidence(case=case, prediction=prediction, verdict=verdict, scores=scores)
             return ScoredCase(evidence=evidence, executions=Executions())
         if prediction.answered and prediction.given in ("decline", "clarify"):
-            # What is beside a refusal was not given as the answer: neither executed nor scored.
+            # A query with a refusal was not given as the answer: neither executed nor scored.
             held_back = replace(prediction, query=None, result=None, decision=prediction.given)
             scored = self.score(case, held_back, url, requests, gold_url=gold_url)
             evidence = replace(scored.evidence, prediction=prediction)

@@ -124,7 +124,7 @@ class HttpChatModel:
         return self._adaptations.notes
 
     def check_credentials(self) -> None:
-        """Raise SystemUnusable if there is no key for a service that answers nobody without one. Sends nothing."""
+        """Raise SystemUnusable if there is no key for a service that requires one. Sends nothing."""
         if self._lacks_key:
             key = "DIAL_API_KEY" if self._place.is_deployment else "OPENAI_API_KEY"
             raise SystemUnusable(

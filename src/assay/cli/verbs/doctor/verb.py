@@ -31,12 +31,12 @@ def doctor(
         float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit for each request to a database.")
     ] = 10.0,
     untried: Annotated[bool, typer.Option("--untried", help="Skip the test of the limits.")] = False,
-    settings: Annotated[Settings, Only(("user", "denodo_config"))],
+    settings: Annotated[Settings, Only(("user", "denodo_config"), helps={"user": "Database user. Prefer ASSAY_USER."})],
     password: Password = None,
     token: Token = None,
     json: JsonFile = None,
 ) -> None:
-    """Say what is installed, which engines and extras work, which limits hold here, and what a URL can reach.
+    """Check what is installed, which engines and extras work, which limits hold, and whether a database can be read.
 
     Example:  assay doctor
 
@@ -99,7 +99,7 @@ def findings_text(found: Findings, *, width: int | None) -> str:
         ("Engines", [(", ".join(one.schemes), _engine(one)) for one in found.engines]),
         ("Extras", [(one.name, _extra(one)) for one in found.extras]),
         ("Limits on queries, each tried here", [(one.name, _protection(one)) for one in found.protections]),
-        ("What the operating system lends", [(one.name, _protection(one)) for one in found.operating_system]),
+        ("Support by the operating system", [(one.name, _protection(one)) for one in found.operating_system]),
         ("Plug-ins of other packages", [("", line) for line in found.plugins]),
         *((one.url, list(_reached(one))) for one in found.reached),
     ]

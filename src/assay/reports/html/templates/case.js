@@ -136,7 +136,7 @@ const caseView = (() => {
   /* What is known beside them */
   const known = (detail) => [
     detail.failures && section("Failures", detail.failures.map((text) => make("p", { class: "failed" }, text))),
-    detail.findings && section("Doubts about the gold", make("ul", { class: "near" }, detail.findings.map((text) => make("li", {}, text)))),
+    detail.findings && section("Findings about the gold query", make("ul", { class: "near" }, detail.findings.map((text) => make("li", {}, text)))),
     detail.scores && section("Metrics", make("table", { class: "scores" }, make("tbody", {}, detail.scores.map(([metric, , text, said]) =>
       make("tr", {}, make("th", { scope: "row" }, metric), make("td", { class: "n" }, text), make("td", { class: "quiet" }, said)))))),
     detail.facts && section("Times and cost", make("dl", { class: "facts" }, detail.facts.map(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]))),
