@@ -78,15 +78,16 @@ def test_a_transient_failure_fails_a_build_only_above_the_share(here: Path, caps
     assert run(here, LOOSE, down=2) == 0
     assert "gates: 1 of 1 passed" in capsys.readouterr().err
     assert run_command_line(["report", "run", "--full", "--max-unscored", "10%"]) == 1
-    told = capsys.readouterr()
-    assert "  ✗ max-unscored 0.1: missed by 10.0 points (1 case too many)" in told.out
-    assert "missed by 10.0 points (1 case too many); not as wanted: q0, q1" in " ".join(told.out.split())
+    told = " ".join(capsys.readouterr().out.split())
+    assert "max-unscored 0.1" in told
+    assert "10.0 points (1 case too many)" in told
 
 
-def test_an_unfinished_run_is_a_baseline(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unfinished_run_is_a_baseline(here: Path) -> None:
     assert run(here, down=2, folder="main") == 3
-    assert run(here, "--baseline", "main", "--max-drop", "match=1%", "--full", down=0, folder="now") == 0
-    assert "8 cases" in capsys.readouterr().out
+    assert run(here, "--baseline", "main", "--max-drop", "match=1%", down=0, folder="now") == 0
+    (gate,) = assay.load_run(here / "now").record.gates
+    assert ", 8 cases, " in gate.found
 
 
 @pytest.mark.parametrize(

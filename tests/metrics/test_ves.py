@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay import Run, evaluate, registry
+from assay.errors import plural
 from assay.metrics.ves import BirdRves, Ves, reward, without_outliers
 from assay.model import PairTiming
 from many_cases import each
@@ -56,7 +57,9 @@ def test_noise_that_could_change_the_reward_is_flagged() -> None:
 )
 def test_a_mean_ratio_has_an_interval_from_two_measurements_on(ratios: list[float], shown: str) -> None:
     found = Ves().timed(_timings(*((ratio, 1.0) for ratio in ratios))).score.detail
-    assert found == f"the gold query's time is {shown} times the prediction's, over {len(ratios)} measurements"
+    assert (
+        found == f"the gold query's time is {shown} times the prediction's, over {plural(len(ratios), 'measurement')}"
+    )
 
 
 def test_birds_outlier_rule() -> None:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from assay.api.reviewing import ReviewsInput, chosen_reviews
 from assay.api.run import Run, target_of
-from assay.errors import UsageError
+from assay.errors import UsageError, plural
 from assay.model import (
     CaseChange,
     DiffSettings,
@@ -114,7 +114,8 @@ class RunDiff:
 
     def __repr__(self) -> str:
         return (
-            f"<assay.RunDiff of {self.matching.paired} cases, {self.baseline.label} to {self.candidate.label}: "
+            f"<assay.RunDiff of {plural(self.matching.paired, 'case')}, "
+            f"{self.baseline.label} to {self.candidate.label}: "
             f"{len(self.fixed)} fixed, {len(self.broken)} broken>"
         )
 
@@ -175,7 +176,7 @@ class Leaderboard:
 
     def __repr__(self) -> str:
         order = ", ".join(standing.run.label for standing in self.standings)
-        return f"<assay.Leaderboard by {self.metric} over {self.cases} cases: {order}>"
+        return f"<assay.Leaderboard by {self.metric} over {plural(self.cases, 'case')}: {order}>"
 
 
 def diff(

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from assay import registry
 from assay.api.reviewing import ReviewsInput, chosen_reviews
-from assay.errors import MissingDependency, UsageError, did_you_mean
+from assay.errors import MissingDependency, UsageError, did_you_mean, plural
 from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
@@ -151,7 +151,7 @@ class Run:
     def __repr__(self) -> str:
         numbers = self.aggregates
         return (
-            f"<assay.Run of {numbers.cases} cases: {numbers.correct} correct, {numbers.incorrect} incorrect, "
+            f"<assay.Run of {plural(numbers.cases, 'case')}: {numbers.correct} correct, {numbers.incorrect} incorrect, "
             f"{numbers.unscored} unscored>"
         )
 

@@ -21,6 +21,7 @@ from assay.comparison.shapes import PivotedResult, shape_misses
 from assay.comparison.single_column import LoneColumns, lone_columns, partners
 from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.comparison.tolerant_mapping import find_agreement
+from assay.errors import plural
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
 from assay.model.results.columns import ColumnRows
 
@@ -110,7 +111,7 @@ def _both_empty(answer: Answer, predicted: Result) -> Comparison:
     ours, theirs = answer.result.column_count, predicted.column_count
     # Some sources give no column names with an empty result: then there is nothing to compare.
     equal = ours == theirs or not (ours and theirs)
-    reason = "both results are empty" if equal else f"both are empty, with {theirs} columns instead of {ours}"
+    reason = "both results are empty" if equal else f"both are empty, with {plural(theirs, 'column')} instead of {ours}"
     mapping = tuple(range(ours)) if equal else ()
     return Comparison(equal=equal, column_mapping=mapping, ordered=answer.ordered, vacuous=equal, reason=reason)
 

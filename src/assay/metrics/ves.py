@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from assay.errors import plural
 from assay.metrics.base import QueryMetric, gold_failure, unscored, without_query
 from assay.metrics.bird import BirdEx
 from assay.metrics.denodo import ResultsMatch
@@ -100,7 +101,9 @@ def _rewarded(metric: str, ratios: Sequence[float], value_of: Callable[[float], 
     mean = statistics.fmean(ratios)
     bounds = mean_interval(ratios)
     shown = "" if bounds is None else f" [{bounds[0]:.2f}, {bounds[1]:.2f}]"
-    detail = f"the gold query's time is {mean:.2f}{shown} times the prediction's, over {len(ratios)} measurements"
+    detail = (
+        f"the gold query's time is {mean:.2f}{shown} times the prediction's, over {plural(len(ratios), 'measurement')}"
+    )
     if bounds is not None and 1.0 - _EQUALLY_FAST <= bounds[0] <= 1.0 <= bounds[1] <= 1.0 + _EQUALLY_FAST:
         return TimedScore(
             score=Score(metric=metric, value=value_of(1.0), detail=f"{detail}: equally fast"), noisy=False

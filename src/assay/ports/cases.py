@@ -57,7 +57,7 @@ class LoadedPredictions(Struct, frozen=True, kw_only=True):
     columns: tuple[ColumnUse, ...] = ()
     """What was taken for what."""
     beside: tuple[Column, ...] = ()
-    """The unused columns, such as a copy of the question: their content is compared with the cases."""
+    """The unused columns, for example a copy of the question: their content is compared with the cases."""
     left_out: tuple[str, ...] = ()
     """Sheets with content that were not read."""
 

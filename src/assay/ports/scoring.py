@@ -127,7 +127,7 @@ class Metric(Protocol):
 class TimedMetric(Metric, Protocol):
     """A metric over wall times. It is asked twice.
 
-    First, as every metric, where the rows are: it says 0, None, or `AWAITS_TIMING` as the failure
+    First, like every metric, in the worker: it returns 0, None, or `AWAITS_TIMING` as the failure
     of a score without a value. For the cases that await it, both queries are then executed in turn,
     alone on one worker, and ``timed`` gives the score.
     """

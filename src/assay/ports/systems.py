@@ -22,8 +22,8 @@ class System(Protocol):
     def answer(self, case: Case) -> Prediction:
         """Ask one question. A failure of one question comes back as a Prediction with a Failure.
 
-        Raises `assay.errors.SystemUnusable` if no question could be answered, for example with wrong credentials: that
-        ends the run.
+        Raises `assay.errors.SystemUnusable` if no question could be answered, for example for wrong
+        credentials: that ends the run.
         """
         ...
 
@@ -36,7 +36,7 @@ class SchemaSource(Protocol):
     """Tells a system what a case's database holds. Several threads call it at once."""
 
     def __call__(self, case: Case) -> DatabaseSchema:
-        """The schema of the case's database. Raises `assay.errors.InputError` if it cannot be had."""
+        """The schema of the case's database. Raises `assay.errors.InputError` if it cannot be read."""
         ...
 
 
@@ -76,11 +76,11 @@ class Completion(Struct, frozen=True, kw_only=True):
     model: str | None = None
     """The model that answered, as it calls itself."""
     finish_reason: str | None = None
-    """``stop``, ``length``, ``content_filter``, ``refusal`` …; None if it was not said."""
+    """``stop``, ``length``, ``content_filter``, ``refusal`` …; None if it is unknown."""
     refusal: str | None = None
-    """What the model said in place of an answer, where it refused."""
+    """What the model said instead of an answer if it refused."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """The tools that the model asks to be called, in place of an answer or with one."""
+    """The tools that the model asks to be called, instead of an answer or with one."""
     tokens: TokenUsage | None = None
     latency_s: float = 0.0
     """From the request to the end of the answer, without the time between attempts."""
@@ -141,7 +141,7 @@ class ChatModel(Protocol):
         max_tokens: int | None = None,
         seed: int | None = None,
     ) -> Completion | Failure:
-        """Ask once, with retries after a transient error; a lasting one comes back as a Failure.
+        """Ask once, with retries after a transient error; a lasting error is returned as a Failure.
 
         ``json_schema`` asks for output of that schema. Raises
         `assay.errors.SystemUnusable` if no question could be answered.

@@ -11,7 +11,7 @@ from assay.model import Comparison, ComparisonOptions, DatabaseSchema, DatabaseU
 class ScratchDatabase(Protocol):
     """A database in memory whose rows are replaced for each trial. Used by one thread.
 
-    Its tables are those of a schema. Everything that a query could do besides reading is refused, and each query has
+    Its tables are those of a schema. Everything except reading is refused, and each query has
     limits of time and rows.
     """
 
@@ -35,7 +35,7 @@ class ScratchDatabase(Protocol):
         ...
 
     def fill(self, rows: Sequence[Sequence[Row]]) -> bool:
-        """Replace every row, table by table as prepared. False if a constraint refused one: it is then left out."""
+        """Replace every row, table by table as prepared. False if a constraint refused one, which is then left out."""
         ...
 
     def content(self) -> list[list[Row]]:
@@ -43,14 +43,14 @@ class ScratchDatabase(Protocol):
         ...
 
     def rejected_rows(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:
-        """The tables, by name, whose triggers refuse or change rows such as these, as prepared, or may do so.
+        """The tables, by name, whose triggers refuse or change rows like these, as prepared, or may do so.
 
         Triggers run in nothing else: its rows are what `fill` is given.
         """
         ...
 
     def rows(self, query: str) -> list[Row] | None:
-        """The rows of a query; None if it fails, takes too long or gives too many."""
+        """The rows of a query; None if it fails, takes too long or returns too many."""
         ...
 
     def execute(self, query: str) -> Execution:
@@ -58,7 +58,7 @@ class ScratchDatabase(Protocol):
         ...
 
     def reverse_scan(self, *, on: bool) -> bool:
-        """Have rows scanned in the opposite order if none is asked for. False if the engine cannot."""
+        """Scan rows in the opposite order if the query asks for none. False if the engine cannot."""
         ...
 
     def close(self) -> None:

@@ -41,7 +41,7 @@ class Pulse(Protocol):
         ...
 
     def lost(self, label: bytes) -> Loss | None:
-        """How an earlier worker was lost while this label ran; None where it never was."""
+        """How an earlier worker was lost while this label ran; None if it never was."""
         ...
 
 
@@ -85,7 +85,7 @@ class NeededDatabase(Struct, frozen=True, kw_only=True):
     fingerprint: str
     """The hash of its content, or of something that changes with it."""
     version: str
-    """The version of its engine on the driver."""
+    """The version of its engine on the machine that started the run."""
     origin: str | None = None
     """The place of the first case on it, for messages."""
 
@@ -102,7 +102,7 @@ class Backend(Protocol):
         ...
 
     def expect(self, databases: Sequence[NeededDatabase]) -> None:
-        """Say which databases the tasks of later runs need. Raises `assay.errors.InputError` if one is out of reach.
+        """Say which databases the tasks of later runs need. Raises `assay.errors.InputError` if one cannot be reached.
 
         It is called before anything is asked or written.
         """

@@ -7,6 +7,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from assay.errors import plural
+
 ColumnKind = Literal["number", "boolean", "text", "instant", "empty", "other"]
 Mode = Literal["rows", "columns"]
 Measure = Literal["precision", "recall", "f1"]
@@ -131,7 +133,7 @@ def _report(comparison: TableComparison) -> str:
         ("reference", comparison.reference_columns, comparison.reference_row_count, comparison.reference_only_rows),
         ("response", comparison.response_columns, comparison.response_row_count, comparison.response_only_rows),
     )
-    facts = {side: f"{_count(rows, 'row')}, {_count(len(names), 'column')}" for side, names, rows, _ in sides}
+    facts = {side: f"{plural(rows, 'row')}, {plural(len(names), 'column')}" for side, names, rows, _ in sides}
     facts |= {
         "rows paired by": _pairing(comparison.options),
         "shared columns": ", ".join(shared) or "none: paired rows count as equal, which is not evidence",
@@ -166,10 +168,6 @@ def _report(comparison: TableComparison) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _pairing(options: TableOptions) -> str:

@@ -2,7 +2,7 @@
 
 Both intervals are large-sample ones after 4 cases were added, spread evenly over the counts: over the cells of the
 table, or over the patterns that the raters' votes on one case can make. With two raters, or three, and two categories
-that is 1 per count. So the intervals do not claim to be certain if raters never differ. The value itself has no
+that is 1 per count. So the intervals do not claim certainty if raters never differ. The value itself has no
 added cases. How often they hold the true kappa: docs/background/measured/statistics.md.
 """
 
@@ -19,7 +19,7 @@ from msgspec import Struct
 from assay.model import Kappa
 
 ADDED: Final = 4.0
-"""How many cases are added for an interval, in all. One per count is too many if there are more counts than four."""
+"""How many cases are added for an interval, in all. One per count is too many if there are more than four counts."""
 
 
 class YesNoTable(Struct, frozen=True, kw_only=True):

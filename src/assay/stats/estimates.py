@@ -40,7 +40,7 @@ class Estimated(Struct, frozen=True, kw_only=True):
     effective: float
     """How many random labels alone would give an interval of this width."""
     r_squared: float | None = None
-    """How much of the labels' variance signals explain, where a model was fitted; before shrinking."""
+    """How much of the labels' variance signals explain, if a model was fitted; before shrinking."""
 
     @property
     def width(self) -> float:

@@ -15,7 +15,7 @@ from assay.cases.fields import Field, sheet_option
 from assay.cases.records import Record, Table, header_of, without_end
 from assay.cases.tables.header import SEARCHED_ROWS, header_row_of, other_header
 from assay.cases.text.decoding import read_text
-from assay.errors import CaseFileError
+from assay.errors import CaseFileError, plural
 from assay.model import FieldNames
 
 _LARGEST_FIELD = 1 << 30
@@ -192,11 +192,12 @@ def _with_inner_quotes_doubled(text: str, delimiter: str) -> str:
 
 def _uneven(path: Path, line: int, row: list[str], columns: tuple[str, ...]) -> CaseFileError:
     if len(row) > len(columns):
-        what = f"has {len(row)} fields, but the header has {len(columns)}; the first one too many is "
+        what = f"has {plural(len(row), 'field')}, but the header has {len(columns)}; the first one too many is "
         what += repr(row[len(columns)][:60])
     else:
         what = (
-            f"has {len(row)} fields, but the header has {len(columns)}: there is none for " + f'"{columns[len(row)]}"'
+            f"has {plural(len(row), 'field')}, but the header has {len(columns)}: "
+            f'there is none for "{columns[len(row)]}"'
         )
     return CaseFileError(
         f"the row {what}. Put a text that holds the separator or a line break in double quotes",

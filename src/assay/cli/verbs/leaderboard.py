@@ -10,7 +10,7 @@ import typer
 
 from assay.cli.options.declared import Full, JsonFile, Markdown, ReviewsFile
 from assay.cli.options.stored_runs import A_RUN, check_different
-from assay.errors import InputError, UsageError
+from assay.errors import InputError, UsageError, plural
 from assay.model import HistoryPoint, Leaderboard
 
 
@@ -128,7 +128,7 @@ def _of_one_set(folder: Path, points: Sequence[HistoryPoint], cases: str | None)
     *others, most = sorted(sets.values(), key=len)
     for other in others:
         asked = question_set(other[0])
-        name = "another question set" if asked is None else f"{asked.name} ({asked.cases:,} cases)"
+        name = "another question set" if asked is None else f"{asked.name} ({plural(asked.cases, 'case')})"
         runs = ", ".join(point.folder for point in other)
         _say(f"left out, over {name}: {runs}: name the runs themselves to rank them over the cases that all have")
     return [Path(point.folder) for point in most]

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from assay.cli.options.declared import Only, Overwrite, Quiet, ReportFlags, Rescore, Token, check_one_source
 from assay.cli.options.gates import GateFlags
-from assay.errors import UsageError
+from assay.errors import UsageError, plural
 from assay.settings import Settings
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _trouble_with_data(run: Run) -> Iterator[str]:
     failures = [score.failure for score in scores if score is not None and score.failure is not None]
     reasons = Counter(failure.message for failure in failures if failure.stage == "execute")
     for message, count in reasons.most_common(_MOST_REASONS):
-        yield f"observations_match is unscored in {count:,} case{'s' * (count != 1)}: {message}"
+        yield f"observations_match is unscored in {plural(count, 'case')}: {message}"
     others = reasons.total() - sum(count for _, count in reasons.most_common(_MOST_REASONS))
     if others:
-        yield f"observations_match is unscored in {others:,} more case{'s' * (others != 1)}, for other reasons"
+        yield f"observations_match is unscored in {plural(others, 'more case')}, for other reasons"

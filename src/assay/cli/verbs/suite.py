@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.options.declared import JsonFile, Only, Quiet, file_options
 from assay.cli.options.stored_runs import A_RUN
-from assay.errors import InputError, UsageError, did_you_mean
+from assay.errors import InputError, UsageError, did_you_mean, plural
 from assay.settings import Settings
 
 if TYPE_CHECKING:
@@ -144,7 +144,6 @@ def _print_totals(suite: Suite, *, json: Path | None) -> None:
         found["cases_without"] = [case.case_id for case in without]
         write_json(json, msgspec.json.format(msgspec.json.encode(found), indent=2))
         return
-    from assay.reports.text.plain import plural
 
     lines = [
         (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode
 
 from assay.cli.view.server import LivePage, ServedPage, served
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.model import HistoryPoint
 from assay.runs.store.folder import RUN_FILE
 from assay.runs.store.history import QuestionSet, question_set, run_name, scan_runs
@@ -103,7 +103,7 @@ class FolderSite:
             before = ["", *keys]
             shown.append(
                 ServedSet(
-                    title="runs" if asked is None else f"{asked.name}, {asked.cases:,} cases",
+                    title="runs" if asked is None else f"{asked.name}, {plural(asked.cases, 'case')}",
                     leaderboard=f"/leaderboard?{urlencode({'of': keys[0]})}",
                     runs=tuple(
                         (run_name(point), run_link(key), diff_link(earlier, key) if earlier else "")

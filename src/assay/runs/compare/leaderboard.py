@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from assay.errors import AssayError, InputError, UsageError
+from assay.errors import AssayError, InputError, UsageError, plural
 from assay.model import DiffSettings, Leaderboard, MetricDiff, Run, Standing, StandingPair
 from assay.runs.aggregate.rates import rate_of
 from assay.runs.compare.diff import labels_of, run_head
 from assay.runs.compare.metric_differences import PairedColumn, adjusted, compare_column, database_numbers
-from assay.runs.compare.notes import are, counted, differing_databases, settings_differ, versions_note
+from assay.runs.compare.notes import are, differing_databases, settings_differ, versions_note
 from assay.runs.compare.same_cases import pair_cases
 from assay.runs.reviews.applying import ReviewsChoice
 from assay.runs.store.compared_cases import CaseRecord, RunRecords, read_records
@@ -205,7 +205,7 @@ def _pairs(
 def _nothing_common(runs: Sequence[RunRecords], metric: str, common: int) -> str:
     if common:
         return (
-            f"none of the {counted(common, 'case')} that all {len(runs)} runs have is scored by {metric} in all of them"
+            f"none of the {plural(common, 'case')} that all {len(runs)} runs have is scored by {metric} in all of them"
         )
     examples = "; ".join(
         f"{label} has {', '.join(repr(case.case_id) for case in run.cases[:3]) or 'none'}"
@@ -221,17 +221,17 @@ def _notes(
     runs: Sequence[RunRecords], scored: Sequence[tuple[CaseRecord, ...]], common: int, total: int
 ) -> Iterator[str]:
     if common < total:
-        yield f"{counted(total - common, 'case')} {are(total - common)} not the same in all runs, and excluded."
+        yield f"{plural(total - common, 'case')} {are(total - common)} not the same in all runs, and excluded."
     unscored = common - len(scored)
     if unscored:
         yield (
-            f"{counted(unscored, 'case')} that all runs have {are(unscored)} left unscored by at least one of them, "
+            f"{plural(unscored, 'case')} that all runs have {are(unscored)} left unscored by at least one of them, "
             "and excluded."
         )
     pending = sum(any(case.pending for case in run.cases) for run in runs)
     if pending:
         yield (
-            f"In {counted(pending, 'run')} some reviewed answers must be scored by a corrected gold query first, and "
+            f"In {plural(pending, 'run')} some reviewed answers must be scored by a corrected gold query first, and "
             "are excluded from reviewed rates: run these again."
         )
     first = runs[0]
@@ -261,14 +261,14 @@ def _power_notes(pairs: Sequence[StandingPair], settings: DiffSettings) -> Itera
     enough = max((runs for runs in range(2, len(pairs) + 1) if comb(runs, 2) * least <= alpha), default=0)
     fewer = f", or a ranking of {enough:,} runs at most" if enough else ""
     yield (
-        f"With {counted(units, unit)} and {counted(count, 'pair')} no two runs can differ significantly "
+        f"With {plural(units, unit)} and {plural(count, 'pair')} no two runs can differ significantly "
         f"at α = {alpha:g}: flipping {flipped} gives no p below {least:.2g}{corrected}. At least "
-        f"{counted(clusters_needed(alpha, tests=count), unit)} are needed{fewer}."
+        f"{plural(clusters_needed(alpha, tests=count), unit)} are needed{fewer}."
     )
     one_by_one = holm([one.case_p_value for one in tested]) if by_database else []
     if apart := sum(is_significant(p, alpha) for p in one_by_one):
         yield (
-            f"Tested by case, {counted(apart, 'pair')} of {count:,} {'differs' if apart == 1 else 'differ'} "
+            f"Tested by case, {plural(apart, 'pair')} of {count:,} {'differs' if apart == 1 else 'differ'} "
             "significantly on these databases; on others they may not."
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from assay.errors import plural
 from assay.model import Fingerprint, Matching, RunDiff, RunSettings
 from assay.runs.compare.metric_differences import Pairs
 from assay.runs.reviews.keys import database_digest
@@ -24,9 +25,9 @@ def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: 
     if differing:
         cases = sum(databases[name] for name in differing)
         named = sorted(name for name in differing if name is not None)
-        of_which = f" of {counted(len(named), 'database')} ({listed(named)})" if named else ""
+        of_which = f" of {plural(len(named), 'database')} ({listed(named)})" if named else ""
         yield (
-            f"The data{of_which} is not the same in both runs: changes in the {counted(cases, 'case')} on it may "
+            f"The data{of_which} is not the same in both runs: changes in the {plural(cases, 'case')} on it may "
             "come from the data."
         )
     if candidate.settings.selection is not None and _structures(baseline) != _structures(candidate):
@@ -37,7 +38,7 @@ def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: 
     if headline is not None and headline.unscored:
         number = headline.unscored
         yield (
-            f"{counted(number, 'case')} that both runs have {are(number)} left unscored by {headline.metric} in at "
+            f"{plural(number, 'case')} that both runs have {are(number)} left unscored by {headline.metric} in at "
             f"least one of them, and {are(number)} excluded."
         )
     timed = any(baseline.infos[name].timed for name in baseline.metrics if name in candidate.metrics)
@@ -105,18 +106,18 @@ def _of_cases(matching: Matching) -> Iterator[str]:
         parts = Counter(part for case in matching.changed for part in case.parts)
         told = ", ".join(f"{part} in {times:,}" for part, times in parts.items())
         yield (
-            f"{counted(len(matching.changed), 'case')} changed between the runs ({told}) and "
+            f"{plural(len(matching.changed), 'case')} changed between the runs ({told}) and "
             f"{are(len(matching.changed))} excluded: "
             f"{listed([case.candidate_id for case in matching.changed])}."
         )
     for ids, which in ((matching.added, "candidate"), (matching.removed, "baseline")):
         if ids:
             number = len(ids)
-            yield f"{counted(number, 'case')} {are(number)} in the {which} alone, and excluded: {listed(ids)}."
+            yield f"{plural(number, 'case')} {are(number)} in the {which} alone, and excluded: {listed(ids)}."
     if matching.renamed:
         number = len(matching.renamed)
         yield (
-            f"{counted(number, 'case')} {'has' if number == 1 else 'have'} another id in the candidate, and "
+            f"{plural(number, 'case')} {'has' if number == 1 else 'have'} another id in the candidate, and "
             f"{are(number)} compared nevertheless, since the content is equal: "
             f"{listed([f'{old} is now {new}' for old, new in matching.renamed])}."
         )
@@ -166,11 +167,6 @@ def listed(names: Collection[str]) -> str:
     shown = list(names)[:_SHOWN]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 case``, ``1,034 cases``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def are(number: int) -> str:

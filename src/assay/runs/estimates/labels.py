@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.model.verdicts.review import Draw, Review
 from assay.model.verdicts.verdict import Outcome
 from assay.runs.estimates.frame import Answer, Frame
@@ -94,13 +94,13 @@ def labels_of(
         notes.append(stale_note(stale))
     if strangers:
         notes.append(
-            f"{_count(len(strangers), 'drawn case')} had another answer when it was reviewed ({_some(strangers)}): "
+            f"{plural(len(strangers), 'drawn case')} had another answer when it was reviewed ({_some(strangers)}): "
             "that decision does not count"
         )
     chosen = {one.case_id for one in about if one.draw is None} - draws.keys()
     if chosen:
         notes.append(
-            f"{_count(len(chosen), 'reviewed case')} without a draw left out: chosen cases are not a random sample"
+            f"{plural(len(chosen), 'reviewed case')} without a draw left out: chosen cases are not a random sample"
         )
     notes += _passed_over(labels)
     return Labels(labels=tuple(sorted(labels, key=lambda one: one.place)), notes=tuple(notes))
@@ -123,7 +123,7 @@ def is_stale(review: Review, answer: Answer) -> bool:
 def stale_note(case_ids: Sequence[str]) -> str:
     """A note of cases whose labels are stale."""
     return (
-        f"stale labels of {_count(len(case_ids), 'case')} left out ({_some(case_ids)}): the database has changed. "
+        f"stale labels of {plural(len(case_ids), 'case')} left out ({_some(case_ids)}): the database has changed. "
         "Review these cases again"
     )
 
@@ -190,14 +190,14 @@ def _why_none(frame: Frame, about: Sequence[Review], places: Mapping[str, int]) 
         assert draw is not None
         unchanged = [one for one in drawn if is_about(one, frame.answers[places[one.case_id]], frame.dialect)]
         return (
-            f"the {_count(len({one.case_id for one in drawn}), 'drawn case')} came from other answers than these "
+            f"the {plural(len({one.case_id for one in drawn}), 'drawn case')} came from other answers than these "
             f"({draw.size:,} then, {frame.size:,} now, and {len(unchanged)} of the reviewed answers are unchanged). "
             "Labels of a frame say nothing certain of a changed one: estimate the answers as they were, or draw new "
             "cases with --next"
         )
     if about:
         return (
-            f"{_count(len({one.case_id for one in about}), 'reviewed case')} without a recorded draw. Cases that "
+            f"{plural(len({one.case_id for one in about}), 'reviewed case')} without a recorded draw. Cases that "
             "somebody chose are not a random sample: draw cases with --next, or declare that these are a random sample "
             "(--declare-random; in Python design='random')"
         )
@@ -240,7 +240,7 @@ def _passed_over(labels: Sequence[Label]) -> list[str]:
     if not skipped:
         return []
     what = "skipped cases may be the hard ones. Label them, or say that you are not sure"
-    return [f"{_count(skipped, 'case')} of the queue passed over: {what}"]
+    return [f"{plural(skipped, 'case')} of the queue passed over: {what}"]
 
 
 def _by_case(reviews: Iterable[Review]) -> dict[str, list[Review]]:
@@ -253,7 +253,3 @@ def _by_case(reviews: Iterable[Review]) -> dict[str, list[Review]]:
 def _some(ids: Sequence[str]) -> str:
     more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
     return ", ".join(ids[:_NAMED]) + more
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

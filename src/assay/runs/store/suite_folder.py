@@ -21,7 +21,7 @@ from secrets import token_hex
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.errors import InputError, RunError
+from assay.errors import InputError, RunError, plural
 from assay.model.databases.suite import Suite, SuiteAssumption, SuiteCase, SuiteLayout
 from assay.model.results.cell_json import cell_from_json, cell_to_json
 from assay.runs.store.codec import decode_value, encode_value
@@ -223,7 +223,7 @@ def _fitting(case: SuiteCase, layouts: Mapping[str | None, SuiteLayout]) -> Suit
     for database in case.databases:
         if len(database.rows) != len(layout.tables):
             raise ValueError(
-                f"database {database.name} has rows of {len(database.rows)} tables, not {len(layout.tables)}"
+                f"database {database.name} has rows of {plural(len(database.rows), 'table')}, not {len(layout.tables)}"
             )
         for (name, columns), rows in zip(layout.tables, database.rows, strict=True):
             if any(len(row) != len(columns) for row in rows):

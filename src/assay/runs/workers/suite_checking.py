@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from assay.comparison.answer import Answer
 from assay.engines.pool import heartbeat
+from assay.errors import plural
 from assay.model import Case, Comparison, ComparisonOptions, Execution, Limits, Prediction, Result, Row
 from assay.model.databases.suite import Suite, SuiteDatabase, SuiteFinding, SuiteLayout
 from assay.ports import ScratchDatabase
@@ -155,7 +156,7 @@ def shown_rows(layout: SuiteLayout, database: SuiteDatabase, queries: tuple[str,
         shown = [f"({', '.join(sql_literal(row[place]) for place in wanted)})" for row in rows[:_SHOWN_ROWS]]
         more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
         if facts is not None and not wanted:
-            lines.append(f"{table}: {len(rows)} row{'s' * (len(rows) != 1)}")
+            lines.append(f"{table}: {plural(len(rows), 'row')}")
             continue
         line = f"{table} ({', '.join(columns[place] for place in wanted)}): {', '.join(shown) or 'no row'}{more}"
         lines.append(line if len(line) <= _SHOWN_CHARACTERS else f"{line[: _SHOWN_CHARACTERS - 1]}…")

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from assay.comparison.answer import Answer
 from assay.comparison.readings import normalised, readings
+from assay.errors import plural
 from assay.model import CellTypes, Comparison, Execution, Failure, Leniency, Result
 from assay.model.results.result import Rows
 from assay.scoring.queries.gold_answers import GoldAnswer
@@ -42,7 +43,8 @@ def checked_gold(execution: Execution, counting: Sequence[int]) -> Execution:
         return execution
     named = ", ".join(map(str, beyond))
     what = f"condition column {named}" if len(beyond) == 1 else f"condition columns {named}"
-    message = f"the {what} (counted from 0) would be past the end of the gold query's table, which has {width} columns"
+    has = f"which has {plural(width, 'column')}"
+    message = f"the {what} (counted from 0) would be past the end of the gold query's table, {has}"
     failure = Failure(stage="load", kind="unusable_gold", blame="gold", message=message)
     return remade_execution(execution, failure)
 

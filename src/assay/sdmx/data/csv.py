@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.sdmx.data.observations import DataTables, described, value_of
 from assay.sdmx.errors import suggestion
 from assay.sdmx.structures.identifiers import ArtefactId, parse_artefact
@@ -107,12 +107,12 @@ class _Reader:
             return  # attributes alone, without observations
         if len(row) < len(self._columns):
             raise InputError(
-                f"{self._where}, line {line}: {len(row)} fields, but the header has "
+                f"{self._where}, line {line}: {plural(len(row), 'field')}, but the header has "
                 f"{len(self._columns)}. Is it truncated?"
             )
         if len(row) > len(self._columns) and any(cell.strip() for cell in row[len(self._columns) :]):
             raise InputError(
-                f"{self._where}, line {line}: {len(row)} fields, but the header has "
+                f"{self._where}, line {line}: {plural(len(row), 'field')}, but the header has "
                 f"{len(self._columns)}: quote fields that contain a comma, for example numbers"
             )
         if self._action is not None and row[self._action].upper() in _DELETED:

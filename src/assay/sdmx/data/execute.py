@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from assay.comparison.compare import compare
+from assay.errors import plural
 from assay.model import DataScore, Failure, Result, Selection, SelectionSettings
 from assay.sdmx.data.observations import DataQuery, DataSource, DataTrouble, Observation, UnknownDataset
 from assay.sdmx.matching import DatasetPair, Side, pair_datasets
@@ -156,7 +157,7 @@ def _reason(target: _Extract, selected: _Extract, troubles: Sequence[DataTrouble
     if troubles:
         return f"part of the answer cannot be executed: {troubles[0].message}"
     if same:
-        return f"the same {shared:,} observation{'s' * (shared != 1)}"
+        return f"the same {plural(shared, 'observation')}"
     lacking, extra = len(target.observations) - shared, len(selected.observations) - shared
     more = "more than " if selected.is_cut else ""
     parts = [f"{lacking:,} of the target's {len(target.observations):,} observations are missing"] if lacking else []

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from assay.errors import plural
 from assay.linting.gold import CaseGolds, Found
 from assay.model.lint import LintRule
 
@@ -31,7 +32,7 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
             if beyond:
                 named = ", ".join(map(str, beyond))
                 evidence = (
-                    f"Gold result {place + 1} has {width} columns, but column {named} (counted from 0) is listed as "
-                    "relevant."
+                    f"Gold result {place + 1} has {plural(width or 0, 'column')}, but column {named} (counted from 0) "
+                    "is listed as relevant."
                 )
                 yield one.case.id, place, Found(evidence=evidence)

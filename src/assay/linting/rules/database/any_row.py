@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from assay.errors import plural
 from assay.linting.gold import Found, Gold
 from assay.linting.rules.query import bare_column
 from assay.model.lint import LintRule
@@ -44,7 +45,7 @@ def check(gold: Gold) -> Iterator[Found]:
             text = " ".join(place.text.split())
             shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
             what = _READS[place.kind].format(shown)
-            own, others = (f"{len(one):,} row{'s' * (len(one) != 1)}" for one in (rows, other))
+            own, others = (plural(len(one), "row") for one in (rows, other))
             result = f"gives {others} instead of {own}" if len(rows) != len(other) else "gives another result"
             yield Found(evidence=f"{what}, and another one {result}.")
 

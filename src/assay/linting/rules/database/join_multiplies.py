@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from assay.errors import plural
 from assay.linting.column_probes import probe_of_outermost, quoted
 from assay.linting.gold import Found, Gold
 from assay.model.lint import LintRule
@@ -81,7 +82,7 @@ def _repeated(gold: Gold, query: Query, aggregate: exp.AggFunc, column: StoredCo
     rows_taken, own_rows = max(taken, key=lambda pair: pair[0] - pair[1])
     where = f"in {len(taken)} of {len(rows or ())} groups, for example " if len(rows or ()) > 1 else ""
     return Found(
-        evidence=f"{query.shown(aggregate)}: {where}{own_rows:,} rows of {column.table} are counted {rows_taken:,} "
-        "times, because the join repeats them.",
+        evidence=f"{query.shown(aggregate)}: {where}{plural(own_rows, 'row')} of {column.table} are counted "
+        f"{rows_taken:,} times, because the join repeats them.",
         place=query.span(aggregate),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from assay.errors import plural
 from assay.linting.gold import Found, Gold
 from assay.linting.root_causes import without_values
 from assay.model.lint import LintRule
@@ -39,7 +40,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         if any(condition.is_required for condition in inner.predicates):
             continue  # a condition may exclude the NULLs
         yield Found(
-            evidence=f"{values.nulls:,} rows of {stored.table} have no {stored.column}, so NOT IN is never true.",
+            evidence=f"{stored.table} has {plural(values.nulls, 'row')} without {stored.column}: NOT IN is never true.",
             place=query.span(one.node),
             root_cause=without_values(str(stored)),
         )
