@@ -128,7 +128,7 @@ def _write_samples(
     if metrics.as_denodo or not differing:
         return row
     usual = "all of them" if scored == [one.group.cases for one in rows] else _SCORED
-    page.text(row, 0, f"How many questions a mean is over, where it is not {usual}", "section")
+    page.text(row, 0, f"How many questions a mean is over, if not {usual}", "section")
     names = [*groups[:-1][:_MOST_GROUPS], "Overall"]
     page.head(row + 1, ["Mean", *names], numbers=range(1, len(names) + 1), lines=2)
     row += 2

@@ -281,7 +281,7 @@ def _failure_names(summary: CaseSummary, case: CaseView) -> tuple[str, ...]:
     names = []
     for name in failures_of(summary):
         blame, _, kind = name.partition(": ")
-        # Without a query selections were judged: gold is called the target.
+        # Selections have no query: their gold is called the target.
         blame, kind = failure_name(blame, kind) if case.predicted is None else (blame, words(kind))
         names.append(f"{blame}: {kind}")
     return tuple(names)

@@ -93,7 +93,7 @@ def _terms_note(room: Room) -> str:
 
 
 def tiles(report: RunReport) -> Iterable[Tile]:
-    """The counts of outcomes, and how many of them are gold's fault."""
+    """The counts of outcomes, and how many cases have a gold query that fails."""
     numbers = report.numbers
     for name, mark, count in (
         ("correct", "✓", numbers.correct),
