@@ -35,6 +35,10 @@ class Answering:
         self.asked: Counter[str] = Counter()
         self.most: int | None = None
         """After so many questions every other one is refused in a way that makes the system unusable."""
+        self.down: frozenset[str] = frozenset()
+        """Questions that are answered with status 503, however often they are asked."""
+        self.token: str | None = None
+        """The bearer's token that every question must come with; None: any or none."""
         self.open = threading.Event()
         """While it is not set, questions wait."""
         self.open.set()
@@ -51,7 +55,8 @@ class Answering:
 
             def do_POST(self) -> None:
                 question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["q"]
-                status, content = outer._answer(question)
+                known = outer.token in (None, self.headers.get("Authorization", "").removeprefix("Bearer "))
+                status, content = outer._answer(question) if known else (401, b"Unauthorized")
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
@@ -82,6 +87,8 @@ class Answering:
             refused = self.most is not None and self.asked.total() > self.most
         if refused:
             return 401, b"Unauthorized"
+        if question in self.down:
+            return 503, b"Service Unavailable"
         self.open.wait(300)
         time.sleep(delay)
         return 200, json.dumps({"sql": self._answers[question]}).encode()

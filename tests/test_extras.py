@@ -16,7 +16,7 @@ import pytest
 import assay
 from assay.cli.app import run_command_line
 from assay.engines.denodo.sqlalchemy import DenodoFlightSqlEngine, DenodoPsycopg2Engine
-from assay.errors import MissingDependency
+from assay.errors import MissingDependency, install_command, requirements
 from assay.model import ColumnSchema, DatabaseSchema, DatabaseUrl, Limits, TableSchema, Unproved
 from assay.witness.proof import prove
 
@@ -58,7 +58,7 @@ MODULES = {
 
 
 def _command(extra: str) -> str:
-    return f"pip install 'assay[{extra}]'"
+    return install_command(extra=extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +200,30 @@ def test_a_proof_that_needs_the_solver_names_its_extra(monkeypatch: pytest.Monke
     assert _command("prove") in found.reason
 
 
+@pytest.mark.parametrize("extra", sorted(set(EXTRAS) - COLLECTIONS))
+def test_the_command_names_each_package_with_its_bounds(extra: str) -> None:
+    """An index is never asked for Assay itself, whose name may belong to another project there."""
+    command = install_command(extra=extra)
+    assert command.startswith("python -m pip install ")
+    assert "assay" not in command
+    wanted = [one.partition(";")[0].replace(" ", "") for one in EXTRAS[extra]]
+    given = [word.strip("'\"") for word in command.split()[4:]]
+    assert sorted(map(_parts, given)) == sorted(map(_parts, wanted))
+
+
+def _parts(requirement: str) -> tuple[str, list[str]]:
+    """The name and the bounds of a requirement, in one spelling: metadata may order and normalise both."""
+    name, bounds = re.match(r"([\w.-]+(?:\[\w+\])?)(.*)", requirement).groups()  # type: ignore[union-attr]
+    return name.lower().replace("_", "-"), sorted(bounds.split(","))
+
+
+def test_a_package_of_the_core_has_its_bounds_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    core = {text for extra, text in requirements() if extra is None}
+    assert any(text.startswith("httpx") and text in str(MissingDependency("httpx", None)) for text in core)
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: None)
+    assert str(MissingDependency("lxml", "sdmx")).endswith("python -m pip install lxml"), "from a plain folder"
+
+
 def test_every_extra_is_tried_and_brings_what_it_is_for() -> None:
     assert set(EXTRAS) - COLLECTIONS == set(MODULES)
     for extra, modules in MODULES.items():
@@ -212,7 +236,7 @@ def test_what_a_message_names_is_an_extra_that_brings_the_package() -> None:
     found = 0
     for path in (ROOT / "src" / "assay").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        assert set(re.findall(r"assay\[(\w+)\]", text)) <= set(EXTRAS), path
+        assert not re.search(r"assay\[\w+\]|[^m] pip install \W", text), f"{path}: use install_command"
         if not re.search(r"MissingDependency\(|\brequire\(", text):
             continue
         for node in ast.walk(ast.parse(text)):
@@ -226,3 +250,13 @@ def test_what_a_message_names_is_an_extra_that_brings_the_package() -> None:
                 wanted = package.value.partition("[")[0].lower()
                 assert any(one.lower().startswith(wanted) for one in EXTRAS[extra.value]), f"{path}:{node.lineno}"
     assert found >= 8
+
+
+@pytest.mark.parametrize("guide", sorted((ROOT / "docs" / "guides").rglob("*.md")), ids=lambda path: path.stem)
+def test_what_a_guide_installs_is_an_extra_by_its_packages_in_any_folder(guide: Path) -> None:
+    """Guides run in a folder of their own, in which there is no clone to install ``.[postgres]`` from."""
+    commands = {install_command(extra=extra, windows=False) for extra in set(EXTRAS) - COLLECTIONS}
+    for line in re.findall(r"python -m pip install [^\n`#]*", guide.read_text(encoding="utf-8")):
+        assert line.strip() in commands or re.search(r"install (\.|\./examples/plugin|\"\$ASSAY\")$", line.strip()), (
+            line
+        )

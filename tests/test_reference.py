@@ -15,6 +15,7 @@ import assay
 from assay import Case, Prediction, demo, registry
 from assay.diagnosis.kinds import CAUSES
 from assay.model import Blame, FailureKind, Flag, MetricInfo, NearMissKind
+from assay.model.results.result import ExecutionStatus
 from assay.model.verdicts.retrieval import RETRIEVAL_METRICS
 from assay.model.verdicts.verdict import MATCH_STRENGTHS
 from assay.model.witness import WitnessSettings
@@ -195,3 +196,16 @@ def test_every_format_is_documented() -> None:
     documented = set(re.findall(r"`(\w+)`", _text("reference/formats.md")))
     formats = {entry.name for entry in distribution("assay").entry_points if entry.group == "assay.cases"}
     assert formats <= documented
+
+
+def test_the_reference_of_engines_has_every_method_and_what_execute_returns() -> None:
+    page = (ROOT / "docs" / "reference" / "python" / "ports.md").read_text(encoding="utf-8")
+    execute = page.partition("### `Engine.execute`")[2].partition("\n### ")[0]
+    assert all(f"`{status}`" in execute for status in get_args(ExecutionStatus))
+    for name in ("sqlite", "duckdb", "postgresql"):
+        engine = registry.load("assay.engines", name)
+        methods = {one for kind in engine.__mro__[:-1] for one in vars(kind) if not one.startswith("_")}
+        methods = {one for one in methods if callable(getattr(engine, one, None))}
+        methods.discard("snapshot")  # SQLite's own, used by nothing else
+        unnamed = {one for one in methods if not re.search(rf"\b{one}\b[`(]", page)}
+        assert unnamed == set(), name

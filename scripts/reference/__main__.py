@@ -12,9 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def main() -> int:
-    """Write the pages, or check them; 1 where a checked page is not what the code says."""
+    """Write the pages, or check them; 1 if a checked page is out of date."""
     parser = argparse.ArgumentParser(prog="python scripts/reference", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; end with 1 where a page is out of date")
+    parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if a page is out of date")
     asked = parser.parse_args()
     pages = made_pages()
     stale = out_of_date(ROOT, pages)

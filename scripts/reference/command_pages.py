@@ -20,7 +20,7 @@ _STATUSES = {
     2: "the input or the command line cannot be used",
     3: "unfinished: the same command goes on from there",
     70: "a fault in Assay itself; please report it",
-    130: "ended by Ctrl-C where there is nothing to go on from",
+    130: "ended by Ctrl-C with nothing to resume",
 }
 
 

@@ -31,12 +31,16 @@ _OF_PLUGINS = (
     "CountingReporter",
     "DescribesSchema",
     "Engine",
+    "EngineClass",
     "Executions",
     "LoadedCases",
     "LoadedPredictions",
+    "MakesScratchInMemory",
+    "MakesScratchOnServer",
     "Metric",
     "QueryRequest",
     "Reporter",
+    "ScratchDatabase",
     "StreamingReporter",
     "System",
     "TellsContent",
@@ -59,7 +63,7 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """A public name with the place in the sources where it is defined."""
+    """A public name with the place in the sources that defines it."""
 
     name: str
     value: Any

@@ -20,7 +20,8 @@ the offending value, where, and what to do.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -31,10 +32,44 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-def install_command(package: str, *, windows: bool = os.name == "nt") -> str:
-    """The command that installs a package, or an extra of Assay's, such as ``assay[sdmx]``, quoted for a shell."""
-    quote = "" if package.replace("-", "").isalnum() else '"' if windows else "'"
-    return f"pip install {quote}{package}{quote}"
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """``1 case``, ``2 cases``; the one place where a count and its noun are put together."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def requirements() -> Iterator[tuple[str | None, str]]:
+    """What the installed Assay requires, e.g. ``("sdmx", "lxml>=5.2")``; the extra is None for the core.
+
+    Nothing if Assay runs from a folder that was never installed.
+    """
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        lines = requires("assay") or []
+    except PackageNotFoundError:
+        return
+    for line in lines:
+        requirement, _, marker = line.partition(";")
+        if not requirement.strip().startswith("assay["):
+            extra = re.search(r"extra\s*==\s*['\"]([\w-]+)['\"]", marker)
+            name, bounds = re.findall(r"^([\w.-]+(?:\[.*?\])?)(.*)", re.sub(r"[\s()]", "", requirement))[0]
+            lowest_first = ",".join(sorted(bounds.split(","), reverse=True))
+            yield (extra[1] if extra else None), f"{name}{lowest_first}"
+
+
+def install_command(*packages: str, extra: str | None = None, windows: bool = os.name == "nt") -> str:
+    """The command that installs these packages, quoted for a shell, with the version bounds of Assay's own metadata.
+
+    With an extra, the packages of that extra: for the extra itself pip would search an index, where the name of this
+    project may belong to another one.
+    """
+    required = list(requirements())
+    wanted = tuple(text for name, text in required if name == extra) if extra is not None else ()
+    bounds = {re.split(r"[^\w.-]", text)[0].lower(): text for _, text in reversed(required)}
+    wanted = wanted or tuple(bounds.get(package.lower(), package) for package in packages)
+    quote = '"' if windows else "'"
+    words = (word if word.replace("-", "").replace("_", "").isalnum() else f"{quote}{word}{quote}" for word in wanted)
+    return f"python -m pip install {' '.join(words)}"
 
 
 class Notice(UserWarning):
@@ -101,8 +136,7 @@ class MissingDependency(AssayError):
         super().__init__(package, extra)
 
     def __str__(self) -> str:
-        wanted = self.package if self.extra is None else f"assay[{self.extra}]"
-        return f"this needs the package {self.package!r}: run  {install_command(wanted)}"
+        return f"this needs the package {self.package!r}: run  {install_command(self.package, extra=self.extra)}"
 
 
 class UnscoredError(AssayError):

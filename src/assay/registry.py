@@ -1,22 +1,24 @@
 """Find engines, metrics, case formats and reporters by name: the built-in ones and those of other packages.
 
-All come through entry points (`assay.engines`, `assay.systems`, `assay.metrics`, `assay.cases`,
-`assay.reports`), loaded by name and only when asked for. A name that two packages register, or one that fails to
-load, is an error that names the package and the cause.
+All come through entry points (`assay.ports.plugins`).
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
+from importlib.metadata import EntryPoint
 
 from assay.engines.loading import ANY_SCHEME, load_engine
-from assay.errors import InputError, PluginError, did_you_mean
+from assay.errors import InputError, PluginError
 from assay.model import DatabaseUrl, MetricInfo, Run
 from assay.ports import CaseFormat, CountingReporter, EngineClass, Metric, Reporter, StreamingReporter, System
+from assay.ports.plugins import Group as Group  # noqa: PLC0414 - this module is their public place
+from assay.ports.plugins import find as find  # noqa: PLC0414
+from assay.ports.plugins import load as load  # noqa: PLC0414
+from assay.ports.plugins import package_of, reference_of
+from assay.ports.plugins import reference as reference  # noqa: PLC0414
+from assay.ports.plugins import registered as registered  # noqa: PLC0414
 from assay.sdmx.gc_pause import collector_paused
 from assay.systems.options import SystemOptions
 
@@ -24,80 +26,15 @@ _BUILT_IN = {"missing": "assay.engines.missing:MissingEngine"}
 """An engine that no user names: see there."""
 _ANY = "assay.engines.sqlalchemy.engine:engine_for_scheme"
 
-Group = Literal["assay.engines", "assay.systems", "assay.metrics", "assay.cases", "assay.reports"]
-
-_NOUNS: dict[str, str] = {
-    "assay.engines": "engine",
-    "assay.systems": "kind of system",
-    "assay.metrics": "metric",
-    "assay.cases": "case format",
-    "assay.reports": "report format",
-}
-
-
-@lru_cache(maxsize=8)
-def registered(group: Group) -> dict[str, EntryPoint]:
-    """The entry points of a group by name. Raises PluginError where two packages register one name."""
-    found: dict[str, EntryPoint] = {}
-    for entry in _installed(tuple(sys.path)).select(group=group):
-        other = found.get(entry.name)
-        if other is not None and other.value != entry.value:
-            raise PluginError(
-                f"the {_NOUNS[group]} {entry.name!r} is registered twice: "
-                f"by {_package(other)} and by {_package(entry)}; uninstall one of them"
-            )
-        found[entry.name] = entry
-    return found
-
-
-@lru_cache(maxsize=1)
-def _installed(_path: tuple[str, ...]) -> Any:
-    """The entry points of every package on a path, each of which is a file to read: what `select` chooses from."""
-    return entry_points()
-
-
-def _package(entry: EntryPoint) -> str:
-    return f"{entry.dist.name} ({entry.value})" if entry.dist is not None else entry.value
-
-
-def find(group: Group, name: str) -> EntryPoint:
-    """The entry point of that name. Raises InputError with the closest name where there is none."""
-    entries = registered(group)
-    if name in entries:
-        return entries[name]
-    hint = did_you_mean(name, entries)
-    noun = _NOUNS[group]
-    raise InputError(f"no {noun} is called {name!r}{hint}: there is {', '.join(sorted(entries))}")
-
-
-def load(group: Group, name: str) -> Any:
-    """Load what is registered under that name. Raises PluginError where that fails, with package and cause."""
-    entry = find(group, name)
-    try:
-        return entry.load()
-    except Exception as error:
-        raise PluginError(
-            f"the {_NOUNS[group]} {name!r} of {_package(entry)} fails to load: {type(error).__name__}: {error}"
-        ) from error
-
-
-def reference(group: Group, name: str) -> str:
-    """``module:Class`` of what is registered under that name, for a worker to load."""
-    return _reference(find(group, name))
-
 
 def engine_references() -> dict[str, str]:
     """URL scheme to ``module:Class`` for every engine; under ``*`` the engine for SQLAlchemy's schemes."""
-    found = {name: _reference(entry) for name, entry in registered("assay.engines").items()}
+    found = {name: reference_of(entry) for name, entry in registered("assay.engines").items()}
     return {**found, **_BUILT_IN, ANY_SCHEME: _ANY}
 
 
 def _is_ours(entry: EntryPoint) -> bool:
     return entry.module.startswith("assay.")
-
-
-def _reference(entry: EntryPoint) -> str:
-    return f"{entry.module}:{entry.attr}"  # without the extras that an entry point may name after it
 
 
 def engine_class(url: DatabaseUrl) -> EngineClass:
@@ -129,7 +66,7 @@ def open_system(url: str, options: SystemOptions) -> System:
         )
     loaded = load("assay.systems", kind)
     if not callable(getattr(loaded, "open", None)):
-        said = _package(find("assay.systems", kind))
+        said = package_of(find("assay.systems", kind))
         raise PluginError(f"the kind of system {kind!r} of {said} cannot be opened: its class needs open(url, options)")
     opened: System = loaded.open(url, options)
     return opened
@@ -174,7 +111,7 @@ def pieces(name: str, run: Run, *, drawn: Callable[[int], None] | None = None) -
     ``drawn`` is called now and then with how many cases are drawn, if the reporter can tell.
     """
     chosen, entry = reporter(name), find("assay.reports", name)
-    what = f"the report format {name!r} of {_package(entry)}"
+    what = f"the report format {name!r} of {package_of(entry)}"
     # Millions of values are made that no cycle holds: the garbage collector would take seconds to search them.
     with collector_paused():
         try:

@@ -76,7 +76,7 @@ def test_settings_and_runs_that_cannot_be_are_refused(tmp_path: Path) -> None:
         assay.diff(tmp_path, tmp_path, alpha=5)
     with pytest.raises(UsageError, match="resamples is 0"):
         assay.leaderboard([tmp_path, tmp_path], resamples=0)
-    with pytest.raises(InputError, match="is no run"):
+    with pytest.raises(InputError, match="is not a run folder"):
         assay.diff(tmp_path, tmp_path)
     with pytest.raises(UsageError, match="a run is given as int"):
         assay.diff(1, 2)  # type: ignore[arg-type]

@@ -260,7 +260,7 @@ def test_blank_rows_of_a_question_set_are_skipped_and_counted(database: str, tmp
     run = assay.evaluate(path, {"a": "SELECT a FROM t", "b": "SELECT a FROM t"}, databases=database, metrics=["match"])
     assert _outcomes(run) == {"a": "correct", "b": "incorrect"}
     assert run.provenance.blank_rows == 1
-    assert "1 blank row of the question set is skipped" in run.summary()
+    assert "1 blank row in the question set is skipped" in run.summary()
 
 
 def test_judging_works_in_a_script_without_a_main_guard(database: str) -> None:

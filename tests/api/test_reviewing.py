@@ -223,7 +223,7 @@ def test_options_of_reviews(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     decide(run, "q2", "confirm", path="mine.jsonl", reviewer="Ben", at="2026-02-01T00:00:00Z")
     given = ["run", "dev.jsonl", "-p", "answers.jsonl", "--db", DATABASE, "-o", "run"]
     assert run_command_line([*given, "--reviews", "mine.jsonl", "--settle", "Ana"]) == 0
-    assert "after reviews: 33.3 %" in capsys.readouterr().out
+    assert "after reviews 33.3 %" in capsys.readouterr().out
     assert reviewed(assay.load_run("run"))["q2"] == "correct"
     assert reviewed(evaluated(reviews="mine.jsonl"))["q2"] == "incorrect"
     undecided = evaluated(reviews=assay.load_reviews("mine.jsonl", settle="majority"))

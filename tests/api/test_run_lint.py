@@ -71,11 +71,11 @@ def test_every_format_tells_the_findings_of_a_case(evaluate: Callable[..., assay
     assert {one["rule"] for one in told["typo"]} == {"unknown-literal", "empty-result"}
     assert told["fine"] == []
     assert "question" not in told["typo"][0]
-    summary = run.summary()
+    summary = run.summary(full=True)
     assert "unknown-literal" in summary
-    assert "Doubts about gold, by rule" in summary
+    assert "Findings about gold queries, by rule" in summary
     markdown = (tmp_path / "report.md").read_text()
-    assert "Doubts about gold, by rule" in markdown
+    assert "Findings about gold queries, by rule" in markdown
     with ZipFile(tmp_path / "report.xlsx") as book:
         sheets = b"".join(book.read(name) for name in book.namelist() if name.startswith("xl/worksheets/"))
     assert b"Doubts about gold" in sheets
@@ -92,7 +92,7 @@ def test_a_report_without_a_lint_says_nothing_of_one(evaluate: Callable[..., ass
     document = json.loads((tmp_path / "report.json").read_bytes())
     assert document["lint"] is None
     assert all("gold_findings" not in case for case in document["cases"])
-    assert "oubt" not in run.summary()
+    assert "oubt" not in run.summary(full=True)
 
 
 def test_the_findings_are_stored_with_the_run_and_read_again(

@@ -22,7 +22,7 @@ BAD_CASES = [
     ("set.jsonl", GOOD + '{"id": 2, "question" "b"}\n', "line 2, column 22", ["delimiter", "found '\"b\"}'"]),
     ("set.jsonl", GOOD + '{"id": 2, "question": "b\n', "line 2, column 23", ["nterminated string"]),
     ("set.jsonl", GOOD + "{", "line 2, column 2", ["found the end"]),
-    ("set.jsonl", GOOD + "[1, 2]\n", "line 2", ["holds a list", "expected an object"]),
+    ("set.jsonl", GOOD + "[1, 2]\n", "line 2", ["holds a list", "write an object"]),
     ("set.jsonl", GOOD + GOOD, None, ['id "1" occurs twice', "set.jsonl, line 1", "set.jsonl, line 2"]),
     ("set.jsonl", GOOD + '{"id": 2, "id": 3}\n', "line 2", ['key "id" more than once']),
     ("set.jsonl", GOOD + '{"id": 2, "question": "b", "gold": 5}\n', 'line 2, column "gold"', ["number 5", "text"]),
@@ -41,7 +41,7 @@ BAD_CASES = [
     ("set.json", '[\n{"id": 1,\n "question": }]', "line 3, column 14", ["not valid JSON", "found '}]'"]),
     ("set.json", "[" + GOOD + ", 5]", "item 2", ["the number 5"]),
     ("set.json", '{"a": {"question": "q"},\n\n"a": 1}', "lines 1 and 3", ['key "a" more than once']),
-    ("set.json", "null", None, ["holds nothing (null)", "expected a list"]),
+    ("set.json", "null", None, ["holds nothing (null)", "write a list of objects"]),
     ("set.json", "[]", None, ["no row", "nothing to evaluate"]),
     ("set.json", "", None, ["is empty"]),
     ("set.csv", " \r\n\n", None, ["is empty"]),
@@ -53,9 +53,9 @@ BAD_CASES = [
     ("set.csv", b"question,gold\nab\xe9,x\n", "line 2, column 3", ["0xe9", "UTF-8"]),
     ("set.csv", "question,gold\na,x\n".encode("utf-16-le"), None, ["UTF-16", "save it as UTF-8", "--encoding"]),
     ("set.csv", "id,question,gold\n01,a,x\n 01 ,b,y\n", None, ['id "01" occurs twice', "line 2", "line 3"]),
-    ("set.xlsx", b"question,gold\n", None, ["no Excel file"]),
+    ("set.xlsx", b"question,gold\n", None, ["a text, not a workbook: name it .csv"]),
     ("set.xlsx", b"", None, ["is empty"]),
-    ("set.parquet", b"question,gold\n", None, ["no Parquet file"]),
+    ("set.parquet", b"question,gold\n", None, ["not a readable Parquet file"]),
     ("set.parquet", b"", None, ["is empty"]),
     ("set.yaml", "- question: a\n  gold: [x\n", "line 2, column 9", ["not valid YAML", "expected ',' or ']'"]),
     ("set.yaml", "- question: a\n  gold: x\n  gold: y\n", "line 3, column 3", ['key "gold" more than once']),
@@ -94,14 +94,14 @@ def test_unusable_question_set(bad, formats, write):
         ("p.jsonl", '{"id": 1, "pred": ["a", "b"]}', 'line 1, column "pred"', ["a list"]),
         ("p.jsonl", '{"id": 1, "pred": "a"}\n{"id": "1", "pred": "b"}', None, ['id "1" occurs twice', "line 2"]),
         ("p.json", '{"1": "a",\n"1": "b"}', "lines 1 and 2", ['key "1" more than once']),
-        ("p.json", '{"1": ["a"]}', 'key "1"', ["a list", "expected an object or a text"]),
+        ("p.json", '{"1": ["a"]}', 'key "1"', ["a list", "write an object"]),
         ("p.json", '{" ": "SELECT 1"}', 'key " "', ["the id is blank"]),
         ("p.json", "{}", None, ["no row with the predicted query"]),
         ("p.csv", "id,pred,llm_time\n1,a,fast\n", 'line 2, column "llm_time"', ["'fast'", "expected a number"]),
         ("p.csv", "id,pred,latency_s\n1,a,-1\n", 'line 2, column "latency_s"', ["from 0 to"]),
         ("p.csv", "id,pred,cost_usd\n1,a,inf\n", 'line 2, column "cost_usd"', ["from 0 to"]),
         ("p.csv", "id,pred,total_tokens\n1,a,1.5\n", 'line 2, column "total_tokens"', ["whole number"]),
-        ("p.json", '{"a": "SELECT 1\\t----- bird -----\\tx"}', None, ['key "a" is no position', "question_id"]),
+        ("p.json", '{"a": "SELECT 1\\t----- bird -----\\tx"}', None, ['key "a" is not a position', "question_id"]),
         ("p.txt", "\n \n", None, ["is empty"]),
     ],
 )
@@ -130,7 +130,7 @@ def test_a_missing_file_names_the_closest_one_beside_it(load, formats, write, tm
     write("dev.jsonl", GOOD)
     with pytest.raises(CaseFileError, match=r'dev.json: does not exist in the folder.*did you mean "dev.jsonl"\?'):
         load(tmp_path / "dev.json", formats=formats)
-    with pytest.raises(CaseFileError, match=r"does not exist: there is no folder"):
+    with pytest.raises(CaseFileError, match=r"does not exist, nor does its folder"):
         load(tmp_path / "nowhere" / "dev.jsonl", formats=formats)
 
 

@@ -58,7 +58,7 @@ def test_what_has_no_end_is_not_opened(tmp_path: Path, suffix: str) -> None:
         (b"id,question,gold\na,q,SELECT 1\n" + b"\0" * 9, "line 3, column 1: ends in 9 zero bytes"),
         (b"id,question,gold\na,q,SELECT 1" + b"\0" * 99, "line 2, column 13: ends in 99 zero bytes"),
         (b"id,question,gold\na,q,SEL\0ECT 1\n", "line 2, column 8: holds a zero byte"),
-        ("id,question,gold\na,q,SELECT 1\n".encode("utf-16-le"), "UTF-16 without a mark"),
+        ("id,question,gold\na,q,SELECT 1\n".encode("utf-16-le"), "UTF-16 without a byte order mark"),
     ],
 )
 @each("suffix", [".csv", ".jsonl", ".yaml"])

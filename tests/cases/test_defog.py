@@ -67,7 +67,7 @@ def test_the_notation_stands_for_these_golds(text: str, golds: list[str]) -> Non
         ("SELECT a} FROM t", "none is open"),
         ("SELECT {a, {b}} FROM t", "within another"),
         ("SELECT a FROM t GROUP BY {}", "no columns in braces before it"),
-        ("SELECT {a,b,c,d,e,f,g,h,i} FROM t", "more than 256 golds"),
+        ("SELECT {a,b,c,d,e,f,g,h,i} FROM t", "more than 256 gold queries"),
     ],
 )
 def test_what_is_no_such_notation_is_named_with_its_row(tmp_path: Path, text: str, wrong: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,18 +72,17 @@ def test_a_sheet_may_be_said_by_its_place_empty_ones_counted(tmp_path: Path) -> 
             questions(path, sheet=absent)
 
 
-def test_only_a_sheet_has_such_a_row(tmp_path: Path) -> None:
+def test_only_a_table_has_such_a_row(tmp_path: Path) -> None:
     for name, text in (
-        ("in.csv", "Question,Solution,prediction\nOne?,SELECT 1,SELECT 1\n"),
         ("in.jsonl", '{"question": "One?", "gold": "SELECT 1", "prediction": "SELECT 1"}\n'),
         ("in.json", '[{"question": "One?", "gold": "SELECT 1", "prediction": "SELECT 1"}]'),
         ("in.yaml", '- {question: "One?", gold: SELECT 1, prediction: SELECT 1}\n'),
     ):
         path = tmp_path / name
         path.write_text(text)
-        with pytest.raises(CaseFileError, match=r"is no workbook.*: leave out --header-row$"):
+        with pytest.raises(CaseFileError, match=r": --header-row is for workbooks and CSV files.*omit it"):
             load_cases(path, formats=registry.case_formats(), fields=FieldNames(header_row=0))
-        with pytest.raises(CaseFileError, match=r"is no workbook.*: leave out --prediction-header-row$"):
+        with pytest.raises(CaseFileError, match=r": --prediction-header-row is for.*omit it"):
             load_predictions(path, formats=registry.case_formats(), fields=FieldNames(header_row=0))
 
 
@@ -130,8 +130,65 @@ def test_a_first_case_is_kept_unless_it_surely_describes_the_columns(tmp_path: P
     assert len(found) == 2
 
 
-def test_where_no_row_has_the_names_none_is_told(tmp_path: Path) -> None:
-    path = workbook(tmp_path, [("A title",), ("Frage", "Lösung"), ("Eins?", "SELECT 1")])
+FOREIGN = [
+    ("Frage", "Abfrage", "Datenbank"),
+    ("Wie viele?", "SELECT 1", "shop"),
+    ("Und jetzt noch?", "SELECT 2", "shop"),
+]
+TITLES: list[Rows] = [
+    [("A title",)],
+    [("A title",), ()],
+    [("A title",), ("Author: Ann", "Version", "", "3")],
+    [(), ("A title",), ("2025-11-26",), (), ("Please fill in.",)],
+    [("Release 7", "", "", ""), ("", "Team A", "", "")],
+]
+
+
+def csv_file(folder: Path, rows: Rows) -> Path:
+    import csv
+
+    path = folder / "in.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return path
+
+
+def merged_workbook(folder: Path, rows: Rows) -> Path:
+    """With the first title over all columns."""
+    from xlsxwriter import Workbook
+
+    path = folder / "in.xlsx"
+    with Workbook(path) as book:
+        page = book.add_worksheet("S0")
+        for at, row in enumerate(rows):
+            page.write_row(at, 0, row)
+        at = next(at for at, row in enumerate(rows) if any(row))
+        page.merge_range(at, 0, at, 3, next(filter(None, rows[at])))
+    return path
+
+
+@each("title", TITLES)
+@each("write", [workbook, csv_file, merged_workbook])
+@each("known", [True, False])
+def test_a_header_is_found_below_any_title(tmp_path: Path, title: Rows, write: Any, known: bool) -> None:
+    path = write(tmp_path, [*title, *(TABLE if known else FOREIGN)])
+    if known:
+        assert questions(path) == questions(path, header_row=len(title)) == FOUND
+        return
     with pytest.raises(CaseFileError) as raised:
         questions(path)
-    assert "--header" not in str(raised.value)
+    message = str(raised.value)
+    assert '"Frage", "Abfrage", "Datenbank"' in message
+    assert "--question-column Frage --gold-column Abfrage" in message
+    assert f"Row {len(title) + 1} was taken for the header" in message
+    assert f"(--header-row {len(title)}, counted from 0)" in message
+    named = questions(path, question="Frage", gold="Abfrage")
+    assert named == questions(path, question="Frage", gold="Abfrage", header_row=len(title))
+    assert [golds for _, _, golds in named] == [("SELECT 1",), ("SELECT 2",)]
+
+
+@each("row", [2, 9])
+def test_a_blank_row_of_a_csv_file_is_no_header(tmp_path: Path, row: int) -> None:
+    path = csv_file(tmp_path, [("A title",), ("more",), (), *TABLE])
+    with pytest.raises(CaseFileError, match=rf"row {row + 1} is blank, but --header-row {row} \(counted from 0\)"):
+        questions(path, header_row=row)

@@ -326,7 +326,7 @@ BAD = [
     (with_target(TARGET) + "- content: q\n", "line 6, column 3", ["has no role"]),
     (with_target(TARGET) + "- role: user\n  content: ' '\n", "line 7, column 12", ["is blank: write the question"]),
     (with_target(TARGET) + "- role: user\n", "line 6, column 3", ["has no content"]),
-    (with_values("[A, '*']"), None, ["'*' stands beside codes"]),
+    (with_values("[A, '*']"), None, ["'*' is given together with codes"]),
     (with_values("all"), None, ["is the text 'all': expected a list of terms", "'*' for every code"]),
     (with_values(""), None, ["is empty: expected a list of terms"]),
     (

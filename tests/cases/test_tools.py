@@ -380,7 +380,7 @@ def test_of_several_epochs_one_is_named(tmp_path: Path) -> None:
         ("log.eval", b"PK\x03\x04 cut off", "cannot be unpacked"),
         ("log.eval", b"{}", "cannot be unpacked"),
         ("log.json", json.dumps({**_log([]), "samples": None}).encode(), "holds no samples"),
-        ("log.json", json.dumps({**_log([]), "samples": ["x"]}).encode(), "sample 1: is no sample"),
+        ("log.json", json.dumps({**_log([]), "samples": ["x"]}).encode(), "sample 1: is not a sample"),
         ("set.json", json.dumps({"samples": {"user_input": "q", "reference": "g"}}).encode(), "ragas"),
     ],
 )
@@ -423,7 +423,7 @@ def test_where_text_is_expected_and_an_object_stands_its_texts_are_named(
 ) -> None:
     """Each of them can be named as the column."""
     file = _written(tmp_path, [{**BRAINTRUST[0], **changed}])
-    with pytest.raises(CaseFileError, match="expected text; of what is in it name the column, such as ") as caught:
+    with pytest.raises(CaseFileError, match="expected text; name a value in it as the column, for example ") as caught:
         _read(file)
     assert f'"{path}"' in str(caught.value)
     fields = FieldNames(

@@ -130,5 +130,5 @@ def test_a_workbook_that_inflates_without_end_costs_a_message(tmp_path: Path, fo
     assert raw[entry : entry + 4] == b"PK\x01\x02"
     raw[entry + 24 : entry + 28] = struct.pack("<I", 2000)
     path.write_bytes(raw)
-    with pytest.raises(CaseFileError, match=r"is no Excel file that can be read|cannot be read within"):
+    with pytest.raises(CaseFileError, match=r"is not a readable Excel file|cannot be read within"):
         load_cases(path, formats=formats)

@@ -43,23 +43,23 @@ def test_ray_that_is_not_installed_is_named_with_its_extra(
     cases: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    assert "pip install 'assay[ray]'" in _said(cases, "ray", capsys)
+    assert "pip install 'ray[client]>=" in _said(cases, "ray", capsys)
 
 
 @pytest.mark.parametrize("address", ["host", "ray://", "127.0.0.2:x", "ray://127.0.0.2", ":6379"])
 def test_an_address_that_is_none_is_refused(
     cases: Path, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'assay[ray]'")
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'ray[client]>=")
     monkeypatch.setenv("RAY_ADDRESS", address)
-    assert "is no address of a Ray cluster: write ray://HOST:10001" in _said(cases, "ray", capsys)
+    assert "is not an address of a Ray cluster: write ray://HOST:10001" in _said(cases, "ray", capsys)
 
 
 @pytest.mark.parametrize("how", ["option", "environment"])
 def test_an_address_where_nobody_listens_is_told(
     cases: Path, how: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'assay[ray]'")
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'ray[client]>=")
     with socket.socket() as closed:  # bound, and nobody listens
         closed.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{closed.getsockname()[1]}"

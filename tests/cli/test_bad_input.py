@@ -57,7 +57,7 @@ def test_good_input_is_judged(assay: Callable[..., subprocess.CompletedProcess[s
         ({"answers": "nowhere/answers.jsonl"}, ["nowhere", "no folder"]),
         ({"db": "sqlite:///dbs/shopp.sqlite"}, ["cases.jsonl, line 1", "shopp.sqlite", "shop.sqlite"]),
         ({"db": "sqlite:///cases.jsonl"}, ["cases.jsonl", "SQLite"]),
-        ({"db": "dbs/shop.sqlite"}, ["no database URL", "sqlite:///"]),
+        ({"db": "dbs/shop.sqlite"}, ["is not a database URL", "sqlite:///"]),
         ({"db": "orakle://host/x"}, ["orakle", "sqlite", "duckdb"]),
         ({"more": ["--metrics", "macth"]}, ["macth", "match"]),
         ({"more": ["--metrics", "match,match"]}, ["match", "twice"]),
@@ -93,7 +93,7 @@ def test_what_cannot_be_used_is_named_with_the_remedy(
         (
             "cases.jsonl",
             [{"id": one, "question": "q", "gold_sql": "SELECT 1"} for one in "ab"],
-            ["cases.jsonl, line 1", "db_id"],
+            ["cases.jsonl", "db_id", "--db-column"],
         ),
         ("answers.jsonl", [], ["answers.jsonl", "empty"]),
         ("answers.jsonl", [*ANSWERS, {"id": "zz", "predicted_sql": "SELECT 1"}], ["zz", "--allow-unmatched"]),

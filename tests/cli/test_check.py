@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import os
@@ -41,7 +42,7 @@ def test_a_wrong_query_is_shown_with_rows_cause_and_repair(folder: Path) -> None
     assert first.startswith("INCORRECT: ")
     assert any(line.strip() == "- Bob" for line in lines), shown.stdout
     assert any(line.startswith("cause: ") for line in lines)
-    assert "repair, executed and judged right:" in lines
+    assert "repair, executed and correct:" in lines
     assert "\x1b" not in shown.stdout
     assert shown.stderr == ""
 
@@ -141,3 +142,26 @@ def test_unusable_input(folder: Path, arguments: tuple[str, ...], said: str) -> 
     shown = _check(folder, *arguments)
     assert (shown.returncode, shown.stdout) == (2, "")
     assert said in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold"),
+    [
+        ("SELECT 1 UNION ALL SELECT 1", "SELECT 1"),
+        ("SELECT name, age FROM t", "SELECT name FROM t"),
+        ("SELECT id FROM t ORDER BY id DESC", "SELECT id FROM t ORDER BY id"),
+        ("SELECT '7'", "SELECT 7"),
+        ("SELECT 'ann'", "SELECT 'Ann'"),
+        ("SELECT 99", "SELECT 7"),
+        ("SELECT 7", "SELECT 7"),
+        ("SELECT x FROM t", "SELECT name FROM t"),
+        ("SELECT name FROM t", "SELECT x FROM t"),
+    ],
+)
+def test_the_librarys_call_has_the_near_misses_that_are_printed(folder: Path, predicted: str, gold: str) -> None:
+    database = f"sqlite:///{(folder / 't.sqlite').as_posix()}"
+    verdict = assay.check(predicted, gold, database=database)
+    printed = [line for line in _check(folder, predicted, gold, *DB).stdout.splitlines() if "near miss: " in line]
+    told = [f"near miss: {miss.kind.replace('_', ' ')}: {miss.detail}" for miss in verdict.near_misses]
+    assert [line.strip() for line in printed] == told
+    assert all(line in html.unescape(verdict._repr_html_()) for line in told)

@@ -269,7 +269,7 @@ def test_ctrl_c_ends_with_3_and_the_way_on(stage: Any, server: DenodoEmulator, w
     said = process.communicate(timeout=300)[1]
     assert process.returncode == 3
     assert said.count("\n") == 1
-    assert f"finished cases are in {run}: run the same command again to go on" in said
+    assert f"finished cases are in {run}: the same command resumes" in said
     answered = held(run)
     server.faults.clear()
     assert assay(*arguments, env=SECRET).returncode == 0

@@ -201,7 +201,7 @@ def test_a_budget_of_nothing_times_nothing_says_so_and_the_same_command_goes_on(
     done = run(server, tmp_path, *arguments, "--ves-budget", 0)
     assert done.returncode == 0
     assert "1 right answer was not timed within --ves-budget: the same command goes on with them" in done.stderr
-    # The second question's answer is gold's own text.
+    # The second question's answer is the gold query's own text.
     assert [row["VES Score"] for row in sheet(tmp_path / "out.xlsx", "Details")] == ["", 1]
     assert run(server, tmp_path, *arguments).returncode == 0
     assert sheet(tmp_path / "out.xlsx", "Details")[0]["VES Score"] in (0.25, 0.5, 0.75, 1, 1.25)

@@ -73,7 +73,7 @@ def here(capfd: pytest.CaptureFixture[str]) -> Command:
 
 
 def test_two_runs_are_compared_in_plain_lines_where_nobody_watches(runs: Path) -> None:
-    done = assay("diff", runs / "weak", runs / "strong")
+    done = assay("diff", runs / "weak", runs / "strong", "--full")
     assert done.returncode == 0, done.stderr
     first, second, third, *_ = done.stdout.splitlines()
     assert first == "strong against weak"
@@ -83,8 +83,18 @@ def test_two_runs_are_compared_in_plain_lines_where_nobody_watches(runs: Path) -
     assert "for a pull request: assay diff" in done.stdout
 
 
+def test_two_runs_are_compared_on_one_screen(runs: Path) -> None:
+    done = assay("diff", runs / "weak", runs / "strong")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Better: match rose by 50.0 points [+29.2, +70.8], from 33.3 % to 83.3 % over 24"
+    assert lines[-2:] == lines[:2]
+    assert len(lines) <= 40
+    assert "12 fixed, 8 still right, 4 still wrong in the same way" in lines
+
+
 def test_the_order_of_the_runs_is_the_direction(here: Command, runs: Path) -> None:
-    done = here("diff", runs / "strong", runs / "weak", "--cases", "1")
+    done = here("diff", runs / "strong", runs / "weak", "--max-cases", "1", "--full")
     assert "Worse: match fell by 50.0 points [" in done.stdout
     assert "Broken: 12" in done.stdout
     assert "  and q9, q10, " in done.stdout
@@ -126,15 +136,15 @@ def test_files_are_written_and_named(here: Command, runs: Path, tmp_path: Path) 
 def test_three_runs_are_ranked(here: Command, runs: Path) -> None:
     done = here("diff", runs / "weak", runs / "strong", runs / "equal", "--metric", "bird_ex")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("3 runs by bird_ex\nNo single best run: ")
-    assert "cannot be told apart" in done.stdout
+    assert done.stdout.startswith("No single best run: ")
+    assert "do not differ significantly" in " ".join(done.stdout.split())
     printed = here("diff", runs / "weak", runs / "strong", runs / "equal", "--json", "-")
     document = json.loads(printed.stdout)
     assert [standing["run"]["label"] for standing in document["standings"]][-1] == "weak"
 
 
-def test_a_run_against_itself_is_noted(here: Command, runs: Path) -> None:
-    done = here("diff", runs / "weak", runs / "weak")
+def test_a_copy_of_a_run_is_noted(here: Command, runs: Path, tmp_path: Path) -> None:
+    done = here("diff", runs / "weak", shutil.copytree(runs / "weak", tmp_path / "copy"), "--full")
     assert done.returncode == 0, done.stderr
     assert "match is 33.3 % in both, and no case changed" in done.stdout
     assert "note: " in done.stdout
@@ -145,10 +155,10 @@ def test_a_run_against_itself_is_noted(here: Command, runs: Path) -> None:
     [
         ([], "two runs or more, and none was given"),
         (["weak"], "weak was given"),
-        (["weak", "nowhere"], "nowhere is no run"),
+        (["weak", "nowhere"], "nowhere is not a run folder"),
         (["weak", "strong", "equal", "--min", "match=80%"], "gates compare a candidate with a baseline"),
-        (["weak", "strong", "equal", "--cases", "3"], "--cases is of a comparison of two runs"),
-        (["weak", "strong", "--metric", "match"], "--metric match says what three or more runs are ranked by"),
+        (["weak", "strong", "equal", "--max-cases", "3"], "--max-cases is for a comparison of two runs"),
+        (["weak", "strong", "--metric", "match"], "--metric match ranks three or more runs"),
         (["weak", "strong", "equal", "--metric", "mtach"], "mtach"),
         (["weak", "strong", "--md", "-", "--json", "-"], "--md - and --json - would be mixed on standard output"),
         (["weak", "strong", "--confidence", "95"], "confidence is 95"),
@@ -189,11 +199,11 @@ def test_report_and_run_print_markdown_too(runs: Path) -> None:
     )
     assert judged.returncode == 0, judged.stderr
     assert judged.stdout.startswith("## `weak on cases`")
-    assert "Nothing was kept" not in judged.stdout
+    assert "Nothing is stored" not in judged.stdout
 
 
 def test_the_level_of_a_comparison_needs_no_gate(here: Command, runs: Path) -> None:
-    done = here("diff", runs / "weak", runs / "strong", "--alpha", "0.001")
+    done = here("diff", runs / "weak", runs / "strong", "--alpha", "0.001", "--full")
     assert done.returncode == 0, done.stderr
     assert "at α = 0.001" in done.stdout
     assert here("diff", runs / "weak", runs / "strong", runs / "equal", "--alpha", "0.001").returncode == 0
@@ -208,7 +218,7 @@ def test_gates_of_a_comparison_are_looked_at_before_it_is_made(here: Command, ru
 
 def test_a_gate_on_any_metric_names_the_cases_that_lost(here: Command, runs: Path) -> None:
     for metric in ("match", "bird_ex"):
-        done = here("diff", runs / "strong", runs / "weak", "--max-drop", f"{metric}=0")
+        done = here("diff", runs / "strong", runs / "weak", "--max-drop", f"{metric}=0", "--full")
         assert done.returncode == 1
         [line] = [line for line in done.stdout.splitlines() if line.startswith("  max-drop")]
         assert "missed by 50.0 points; not as wanted: q8, q9, q10, q11, q12, +7" in line

@@ -350,7 +350,7 @@ def test_opinions_and_labels_may_come_from_python(made: Path) -> None:
         (("run", "--target", "past"), "'frame' or 'future'"),
         (("run", "--unlabelled", "guess"), "'refuse'"),
         (("run", "--queue", "q.jsonl"), "--next"),
-        (("run", "--compare", "other.jsonl", "--judge", "m"), "--compare needs no signals"),
+        (("run", "--compare", "other.jsonl", "--judge", "m"), "--compare takes no signals"),
         (("run", "--compare", "other.jsonl"), "--next"),
         (("run", "--compare", "short.jsonl"), "no answer to 1 of 60 questions"),
         (("run", "--compare", "asked.jsonl"), "another question under the id 'q0'"),

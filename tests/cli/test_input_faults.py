@@ -80,6 +80,7 @@ class Fault:
     cases: str = "cases.jsonl"
     predictions: str | None = "predictions.jsonl"
     options: tuple[str, ...] = ()
+    db: str = "sqlite:///dbs/{db_id}.sqlite"
 
 
 NESTED: Rows = [{**row, "predictions": {"pipeA": {"sql": "SELECT 9"}}} for row in questions(gold="sql")]
@@ -131,6 +132,17 @@ def document(of: object) -> bytes:
     return json.dumps(of).encode()
 
 
+TITLED = (
+    b"Regression tests,,,\n\nFrage,Abfrage,Datenbank,Antwort\n"
+    b"how many?,SELECT count(*) FROM t,shop,SELECT 2\nwhich are they?,SELECT a FROM t,shop,SELECT 1\n"
+)
+
+
+def word_document(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("word/document.xml", "<w/>")
+
+
 def bird(predictions: Mapping[str, str], *options: str) -> Fault:
     return Fault(
         files={"cases.json": document(BIRD), "answers.json": document(predictions)},
@@ -157,9 +169,7 @@ def sparc(answers: bytes = b"SELECT 1\n", turns: str = "interaction") -> Fault:
 
 def spider2(*, without: str = "", **files: bytes) -> Fault:
     kept = {name: content for name, content in SPIDER2.items() if name != without}
-    return Fault(
-        files={**kept, **files}, cases="bench", predictions="out", options=("--db", "sqlite:///dbs/shop.sqlite")
-    )
+    return Fault(files={**kept, **files}, cases="bench", predictions="out", db="sqlite:///dbs/shop.sqlite")
 
 
 def tool(of: object, *options: str) -> Fault:
@@ -187,7 +197,7 @@ FAULTS: Mapping[str, Fault] = {
     "a prediction that repeats another question": Fault(files={"predictions.jsonl": MIXED}),
     "the same, with `--ignore-questions`": Fault(files={"predictions.jsonl": MIXED}),
     "a prediction that fits no case": Fault(files={"predictions.jsonl": [*answers(), {"id": "z", "sql": "x"}]}),
-    "ids of which none fits": Fault(files={"predictions.jsonl": [{"id": "y", "sql": "x"}]}),
+    "ids that match no case": Fault(files={"predictions.jsonl": [{"id": "y", "sql": "x"}]}),
     "an id twice": Fault(files={"predictions.jsonl": answers(keys="aa")}),
     "a key and an id that differ": Fault(
         files={"predictions.json": json.dumps({"x": {"id": "a", "sql": "SELECT 1"}}).encode()},
@@ -197,7 +207,7 @@ FAULTS: Mapping[str, Fault] = {
         files={"cases.jsonl": questions(gold="sql")}, predictions="cases.jsonl"
     ),
     "a question file without predictions alone": Fault(predictions=None),
-    "gold as `sql` beside nested predictions": Fault(files={"cases.jsonl": NESTED}, predictions="cases.jsonl"),
+    "gold queries as `sql` next to nested predictions": Fault(files={"cases.jsonl": NESTED}, predictions="cases.jsonl"),
     "the same, with `--prediction-column predictions.pipeA.sql`": Fault(
         files={"cases.jsonl": NESTED}, predictions=None
     ),
@@ -220,12 +230,20 @@ FAULTS: Mapping[str, Fault] = {
         files={"cases.xlsx": book("A", far=True)}, cases="cases.xlsx"
     ),
     "a cell that is an error": Fault(files={"cases.xlsx": book("A", spoilt=True)}, cases="cases.xlsx"),
-    "a prediction that is a formula nobody computed": Fault(
+    "a prediction that is a formula without a computed value": Fault(
         files={"answers.xlsx": not_computed}, predictions="answers.xlsx"
     ),
     "a text in Windows-1252": Fault(files=CP1252, cases="cases.csv"),
     "the same, with `--encoding cp1252`": Fault(files=CP1252, cases="cases.csv"),
     "UTF-16 without a byte order mark": Fault(files={"cases.jsonl": lines(questions()).decode().encode("utf-16-le")}),
+    "a title above other names for the columns": Fault(
+        files={"cases.csv": TITLED}, cases="cases.csv", predictions=None
+    ),
+    "the same, with `--question-column Frage --gold-column Abfrage --db-column Datenbank --header-row 2`": Fault(
+        files={"cases.csv": TITLED}, cases="cases.csv", predictions=None, options=("--prediction-column", "Antwort")
+    ),
+    "a Word document called `.xlsx`": Fault(files={"cases.xlsx": word_document}, cases="cases.xlsx"),
+    "JSON called `.csv`": Fault(files={"cases.csv": document(questions())}, cases="cases.csv"),
     "an encoding that there is not": Fault(options=("--encoding", "utf-99")),
     "JSON of 100,000 levels": Fault(files={"cases.jsonl": b'{"a":' * 100_000 + b"1" + b"}" * 100_000}),
     "YAML of 1,000 brackets": Fault(files={"cases.yaml": b"[" * 1_000 + b"]" * 1_000}, cases="cases.yaml"),
@@ -267,7 +285,7 @@ FAULTS: Mapping[str, Fault] = {
     "a prediction for no instance of Spider 2.0's": spider2(**{"out/local01.csv": b"n\n2\n"}),
     "an empty folder of predictions": spider2(without="out/local001.sql", **{"out/.keep": b""}),
     "Spider 2.0's gold without its evaluation": spider2(without="bench/gold/spider2lite_eval.jsonl"),
-    "golds in several dialects": tool(EVALBENCH),
+    "gold queries in several dialects": tool(EVALBENCH),
     "a dialect that there is not": tool(EVALBENCH, "--gold-column", "golden_sql.sqlit"),
     "predictions of several pipelines": tool(TOOLKIT),
     "a pipeline that there is not": tool(TOOLKIT, "--prediction-column", "granit"),
@@ -277,6 +295,14 @@ FAULTS: Mapping[str, Fault] = {
     "an absolute path as db_id": in_database("/etc/passwd"),
     "an encoded db_id": in_database("%2e%2e"),
     "a db_id that is a link out of the folder": in_database("link"),
+    "no column for `{db_id}`": Fault(
+        files={"cases.jsonl": [{**row, "db_id": None, "base": "shop"} for row in questions()]}
+    ),
+    "another name than `db_id` in a template": Fault(db="sqlite:///dbs/{db}.sqlite"),
+    "a JDBC URL": Fault(db="jdbc:postgresql://db.example:5432/shop?user=ann&password=hush"),
+    "an `@` in a password": Fault(db="postgresql://ann:hu@sh@db.example/shop"),
+    "a path of Windows": Fault(db="C:\\data\\shop.db"),
+    "a folder as database": Fault(db="sqlite:///dbs"),
     "a db_id without a database": in_database("shopp"),
 }
 
@@ -307,10 +333,11 @@ def test_what_is_printed_and_the_exit_status(
     before = {path.name for path in tmp_path.iterdir()}
     option = re.search(r"with `(--.+)`", given)
     command = [
-        *("run", fault.cases, "--db", "sqlite:///dbs/{db_id}.sqlite", "-o", "run"),
+        *("run", fault.cases, "--db", fault.db, "-o", "run"),
         *(["-p", fault.predictions] if fault.predictions else []),
         *fault.options,
         *(option[1].split() if option else []),
+        "--full",
     ]
     plain = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "300", "PYTHONIOENCODING": "utf-8"}
     done = commands.run(command, cwd=tmp_path, env=plain)

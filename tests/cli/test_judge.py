@@ -9,8 +9,8 @@ import shutil
 import signal
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, redirect_stderr, redirect_stdout
-from io import StringIO
+from contextlib import closing, redirect_stdout
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -73,13 +73,15 @@ def _env(server: ChatEmulator) -> dict[str, str]:
 def _command(*arguments: object, env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
     """The command in this very process: exit status, standard output, standard error."""
     names = ("ASSAY_TOKEN", "OPENAI_API_KEY", "OPENAI_BASE_URL", "DIAL_API_KEY")
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(TextIOWrapper(BytesIO(), "utf-8")) as out:
+        patch.setattr("sys.stderr", err := StringIO())
         for name in names:
             patch.delenv(name, raising=False)
         for name, value in (env or {}).items():
             patch.setenv(name, value)
         status = run_command_line(["judge", *map(str, arguments)])
-    return status, out.getvalue(), err.getvalue()
+        out.flush()
+    return status, out.buffer.getvalue().decode(), err.getvalue()  # type: ignore[attr-defined]
 
 
 def _judge(server: ChatEmulator, *arguments: object, status: int = 0) -> str:
@@ -285,13 +287,13 @@ def test_the_bare_prompt_can_be_edited_and_given_back(server: ChatEmulator, run:
         (["--sql", "SELECT 1"], "--sql and --gold belong together"),
         (["RUN", "--sql", "SELECT 1"], "a RUN brings its own queries"),
         (["RUN", "--only", "wrong"], "--only is 'wrong'"),
-        (["RUN", "--labels", "x.csv"], "add --calibrate"),
+        (["RUN", "--labels", "x.csv"], "--labels needs --calibrate"),
         (["RUN", "--calibrate", "--only", "correct"], "correct and incorrect answers alike"),
         (["--sql", "SELECT 1", "--gold", "SELECT 1", "--calibrate"], "on the cases of a RUN"),
         (["RUN", "--no-cache", "--cache", "x"], "--cache and --no-cache"),
         (["RUN", "--schema", "nowhere.sql"], "nowhere.sql: the schema cannot be read"),
         (["RUN", "--prompt", "nowhere.txt"], "nowhere.txt: the prompt cannot be read"),
-        (["nowhere"], "nowhere is no run"),
+        (["nowhere"], "nowhere is not a run folder"),
         (["RUN", "--token", "wrong-key-1"], "refuses the credentials"),
     ],
 )

@@ -77,7 +77,7 @@ def _leaderboard(folder: Path, *arguments: str) -> subprocess.CompletedProcess[s
 
 def test_a_folder_is_ranked_and_what_is_left_out_is_told(folder: Path) -> None:
     """The runs over the question set that most share; the unfinished one and the one over other cases are named."""
-    shown = _leaderboard(folder, "runs")
+    shown = _leaderboard(folder, "runs", "--full")
     assert shown.returncode == 0, shown.stderr
     assert "runs/begun: not finished" in shown.stderr
     assert "left out, over small.jsonl (2 cases): runs/other" in shown.stderr
@@ -86,7 +86,7 @@ def test_a_folder_is_ranked_and_what_is_left_out_is_told(folder: Path) -> None:
     for title in ("Every metric", "By difficulty: match", "By database: match", "Who alone is right", "cost"):
         assert title in shown.stdout
     assert "All runs have 1 case right, none has 1 case; on 4 cases they disagree." in shown.stdout
-    alone = _leaderboard(folder, "runs", "--cases", "small")
+    alone = _leaderboard(folder, "runs", "--cases", "small", "--full")
     assert alone.stdout.startswith("1 run by match\nOne run, other: match 0.0 %")
 
 
@@ -137,10 +137,10 @@ def test_a_run_named_twice_counts_once(folder: Path) -> None:
     ("arguments", "said"),
     [
         (("nowhere",), "nowhere"),
-        (("runs/one", "runs/other"), "no case is common"),
+        (("runs/one", "runs/other"), "no case in common"),
         (("runs/one", "--metric", "mtch"), "has no metric 'mtch' (did you mean 'match'?)"),
         (("runs", "--cases", "dve*"), "there is dev.jsonl, small.jsonl"),
-        (("runs/one", "--cases", "dev"), "leave it out"),
+        (("runs/one", "--cases", "dev"), "omit it"),
         (("runs/begun",), "not finished"),
         (("runs", "--csv", "-", "--md", "-"), "give all but one a file"),
     ],
@@ -214,7 +214,7 @@ def test_a_run_that_cannot_be_read_keeps_no_other_from_its_place(folder: Path, t
     runs = tmp_path / "runs"
     shutil.copytree(folder / "runs", runs, ignore=shutil.ignore_patterns("other", "begun"))
     _spoil(runs / "two", way)
-    shown = _leaderboard(tmp_path, "runs")
+    shown = _leaderboard(tmp_path, "runs", "--full")
     assert shown.returncode == 0, shown.stderr
     assert "left out" in shown.stdout + shown.stderr
     assert "runs/two" in shown.stdout + shown.stderr

@@ -35,7 +35,7 @@ def _right(folder: Path, *flags: str) -> tuple[set[str], str]:
     """Which cases are right, and the second printed line."""
     done = assay(
         *("run", "cases.jsonl", "--predictions", "answers.jsonl", "--db", "sqlite:///t.sqlite", "--metrics", "match"),
-        *("--workers", "1", "-o", "run", "--overwrite", *flags),
+        *("--workers", "1", "-o", "run", "--overwrite", "--full", *flags),
         cwd=folder,
     )
     assert done.returncode == 0, done.stderr
@@ -70,11 +70,11 @@ def test_a_run_file_declares_it_and_a_diff_with_a_strict_run_says_so(files: Path
         "cases: cases.jsonl\npredictions: answers.jsonl\ndb: sqlite:///t.sqlite\nmetrics: [match]\noutput: lenient\n"
         "extra_columns: allowed\nduplicates: ignored\ncase: ignored\ntolerance: 1.0e-5\n"
     )
-    done = assay("run", "run.yaml", cwd=files)
+    done = assay("run", "run.yaml", "--full", cwd=files)
     assert "100.0 %" in done.stdout.splitlines()[1]
     said = "extra columns allowed, duplicates ignored, letter case ignored, tolerance 1e-05"
     assert said in done.stdout.splitlines()[1]
-    assert f"leniency was 'none', now '{said}'" in assay("diff", "run", "lenient", cwd=files).stdout
+    assert f"leniency was 'none', now '{said}'" in assay("diff", "run", "lenient", "--full", cwd=files).stdout
 
 
 def test_a_word_that_there_is_not_ends_the_command_before_anything_is_run(files: Path) -> None:

@@ -109,7 +109,7 @@ def test_the_first_ctrl_c_says_so_asks_no_more_and_keeps_what_arrived(
     _, said = process.communicate(timeout=300)
     assert process.returncode == 3, said
     assert len(ENDING.findall(said)) == 1, said
-    assert said.rstrip().endswith(f"finished cases are in {run}: run the same command again to go on")
+    assert said.rstrip().endswith(f"finished cases are in {run}: the same command resumes")
     assert "Traceback" not in said
     answers, judged = journal(run, "answers.jsonl"), journal(run, "journal.jsonl")
     assert 5 <= len(judged) <= len(answers) < COUNT
@@ -139,4 +139,4 @@ def test_the_second_ctrl_c_ends_at_once(folder: Path, server: Answering, tmp_pat
     _, rest = process.communicate(timeout=300)
     assert process.returncode == 3, rest
     assert "Traceback" not in rest
-    assert "run the same command again to go on" in rest
+    assert "the same command resumes" in rest

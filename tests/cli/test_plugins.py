@@ -225,7 +225,7 @@ def test_gates_know_its_range_its_label_and_which_way_is_better(folder: Path) ->
     for demand, said in (
         ("near_rows=2", "min near_rows is 2: give a number from 0 to 1"),
         ("row_gap=1", "of row_gap lower is better"),
-        ("row_gap=80%", "row_gap goes up to 1000 and is no percentage"),
+        ("row_gap=80%", "row_gap goes up to 1000 and is not a percentage"),
     ):
         refused = gate("--min", demand)
         assert refused.returncode == 2, demand
@@ -260,7 +260,7 @@ def test_what_a_metric_gives_beyond_its_word_costs_that_case_alone(folder: Path)
         "c10": "the metric 'liar' gave 7.0, and says that its values go from 0.0 to 5.0 (lowest, highest)",
         "c11": "the metric 'liar' gave -1.0, and says that its values go from 0.0 to 5.0 (lowest, highest)",
         "c12": "the metric 'liar' failed with UsageError: the value of 'liar' is nan: "
-        "give None and a Failure where there is none",
+        "give None and a Failure if there is none",
         "c13": "the metric 'liar' failed with TypeError: must be real number, not str",
         "c14": None,
         "c15": 0.5,

@@ -38,7 +38,7 @@ def test_run_prints_only_markdown(shop: Path, tmp_path: Path) -> None:
     done = assay(*run(shop, "-o", tmp_path / "run", "--md", "-", "--junit", tmp_path / "junit.xml"))
     assert done.returncode == 0, done.stderr
     assert is_the_report(done.stdout, tmp_path / "run", tmp_path)
-    assert "match: 40.0 % [11.8, 76.9] (2 of 5)" in done.stderr
+    assert done.stderr.splitlines()[-1] == "Accuracy 40.0 % [11.8, 76.9] · 2 of 5 correct · 0 unscored"
     assert (tmp_path / "junit.xml").read_bytes().startswith(b"<?xml")
     assert not Path("-").exists()
 
@@ -47,7 +47,7 @@ def test_a_run_that_is_kept_nowhere_prints_only_markdown(shop: Path) -> None:
     done = assay(*run(shop, "--md", "-"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("## `")
-    assert "Nothing was kept" not in done.stdout + done.stderr
+    assert "Nothing is stored" not in done.stdout + done.stderr
 
 
 def test_report_prints_only_markdown(shop: Path, tmp_path: Path) -> None:

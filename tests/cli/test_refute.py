@@ -40,7 +40,7 @@ def test_shows_tables_and_both_results(folder: Path) -> None:
     shown = _refute(folder, *PAIR, "--db", "sqlite:///real.sqlite")
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith("CONDITIONAL: they differ if two rows of t share name")
-    assert "the first query gives" in shown.stdout
+    assert "the first query returns" in shown.stdout
     assert any(line.startswith("> ") for line in shown.stdout.splitlines())
 
 
@@ -96,7 +96,7 @@ def test_queries_from_files(folder: Path) -> None:
         (("--schema", "absent.sql"), "cannot be read"),
         (("--db", "sqlite:///absent.sqlite"), "absent.sqlite"),
         (("--schema", "schema.sql", "--dialect", "klingon"), "no SQL dialect"),
-        (("--schema", "schema.sql", "--json", "--sql"), "give one of them"),
+        (("--schema", "schema.sql", "--json", "--sql"), "give all but one a file"),
         (("--db", "sqlite:///real.sqlite", "--dialect", "sqlite"), "leave out the dialect"),
     ],
 )
@@ -126,7 +126,10 @@ def test_a_proof_is_told_with_its_rules(folder: Path) -> None:
     assert (document["kind"], document["why"], document["witness"]) == ("proved", None, None)
     assert document["proof"]["rules"] == ["A table joined with itself over a key is the table once"]
     assert document["trials"] > 0
-    assert "no database to make: the queries give" in _refute(folder, *pair, "--schema", "schema.sql", "--sql").stderr
+    assert (
+        "there is no counterexample: the queries give"
+        in _refute(folder, *pair, "--schema", "schema.sql", "--sql").stderr
+    )
 
 
 def test_neither_found_nor_proved(folder: Path) -> None:

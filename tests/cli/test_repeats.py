@@ -250,7 +250,7 @@ def test_a_judge_judges_every_answer_beside_its_own_verdict(
     done = assay(*given, "-o", opinions, "--calibrate", "--json", env=env)
     assert (done.returncode, done.stderr) == (0, "")
     numbers = json.loads(done.stdout)
-    # Where a right answer is gold's own text and a wrong one is not, the judge says what execution says.
+    # Where a right answer is the gold query's own text and a wrong one is not, the judge says what execution says.
     assert numbers["calibration"]["disagreements"] == []
     assert (numbers["cases"], numbers["equivalent"]["n"]) == (LIMIT, LIMIT)
     evidence = load_run(folder / "run").evidence

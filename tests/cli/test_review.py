@@ -149,7 +149,7 @@ def test_a_corrected_gold_is_executed_before_anything_is_written(page: Page, wor
         ("SELECT nothing FROM client", "the corrected gold query fails: "),
         ("DELETE FROM client", "the corrected gold query fails: "),
         ("no query", "the corrected gold query fails: "),
-        ("SELECT DISTINCT city FROM client;", "this is the gold query that the case has"),
+        ("SELECT DISTINCT city FROM client;", "this is already the gold query of the case"),
     ],
 )
 def test_a_gold_that_cannot_serve_is_not_saved(page: Page, work: Path, gold: str, said: str) -> None:

@@ -65,7 +65,7 @@ def test_the_demo_writes_the_example_and_its_reports(tmp_path: Path) -> None:
     pytest.importorskip("lxml", reason="lxml is not installed (pip install 'assay[sdmx]')")
     done = assay("demo", "--sdmx", "shown", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "macro recall" in done.stdout
+    assert done.stdout.splitlines()[-1] == "Exact selections 41.7 % [19.3, 68.0] · 5 of 12 exact · 0 unscored"
     expected = {"cases.yaml", "predictions.jsonl", "structures.xml", "run", "report.html", "report.xlsx"}
     assert {path.name for path in (tmp_path / "shown").iterdir()} == expected
 

@@ -94,9 +94,9 @@ def test_the_command_takes_a_url_for_each_engine_and_tells_once_what_lacks_one(b
     folder = benchmark.parents[1]
     shared = ("run", "bench/spider2-lite.jsonl", "--metrics", "match,spider2_lite", "--workers", "1", "-q")
     done = command(*shared, "-p", "csv", cwd=folder)
-    assert "(5 of 5)" in done.stdout
+    assert "5 of 5 correct" in done.stdout
     done = command(*shared, "-p", "sql", "--db", "sqlite=sqlite:///{db_id}.sqlite", "-o", "run", cwd=folder)
-    assert "give --db bigquery=URL for 2, --db snowflake=URL for 2" in done.stdout, done.stdout
+    assert "give --db bigquery=URL for 2, --db snowflake=URL for 2" in " ".join(done.stdout.split())
     assert done.stdout.count("bigquery=URL") == 1
     done = command(*shared, "-p", "sql", "--db", "snowflak=sqlite:///t.sqlite", cwd=folder)
     assert (done.returncode, "did you mean 'snowflake'" in done.stderr) == (2, True), done.stderr
@@ -132,7 +132,7 @@ def test_a_settings_file_has_a_mapping_of_urls(benchmark: Path) -> None:
     assert written.returncode == 0, written.stderr
     assert "\ndb: {sqlite: " in (folder / "eval.yaml").read_text()
     done = command("run", "eval.yaml", "--metrics", "match", "--workers", "1", "-q", cwd=folder)
-    assert "(3 of 3), 2 unscored" in done.stdout, (done.stdout, done.stderr)
+    assert "3 of 3 correct · 2 unscored" in done.stdout, (done.stdout, done.stderr)
     text = (folder / "eval.yaml").read_text()
     for wrong, words in (("snowflake: ", "no question set is for an engine called 'snowflak'"), ("sqlite:///t", "URL")):
         changed = text.replace(wrong, wrong.replace("snowflake", "snowflak").replace("sqlite:///t", "t"))
@@ -155,7 +155,7 @@ def test_what_runs_on_one_database_refuses_several(tmp_path: Path) -> None:
     assert (done.returncode, "give one URL" in done.stderr) == (2, True), done.stderr
     from assay.cli.options.declared import by_engine
 
-    with pytest.raises(UsageError, match="not one for each URL"):
+    with pytest.raises(UsageError, match="needs the engine of every URL"):
         by_engine(["sqlite=sqlite:///a", "sqlite:///b"], "--db")
     with pytest.raises(UsageError, match="--db is given 2 times for snowflake: write --db snowflake=URL once"):
         by_engine(["snowflake=snowflake://a", "sqlite=sqlite:///a", "Snowflake=snowflake://b"], "--db")

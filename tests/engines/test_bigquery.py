@@ -467,5 +467,5 @@ def test_a_server_that_is_not_there_is_named_and_not_asked_again(endpoint: str, 
 
 @pytest.mark.parametrize("endpoint", ["ftp://x", "http://", "http://[::1", "http://h:99999", "http://h:x", "h"])
 def test_an_address_that_cannot_be_one(endpoint: str) -> None:
-    with pytest.raises(DatabaseError, match="write api_endpoint= and an address such as https://HOST"):
+    with pytest.raises(DatabaseError, match="write api_endpoint= and an address, for example https://HOST"):
         BigqueryEngine.open(DatabaseUrl.parse(f"bigquery://p/d?api_endpoint={endpoint}"), Limits())

@@ -393,7 +393,7 @@ except Exception as error:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment)
     assert done.stdout.startswith("MissingDependency "), done.stderr
-    assert "pip install 'assay[postgres]'" in done.stdout
+    assert "python -m pip install 'psycopg[binary]>=" in done.stdout
 
 
 def test_nothing_of_a_query_stays_for_the_next(

@@ -53,7 +53,7 @@ def test_both_forms_of_a_url_say_where_and_what(text: str, connects: str, catalo
 def test_a_wrong_url_is_refused_with_what_to_write(text: str, says: str) -> None:
     with pytest.raises(DatabaseError, match=says) as raised:
         spark_address(_url(text))
-    assert "spark://HOST:15002" in str(raised.value)
+    assert "spark://" in str(raised.value)
 
 
 def test_a_databricks_url_is_that_of_its_sqlalchemy_dialect() -> None:

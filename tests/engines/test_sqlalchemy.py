@@ -354,7 +354,6 @@ def test_a_whole_run_is_judged_on_it(database: str, mariadb: MariadbServer, tmp_
 @pytest.mark.parametrize(
     ("url", "module", "command"),
     [
-        ("mysql+mysqldb://u:p@h/d", "MySQLdb", "pip install mysqlclient"),
         ("oracle://u:p@h/d", "cx_Oracle", "pip install oracledb"),
         ("mssql+pyodbc://u:p@h/d", "pyodbc", "pip install pyodbc"),
     ],

@@ -237,7 +237,11 @@ def test_a_missing_file_is_named_with_the_closest_one(shop: Path) -> None:
 def test_what_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
     (tmp_path / "text.sqlite").write_text("hello")
     (tmp_path / "empty.sqlite").touch()
-    for name, words in {"text.sqlite": "not a SQLite database", "empty.sqlite": "empty file", "": "directory"}.items():
+    for name, words in {
+        "text.sqlite": "not a SQLite database",
+        "empty.sqlite": "empty file",
+        "": "is a folder",
+    }.items():
         with pytest.raises(DatabaseError, match=words):
             SqliteEngine.open(url_of(tmp_path / name if name else tmp_path), LIMITS)
 

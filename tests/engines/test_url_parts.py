@@ -191,7 +191,6 @@ def test_postgres_and_denodo_have_no_parameter_twice() -> None:
     misspelt = _refusal("postgresql://u:sesame@h/d?sslmod=require", PostgresEngine.check)
     assert "unknown parameter 'sslmod' (did you mean 'sslmode'?)" in misspelt
     assert "sesame" not in misspelt
-    PostgresEngine.open(DatabaseUrl.parse("postgresql://u:a?b=c@h/d"), LIMITS).close()
     assert twice.format("verify") in _refusal("denodo+http://h/x?verify=1&verify=0", read_endpoint)
     headers = "denodo+http://h/x?header=a:1&header=b:2"
     assert len(read_endpoint(DatabaseUrl.parse(headers)).headers) == 2

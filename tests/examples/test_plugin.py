@@ -282,9 +282,55 @@ def test_what_raises_at_one_case_costs_that_case(site: Path, shop: Path, neighbo
     assay(*given, folder=shop, sites=sites)
     run = load_run(shop / "by-engine")
     assert (run.aggregates.unscored, run.aggregates.incorrect) == (4, 0)
-    assert {item.verdict.reason for item in run.evidence} == {"judging this case failed: RuntimeError: out of order"}
+    assert {item.verdict.reason for item in run.evidence} == {"scoring this case failed: RuntimeError: out of order"}
     given = job("--system", "asked:x", "--db", "csvfolder:///shop", "-o", "by-system")
     told = assay(*given, folder=shop, sites=sites)
     asked = load_run(shop / "by-system")
     assert (asked.aggregates.incorrect, asked.aggregates.unanswered) == (4, 4)
     assert "RuntimeError: out of order" in told.stdout + told.stderr
+
+
+def test_its_lint_rule_is_applied_listed_and_turned_off(site: Path, shop: Path) -> None:
+    cases = '{"id": "1", "question": "Who?", "gold_sql": "SELECT * FROM customers"}\n'
+    (shop / "stars.jsonl").write_text(
+        cases + cases.replace('"1"', '"2"').replace("SELECT", "-- assay: ignore select-star\\nSELECT")
+    )
+    found = assay("lint", "stars.jsonl", "--only", "select-star", folder=shop, sites=(site,))
+    assert "The query returns whatever columns its tables have." in found.stdout, found.stderr
+    assert "1 finding turned off by comments" in found.stdout
+    rules = assay("lint", "--rules", folder=shop, sites=(site,))
+    assert "select-star" in rules.stdout, rules.stderr
+    doctor = assay("doctor", folder=shop, sites=(site,))
+    assert "lint_rule select-star, of assay-example" in doctor.stdout or "lint rule select-star" in doctor.stdout
+    gone = assay("lint", "stars.jsonl", "--only", "select-star", folder=shop, sites=())
+    assert gone.returncode == 2
+    assert "no rule is called 'select-star'" in gone.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("RULE = None", "the lint rule 'odd' of theirs (odd_rule) has no RULE"),
+        ("raise ValueError('oh no')", "the lint rule 'odd' of theirs (odd_rule) fails to load: ValueError: oh no"),
+        ("{about}\nRULE = replace(RULE, name='other')\ncheck = lambda gold: iter(())", "calls itself 'other'"),
+        ("{about}\ncheck = lambda gold: iter([1])", "fails: TypeError: it yields int, not assay.linting.Found"),
+        ("{about}\ncheck = lambda gold: 1 / 0", "the rule odd of theirs (odd_rule) fails: ZeroDivisionError"),
+        (
+            "{about}\nRULE = replace(RULE, needs='cases')\nacross = lambda cases: [('9', 0, None)]",
+            "the rule odd of theirs (odd_rule) fails: TypeError",
+        ),
+    ],
+)
+def test_a_broken_lint_rule_names_its_package_and_cause(source: str, said: str, shop: Path, tmp_path: Path) -> None:
+    about = (
+        "from msgspec.structs import replace\nfrom assay.model.lint import LintRule\n"
+        "RULE = LintRule(name='odd', severity='note', needs='query', finds='x', why='X.', remedy='X.', "
+        "bad='x', good='x')"
+    )
+    laid_out(tmp_path, {"name": "theirs", "version": "1"}, {"assay.lint_rules": {"odd": "odd_rule"}})
+    (tmp_path / "odd_rule.py").write_text(source.replace("{about}", about), encoding="utf-8")
+    (shop / "plain.jsonl").write_text('{"id": "1", "question": "Who?", "gold_sql": "SELECT name FROM t LIMIT 1"}\n')
+    done = assay("lint", "plain.jsonl", folder=shop, sites=(tmp_path,))
+    assert said in " ".join((done.stdout + done.stderr).split())
+    # A rule that fails does not keep the others from finding something.
+    assert ("limit-without-order" in done.stdout) is ("{about}" in source and "other" not in source)

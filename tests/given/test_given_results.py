@@ -68,12 +68,12 @@ SAID: dict[str, Any] = {
 }
 BROKEN = {
     "rr.csv": 'no such file (did you mean "',
-    "no/where.csv": "no such folder",
+    "no/where.csv": "this folder does not exist",
     "folder.csv": "is a folder",
     "empty.csv": "is empty",
-    "ragged.csv": "line 2 has 1 cells where the header has 2",
-    "broken.parquet": "is no Parquet file",
-    "broken.xlsx": "is no Excel file",
+    "ragged.csv": "line 2 has 1 cells, but the header has 2",
+    "broken.parquet": "is not a readable Parquet file",
+    "broken.xlsx": "is not a readable Excel file",
     "r.xlsx": "has several sheets",
     "r.xlsx#secnd": '(did you mean "second"?)',
     "r.xlsx#second!C3:A1": "ends before it begins",
@@ -291,9 +291,9 @@ def test_what_is_no_file_is_told_as_what_it_is(tmp_path: Path) -> None:
     files = ResultFiles(tmp_path, of_gold)
     told = {name: files.read(f"{name}.csv").failure for name in ("pipe", "device", "link", "folder", "rihgt")}
     words = {
-        "pipe": "is no file but a pipe or a device",
-        "device": "is no file but a pipe or a device",
-        "link": "is a link to gone.csv, and there is no such file",
+        "pipe": "is a pipe or a device, not a file",
+        "device": "is a pipe or a device, not a file",
+        "link": "is a link to gone.csv, and this file does not exist",
         "folder": "is a folder",
         "rihgt": 'did you mean "right.csv"?',
     }

@@ -186,7 +186,7 @@ def test_a_folder_with_other_files_is_told_by_their_names(
 def test_of_a_query_and_a_result_of_one_name_the_query_counts_and_an_empty_file_is_no_answer(tmp_path: Path) -> None:
     files = {"a.sql": "SELECT 1", "a.csv": "n\n2\n", "b.sql": "", "c.csv": "", "readme.md": "of no account"}
     folder = _answers(tmp_path / "answers", files)
-    with pytest.warns(UserWarning, match=r"1 instance has a query and a result, such as a\.sql and a\.csv"):
+    with pytest.warns(UserWarning, match=r"1 instance has a query and a result, for example a\.sql and a\.csv"):
         a, b, c = load_predictions(folder, formats=registry.case_formats()).predictions
     assert (a.query, a.result) == ("SELECT 1", None)
     assert b.failure is not None
@@ -216,5 +216,5 @@ def test_questions_without_gold_beside_them_are_told_so(benchmark: Path, tmp_pat
     alone = tmp_path / "moved" / "spider2-lite.jsonl"
     alone.parent.mkdir()
     alone.write_text((benchmark / "spider2-lite.jsonl").read_text())
-    with pytest.raises(CaseFileError, match=r"has no gold of Spider 2\.0 beside it"):
+    with pytest.raises(CaseFileError, match=r"has no gold of Spider 2\.0 next to it"):
         load_questions(alone, formats=registry.case_formats())

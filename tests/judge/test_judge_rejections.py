@@ -58,7 +58,9 @@ def judged(model: Model, **settings: Any) -> list[Opinion]:
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_model_that_rejects_every_question_ends_the_asking(concurrency: int) -> None:
     model = Model(good=0)
-    with pytest.raises(SystemUnusable, match="the first 3 questions failed, and so would any other: answers 413"):
+    with pytest.raises(
+        SystemUnusable, match="the first 3 questions failed, so the others would fail, too: answers 413"
+    ):
         judged(model, concurrency=concurrency)
     assert model.asked <= 3 + 4 * concurrency
 

@@ -295,6 +295,11 @@ def test_the_terminal_shows_evidence_place_and_remedy(folder: Path, capsysbinary
     assert run_command_line([*arguments, "--html", str(folder / "lint.html")]) == 0
     told = capsysbinary.readouterr().out.decode()
     assert "error  unknown-literal  case typo:1:41" in told
+    assert "'japan' never occurs in singer.country" in told
+    assert len(told.splitlines()) <= 41
+    assert run_command_line([*arguments, "--full"]) == 0
+    told = capsysbinary.readouterr().out.decode()
+    assert "error  unknown-literal  case typo:1:41" in told
     assert "'japan' never occurs in singer.country; 'Japan', which differs only in upper and lower case" in told
     assert "2 findings turned off by comments" in told
     assert (folder / "lint.html").read_bytes().startswith(b"<!doctype html>")

@@ -21,8 +21,8 @@ GOOD = '{"question_id": 1, "completion": "SELECT 1"}'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "outputs.jsonl: is empty"),
-        ("\n \n", "outputs.jsonl: is empty"),
+        ("", "outputs.jsonl: the file is empty"),
+        ("\n \n", "outputs.jsonl: the file is empty"),
         (f'{GOOD}\n{{"question_id": 2, "completion": \n', "outputs.jsonl, line 2, column 34: is not valid JSON"),
         (f"{GOOD}\n\n[1]\n", "line 3"),
         (
@@ -44,9 +44,12 @@ GOOD = '{"question_id": 1, "completion": "SELECT 1"}'
             "line 1: its question is 'Nobody asked?'",
         ),
         ('{"question_id": 77, "completion": "x"}', "question_id 77 of 1 outputs not in"),
-        (f"[{GOOD}]", "outputs.jsonl: is a JSON list: write one object a line, such as"),
-        ("SQLite format 3\0\udcff", "outputs.jsonl: is no text but an SQLite database"),
-        ("\udcff", "outputs.jsonl, line 1, column 1: byte 0xff is not UTF-8: save it as UTF-8 (it may be"),
+        (f"[{GOOD}]", "outputs.jsonl: is a JSON list: write one object per line, for example"),
+        ("SQLite format 3\0\udcff", "outputs.jsonl: is an SQLite database, not a text"),
+        (
+            "\udcff",
+            "line 1, column 1: byte 0xff is not UTF-8, perhaps Windows-1252 or Latin-1: save it as UTF-8",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where_and_why(
@@ -65,7 +68,7 @@ def test_a_file_that_cannot_be_used_says_where_and_why(
 @pytest.mark.parametrize(
     ("outputs", "error", "said"),
     [
-        ([], InputError, "there are no outputs in it"),
+        ([], InputError, "it contains no outputs"),
         (7, UsageError, "outputs is a int"),
         (["SELECT 1"], UsageError, "item 1 of outputs is a str"),
         ([{"question_id": 1}], CaseFileError, 'item 1: has neither "completion"'),
@@ -90,7 +93,7 @@ def test_an_answer_of_null_or_nothing_is_a_mismatch(evaluated: Evaluated) -> Non
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('{"question_id": 1, "question": "?", "sql": "SELECT 1"}', "line 2: is no question of LLMSQL: it needs"),
+        ('{"question_id": 1, "question": "?", "sql": "SELECT 1"}', "line 2: is not a question of LLMSQL: it needs"),
         ('{"question_id": 2, "question": "?", "sql": "", "table_id": "t"}', "and question, and \"sql\" is ''"),
         ('{"question_id": 2, "question": "?", "sql": "SELECT 1", "table_id": 7}', 'and question, and "table_id" is 7'),
         ('{"id": 1, "question": "?", "sql": "SELECT 1", "table_id": "t"}', 'line 2: has no "question_id"'),

@@ -34,7 +34,7 @@ def test_it_prints_accuracy_with_its_interval_counts_reasons_and_mismatches(
     assert "note: 3 questions of 6 have no output" in printed
     assert printed.count("mismatch: question") == 1
     assert "output gives: no result: no such column: Absent" in printed
-    assert "gold gives:   4 rows: 30.0; NULL; 41.5; 7.0" in printed
+    assert "the gold query gives:   4 rows: 30.0; NULL; 41.5; 7.0" in printed
     assert "       1  no such column" in printed
     assert "--save-report FILE" in printed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "outputs.jsonl"]
@@ -52,7 +52,7 @@ def test_it_is_a_run_like_any_other(command: list[str], capsys: pytest.CaptureFi
     assert (saved["total"], saved["matches"], saved["sql_errors"]) == (3, 1, 1)
     assert [one["question_id"] for one in saved["mismatches"]] == [2, 3]
     assert run_command_line([*command, "--save-report", "report.json"]) == 0
-    assert "Nothing was kept" not in capsys.readouterr().out
+    assert "Nothing is stored" not in capsys.readouterr().out
     assert all(Path(name).stat().st_size for name in reports[1::2])
     assert "llmsql_ex" in Path("report.md").read_text(encoding="utf-8")
     assert run_command_line(["report", "run"]) == 0
@@ -113,7 +113,7 @@ def test_the_options_of_the_packages_own_command_are_understood(
     theirs = [verb, "--outputs", outputs, *(renamed.get(option, option) for option in options)]
     heads = []
     for one in (command, theirs):
-        assert run_command_line(one) == 0
+        assert run_command_line([*one, "--full"]) == 0
         head, latency, _ = capsys.readouterr().out.partition("Latency")
         assert latency
         heads.append(head)

@@ -114,7 +114,7 @@ def test_without_the_hubs_package_it_says_what_to_install(folder: Path, tmp_path
     (hidden / "huggingface_hub.py").write_text("raise ImportError('hidden')\n", encoding="utf-8")
     done = _assay(folder, path=(str(hidden),))
     assert done.returncode == 2
-    assert "this needs the package 'huggingface_hub': run  pip install 'assay[llmsql]'" in done.stderr
+    assert "this needs the package 'huggingface_hub': run  python -m pip install 'huggingface" in done.stderr
 
 
 def test_files_in_the_working_folder_are_taken_as_they_are(benchmark: Benchmark) -> None:

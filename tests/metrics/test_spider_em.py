@@ -160,7 +160,7 @@ def test_components(component: str, gold: str, predicted: str, value: float | No
 
 def test_a_component_says_which_of_the_two_lacks_it() -> None:
     with_where, without = "SELECT Name FROM Singer WHERE Age = 1", "SELECT Name FROM Singer"
-    assert _score(with_where, without, "spider_em_where").detail == "only gold has it"
+    assert _score(with_where, without, "spider_em_where").detail == "only the gold query has it"
     assert _score(without, with_where, "spider_em_where").detail == "only the prediction has it"
 
 

@@ -22,7 +22,7 @@ def test_the_guides_worked_example() -> None:
     result = Ves().timed(_timings((0.12, 0.15), (0.13, 0.14), (0.11, 0.16)))
     assert result.score.value == 0.75
     assert result.score.detail is not None
-    assert result.score.detail.startswith("gold's time is 0.81 [")
+    assert result.score.detail.startswith("the gold query's time is 0.81 [")
 
 
 @each(
@@ -56,7 +56,7 @@ def test_noise_that_could_change_the_reward_is_flagged() -> None:
 )
 def test_a_mean_ratio_has_an_interval_from_two_measurements_on(ratios: list[float], shown: str) -> None:
     found = Ves().timed(_timings(*((ratio, 1.0) for ratio in ratios))).score.detail
-    assert found == f"gold's time is {shown} times the prediction's, over {len(ratios)} measurements"
+    assert found == f"the gold query's time is {shown} times the prediction's, over {len(ratios)} measurements"
 
 
 def test_birds_outlier_rule() -> None:

@@ -48,7 +48,7 @@ def test_a_callable_may_give_a_prediction_or_none(city: pytest.Pytester) -> None
     city.makeconftest(_fixture("assay_predict", body))
     result = city.runpytest()
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["no query to judge: the system gave no answer to this case"])
+    result.stdout.fnmatch_lines(["no query to score: the system gave no answer to this case"])
 
 
 def test_what_a_callable_raises_fails_that_item_with_its_traceback(city: pytest.Pytester) -> None:
@@ -90,7 +90,7 @@ def test_a_mapping(city: pytest.Pytester) -> None:
     city.makeconftest(_fixture("assay_predictions", "return {'a': 'SELECT 1', 'beside': 'SELECT 5'}"))
     result = city.runpytest()
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["no query to judge: *"])
+    result.stdout.fnmatch_lines(["no query to score: *"])
 
 
 def test_a_mapping_of_another_question_set_says_so(city: pytest.Pytester) -> None:

@@ -63,11 +63,25 @@ def test_a_threshold_says_nothing_of_a_part_of_the_set(three_of_four: pytest.Pyt
         )
 
 
+@pytest.mark.parametrize(("most", "reached"), [("0", False), ("24.9%", False), ("25%", True), ("0.3", True)])
+def test_unscored_cases_fail_the_session_only_above_their_share(
+    project: pytest.Pytester, most: str, reached: bool
+) -> None:
+    project.makefile(".assay.yaml", set=CASES.replace("SELECT 4", "SELECT absent FROM nowhere"))
+    answer(project)
+    ini(project, f"assay_max_unscored = {most}")
+    result = project.runpytest("-rx")
+    result.assert_outcomes(passed=3, xfailed=1)
+    assert result.ret == (pytest.ExitCode.OK if reached else pytest.ExitCode.TESTS_FAILED)
+    result.stdout.fnmatch_lines(["assay: 3 of 3 correct, 100.0 %* 1 unscored", "XFAIL*four - unscored: *"])
+    assert ("assay: 25 % unscored, above assay_max_unscored" in result.stdout.str()) is not reached
+
+
 def test_known_failures_may_not_grow_and_are_told_when_they_are_right(three_of_four: pytest.Pytester) -> None:
     ini(three_of_four, "assay_known_failures = known.txt")
     assert three_of_four.runpytest().ret == pytest.ExitCode.USAGE_ERROR
     result = three_of_four.runpytest("--assay-update-known-failures")
-    result.stdout.fnmatch_lines(["assay: 1 known failures written to *known.txt"])
+    result.stdout.fnmatch_lines(["assay: 1 known failure written to *known.txt"])
     known = (three_of_four.path / "known.txt").read_text()
     assert [line for line in known.splitlines() if not line.startswith("#")] == ["four"]
     result = three_of_four.runpytest()
@@ -165,8 +179,9 @@ def test_a_part_of_the_set_neither_changes_the_list_nor_reaches_the_threshold(
     [
         ("assay_min = 8o%", (), "assay_min is '8o%'"),
         ("assay_min = 1.5", (), "0.8 or 80%"),
+        ("assay_max_unscored = 5", (), "assay_max_unscored is '5': use a share of unscored cases"),
         ("assay_min = nan", (), "0.8 or 80%"),
-        ("assay_baseline = nowhere", (), "nowhere is no run"),
+        ("assay_baseline = nowhere", (), "nowhere is not a run folder"),
         ("", ("--assay-update-known-failures",), "assay_known_failures"),
     ],
 )

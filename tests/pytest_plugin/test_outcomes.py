@@ -66,7 +66,7 @@ def test_a_broken_gold_is_told_at_setup_and_asks_nothing(project: pytest.Pyteste
     result = project.runpytest()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["unscored: gold gives no answer: no such column: mayor", "assay: 0 of 0 correct · 1 unscored"]
+        ["unscored: the gold query gives no answer: no such column: mayor", "assay: 0 of 0 correct · 1 unscored"]
     )
     result.stdout.no_fnmatch_line("*it was asked*")
 

@@ -15,6 +15,7 @@ from assay.model import Count, Run
 from assay.reports.blocks.run import RunReport
 from assay.reports.console.run import drawn as drawn_parts
 from assay.reports.console.run import next_steps, plain_summary, print_summary
+from assay.reports.screen.run import run_screen, screen_text
 from drawing import draw_summary
 
 RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
@@ -86,8 +87,9 @@ def test_disagreements_failures_and_next_steps_are_named(small_run: Run) -> None
     assert "assay view runs/a" in text
 
 
-def test_the_summary_of_a_run_is_its_plain_text(small_run: Run) -> None:
-    assert RunInHand(small_run).summary() == plain_summary(RunReport(small_run))
+def test_the_summary_of_a_run_is_what_a_pipe_gets(small_run: Run) -> None:
+    assert RunInHand(small_run).summary() == screen_text(run_screen(RunReport(small_run)))
+    assert RunInHand(small_run).summary(full=True) == plain_summary(RunReport(small_run))
 
 
 def test_reports_that_exist_are_pointed_at_and_not_offered_again(small_run: Run) -> None:

@@ -184,13 +184,13 @@ def test_gold_failures_come_first_and_are_not_held_against_the_system(small_run:
     failures = counted(view, "failures")
     assert [row.blame for row in failures] == ["gold", "system", "system"]
     assert failures[0].example == "no such column: T1.nme"
-    assert view.notes[0] == "1 case is in no rate: its gold is broken, which is not the system's fault."
+    assert view.notes[0] == "1 case is excluded: its gold query fails."
 
 
 def test_notes_say_what_the_headline_hides(small_run: Run) -> None:
     notes = " ".join(RunReport(small_run).notes)
     assert "1 case got no answer and counts as incorrect." in notes
-    assert "In 1 case both results are empty" in notes
+    assert "1 match over an empty input is weak evidence" in notes
     assert "1 prediction fits no case: zz." in notes
 
 
@@ -203,14 +203,14 @@ def test_an_unanswered_case_that_is_in_no_rate_is_not_said_to_count(
     unscored = replace(counted, verdict=replace(counted.verdict, outcome="unscored", failure=_gold_failure()))
     unscored = replace(unscored, case=replace(unscored.case, id="other"), prediction=replace(silent, case_id="other"))
     notes = RunReport(build_run([counted, unscored])).notes
-    assert "2 cases got no answer, of which 1 counts as incorrect." in notes
+    assert "2 cases got no answer; 1 of them counts as incorrect." in notes
     assert "1 case got no answer." in RunReport(build_run([unscored])).notes
 
 
 def test_a_broken_gold_beside_a_good_one_is_named(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
     failure = replace(wrong_case.gold_executions[1], status="error", failure=_gold_failure())
     case = replace(wrong_case, gold_executions=(wrong_case.gold_executions[0], failure))
-    assert "In 1 scored case one of several gold queries is broken." in RunReport(build_run([case])).notes
+    assert "In 1 scored case one of several gold queries fails." in RunReport(build_run([case])).notes
 
 
 def test_the_slowest_queries_are_distinct_and_in_order(build_run: Callable[..., Run], wrong_case: Evidence) -> None:

@@ -187,7 +187,7 @@ def test_each_outcome_is_told_as_what_it_is(small_run: Run) -> None:
 def test_a_failure_holds_the_evidence(small_run: Run) -> None:
     body = str(cases(small_run)["88"][0].text)
     assert "Question: How much has each customer paid in all?" in body
-    assert "Gold 1, judged by this one (3 rows in 1.2 ms):\nSELECT T1.name, sum(T2.amount)\nFROM customer" in body
+    assert "Gold 1, compared with this one (3 rows in 1.2 ms):\nSELECT T1.name, sum(T2.amount)\nFROM customer" in body
     assert "Predicted (3 rows in 4.2 s):\nSELECT name, sum(amount)" in body
     assert "Near miss: type only: text '31' where gold has the integer 31" in body
     assert "- 'NULL' | 31\n+ 'NULL' | '31'" in body
@@ -210,7 +210,7 @@ def test_a_failure_holds_both_result_heads(build_run: Callable[..., Run], wrong_
     (failure,) = drawn(build_run([item])).iter("failure")
     body = str(failure.text)
     assert (
-        "Gold 1, judged by this one: all 3 rows\n"
+        "Gold 1, compared with this one: all 3 rows\n"
         "name   | sum(T2.amount)\n"
         "-------+---------------\n"
         "Ada    |         120.50\n"

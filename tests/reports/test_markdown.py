@@ -6,13 +6,15 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 
 import pytest
+from diffs import board, full_diff, metric
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
-from assay.model import Evidence, Run, Score
+from assay.model import Count, Evidence, GateResult, Run, Score
 from assay.reports.markdown.blocks import cell_code, code
+from assay.reports.markdown.comparisons import diff_markdown, leaderboard_markdown
 from assay.reports.markdown.run import MarkdownReporter
 from assay.reports.text.plain import one_line
 
@@ -98,8 +100,7 @@ def test_hundreds_of_metrics_fit_a_comment(build_run: Callable[..., Run], wrong_
     scores = tuple(Score(metric=metric.name, value=0.5) for metric in metrics)
     text = MarkdownReporter().render(build_run([replace(wrong_case, scores=scores)], metrics=metrics)).decode()
     assert len(text) < 65_536
-    assert "What follows is too long for a comment: the HTML and JSON reports have it." in text
-    assert "1 more are in the HTML and JSON reports." in text
+    assert "too long for a comment: the HTML and JSON reports have all numbers." in text
 
 
 def test_comments_and_step_summaries_stay_within_their_bytes(
@@ -109,3 +110,61 @@ def test_comments_and_step_summaries_stay_within_their_bytes(
     cases = [replace(wide, case=replace(wide.case, id=str(number))) for number in range(30)]
     # A comment has room for 65,536 characters of 4 bytes, a step summary for 1 MiB.
     assert len(MarkdownReporter().render(build_run(cases))) < 4 * 65_536
+
+
+def outside(text: str) -> int:
+    """The number of lines that are not folded."""
+    depth = count = 0
+    for line in text.splitlines():
+        depth += line.startswith("<details>")
+        count += depth == 0
+        depth -= line == "</details>"
+    assert depth == 0
+    return count
+
+
+GATES = tuple(
+    GateResult(gate=f"min m{number}=0.9", passed=number != 77, wanted="0.9", found="0.8", missed_by="0.1")
+    for number in range(80)
+)
+
+
+def test_a_run_of_any_size_shows_150_lines_and_folds_the_rest(large_run: Run) -> None:
+    totals, many = large_run.aggregates, range(60)
+    overall = replace(
+        totals.overall,
+        metrics=(*totals.overall.metrics, *(replace(totals.overall.metrics[0], metric=f"m{one}") for one in many)),
+    )
+    group = replace(totals.overall, kind="database")
+    counts = tuple(Count(name=f"cause_{one}", count=9, case_ids=("1",)) for one in many)
+    totals = replace(
+        totals,
+        overall=overall,
+        by_database=tuple(replace(group, name=f"d{one}") for one in many),
+        fix_first=counts,
+        causes=counts,
+    )
+    text = MarkdownReporter().render(replace(large_run, aggregates=totals, gates=GATES)).decode()
+    assert outside(text) <= 150
+    assert text.splitlines()[2].startswith("**")
+    assert "min m77=0.9" in text.partition("<details>")[0]
+    assert len(text) < 65_536
+
+
+def test_a_comparison_shows_150_lines_and_folds_the_rest() -> None:
+    record = replace(
+        full_diff(300),
+        metrics=tuple(metric(f"m{one}") for one in range(70)),
+        notes=tuple(f"Note {one}." for one in range(40)),
+        gates=GATES,
+    )
+    text = diff_markdown(record).decode()
+    assert outside(text) <= 150
+    assert "min m77=0.9" in text.partition("<details>")[0]
+
+
+@pytest.mark.parametrize("count", [2, 12, 90])
+def test_a_leaderboard_shows_150_lines_and_folds_the_rest(count: int) -> None:
+    text = leaderboard_markdown(board(*(f"system-{one}" for one in range(count)))).decode()
+    assert outside(text) <= 150
+    assert "system-0" in text.partition("<details>")[0]

@@ -51,7 +51,7 @@ FOUND = Refutation(
 )
 CONDITION = Assumption(kind="unique", table="singer", text="no two share a name", broken="two singers share a name")
 OUTCOMES: dict[Strength, Refutation] = {
-    "same_text": Refutation(kind="proved", reason="gold's own text", proof=Proof(rules=("same text",))),
+    "same_text": Refutation(kind="proved", reason="the gold query's own text", proof=Proof(rules=("same text",))),
     "proved": Refutation(kind="proved", reason="the same on every database", proof=Proof(rules=("a key is unique",))),
     "survived": Refutation(kind="unknown", why="no_difference", reason="no difference", trials=4000),
     "unknown": Refutation(kind="unknown", why="no_engine", reason="there is no database in memory of this kind"),
@@ -127,7 +127,7 @@ def test_the_page_filters_by_strength_and_shows_the_database(run: Run) -> None:
 
 def test_markdown_shows_the_first_databases_and_lets_nothing_out_of_its_fence(run: Run, right: Evidence) -> None:
     text = reporter("md").render(run).decode()
-    assert "### Matches that another database parts from gold" in text
+    assert "### Matches that a counterexample refutes" in text
     assert text.index("refuted ·") < text.index("conditional ·")
     assert "\x1b" not in text
     many = with_evidence(run, [match(right, "refuted", FOUND)] * 200)
@@ -141,7 +141,7 @@ def test_the_workbook_has_the_strength_and_the_database_as_text(run: Run) -> Non
     strength, found = titles.index("Strength"), titles.index("On other databases")
     by_id = {str(row[0]): row for row in rows[1:]}
     assert by_id["refuted"][strength] == "refuted"
-    assert "gold gives" in str(by_id["refuted"][found])
+    assert "the gold query returns" in str(by_id["refuted"][found])
     assert by_id["88"][strength] == ""
 
 
@@ -160,11 +160,11 @@ def test_every_report_says_where_a_match_differs(run: Run) -> None:
     """The cause stands beside the strength, and what else is enough beside what is broken."""
     page = Page(reporter("html").render(run))
     detail = dict(zip(page.index["id"], page.cases, strict=True))["conditional"]
-    assert "differs where gold keeps them" in " ".join(map(str, detail["strength"]))
+    assert "differs: gold keeps them" in " ".join(map(str, detail["strength"]))
     remarks = " ".join(detail["beyond"]["remarks"])
-    assert "differs where gold keeps them" in remarks
+    assert "differs: gold keeps them" in remarks
     assert "an age is missing" in remarks
-    assert "differs where gold keeps them" in reporter("md").render(run).decode()
+    assert "differs: gold keeps them" in reporter("md").render(run).decode()
     told = json.loads(reporter("json").render(run))
     case = next(one for one in told["cases"] if one["case"]["id"] == "conditional")["refutation"]
     assert [one["kind"] for one in case["causes"]] == ["distinct"]
@@ -175,15 +175,15 @@ def test_every_report_says_where_a_match_differs(run: Run) -> None:
 @pytest.mark.parametrize(
     ("strength", "said"),
     [
-        ("refuted", ("REFUTED", "gold gives", "the prediction gives", "CREATE TABLE")),
+        ("refuted", ("REFUTED", "the gold query returns", "the prediction returns", "CREATE TABLE")),
         (
             "conditional",
             (
                 "CONDITIONAL",
                 "two singers share a name",
                 "an age is missing",
-                "differs where gold keeps them",
-                "with gold's nothing in place of DISTINCT",
+                "differs: gold keeps them",
+                "with nothing in place of DISTINCT as in the gold query",
             ),
         ),
         ("proved", ("PROVED", "a key is unique")),

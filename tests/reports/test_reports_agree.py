@@ -158,7 +158,7 @@ def lenient_run(large_run: Run, build_run: Make) -> Run:
     return replace(made, settings=replace(made.settings, leniency=Leniency(case="ignored", tolerance=1e-6)))
 
 
-FORGIVEN = "right-but-for-with-the-accuracy-if-it-were-forgiven"
+FORGIVEN = "forgiven"
 
 
 def test_every_report_says_leniency_beside_the_number_and_what_could_be_forgiven(lenient_run: Run) -> None:
@@ -306,8 +306,8 @@ def counts_of(run: Run) -> list[tuple[str, Count]]:
     view, numbers, totals = RunReport(run), run.aggregates, run.aggregates.selection
     pairs = [("near-misses", numbers.near_misses), ("flags", numbers.flags), ("causes", numbers.causes)]
     if totals:
-        pairs.append(("wrong-terms-by-what-is-known-of-them", totals.wrong_terms))
-        pairs.append(("selected-periods-beside-the-target-s", totals.time_states))
+        pairs.append(("wrong-terms", totals.wrong_terms))
+        pairs.append(("periods", totals.time_states))
     found = [(row.name, count) for key, counts in pairs for row, count in zip(counted(view, key), counts, strict=True)]
     failures = counted(view, "failures")
     by_kind = {count.name.partition(": ")[2].replace("_", " "): count for count in numbers.failures}

@@ -88,7 +88,7 @@ def test_dimensions_tags_turns_wrong_terms_and_times_are_broken_down(run: Run, d
 
 def test_the_notes_tell_how_terms_were_matched(run: Run) -> None:
     assert RunReport(run).notes == (
-        "1 case is in no rate: it has no target.",
+        "1 case is excluded: it has no target.",
         "In 1 turn some terms were compared by their codes alone: one side or both had no name for them.",
         "1 selected code in 1 case is invented: no code list has it.",
         "In 1 turn a parent code was selected for its children, or they for it, which does not count as right.",
@@ -96,7 +96,7 @@ def test_the_notes_tell_how_terms_were_matched(run: Run) -> None:
     by_code = replace(SETTINGS, selection=SelectionSettings(match_on="id", count_hierarchy=True))
     notes = RunReport(replace(run, settings=by_code)).notes
     assert "Terms were compared by their codes alone, as asked for: names did not count." in notes
-    assert "No structures were given, so nobody knows which of the wrong codes exist." in notes
+    assert "No structures were given, so it is unknown which of the wrong codes exist." in notes
     assert any(note.endswith("which counts as right.") for note in notes)
 
 
@@ -143,7 +143,7 @@ def test_a_case_shows_each_turn_with_its_terms(run: Run) -> None:
         "2015-Q1",
         "none",
     )
-    assert "Judged by target 1 of 2, the closest one." in answer["remarks"]
+    assert "Scored by target 1 of 2, the closest one." in answer["remarks"]
     assert any(
         "the parent NAM (North America) was selected for its children CAN, MEX, USA, which does not count as right."
         in remark

@@ -252,7 +252,7 @@ def test_time_hierarchies_and_the_chosen_target_are_told_in_this_order() -> None
             "equivalent through the hierarchy\n  * Through the hierarchy of COUNTRY, "
             "the parent G3 was selected for its children DE, JP, US, which counts as right."
         ),
-        "judged by target 2 of 2 acceptable ones",
+        "scored by target 2 of 2 acceptable ones",
     ]
 
 

@@ -120,7 +120,7 @@ def test_a_signal_that_says_the_same_of_every_answer_counts_as_none() -> None:
     frame = replace(frame, signals={"judge": [1.0] * SIZE})
     found = estimate_accuracy(frame, random_labels(frame, 60))
     assert found.method == "labels"
-    assert any("judge says the same of every answer" in note for note in found.notes)
+    assert any("judge says the same about every answer" in note for note in found.notes)
 
 
 def test_strata_that_were_drawn_from_decide_whatever_signals_there_are() -> None:

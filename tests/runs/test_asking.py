@@ -93,11 +93,11 @@ def test_what_was_asked_can_be_had_without_asking_failures_too(tmp_path: Path) -
 
 def test_what_was_never_asked_is_named(tmp_path: Path) -> None:
     system = Oracle()
-    with pytest.raises(RunError, match="no answer to 6 of the 6 questions, such as case '0'"):
+    with pytest.raises(RunError, match="no answer to 6 of the 6 questions, for example case '0'"):
         answers_held(system, CASES, tmp_path)
     assert list(tmp_path.iterdir()) == []
     ask(system, CASES[:4], concurrency=1, folder=tmp_path)
-    with pytest.raises(RunError, match="no answer to 2 of the 6 questions, such as case '4', asked of oracle:1"):
+    with pytest.raises(RunError, match="no answer to 2 of the 6 questions, for example case '4', asked of oracle:1"):
         answers_held(system, CASES, tmp_path)
 
 

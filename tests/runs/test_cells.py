@@ -108,5 +108,5 @@ def test_a_run_that_was_stored_in_the_earlier_form_is_read(kind: str, value: obj
     ],
 )
 def test_what_is_no_cell_is_a_run_that_cannot_be_read(damaged: object) -> None:
-    with pytest.raises(RunError, match="is no stored cell"):
+    with pytest.raises(RunError, match="is not a stored cell"):
         cell_from_json(damaged)

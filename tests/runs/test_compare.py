@@ -298,9 +298,9 @@ def test_what_makes_runs_less_comparable_is_said() -> None:
     )
     diff = diff_runs(old, new)
     notes = " ".join(diff.notes)
-    assert "1 case changed between the runs (gold in 1) and is compared with nothing: g." in notes
-    assert "1 case is in the candidate alone, and in no difference: c." in notes
-    assert "2 cases are in the baseline alone, and in no difference: b, gone." in notes
+    assert "1 case changed between the runs (gold in 1) and is excluded: g." in notes
+    assert "1 case is in the candidate alone, and excluded: c." in notes
+    assert "2 cases are in the baseline alone, and excluded: b, gone." in notes
     assert "columns was 'any', now 'strict'; timeout_s was 30.0, now 5" in notes
     assert "The runs were not made with the same versions: sqlite 3.40.1 and 3.45.0." in notes
     assert "The candidate alone has f1" in notes
@@ -326,7 +326,9 @@ def test_the_same_runs_give_the_same_numbers() -> None:
 
 
 def test_runs_without_a_common_case_are_refused_with_examples_of_both() -> None:
-    with pytest.raises(InputError, match="baseline has cases such as 'a', the candidate cases such as 'b', 'c'"):
+    with pytest.raises(
+        InputError, match="baseline has cases, for example 'a', the candidate cases, for example 'b', 'c'"
+    ):
         diff_runs(run(answer("a", 1)), run(answer("b", 1), answer("c", 1)))
     with pytest.raises(InputError, match="case 'a' has the same id and differs in gold"):
         diff_runs(run(answer("a", 1)), run(answer("a", 1, gold="other")))
@@ -370,7 +372,7 @@ def test_a_damaged_or_unfinished_run_is_named_with_its_line(tmp_path: Path) -> N
     with pytest.raises(RunError, match=r"journal\.jsonl, line 2: damaged"):
         diff_runs(one, folder)
     journal.write_bytes(lines[0])
-    with pytest.raises(RunError, match="1 of 2 cases of the run are absent"):
+    with pytest.raises(RunError, match="1 of 2 cases of the run are missing"):
         diff_runs(folder, one)
     journal.write_bytes(whole)
     run_file = folder / "run.json"
@@ -378,9 +380,9 @@ def test_a_damaged_or_unfinished_run_is_named_with_its_line(tmp_path: Path) -> N
     with pytest.raises(RunError, match="is not finished"):
         diff_runs(folder, one)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"empty is no run: there is no run\.json in it"):
+    with pytest.raises(InputError, match=r"empty is not a run folder: run\.json is missing"):
         diff_runs(tmp_path / "empty", one)
-    with pytest.raises(InputError, match=r"nowhere is no run: there is no such folder"):
+    with pytest.raises(InputError, match="nowhere is not a run folder: it does not exist"):
         diff_runs(tmp_path / "nowhere", one)
 
 

@@ -95,17 +95,17 @@ def test_only_cases_that_all_have_unchanged_and_score_count() -> None:
     board = rank([run("a", [1, 1, 1, 0]), run("b", [1, None, 1, 0]), run("c", [1, 1, 0], first=1, gold="other")])
     # Case 0 is not in c, case 1 was changed there and is unscored in b.
     assert (board.cases, board.left_out) == (2, 2)
-    assert "2 cases are not the same in all runs, and in no rate." in board.notes
+    assert "2 cases are not the same in all runs, and excluded." in board.notes
     board = rank([run("a", [1, 1]), run("b", [1, None])])
     assert (board.cases, board.left_out) == (1, 1)
-    assert board.notes[0] == "1 case that all runs have is left unscored by at least one of them, and in no rate."
+    assert board.notes[0] == "1 case that all runs have is left unscored by at least one of them, and excluded."
 
 
 def test_what_cannot_be_ranked_is_said() -> None:
     one = run("a", [1])
     with pytest.raises(UsageError, match="at least two runs"):
         rank([one])
-    with pytest.raises(InputError, match="no case is common to all 2 runs: a has '0'; b has '7'"):
+    with pytest.raises(InputError, match="no case in common to all 2 runs: a has '0'; b has '7'"):
         rank([one, run("b", [1], first=7)])
     with pytest.raises(InputError, match="none of the 1 case that all 2 runs have"):
         rank([one, run("b", [None])])
@@ -113,7 +113,7 @@ def test_what_cannot_be_ranked_is_said() -> None:
         rank([one, one], metric="f1")
 
 
-NOTHING_CAN_BE = "no two runs can be told apart"
+NOTHING_CAN_BE = "no two runs can differ significantly"
 
 
 @each("databases", [None, 5, 8])
@@ -131,7 +131,7 @@ def test_a_board_says_so_exactly_where_not_even_all_against_nothing_can_be_told_
     needed = clusters_needed(alpha, tests=len(board.pairs))
     assert apart == ((databases or cases) >= needed)
     for note in told:
-        assert f"It takes {needed} {'cases' if databases is None else 'databases'} or more" in note
+        assert f"At least {needed} {'cases' if databases is None else 'databases'} are needed" in note
 
 
 def test_a_board_of_too_few_databases_says_what_would_do_and_what_the_cases_say() -> None:
@@ -140,11 +140,11 @@ def test_a_board_of_too_few_databases_says_what_would_do_and_what_the_cases_say(
     assert {standing.groups for standing in board.standings} == {"a"}
     few, by_case = board.notes
     assert few == (
-        "With 8 databases and 10 pairs no two runs can be told apart at α = 0.05, however much they differ: flipping "
-        "whole databases gives no p below 0.0078, 0.078 after the correction across 10 pairs. It takes 9 databases or "
-        "more, or a ranking of 4 runs at most."
+        "With 8 databases and 10 pairs no two runs can differ significantly at α = 0.05: flipping "
+        "whole databases gives no p below 0.0078, 0.078 after the correction across 10 pairs. At least 9 databases are "
+        "needed, or a ranking of 4 runs at most."
     )
-    assert by_case.startswith("By cases one by one 10 pairs of 10 differ by more than chance")
+    assert by_case.startswith("Tested by case, 10 pairs of 10 differ significantly")
     assert not rank(runs[:4], settings=DiffSettings(resamples=20)).notes
     assert not rank(runs[:1], detailed=True).notes
 

@@ -191,7 +191,10 @@ def test_every_count_in_what_a_comparison_says_is_its_own() -> None:
     drop, regression = evaluate_gates(gates, run, diff=diff)
     said = "70.0 % after 80.0 %: -10.0 points [-15.0, -5.0] by 78 databases, 12,345 cases, 2,901 gained, 3,456 lost"
     assert drop.found == f"{said}, 1,678 unscored"
-    assert regression.found == (f"{said}, 1,678 unscored; p = 0.2; so many cases show differences from 9.1 points up")
+    assert regression.found == (
+        f"{said}, 1,678 unscored; p = 0.2; this number of cases shows differences of 9.1 points and more; "
+        "the interval excludes 0, but the gate goes by p, and 0.2 is above 0.05"
+    )
 
 
 def test_cases_in_common_of_which_none_is_scored_are_counted() -> None:
@@ -286,7 +289,9 @@ def test_a_drop_names_the_cases_that_were_broken() -> None:
     diff = diff_of(run, compared(-0.03), changes=changes)
     result = only(evaluate_gates(Gates(max_drop=(("match", 0.01),)), run, diff=diff))
     assert result.wanted == "at most 1.0 points below the baseline"
-    assert result.found == "77.0 % after 80.0 %: -3.0 points [-8.0, +2.0], 100 cases, 1 gained, 2 lost"
+    said = "77.0 % after 80.0 %: -3.0 points [-8.0, +2.0], 100 cases, 1 gained, 2 lost"
+    why = "the interval includes 0, so the loss may be chance, but the gate compares the difference itself"
+    assert result.found == f"{said}; {why}"
     assert (result.missed_by, result.case_ids) == ("2.0 points", ("q8", "q9"))
 
 
@@ -362,7 +367,7 @@ def test_what_compares_needs_a_comparison() -> None:
         (Gates(max_drop=(("theirs", -1.0),)), "from 0 up"),
         (Gates(alpha=0.0), "alpha is 0.0"),
         (Gates(alpha=5.0), "alpha is 5.0"),
-        (Gates(minimum=(("match", 0.1), ("match", 0.2))), "min match is demanded twice"),
+        (Gates(minimum=(("match", 0.1), ("match", 0.2))), "min match is given twice"),
         (Gates(must_pass=("smoke",)), "write tag:NAME"),
         (Gates(must_pass=("tag:",)), "write tag:NAME"),
         (Gates(must_pass=("tags:smoke",)), "did you mean 'tag'"),
@@ -398,9 +403,9 @@ def test_a_metric_that_is_not_computed_is_told_from_one_that_does_not_exist() ->
 @pytest.mark.parametrize(
     ("selector", "said"),
     [
-        ("tag:smok", "fits no case (did you mean 'tag:smoke'?)"),
-        ("tag:easy", "fits no case (did you mean 'difficulty:easy'?)"),
-        ("id:zzz", "fits no case: there is id:a"),
+        ("tag:smok", "matches no case (did you mean 'tag:smoke'?)"),
+        ("tag:easy", "matches no case (did you mean 'difficulty:easy'?)"),
+        ("id:zzz", "matches no case: there is id:a"),
     ],
 )
 def test_a_selector_that_fits_no_case_is_an_error_since_it_could_never_be_missed(selector: str, said: str) -> None:
@@ -408,3 +413,57 @@ def test_a_selector_that_fits_no_case_is_an_error_since_it_could_never_be_missed
     with pytest.raises(InputError) as raised:
         check_cases(Gates(must_pass=(selector,)), cases)
     assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("allowed", [0.02, 0.1])
+@pytest.mark.parametrize("half_width", [0.01, 0.3])
+@pytest.mark.parametrize("difference", [-0.05, 0.05])
+def test_a_drop_that_its_interval_seems_to_contradict_says_why(
+    difference: float, half_width: float, allowed: float
+) -> None:
+    run = right_and_wrong(8, 2)
+    found = replace(compared(difference), low=difference - half_width, high=difference + half_width)
+    result = only(evaluate_gates(Gates(max_drop=(("match", allowed),)), run, diff=diff_of(run, found)))
+    excludes = difference + half_width < 0
+    assert result.passed is (difference >= -allowed)
+    passes = f"the interval excludes 0, so the loss is not by chance, but it is within the {100 * allowed:.1f} points"
+    misses = "the interval includes 0, so the loss may be chance, but the gate compares the difference itself"
+    assert (passes in result.found) is (result.passed and excludes)
+    assert (misses in result.found) is (not result.passed and not excludes)
+
+
+@pytest.mark.parametrize("p_value", [0.01, 0.2, None])
+@pytest.mark.parametrize("half_width", [0.01, 0.3])
+@pytest.mark.parametrize("difference", [-0.05, 0.05])
+def test_a_regression_that_its_interval_seems_to_contradict_says_why(
+    difference: float, half_width: float, p_value: float | None
+) -> None:
+    run = right_and_wrong(8, 2)
+    found = replace(compared(difference, p_value=p_value), low=difference - half_width, high=difference + half_width)
+    result = only(evaluate_gates(Gates(fail_on_regression=("match",)), run, diff=diff_of(run, found)))
+    excludes, is_loss = difference + half_width < 0, difference < 0
+    assert result.passed is not (is_loss and p_value == 0.01)
+    passes = "the interval excludes 0, but the gate goes by p, and 0.2 is above 0.05"
+    misses = "the interval includes 0, but the gate goes by p, and 0.01 is at most 0.05"
+    assert (passes in result.found) is (excludes and p_value == 0.2)
+    assert (misses in result.found) is (is_loss and not excludes and p_value == 0.01)
+
+
+@pytest.mark.parametrize(
+    ("unscored", "total", "most", "missed_by"),
+    [
+        (0, 5, 0.0, None),
+        (1, 20, 0.05, None),
+        (2, 20, 0.05, "5.0 points (1 case too many)"),
+        (5, 5, 1.0, None),
+        (3, 3, 0.0, "100.0 points (3 cases too many)"),
+        (1, 2000, 0.0004, "0.01 points (1 case too many)"),
+    ],
+)
+def test_unscored_cases_are_counted_exactly(unscored: int, total: int, most: float, missed_by: str | None) -> None:
+    run = right_and_wrong(total - unscored, 0, unscored)
+    result = only(evaluate_gates(Gates(max_unscored=most), run))
+    assert (result.passed, result.missed_by) == (missed_by is None, missed_by)
+    assert f"{unscored:,} of {total:,} case" in result.found
+    assert ("(gold is broken)" in result.found) is (unscored > 0)
+    assert len(result.case_ids) == (0 if missed_by is None else unscored)

@@ -145,10 +145,10 @@ def test_a_journal_written_anew_meanwhile_is_noticed(tmp_path: Path, monkeypatch
         file.seek(journal.stat().st_size - 40)
         file.write(b"?")
     assert run.evidence[0] == known()[0]
-    with pytest.raises(RunError, match=r"journal\.jsonl: was written anew while its run was being read"):
+    with pytest.raises(RunError, match=r"journal\.jsonl: was written again while its run was being read"):
         run.evidence[19]
     os.truncate(journal, 0)
-    with pytest.raises(RunError, match="written anew"):
+    with pytest.raises(RunError, match="written again"):
         run.evidence[0]
 
 

@@ -23,7 +23,7 @@ from assay.runs.plan import Waiting
 from assay.runs.progress import Progress
 
 SCRIPT = "CREATE TABLE t(a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z'), (3, 'z');"
-SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400000) SELECT count(*) FROM n"
+SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT count(*) FROM n"
 GOLDS = ("SELECT a FROM t ORDER BY a LIMIT 3", "SELECT DISTINCT b FROM t", "SELECT sum(a) FROM t", "SELECT a, b FROM t")
 ANSWERS = (*GOLDS, "SELECT b, a FROM t", "SELECT nonsense", "SELECT a FROM t WHERE 0", "", "no query at all")
 COUNT = 60
@@ -157,7 +157,7 @@ def test_a_fast_system_does_not_run_ahead_of_slow_queries(judge: Callable[..., R
     def listen(state: Progress) -> None:
         judged[0] = state.judged or 0
 
-    count, workers, concurrency = 240, 2, 4
+    count, workers, concurrency = 160, 2, 4
     judge(Fast(), cases_of(count), workers=workers, concurrency=concurrency, on_progress=listen, metrics=["match"])
     assert len(asked) == count
     in_lanes = workers * 20  # a batch, and what a worker has been sent

@@ -125,7 +125,7 @@ def test_a_database_that_changes_while_it_is_sent_is_not_kept(shop: Path, tmp_pa
 
 @each("name", ["../shop.sqlite", "/etc/shop.sqlite", "a/b", "..", "."])
 def test_a_file_cannot_leave_the_cache(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="is no name of a file"):
+    with pytest.raises(InputError, match="is not a name of a file"):
         _databases(tmp_path / "cache").receive("0" * 32, name, b"")
     assert not (tmp_path / "cache").exists()
 
@@ -139,7 +139,7 @@ def test_a_database_without_room_is_refused_before_it_is_sent(shop: Path, tmp_pa
 
 
 def test_another_version_of_an_engine_is_refused(shop: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"version \S+ on this node, and 1.2.3 where the run was started"):
+    with pytest.raises(InputError, match=r"version \S+ on this node, and 1.2.3 on the driver"):
         _databases(tmp_path / "cache").locate(replace(_needed(shop), version="1.2.3"))
 
 

@@ -422,7 +422,7 @@ def test_no_node_left_ends_the_run_and_keeps_what_was_finished(
             for node in two_nodes.nodes:
                 two_nodes.kill(node)
 
-    with pytest.raises(RunError, match=r"no node of the Ray cluster is left .* what was finished is kept"):
+    with pytest.raises(RunError, match=r"no node of the Ray cluster is left .* finished cases are stored"):
         _evaluate(questions, tmp_path / "run", backend="ray", on_progress=kill)
     assert len(_content(tmp_path / "run")) >= 20
     monkeypatch.delenv("RAY_ADDRESS")

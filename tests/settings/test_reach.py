@@ -187,7 +187,7 @@ def test_what_is_for_a_live_system_is_refused_where_none_is_asked(
         assert "eval.yaml, line 3, column" in said
         assert "is for a live system" in said
     assert run_command_line(["run", str(settings_file(folder, "cache_size_mib: 5"))]) == 2
-    assert "--cache-size is for a cache" in capsys.readouterr().err
+    assert "--cache-size needs --cache" in capsys.readouterr().err
 
 
 def test_a_gate_of_lint_is_not_passed_by_a_database_that_is_not_there(
@@ -196,7 +196,7 @@ def test_a_gate_of_lint_is_not_passed_by_a_database_that_is_not_there(
     command = ["lint", "dev.jsonl", "--db", "sqlite:///nosuch.sqlite"]
     assert run_command_line(command) == 0
     assert run_command_line([*command, "--fail-on", "note"]) == 2
-    assert "no gold could be tried on its database: " in capsys.readouterr().err
+    assert "no gold query could be executed: " in capsys.readouterr().err
     for option in ("--only", "--ignore"):
         assert run_command_line(["lint", "dev.jsonl", "--db", "sqlite:///shop.sqlite", option, ","]) == 2
         assert f"{option} names no rule" in capsys.readouterr().err

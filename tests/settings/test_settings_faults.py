@@ -72,8 +72,8 @@ FAULTS = [
     ),
     ("case_fields: {id_column: a}", 4, 15, "(did you mean 'id'?)"),
     ("token: secret", 4, 1, "a secret belongs in the environment: set ASSAY_TOKEN, or give --token"),
-    ("gates: {match: 0.8}", 4, 9, "must_pass: write  gates: {min: {match: 80%}}"),
-    ("gold_db: gold.sqlite", 4, 10, "gold_db: 'gold.sqlite' is no database URL: write  sqlite:///gold.sqlite"),
+    ("gates: {match: 0.8}", 4, 9, "max_unscored: write  gates: {min: {match: 80%}}"),
+    ("gold_db: gold.sqlite", 4, 10, "gold_db: 'gold.sqlite' is not a database URL: write  sqlite:///gold.sqlite"),
     ("predictions: a.jsonl\nsystem: command:x", 5, 1, "predictions and system are both named"),
     ("witness: {tim: 1s}", 4, 11, "no setting of witness is called 'tim' (did you mean 'time'?)"),
 ]
@@ -175,11 +175,11 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         ("penalties: [-1]", "line 4, column 12", "a penalty is -1.0"),
         ("backend: moon", "line 4, column 10", "backend is 'moon': write local"),
         ("system: nosuch:x", "line 4, column 9", "no kind of system is called 'nosuch'"),
-        ("gates: {min: {match: ab}}", "line 4, column 8", "gates, min, match: 'ab' is no number: write 0.8 or 80%"),
+        ("gates: {min: {match: ab}}", "line 4, column 8", "gates, min, match: 'ab' is not a number: write 0.8 or 80%"),
         ("gates: {min: {brid: 0.5}}", "line 4, column 8", "min brid: the run computes no such metric"),
         ("witness: {time: soon}", "line 4, column 10", "witness, time is 'soon': write a time above 0"),
         ("lint: {only: [nosuch]}", "line 4, column 14", "no rule is called 'nosuch'"),
-        ("metrics: [match, match]", "line 4, column 18", "the metric 'match' is asked for twice"),
+        ("metrics: [match, match]", "line 4, column 18", "the metric 'match' is named twice"),
         ("gates: {alpha: 2}", "line 4, column 16", "alpha is 2.0: give a level between 0 and 1"),
         ("gates: {alpha: 0.1}", "line 4, column 16", "gates, alpha is the level of fail_on_regression: add that"),
         (
@@ -188,10 +188,10 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
             "alpha is 0.0: give a level between 0 and 1",
         ),
         ("gates: {must_pass: [id:1, smoke]}", "line 4, column 27", "must-pass 'smoke'"),
-        ("gates: {must_pass: [id:1, tag:x]}", "line 4, column 27", "must-pass tag:x fits no case"),
-        ("gates: {must_pass: tag:x}", "line 4, column 20", "must-pass tag:x fits no case"),
+        ("gates: {must_pass: [id:1, tag:x]}", "line 4, column 27", "must-pass tag:x matches no case"),
+        ("gates: {must_pass: tag:x}", "line 4, column 20", "must-pass tag:x matches no case"),
         ("repeat: 2", "line 4, column 9", "each question was to be asked 2 times, and only a live system"),
-        ("suite: nowhere", "line 4, column 8", "{folder}/nowhere is no folder: name a folder that  assay"),
+        ("suite: nowhere", "line 4, column 8", "{folder}/nowhere is not a folder: name a folder that  assay"),
         ("system: command:x\nheaders: [NOEQ]", "line 5, column 11", "a header is ***: write NAME=VALUE"),
         ("system: command:x\nheaders: [A=1, a=2]", "line 5, column 16", "the header a is given twice"),
         (
@@ -228,7 +228,7 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         (
             "limit:5\nname: a",
             "line 4, column 1",
-            "is not valid YAML: this is no name with a value: write a colon and a blank",
+            "is not valid YAML: this is not a name with a value: write a colon and a space",
         ),
         (
             "metrics: [match\nname: a",
@@ -244,7 +244,7 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         (
             "name: *a",
             "line 4, column 7",
-            "is not valid YAML: there is no anchor of this name above: put a text that begins with * in",
+            "is not valid YAML: no anchor above has this name: put a text that begins with * in",
         ),
         (
             "name: @a",
@@ -278,7 +278,7 @@ def test_a_flag_takes_the_place_of_what_is_wrong_in_the_file(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("cases: dev.jsonl\n", "names no database: write  db: sqlite:///shop.sqlite, or give --db"),
+        ("cases: dev.jsonl\n", "names no database: write  db: sqlite:///shop.sqlite, or add --db"),
         ("- {id: 1}\n", "holds no settings"),
         (None, "does not exist"),
     ],

@@ -83,9 +83,9 @@ def _other(data: bytes) -> bytes:
         (_edited, "changed after it was built"),
         (_newer, "newer Assay"),
         (_other, "'something'"),
-        (lambda _: b"", "no suite"),
-        (lambda _: b"\xff\x00\n", "no suite"),
-        (lambda _: b"[1]\n", "no suite"),
+        (lambda _: b"", "not a suite"),
+        (lambda _: b"\xff\x00\n", "not a suite"),
+        (lambda _: b"[1]\n", "not a suite"),
     ],
 )
 def test_what_is_no_whole_suite_is_said(tmp_path: Path, change: Callable[[bytes], bytes], said: str) -> None:
@@ -166,7 +166,7 @@ def test_rows_that_do_not_fit_their_tables_are_said(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=f"line 3 .*{said}"):
             read_suite(tmp_path)
     write_suite(tmp_path, replace(SUITE, cases={"1": CASE, "2": CASE}))
-    with pytest.raises(InputError, match=r"line 4 .* the case 1 is there twice"):
+    with pytest.raises(InputError, match=r"line 4 .* the case 1 occurs twice"):
         read_suite(tmp_path)
 
 
@@ -210,7 +210,11 @@ def test_nothing_else_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="is a file"):
         check_place(tmp_path / "file", overwrite=True)
-    for folder, said in ((tmp_path / "nowhere", "no folder"), (tmp_path / "file", "no folder"), (tmp_path, "no suite")):
+    for folder, said in (
+        (tmp_path / "nowhere", "not a folder"),
+        (tmp_path / "file", "not a folder"),
+        (tmp_path, "no suite"),
+    ):
         with pytest.raises(InputError, match=said):
             read_suite(folder)
 

@@ -133,7 +133,7 @@ def test_a_case_by_hand_needs_no_run(folder: Path) -> None:
     suite = assay.build_suite(cases, databases=f"sqlite:///{folder}/shop.sqlite", workers=1)
     assert suite.cases["1"].databases
     assert suite.cases["1"].neighbours_told > 0
-    assert (suite.cases["2"].databases, suite.cases["2"].why) == ((), "gold fails on its database")
+    assert (suite.cases["2"].databases, suite.cases["2"].why) == ((), "the gold query fails on its database")
 
 
 def test_a_suite_of_duckdb_parts_what_sqlite_s_would(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_asking_ends_where_the_first_questions_are_rejected_and_loses_no_answer_
         ask()
         assert sorted(int(prediction.case_id) for prediction in got) == list(range(len(outcomes)))
     else:
-        with pytest.raises(SystemUnusable, match=r"failed, and so would any other: 4|: \d"):
+        with pytest.raises(SystemUnusable, match=r"failed, so the others would fail, too: 4|: \d"):
             ask()
         assert system.asked <= end + 1  # a thread may have begun the next one
         assert not [one for one in got if one.failure is None or one.failure.kind == "rejected"]
@@ -166,7 +166,7 @@ def test_a_resumed_run_asks_a_question_of_the_folder_again_before_it_counts_reje
 @pytest.mark.parametrize("concurrency", [2, 8])
 def test_with_several_at_once_few_questions_are_spent(concurrency: int) -> None:
     system = Scripted(["rejected 422"] * 100)
-    with pytest.raises(SystemUnusable, match="the first 3 questions failed, and so would any other: 422"):
+    with pytest.raises(SystemUnusable, match="the first 3 questions failed, so the others would fail, too: 422"):
         ask_all(system, cases(100), concurrency=concurrency, on_answer=lambda _: None)
     assert system.asked <= 3 + 2 * concurrency
 
@@ -193,7 +193,7 @@ def test_first_rejections_beside_a_question_on_its_way_wait_for_its_result(outco
         assert sorted(int(prediction.case_id) for prediction in got) == list(range(12))
         assert [one.case_id for one in got if one.failure is None] == ["0"]
     else:
-        with pytest.raises(SystemUnusable, match="the first 3 questions failed, and so would any other: 422"):
+        with pytest.raises(SystemUnusable, match="the first 3 questions failed, so the others would fail, too: 422"):
             ask_all(system, cases(12), concurrency=4, on_answer=got.append)
 
 

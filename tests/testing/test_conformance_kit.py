@@ -206,7 +206,7 @@ def test_a_plain_metric_passes() -> None:
         (BlamesTheSystem, "a_broken_gold_scores_nobody", "not the system's failure"),
         (BlamesTheSystemForTheNetwork, "misfortune_scores_nobody", "not the answer's fault"),
         (DropsFailures, "failing_answers_count", "leave the rate"),
-        (PaysForFailing, "failing_answers_count", "0.0 is better than gold's own text, which has 3.0"),
+        (PaysForFailing, "failing_answers_count", "0.0 is better than the gold query's own text, which has 3.0"),
         (Remembers, "the_same_case_has_the_same_score", "scored again"),
         (ReadsTheQuestion, "it_depends_on_what_it_says", "another question and times"),
         (AsksForTexts, "it_asks_for_queries", "are no QueryRequests"),

@@ -234,7 +234,7 @@ def test_gold_in_its_own_words_is_ambiguous_too(make_sqlite: Callable[..., Path]
     verdict = check(gold, gold, database=f"sqlite:///{path.as_posix()}")
     assert (verdict.outcome, verdict.flags) == ("correct", {"ambiguous_gold"})
     assert verdict.ambiguity is not None
-    assert verdict.ambiguity.text.startswith("gold reads one of several rows, as they happen to be stored")
+    assert verdict.ambiguity.text.startswith("the gold query reads one of several rows, as they happen to be stored")
 
 
 COMBINING = [

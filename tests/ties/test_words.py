@@ -11,10 +11,10 @@ from many_cases import each
 @each(
     ("taken", "tied", "choices", "said"),
     [
-        (1, 12, 12, "gold takes one of 12 tied rows, any choice is right"),
-        (3, 7, 35, "gold takes some of 7 tied rows, 35 choices are right"),
-        (2, 3, 3, "gold takes some of 3 tied rows, any choice is right"),
-        (0, 0, None, "gold takes some of the tied rows, more than a billion choices are right"),
+        (1, 12, 12, "the gold query takes one of 12 tied rows, any choice is right"),
+        (3, 7, 35, "the gold query takes some of 7 tied rows, 35 choices are right"),
+        (2, 3, 3, "the gold query takes some of 3 tied rows, any choice is right"),
+        (0, 0, None, "the gold query takes some of the tied rows, more than a billion choices are right"),
     ],
 )
 def test_a_cut_tie_is_said_with_each_number_once(taken: int, tied: int, choices: int | None, said: str) -> None:

@@ -235,7 +235,7 @@ def test_small_tables_are_an_outcome_of_their_own() -> None:
     assert (found.kind, found.equivalent, found.differs) == ("bounded", False, False)
     assert found.proof is not None
     assert found.proof.up_to_rows == 2
-    assert "at most 2 rows a table" in found.reason
+    assert "at most 2 rows per table" in found.reason
     assert found.trials > 200
 
 

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from assay_example import select_star
 from assay_example.csv_folder import CsvFolderEngine
 from assay_example.csv_report import CsvReporter
 from assay_example.first_row import FirstRow
@@ -17,11 +18,12 @@ from assay_example.nearest import NearestSystem
 from assay_example.sql_file import SqlFileFormat
 
 from assay import FieldNames, Limits, registry
-from assay.model import DatabaseUrl
+from assay.model import Case, DatabaseUrl
 from assay.systems.options import SystemOptions
 from assay.testing.conformance import (
     CHECKS,
     FORMAT_CHECKS,
+    LINT_RULE_CHECKS,
     METRIC_CHECKS,
     REPORT_CHECKS,
     SYSTEM_CHECKS,
@@ -29,6 +31,7 @@ from assay.testing.conformance import (
     Check,
     FormatAdapter,
     Gap,
+    LintRuleAdapter,
     MetricAdapter,
     ReportAdapter,
     SystemAdapter,
@@ -55,6 +58,7 @@ def test_assay_finds_each_by_its_name() -> None:
     assert registry.load("assay.metrics", "first_row") is FirstRow
     assert registry.load("assay.cases", "sqlfile") is SqlFileFormat
     assert registry.load("assay.reports", "csv") is CsvReporter
+    assert registry.load("assay.lint_rules", "select-star") is select_star
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +102,20 @@ def test_the_metric(check: Check[MetricAdapter]) -> None:
 @pytest.mark.parametrize("check", REPORT_CHECKS, ids=str)
 def test_the_report(check: Check[ReportAdapter]) -> None:
     conform(ReportAdapter(reporter=CsvReporter, lists_cases=True), check)
+
+
+@pytest.mark.parametrize("check", LINT_RULE_CHECKS, ids=str)
+def test_the_lint_rule(check: Check[LintRuleAdapter]) -> None:
+    def case(gold: str) -> Case:
+        return Case(id="1", question="Who are they?", golds=(gold,))
+
+    adapter = LintRuleAdapter(
+        rule=select_star,
+        flagged=(case("SELECT * FROM customers"), case("SELECT c.*, 1 FROM customers AS c")),
+        accepted=(case("SELECT name FROM customers"), case("SELECT COUNT(*) FROM (SELECT * FROM customers)")),
+        schema="CREATE TABLE customers(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO customers VALUES (1, 'Ada')",
+    )
+    conform(adapter, check)
 
 
 @pytest.mark.parametrize("check", FORMAT_CHECKS, ids=str)

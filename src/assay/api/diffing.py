@@ -91,11 +91,14 @@ class RunDiff:
         wanted = self.record.headline_metric if name is None else name
         return next((one for one in self.record.metrics if one.metric == wanted), None)
 
-    def summary(self) -> str:
-        """The summary of `assay diff` as plain lines."""
+    def summary(self, *, full: bool = False) -> str:
+        """The summary that `assay diff` prints, at most 40 lines of 80 columns; ``full``: everything, as `--full`."""
+        from assay.reports.blocks.diff import DiffReport
         from assay.reports.console.diff import plain_diff
+        from assay.reports.screen.diff import diff_screen
+        from assay.reports.screen.run import screen_text
 
-        return plain_diff(self.record)
+        return plain_diff(self.record) if full else screen_text(diff_screen(DiffReport(self.record)))
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a report; the format is that of the path's suffix where none is given."""
@@ -155,11 +158,13 @@ class Leaderboard:
         """Reasons why the runs are less comparable than they look, as sentences."""
         return self.record.notes
 
-    def summary(self) -> str:
-        """The table of `assay diff` for more than two runs, as plain lines."""
+    def summary(self, *, full: bool = False) -> str:
+        """The ranking that `assay leaderboard` prints; ``full``: everything, as `--full`."""
         from assay.reports.console.printing import plain_leaderboard
+        from assay.reports.screen.leaderboard import leaderboard_screen
+        from assay.reports.screen.run import screen_text
 
-        return plain_leaderboard(self.record)
+        return plain_leaderboard(self.record) if full else screen_text(leaderboard_screen(self.record))
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a report; the format is that of the path's suffix where none is given."""

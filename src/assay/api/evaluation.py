@@ -44,6 +44,7 @@ from assay.api.workers import (
     MISSING,
     DatabasesInput,
     cache_folder,
+    check_database_column,
     check_databases,
     locator,
     open_backend,
@@ -263,7 +264,7 @@ def evaluate(
             if on_cases is not None:
                 on_cases(inputs.cases)
             known = _databases_of(
-                inputs.cases, located[0], None if golds is None else golds[0], asked=system is not None
+                inputs, databases, located[0], None if golds is None else golds[0], asked=system is not None
             )
         _check_scratch(server, known.urls.values())
         notes = () if tried_on is None else _suite_notes(tried_on, inputs, known.urls)
@@ -348,11 +349,15 @@ class _Databases(Struct, frozen=True, kw_only=True):
     """Each with its content's fingerprint and its engine's version."""
 
 
-def _databases_of(cases: Sequence[Case], locate: Locate, locate_gold: Locate | None, *, asked: bool) -> _Databases:
-    """The databases of the cases. Raises InputError where one is not named or cannot be read.
+def _databases_of(
+    inputs: Inputs, databases: DatabasesInput, locate: Locate, locate_gold: Locate | None, *, asked: bool
+) -> _Databases:
+    """The databases of the cases. Raises InputError if one is not named or cannot be read.
 
     If the questions are ``asked``, it warns of those that are asked in vain.
     """
+    cases = inputs.cases
+    check_database_column(databases, cases, inputs.columns, inputs.case_name)
     named = databases_of(cases, locate)
     if asked and any(one.url.scheme == MISSING for one in named.values()):
         _warn_of_missing(cases, named)

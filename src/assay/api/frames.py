@@ -8,6 +8,15 @@ from typing import Any
 from assay.errors import UsageError
 from assay.model import Result
 
+_FRAMES = frozenset(
+    {
+        ("pandas", "DataFrame"),
+        ("polars", "DataFrame"),
+        ("polars", "LazyFrame"),
+        ("pyarrow", "Table"),
+        ("pyarrow", "RecordBatch"),
+    }
+)
 _ARRAYS = frozenset({"bool", "float64", "int64", "str", "uint64"})
 
 
@@ -49,10 +58,50 @@ def frame_columns(frame: Any, *, as_arrays: bool = False) -> tuple[list[str], li
     return None
 
 
+def frame_records(frame: Any) -> list[dict[str, Any]] | None:
+    """The rows of an Arrow table, or a pandas or polars data frame, by column; None for anything else.
+
+    A named index of pandas is a column, too. Raises UsageError if two columns have one name.
+    """
+    library, kind = type(frame).__module__.partition(".")[0], type(frame).__name__
+    if (library, kind) not in _FRAMES:
+        return None
+    if library == "pandas":
+        named = [name for name in frame.index.names if name is not None and name not in frame.columns]
+        frame = frame.reset_index(level=named) if named else frame
+    if kind == "RecordBatch":
+        names, columns = frame.schema.names, [column.to_pylist() for column in frame.columns]
+    else:
+        names, columns = frame_columns(frame) or ([], [])
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"the {kind} has two columns called {twice!r}: rename one of them")
+    return [dict(zip(names, map(_cell, row), strict=True)) for row in zip(*columns, strict=True)]
+
+
+def column_cells(column: Any) -> list[Any] | None:
+    """The cells of a single column of Arrow, pandas or polars; None for anything else."""
+    library, kind = type(column).__module__.partition(".")[0], type(column).__name__
+    if library == "pandas" and kind == "Series":
+        return _pandas(column)
+    if library == "polars" and kind == "Series":
+        return list(column.to_list())
+    if library == "pyarrow" and hasattr(column, "to_pylist") and not hasattr(column, "schema"):
+        return list(column.to_pylist())
+    return None
+
+
+def _cell(value: Any) -> Any:
+    """A cell; an array of numpy, as pandas reads lists from Parquet, as a list."""
+    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
+
+
 def _plain(rows: list[Any]) -> Result:
     for number, row in enumerate(rows):
         if isinstance(row, (str, bytes)) or not isinstance(row, Sequence):
-            raise UsageError(f"row {number} is {row!r}: each row must be a tuple or list of cells, such as ({row!r},)")
+            raise UsageError(
+                f"row {number} is {row!r}: each row must be a tuple or list of cells, for example ({row!r},)"
+            )
         if len(row) != len(rows[0]):
             raise UsageError(
                 f"row {number} has {len(row)} cells where row 0 has {len(rows[0])}: rows must be of one length"

@@ -16,7 +16,7 @@ from assay.model import Run as RunRecord
 from assay.runs.aggregate.metric_infos import InfoOf, info_of, knowing
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics, resolved
 from assay.runs.gates.results import evaluate_gates
-from assay.runs.store.folder import load_run, read_finished
+from assay.runs.store.folder import load_run, read_finished, run_folder
 
 
 class GateKeeper(Struct, frozen=True, kw_only=True):
@@ -115,9 +115,10 @@ def keeper_of(
     if isinstance(baseline, RunRecord):
         record, named = baseline, "the baseline"
     else:
+        baseline = run_folder(Path(baseline))
         if output is not None and Path(output).resolve() == Path(baseline).resolve():
             raise UsageError(f"{os.fspath(baseline)} is the run and its own baseline: name another folder for one")
-        record, named = _read(Path(baseline)), f"the baseline {os.fspath(baseline)}"
+        record, named = _read(baseline), f"the baseline {os.fspath(baseline)}"
     check_metrics(gates_that_compare(gates), record.settings.metrics, known=known, of=named)
     return GateKeeper(gates=gates, baseline=record)
 
@@ -130,7 +131,7 @@ def _known_metrics() -> set[str]:
 
 def gates_that_compare(gates: Gates) -> Gates:
     """Only the gates that compare with a baseline."""
-    return replace(gates, minimum=(), must_pass=())
+    return replace(gates, minimum=(), must_pass=(), max_unscored=None)
 
 
 def _read(folder: Path) -> RunRecord:

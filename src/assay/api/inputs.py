@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay import registry
-from assay.api.frames import as_result
+from assay.api.frames import as_result, column_cells, frame_records
 from assay.api.shared_file import check_own_predictions, fields_for_predictions, share_file
 from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.load import recognise
 from assay.cases.records import Table, record_of
-from assay.errors import CaseFileError, InputError, UsageError
+from assay.errors import CaseFileError, InputError, UsageError, plural
 from assay.model import (
     Case,
     ComparisonOptions,
@@ -39,10 +39,17 @@ from assay.runs.reviews.finding import fingerprint_file
 from assay.systems.concurrency import Sayings
 from assay.systems.predictions import answered, without_fence
 
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
 Ask: TypeAlias = Callable[[Case], "str | Prediction | Result | Sequence[Any] | None"]
-CasesInput: TypeAlias = "str | PathLike[str] | Iterable[Case | Mapping[str, Any]]"
+Frame: TypeAlias = "pandas.DataFrame | polars.DataFrame | polars.LazyFrame | pyarrow.Table | pyarrow.RecordBatch"
+CasesInput: TypeAlias = "str | PathLike[str] | Iterable[Case | Mapping[str, Any]] | Frame"
 PredictionsInput: TypeAlias = (
     "str | PathLike[str] | Mapping[str, str | None] | Iterable[Prediction | Mapping[str, Any] | str | None] | Ask"
+    " | Frame | pandas.Series[Any] | polars.Series | pyarrow.ChunkedArray[Any]"
 )
 OnCases: TypeAlias = Callable[[Sequence[Case]], None]
 
@@ -83,6 +90,8 @@ class Inputs(Struct, frozen=True, kw_only=True):
     files: tuple[Fingerprint, ...]
     joining: Joining | None = None
     """How predictions were joined with cases; None where a live system is asked."""
+    columns: tuple[str, ...] = ()
+    """The columns of the question set, for messages."""
 
 
 class OwnInputs(Struct, frozen=True, kw_only=True):
@@ -174,6 +183,9 @@ def read_inputs(
         prediction_name=prediction_name,
         files=tuple(files),
         joining=joining,
+        columns=tuple(
+            dict.fromkeys([*(one.name for one in every_case.beside), *(use.column for use in every_case.columns)])
+        ),
     )
 
 
@@ -250,7 +262,7 @@ def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) ->
         return found, fspath(cases), sum(getattr(one, "blank_rows", 0) for one in formats)
     if isinstance(cases, Mapping):
         raise UsageError("the cases are one mapping: give a list of mappings, one for each case")
-    given = list(cases)
+    given: list[Any] = _items(cases, "cases")
     if not given:
         raise InputError("there is no case to evaluate")
     if all(isinstance(one, Case) for one in given):
@@ -267,7 +279,20 @@ def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) ->
         else:
             built = read_cases(_table("the cases in memory", given), options.case_fields)
     _no_id_twice([case.id for case in parts_of(built.cases, "id")], "cases")
-    return built, f"{len(built.cases)} cases in memory", 0
+    return built, f"{plural(len(built.cases), 'case')} in memory", 0
+
+
+def _items(values: Any, what: str) -> list[Any]:
+    """Values in memory as a list: rows of a data frame by column, the cells of a column, or what an iterable yields."""
+    for read in (frame_records, column_cells):
+        if (found := read(values)) is not None:
+            return found
+    if not isinstance(values, Iterable):
+        raise UsageError(
+            f"the {what} are {type(values).__name__}: "
+            "give a file, a list, a DataFrame of pandas or polars, or an Arrow table"
+        )
+    return list(values)
 
 
 def _table(name: str, items: Iterable[object], keys: Sequence[str | None] | None = None) -> Table:
@@ -307,8 +332,8 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
         keys, items = [str(case_id) for case_id in predictions], list(predictions.values())
         name = "a mapping in memory"
     else:
-        items = list(predictions)
-        name = f"{len(items)} predictions in memory"
+        items = _items(predictions, "predictions")
+        name = f"{plural(len(items), 'prediction')} in memory"
     if not items:
         raise InputError("there is no prediction to evaluate")
     items = [{"rows": list(one)} if isinstance(one, (list, tuple)) else one for one in items]

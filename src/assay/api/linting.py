@@ -112,7 +112,8 @@ def lint_located(
     golds = [
         one.golds if isinstance(one, GoldLint) else CaseGolds(case=case) for case, one in zip(kept, done, strict=True)
     ]
-    found += lint_across(golds, options, runs=runs)
+    failed: dict[str, str] = {}
+    found += lint_across(golds, options, runs=runs, failed=failed)
     order = {case.id: place for place, case in enumerate(kept)}
     return LintReport(
         name=name,
@@ -124,7 +125,10 @@ def lint_located(
         cases=len(cases),
         golds=sum(case.gold_count for case in kept),
         rules=applied(options, database=database is not None, runs=runs),
-        gaps=_gaps(kept, done, cases, database),
+        gaps=(
+            *_gaps(kept, done, cases, database),
+            *(LintGap(why=why, rules=(rule,), cases=()) for rule, why in failed.items()),
+        ),
         notes=_notes(kept, done),
         database=database,
         ignored=sum(one.ignored for one in done if isinstance(one, GoldLint)),
@@ -286,7 +290,11 @@ def _gaps(
         LintGap(
             why=why,
             rules=tuple(
-                sorted(name for name, need in needs.items() if missing == "database" and need in ("database", "runs"))
+                sorted(
+                    name
+                    for name, need in needs.items()
+                    if missing == f"rule {name}" or (missing == "database" and need in ("database", "runs"))
+                )
             ),
             cases=tuple(ids),
         )
@@ -339,6 +347,8 @@ class RunLint(Struct, frozen=True, kw_only=True):
     def _fingerprint(self, job: Job, works: list[Work]) -> str:
         found = blake2b(digest_size=12)
         rules = [sorted(self.options.only), sorted(self.options.ignore)]
+        if added := sorted(f"{rule.about.name} of {rule.package}" for rule in catalogue() if rule.package is not None):
+            rules.append(added)
         found.update(encode_value([rules, self.limits]))
         for work in works:
             url = work.gold_url or work.url

@@ -14,7 +14,7 @@ from msgspec import Struct
 from assay import registry
 from assay.api.run import Run
 from assay.api.schemas import SchemaOf, schema_from_databases
-from assay.cases.fields import columns_of, listed, missing_column, normal
+from assay.cases.fields import columns_of, listed, normal
 from assay.cases.load import recognise
 from assay.cases.records import Record, kind_of
 from assay.cases.tables.formats import CsvFormat, ExcelFormat, JsonFormat, JsonLinesFormat, ParquetFormat, YamlFormat
@@ -301,11 +301,13 @@ def read_labels(path: Path, case_ids: Collection[str]) -> Labels:
     own_names = {normal(own): own for own in table.columns}
     keyed = all(record.key is not None for record in table.records)
     if not ids and not keyed:
-        raise missing_column("id", table.columns, path=str(path))
+        raise CaseFileError(
+            f"no column holds the case ids: there is {listed(table.columns)}. Name one of them id", path=str(path)
+        )
     column = own_names[normal(labels[0])] if labels else "prediction" if keyed else None
     if column is None:
         raise CaseFileError(
-            f"no column holds the labels (such as {listed(_COLUMNS[:3])}): there is {listed(table.columns)}",
+            f"no column holds the labels ({listed(_COLUMNS[:3])}): there is {listed(table.columns)}",
             path=str(path),
         )
     found: dict[str, bool] = {}

@@ -18,7 +18,7 @@ from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
 from assay.runs.aggregate.reliability import RUN_RATES, run_rate
 from assay.runs.reviews.applying import cases_for_run, load_reviewed_run
-from assay.runs.store.folder import save_run
+from assay.runs.store.folder import run_folder, save_run
 from assay.scoring.selections.metrics import selection_metrics
 
 if TYPE_CHECKING:
@@ -80,12 +80,14 @@ class Run:
                 raise UsageError(f"there is no metric {metric!r}{hint}: the run has {', '.join(own) or 'none'}")
         return found
 
-    def summary(self) -> str:
-        """The summary of `assay run` as plain lines."""
+    def summary(self, *, full: bool = False) -> str:
+        """The summary that `assay run` prints, at most 40 lines of 80 columns; ``full``: everything, as `--full`."""
         from assay.reports.blocks.run import RunReport
         from assay.reports.console.run import plain_summary
+        from assay.reports.screen.run import run_screen, screen_text
 
-        return plain_summary(RunReport(self.record))
+        report = RunReport(self.record)
+        return plain_summary(report) if full else screen_text(run_screen(report))
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a report; the format is that of the path's suffix where none is given."""
@@ -181,7 +183,7 @@ def load_run(folder: str | os.PathLike[str], *, reviews: ReviewsInput | Literal[
     """Read a stored run, with the reviewed verdicts by what the file of reviews says now.
 
     Args:
-        folder: the run's folder.
+        folder: the run's folder, or its run.json.
         reviews: a file of reviews, or what `load_reviews` read. None: the file that the run was made with, or else
             the one beside its question set, if there is one; False: none.
 
@@ -189,4 +191,4 @@ def load_run(folder: str | os.PathLike[str], *, reviews: ReviewsInput | Literal[
         InputError: there is no run, or a line of the reviews is damaged.
         RunError: the run is unfinished or damaged.
     """
-    return Run(load_reviewed_run(Path(folder), chosen_reviews(reviews)))
+    return Run(load_reviewed_run(run_folder(Path(folder)), chosen_reviews(reviews)))

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from assay.api.arguments import check_options
 from assay.api.frames import as_result
@@ -30,8 +30,8 @@ from assay.model import (
     GivenResult,
     Leniency,
     Limits,
+    PairVerdict,
     Prediction,
-    Verdict,
 )
 from assay.ports import Executions, Task, TaskDone, TaskLost
 from assay.reports.text.pair import HEAD_ROWS, pair_text
@@ -52,7 +52,7 @@ def check(
     ordered: bool | None = None,
     leniency: Leniency | None = None,
     limits: Limits | None = None,
-) -> Verdict:
+) -> PairVerdict:
     """Whether a predicted query is right, by executing it and gold on a database.
 
     Both run read-only and under limits, in a worker process that is started with the first call
@@ -65,7 +65,15 @@ def check(
     read. Failures of the queries are never raised: they are part of the verdict.
     """
     options = CaseOptions(columns=columns, ordered=ordered, leniency=leniency or STRICT)
-    return gather_with_rows(predicted_sql, gold_sql, database=database, options=options, limits=limits)[0].verdict
+    evidence, _ = gather_with_rows(predicted_sql, gold_sql, database=database, options=options, limits=limits)
+    return _of_pair(evidence)
+
+
+def _of_pair(evidence: Evidence) -> PairVerdict:
+    """The verdict of the evidence with its near misses."""
+    comparison = evidence.comparison if evidence.outcome == "incorrect" else None
+    near_misses = () if comparison is None else comparison.near_misses
+    return PairVerdict(**asdict(evidence.verdict), near_misses=near_misses)
 
 
 def gather_evidence(
@@ -240,7 +248,7 @@ def assert_equivalent(
     columns: ColumnRule = "any",
     ordered: bool | None = None,
     limits: Limits | None = None,
-) -> Verdict:
+) -> PairVerdict:
     """Assert that a predicted query gives the answer that gold, or one of several golds, gives on a database.
 
     Checks as `assay.check` does and takes the same arguments. Returns the verdict where the
@@ -259,7 +267,7 @@ def assert_equivalent(
         predicted, gold, database=database, options=options, limits=limits, head_rows=HEAD_ROWS
     )
     if evidence.outcome == "correct":
-        return evidence.verdict
+        return _of_pair(evidence)
     text = pair_text(evidence, executions)
     if evidence.outcome == "unscored":
         raise UnscoredError(f"cannot be judged, through no fault of the prediction: {text}")

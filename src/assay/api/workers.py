@@ -14,8 +14,9 @@ from assay.engines.execution_cache.folder import DEFAULT_BYTES, CacheFolder
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers, dismiss_ahead
 from assay.errors import DatabaseError, InputError, Notice, UsageError, did_you_mean
-from assay.model import ComparisonOptions, Cost, DatabaseUrl, Limits
+from assay.model import Case, ComparisonOptions, Cost, DatabaseUrl, Limits
 from assay.model.databases.database import ENGINES
+from assay.platform.shell import quoted
 from assay.ports import Backend
 from assay.reports.text.plain import billed
 from assay.runs import PLAIN_SETUP, SETUP
@@ -61,6 +62,20 @@ def locator(databases: DatabasesInput) -> tuple[Locate, str]:
         raise InputError(f"no database is given for db_id {db_id!r}{hint}: there is {', '.join(sorted(urls))}")
 
     return locate, ", ".join(f"{name}: {url}" for name, url in sorted(urls.items()))
+
+
+def check_database_column(databases: DatabasesInput, cases: Sequence[Case], columns: Sequence[str], name: str) -> None:
+    """Raise InputError for a template of a URL if no case names its database, with the file's columns."""
+    templates = [databases] if isinstance(databases, str) else [*databases.values()]
+    if not columns or not any("{db_id}" in url for url in templates) or any(case.database for case in cases):
+        return
+    from assay.cases.fields import guess_of, listed
+
+    column = guess_of("database", columns) or "NAME"
+    raise InputError(
+        f"{name}: no column holds the database of each case, which {{db_id}} in --db stands for: there is "
+        f"{listed(columns)}. Name it:  --db-column {quoted(column)}  , or write the URL of one database"
+    )
 
 
 def _missing(engine: str | None) -> DatabaseUrl:

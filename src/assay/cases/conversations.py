@@ -23,14 +23,14 @@ _TURN: Final = frozenset(map(normal, ("turn", "turn_id", "turn_index", "turn_num
 
 
 def flattened(table: Table, *, ids: Sequence[str], own: Sequence[str]) -> Table:
-    """The table with a record for each turn, where records hold lists of turns; else unchanged.
+    """The table with a record for each turn, if records hold lists of turns; else unchanged.
 
-    ``own`` are names of what a turn holds, the question or the query: where a record itself has that, its turns are
-    something else, such as what an agent did.
+    ``own`` are names of what a turn holds, the question or the query: if a record itself has that, its turns are
+    something else, for example an agent's actions.
 
     A turn has its own values, and those of its record for whatever it does not say. Its id is the record's and the
     turn's number, as ``7-2``; without one, the record's zero-based place. ``ids`` are names for the column of the ids.
-    Raises CaseFileError for turns that are no list of objects.
+    Raises CaseFileError for turns that are not a list of objects.
     """
     column = next((one for one in table.columns if normal(one) in _TURNS), None)
     if column is None or {normal(name) for name in own}.intersection(map(normal, table.columns)):
@@ -90,7 +90,7 @@ _ALONE = Place()
 
 
 class Conversations(Struct):
-    """The conversations of a question set, one record a turn. ``says`` is False where it has none."""
+    """The conversations of a question set, one record per turn. ``says`` is False if it has none."""
 
     says: bool = False
     _conversation: str = ""
@@ -138,7 +138,7 @@ class Conversations(Struct):
         turns.append((place, asked if isinstance(asked, str) else "", record))
 
     def place_of(self, record: Record) -> Place:
-        """The place of a record's case; nothing where it stands alone."""
+        """The place of a record's case; nothing if it stands alone."""
         if not self.says:
             return _ALONE
         name = name_of(record.values.get(self._conversation), "the conversation")

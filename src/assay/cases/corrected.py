@@ -57,7 +57,7 @@ class Rewriting(Struct, frozen=True, kw_only=True):
     fields: FieldNames
 
     def content(self) -> bytes:
-        """The file with its corrections. Raises LayoutUnsuitable where the layout cannot hold them."""
+        """The file with its corrections. Raises LayoutUnsuitable if the layout cannot hold them."""
         suffix = self.source.suffix.lower()
         if self.source.is_dir():
             raise LayoutUnsuitable("the question set is a folder")

@@ -47,7 +47,7 @@ class Expectations:
         self._any = bool(self._expects or self._answerable or self._impossible)
 
     def of(self, record: Record, golds: tuple[str, ...]) -> tuple[Decision, tuple[str, ...]]:
-        """What is right to do, and the golds without EHRSQL's ``null``. Raises UnusableValue where columns disagree."""
+        """The right decision and the gold queries without EHRSQL's ``null``. Raises UnusableValue if columns differ."""
         null = bool(golds) and is_null_word(golds[0]) and all(map(is_null_word, golds))
         if not null and not self._any:
             return "answer", golds  # as nearly all questions are
@@ -75,7 +75,7 @@ class Expectations:
 
 
 class Decisions:
-    """The columns beside a prediction that say what the system did, and how sure it is."""
+    """The columns of a prediction file that say what the system did, and how sure it is."""
 
     def __init__(self, columns: Sequence[str], *, decision: str | None = None, confidence: str | None = None) -> None:
         """``decision`` and ``confidence``: the columns that say it, in place of the known ones."""
@@ -90,7 +90,7 @@ class Decisions:
         )
 
     def decision(self, record: Record, *, shared: bool = False) -> Decision | None:
-        """What the system did; None where nothing is said. Raises UnusableValue where columns disagree.
+        """What the system did; None if nothing is said. Raises UnusableValue if columns disagree.
 
         ``shared``: the file holds the questions, too, so that ``answerable`` is said of the question.
         """
@@ -114,7 +114,7 @@ class Decisions:
         return next(iter(kinds), None)
 
     def confidence(self, record: Record) -> float | None:
-        """From 0 to 1; None where nothing is said. Raises UnusableValue for anything else."""
+        """From 0 to 1; None if nothing is said. Raises UnusableValue for anything else."""
         for column in self._confidence:
             if (found := confidence_of(_value(record, column), column)) is not None:
                 return found
@@ -195,6 +195,6 @@ def _value(record: Record, column: str) -> object:
 
 
 def refusal_of(columns: Sequence[str], *, decision: str | None, confidence: str | None) -> Decisions | None:
-    """The decisions that a table of predictions states; None where it has no column for them."""
+    """The decisions that a table of predictions states; None if it has no column for them."""
     found = Decisions(columns, decision=decision, confidence=confidence)
     return found if found.any else None

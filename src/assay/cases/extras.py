@@ -1,4 +1,4 @@
-"""What a prediction file says beside the predictions: seconds, tokens, cost, what the system did and how sure it is."""
+"""What a prediction file says besides the queries: seconds, tokens, cost, the system's decision and confidence."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _COST = "costusd"
 
 
 class Extras:
-    """The columns beside a prediction that plainly name seconds, tokens, cost, a decision or a confidence."""
+    """The columns of a prediction file that clearly name seconds, tokens, cost, a decision or a confidence."""
 
     def __init__(self, table: Table, fields: FieldNames) -> None:
         named = [(column, normal(column)) for column in table.columns]
@@ -67,13 +67,13 @@ class Extras:
         self.shared = any(name in questions for _, name in named) and any(name in golds for _, name in named)
 
     def decision(self, record: Record) -> Decision | None:
-        """What the system did; None where nothing is said. Raises CaseFileError with the place."""
+        """What the system did; None if nothing is said. Raises CaseFileError with the place."""
         if self.decisions is None:
             return None
         return read_at(self.path, record, (), self.decisions.decision, record, shared=self.shared)
 
     def confidence(self, record: Record) -> float | None:
-        """How sure the system is, from 0 to 1; None where nothing is said. Raises CaseFileError with the place."""
+        """How sure the system is, from 0 to 1; None if nothing is said. Raises CaseFileError with the place."""
         if self.decisions is None:
             return None
         return read_at(self.path, record, (), self.decisions.confidence, record)
@@ -104,7 +104,7 @@ class Extras:
         return tuple((column, seconds) for column, seconds in read if seconds is not None)
 
     def tokens(self, record: Record) -> TokenUsage | None:
-        """The tokens, from columns of their own and from objects such as ``usage``."""
+        """The tokens, from columns of their own and from objects, for example ``usage``."""
         if not self.token_columns and not self.token_objects:
             return None
         counts: dict[str, int] = {}
@@ -155,12 +155,12 @@ def _context_of(record: Record, tables: str | None, columns: str | None) -> Cont
 def placed(error: UnusableValue, path: str, record: Record, *columns: str) -> CaseFileError:
     """The error for an unusable value: file, row, and column unless the message already names it.
 
-    With the paths of the texts within, where one of them may be meant.
+    With the paths of the texts within, if one of them may be meant.
     """
     if len(columns) != 1:
         return CaseFileError(error.message, path=path, place=record.place)
     within = texts_within(record.values.get(columns[0]), columns[0])[:3] if error.nested else ()
-    hint = f"; of what is in it name the column, such as {listed(within)}" if within else ""
+    hint = f"; name a value in it as the column, for example {listed(within)}" if within else ""
     return CaseFileError(f"{error.message}{hint}", path=path, place=f'{record.place}, column "{columns[0]}"')
 
 
@@ -175,7 +175,7 @@ def read_at(
 
 
 def named_column(table: Table, field: Field, named: str | None) -> str | None:
-    """The column that was named for a field. Raises CaseFileError, with the closest name, where the file lacks it."""
+    """The column that was named for a field. Raises CaseFileError, with the closest name, if the file lacks it."""
     if named is None:
         return None
     columns = columns_of(field, named, table.columns, path=str(table.path), within=paths_within(table))

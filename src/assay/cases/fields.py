@@ -4,10 +4,10 @@ Names are compared without case, spaces, underscores and hyphens: ``Gold SQL``, 
 ``goldSql`` are one name. Each field has *tiers* of names, the most specific first:
 
 - the file's column in the first tier that has one is read; columns of later tiers are ignored
-  (``gold_sql`` beside ``query``: ``gold_sql`` is the gold);
+  (``gold_sql`` and ``query``: ``gold_sql`` holds the gold query);
 - two columns of one tier must agree wherever both are filled; otherwise the file is ambiguous, which is an error
-  (``sql`` beside ``response`` in a prediction file);
-- a column whose values are objects is never a query (Spider's parsed ``sql`` beside its ``query``).
+  (``sql`` and ``response`` in a prediction file);
+- a column whose values are objects is never a query (Spider's parsed ``sql``, next to its ``query``).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Literal
 
 from assay.errors import CaseFileError
+from assay.platform.shell import quoted
 from assay.sql.context import COLUMN_NAMES, TABLE_NAMES
 
 Field = Literal[
@@ -167,13 +168,26 @@ def did_you_mean(name: str | None, names: Iterable[str], *, form: str = " ({})")
 
 
 def listed(names: Sequence[str], *, most: int = 12) -> str:
-    """Names in quotes for a message, cut where there are too many to read."""
+    """Names in quotes for a message, cut if there are too many to read."""
     shown = ", ".join(f'"{name}"' for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
+_OPTIONS: Mapping[str, str] = {
+    "database": "--db-column",
+    "tags": "--tag-column",
+    "context_tables": "--context-tables-column",
+    "context_columns": "--context-columns-column",
+}
+
+
+def option_of(field: Field) -> str:
+    """The option that names the column of a field."""
+    return _OPTIONS.get(field, f"--{field}-column")
+
+
 def sheet_option(name: str, wanted: Sequence[Field]) -> str:
-    """The option for the sheet that has the ``wanted`` fields, such as ``--sheet`` or ``--prediction-sheet``."""
+    """The option for the sheet that has the ``wanted`` fields: ``--sheet`` or ``--prediction-sheet``."""
     return f"--prediction-{name}" if "prediction" in wanted else f"--{name}"
 
 
@@ -191,9 +205,9 @@ def columns_of(
     without: Sequence[str] = (),
     within: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """The columns that hold a field; several only where they share a tier; empty where the file has none.
+    """The columns that hold a field; several only if they share a tier; empty if the file has none.
 
-    ``named`` is a column's exact name as the user gave it; where the file lacks it, the error offers the closest one.
+    ``named`` is a column's exact name as the user gave it; if the file lacks it, the error offers the closest one.
     Columns in ``without`` already belong to another field; ``within`` are paths into columns, for the message.
     """
     if named == WITHOUT_GOLD:
@@ -219,14 +233,50 @@ BOTH_SIDES = frozenset(map(normal, ("sql_query", "sql_queries", "sql", "vql", "q
 """Names that question sets use for gold, and prediction files for predictions."""
 
 
-def missing_column(field: Field, columns: Sequence[str], *, path: str, within: Sequence[str] = ()) -> CaseFileError:
-    """The error for a file without a column for a required field."""
-    known = [name for tier in ALIASES[field] for name in tier]
-    near = next((column for column in columns if closest(column, known, cutoff=0.75)), None)
-    guess = f'; is it "{near}"?' if near else "."
+def missing_columns(
+    missing: Mapping[Field, Sequence[str]],
+    columns: Sequence[str],
+    *,
+    path: str,
+    within: Sequence[str] = (),
+    hint: str = "",
+) -> CaseFileError:
+    """The error for a file without columns for required fields. ``missing``: per field the columns that look like it.
+
+    It ends with the options that name these columns, to copy.
+    """
+    options: list[str] = []
+    taken: set[str] = set()
+    for field, found in missing.items():
+        candidates = (guess_of(field, columns), *_by_likeness(field, found))
+        guess = next((column for column in candidates if column is not None and column not in taken), None)
+        taken |= set() if guess is None else {guess}
+        options.append(f"{option_of(field)} {'NAME' if guess is None else quoted(guess)}")
+    usual = " and ".join(listed([tier[0] for tier in ALIASES[field]], most=4) for field in missing)
+    there = listed((*columns, *within)) or "no column"
     return CaseFileError(
-        f"no column holds {describe(field)} (such as {listed(known[:1] + [tier[0] for tier in ALIASES[field][1:]])}): "
-        f"there is {listed((*columns, *within)) or 'no column'}{guess} "
-        f"Name the column that holds {describe(field)}, or rename it",
+        f"no column holds {' or '.join(map(describe, missing))}: there is {there}. "
+        f"Name {'it' if len(missing) == 1 else 'them'}:  {' '.join(options)}  (usual names: {usual})"
+        f"{hint and '. '}{hint}",
         path=path,
     )
+
+
+def guess_of(field: Field, columns: Sequence[str]) -> str | None:
+    """The column whose name is probably a misspelling of a usual one for this field."""
+    known = [name for tier in ALIASES[field] for name in tier]
+    ordered = _by_likeness(field, columns)
+    return next((column for column in ordered if closest(column, known, cutoff=0.75)), None)
+
+
+def _by_likeness(field: Field, columns: Sequence[str]) -> list[str]:
+    """The columns, those first whose names are most like the usual ones for this field."""
+    from difflib import SequenceMatcher
+
+    known = [normal(name) for tier in ALIASES[field] for name in tier]
+
+    def likeness(column: str) -> float:
+        name = normal(column)
+        return max(SequenceMatcher(None, name, one).ratio() + (len(one) > 1 and one in name) for one in known)
+
+    return sorted(columns, key=likeness, reverse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import starmap
+from itertools import islice, starmap
 from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from assay.cases.fields import (
     columns_of,
     describe,
     listed,
-    missing_column,
+    missing_columns,
     normal,
 )
 from assay.cases.given.files import ResultFiles, of_answer, of_gold
@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 
 class _Reader(Generic[T]):
-    """Reads one field of each record of a table, from ``columns``: empty where the file lacks the field.
+    """Reads one field of each record of a table, from ``columns``: empty if the file lacks the field.
 
     ``keyed``: the field is read from the keys of the file's top-level object, and not from ``columns``.
     """
@@ -79,7 +79,7 @@ class _Reader(Generic[T]):
         """The value of a field that the file lacks, once it was asked for."""
 
     def read(self, record: Record) -> T:
-        """The field's value. Raises CaseFileError with its place where it is unusable."""
+        """The field's value. Raises CaseFileError with its location if it is unusable."""
         if self._constant:
             return self._constant[0]
         try:
@@ -115,7 +115,7 @@ class _Reader(Generic[T]):
 def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     """The cases of a question set, in the file's order.
 
-    Where the file has no ids, a case's id is its zero-based row number, blank rows not counted. A file whose prediction
+    If the file has no ids, a case's id is its zero-based row number, blank rows not counted. A file whose prediction
     is named needs no questions; one whose gold is named `WITHOUT_GOLD` needs no gold. Raises CaseFileError with file,
     row and column: no question or gold column, a blank question or id, a value of the wrong type.
     """
@@ -140,10 +140,12 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     questions = _reader(table, "question", fields.question, _question, without=golds.columns)
     if not questions.columns and fields.prediction is not None:
         questions = _Reader(questions.path, "question", (), lambda _: "")
-    for columns, field in ((questions.columns, questions.field), (golds.columns or results.columns, golds.field)):
-        needless = without_gold if field == "gold" else fields.prediction is not None
-        if not columns and not needless:
-            raise missing_column(field, table.columns, path=str(table.path), within=paths_within(table))
+    missing: list[Field] = []
+    if not questions.columns and fields.prediction is None:
+        missing.append("question")
+    if not golds.columns and not results.columns and not without_gold:
+        missing.append("gold")
+    _require_columns(table, missing, taken=(*questions.columns, *golds.columns))
     ids = _identifier(table, fields)
     databases = _reader(table, "database", fields.database, partial(name_of, what="the database's name"))
     difficulties = _reader(table, "difficulty", fields.difficulty, partial(name_of, what="the difficulty"))
@@ -197,7 +199,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
 
 
 def _results(table: Table, files: ResultFiles, taken: Sequence[str]) -> _Reader[tuple[GivenResult, ...]]:
-    """The reader of expected results. A column named in the plural holds several, any of which is right."""
+    """The reader of expected results. A column named in the plural holds several, any of them is right."""
     several = columns_of("result", None, table.columns, path=str(table.path), without=taken)
     plural = any(normal(column).endswith("results") for column in several)
     convert = partial(listed_results_of if plural else results_of, files=files, in_text=table.golds_in_text)
@@ -205,10 +207,10 @@ def _results(table: Table, files: ResultFiles, taken: Sequence[str]) -> _Reader[
 
 
 def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
-    """The predictions of a file, in its order; by position where it has no ids.
+    """The predictions of a file, in its order; by position if it has no ids.
 
-    A null or absent prediction has no query, and a failure that says so; so does a blank one where the format cannot
-    tell these apart. A blank row keeps its position, and is ignored where there are ids. Where positions are asked for
+    A null or absent prediction has no query, and a failure that says so; so does a blank one if the format cannot
+    tell these apart. A blank row keeps its position, and is ignored if there are ids. If positions are asked for
     and the file is an object whose keys are exactly the positions, the keys are used. Raises CaseFileError with file,
     row and column.
     """
@@ -224,7 +226,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     queries = _reader(table, "prediction", fields.prediction, read)
     rows = _reader(table, "rows", None, partial(results_of, files=files, in_text=table.golds_in_text))
     if not queries.columns and not rows.columns:
-        raise missing_column("prediction", table.columns, path=str(table.path), within=paths_within(table))
+        _require_columns(table, ["prediction"], taken=())
     if fields.prediction is None and queries.columns:
         _no_other_prediction(table, queries.columns)
     ids = _identifier(table, fields)
@@ -307,14 +309,14 @@ def _beside(table: Table, readers: Iterable[_Reader[Any]]) -> tuple[Column, ...]
 
 
 def _positions(table: Table) -> Sequence[str]:
-    """The zero-based positions of records: their keys, where these are exactly the positions; else their rows."""
+    """The zero-based positions of records: their keys, if these are exactly the positions; else their rows."""
     rows = [str(number) for number in range(len(table.records))]
     keys = [] if table.plain else [record.key.strip() if record.key else "" for record in table.records]
     return keys if set(keys) == set(rows) else rows
 
 
 def _no_other_prediction(table: Table, chosen: Sequence[str]) -> None:
-    """Raise where the chosen column's name may also mean gold, and another column holds queries that may be answers."""
+    """Raise if the chosen column's name may also mean gold, and another column holds queries that may be answers."""
     if not all(normal(column) in BOTH_SIDES for column in chosen):
         return
     for column in table.columns:
@@ -328,7 +330,7 @@ def _no_other_prediction(table: Table, chosen: Sequence[str]) -> None:
             names = (*paths_within(alone),) or (column,)
             raise CaseFileError(
                 f'"{chosen[0]}" may be gold, and "{column}" holds queries, too: '
-                f"name the column of the predicted queries, such as {listed(names)}",
+                f"name the column of the predicted queries, for example {listed(names)}",
                 path=str(table.path),
             )
 
@@ -346,7 +348,7 @@ def _holds_query(value: object, depth: int = 0) -> bool:
 
 
 def unanswered(message: str) -> Failure:
-    """The failure of a case for which the system gave no query."""
+    """The failure of a case for which the system returned no query."""
     return Failure(stage="ask", kind="unanswered", blame="system", message=message)
 
 
@@ -356,6 +358,34 @@ def _require(records: Sequence[Record], table: Table, field: Field) -> None:
             f"holds no row with {describe(field)}: there is nothing to evaluate; was it written completely?",
             path=str(table.path),
         )
+
+
+_LOOKED_AT = 50
+_LEAST_WORDS = 2
+"""How many words a question has on average at least."""
+
+
+def _require_columns(table: Table, missing: Sequence[Field], *, taken: Sequence[str]) -> None:
+    """Raise CaseFileError if fields are missing, with the columns whose content looks like them."""
+    if not missing:
+        return
+    queries, texts = [], []
+    for column in table.columns:
+        values = [record.values.get(column) for record in islice(table.records, _LOOKED_AT)]
+        written = [value for value in values if isinstance(value, str) and value.strip()]
+        if column in taken or not written:
+            continue
+        if sum(map(_holds_query, written)) * 2 > len(written):
+            queries.append(column)
+        elif sum(len(text.split()) for text in written) >= _LEAST_WORDS * len(written):
+            texts.append(column)
+    raise missing_columns(
+        {field: texts if field == "question" else queries for field in missing},
+        table.columns,
+        path=str(table.path),
+        within=paths_within(table),
+        hint=table.header_hint,
+    )
 
 
 def _reader(
@@ -377,7 +407,7 @@ def _reader(
 
 
 def _holds_objects(table: Table, column: str) -> bool:
-    """Whether a column's first filled value is an object, such as Spider's parsed ``sql``: no query and no result."""
+    """Whether a column's first filled value is an object, for example Spider's ``sql``: not a query or result."""
     first = next((value for record in table.records if (value := record.values.get(column)) is not None), None)
     return isinstance(first, dict) and not tells_result(first)
 
@@ -390,7 +420,7 @@ def _question(value: object) -> str:
 
 
 def _identifier(table: Table, fields: FieldNames) -> _Reader[str] | None:
-    """The reader of a record's id; None where the file has no ids, or where the position was asked for."""
+    """The reader of a record's id; None if the file has no ids, or if the position was asked for."""
     if fields.id == POSITION:
         return None
     named = fields.id
@@ -408,7 +438,7 @@ def _identifier(table: Table, fields: FieldNames) -> _Reader[str] | None:
 
 
 def _no_other_id(table: Table, keys: _Reader[str]) -> None:
-    """Raise where a record's id differs from its key: either could be meant."""
+    """Raise if a record's id differs from its key: either could be meant."""
     for record in table.records if keys.columns else ():
         value = record.values.get(keys.columns[0])
         if not is_absent(value) and _loose(_id(value)) != _loose(keys.read(record)):

@@ -10,33 +10,41 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from assay.cases.fields import POSITION, did_you_mean
+from assay.cases.fields import POSITION, did_you_mean, listed
 from assay.cases.text.decoding import check_size, closest_file, empty
+from assay.cases.text.file_kinds import other_kind
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import Case, FieldNames, Prediction
+from assay.platform.shell import quoted
 from assay.platform.spool import parts_of
-from assay.ports import CaseFormat, LoadedCases, LoadedPredictions
+from assay.ports import CaseFormat, Column, LoadedCases, LoadedPredictions
 
 
-def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat]) -> CaseFormat:
-    """The format of a file. Raises CaseFileError with the known formats where none recognises it.
+def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat], *, option: str = "--case-format") -> CaseFormat:
+    """The format of a file. Raises CaseFileError with what to save it as if none recognises it.
 
-    Those of other packages are asked first, since somebody installed them for files of their own; those that take any
-    file with their suffix last, after those that look at the content.
+    Formats of other packages are asked first, since they were installed for files of their own; those that take any
+    file with their suffix last, after those that look at the content. ``option`` names a format.
     """
     path = Path(path)
     for format in sorted(formats, key=_turn):
         if format.recognises(path):
             return format
-    names = ", ".join(format.name for format in formats)
     if path.is_dir():
         within = sorted(entry.name for entry in path.iterdir() if any(format.recognises(entry) for format in formats))
         if not within and all(entry.name.startswith(".") for entry in path.iterdir()):
-            raise CaseFileError("is an empty folder: was what belongs into it written elsewhere?", path=str(path))
-        hint = f", such as {within[0]}" if within else ""
+            raise CaseFileError("the folder is empty. Is this the right path?", path=str(path))
+        hint = f", for example {path / within[0]}" if within else ""
         raise CaseFileError(f"is a folder: name a file in it{hint}", path=str(path))
+    if kind := other_kind(path, None):
+        raise CaseFileError(f"is {kind}", path=str(path))
     what = f'the suffix "{path.suffix}"' if path.suffix else "a name without a suffix"
-    raise CaseFileError(f"has {what}, which no format takes: give its format, one of {names}", path=str(path))
+    names = ", ".join(format.name for format in formats)
+    raise CaseFileError(
+        f"has {what}, which belongs to no format: save it as .csv, .xlsx, .json, .jsonl, .yaml or .parquet, or give "
+        f"its format ({option}), one of {names}",
+        path=str(path),
+    )
 
 
 def _turn(format: CaseFormat) -> tuple[bool, bool, str]:
@@ -82,13 +90,13 @@ def load_questions(
             found = LoadedCases(cases=cases, by_position=counted)
     if not found.cases:
         raise CaseFileError("holds no question", path=str(path))
-    _no_id_twice(path, found.cases, "id")
+    _no_id_twice(path, found.cases, "id", found.beside)
     return found
 
 
 @contextmanager
 def _nested_within_reason(path: Path) -> Iterator[None]:
-    """Reject files that nest deeper than Python's stack, whichever reader notices it first."""
+    """Reject files that nest deeper than Python's stack, no matter which reader notices it."""
     try:
         yield
     except RecursionError:
@@ -104,18 +112,25 @@ def load_predictions(
 ) -> LoadedPredictions:
     """Load a prediction file, in its order. Raises as `load_cases` does."""
     path = Path(path)
-    chosen = _format(path, formats, format, fields)
+    chosen = _format(path, formats, format, fields, option="--prediction-format")
     with _nested_within_reason(path):
         loaded = chosen.predictions(path, fields)
     if loaded.by_position and fields.id == POSITION:
         loaded = replace(loaded, stated=True, chosen=True)
     if not loaded.predictions:
         raise CaseFileError("holds no prediction", path=str(path))
-    _no_id_twice(path, loaded.predictions, "case_id")
+    _no_id_twice(path, loaded.predictions, "case_id", loaded.beside)
     return loaded
 
 
-def _format(path: Path, formats: Sequence[CaseFormat], name: str | None, fields: FieldNames) -> CaseFormat:
+def _format(
+    path: Path,
+    formats: Sequence[CaseFormat],
+    name: str | None,
+    fields: FieldNames,
+    *,
+    option: str = "--case-format",
+) -> CaseFormat:
     chosen = None
     if name is not None:
         chosen = next((format for format in formats if format.name == name), None)
@@ -125,7 +140,11 @@ def _format(path: Path, formats: Sequence[CaseFormat], name: str | None, fields:
                 f'no case format is called "{name}"{did_you_mean(name, names)}: there is {", ".join(names)}'
             )
     check_file(path)
-    chosen = chosen or recognise(path, formats)
+    if chosen is None:
+        chosen = recognise(path, formats, option=option)
+        by_suffix = getattr(chosen, "by_suffix_alone", False) or path.suffix.lower() in (".txt", ".sql")
+        if by_suffix and (kind := other_kind(path, chosen.name)):
+            raise CaseFileError(f"is {kind}", path=str(path))
     if fields.sheet is not None and chosen.name != "xlsx":
         raise UsageError(f"{path}: a sheet was named ({fields.sheet!r}), and the format {chosen.name} has none")
     if fields.encoding is not None and not getattr(chosen, "takes_encoding", False):
@@ -140,7 +159,7 @@ def check_file(path: Path) -> None:
     if not path.exists():
         folder = path.parent
         if not folder.is_dir():
-            raise CaseFileError(f'does not exist: there is no folder "{folder}"', path=str(path))
+            raise CaseFileError(f'does not exist, nor does its folder "{folder}"', path=str(path))
         near = closest_file(path)
         hint = f'; did you mean "{near}"?' if near else ""
         raise CaseFileError(f'does not exist in the folder "{folder}"{hint}', path=str(path))
@@ -149,18 +168,37 @@ def check_file(path: Path) -> None:
     check_size(path)
 
 
-def _no_id_twice(path: Path, rows: Sequence[Case] | Sequence[Prediction], name: str) -> None:
-    """``name`` is that of the id."""
+def _no_id_twice(path: Path, rows: Sequence[Case] | Sequence[Prediction], name: str, unused: Sequence[Column]) -> None:
+    """Raise CaseFileError if an id occurs more than once. ``name`` is the id's field, ``unused`` the other columns."""
     id_of = attrgetter(name)
     if len(set(map(id_of, parts_of(rows, name)))) == len(rows):
         return
-    first: dict[str, str | None] = {}
+    origins: dict[str, list[str]] = {}
     for row in rows:
-        id_ = id_of(row)
-        if id_ in first:
-            raise CaseFileError(
-                f'the id "{id_}" occurs twice: at {first[id_]} and at {row.origin}. Give each its own; '
-                f'to use row numbers instead, give "{POSITION}" as the name of the id',
-                path=str(path),
-            )
-        first[id_] = row.origin
+        origins.setdefault(id_of(row), []).append(row.origin or "")
+    (first, places), *others = [(id_, places) for id_, places in origins.items() if len(places) > 1]
+    times = "twice" if len(places) == 2 else f"{len(places)} times"
+    message = f'the id "{first}" occurs {times}: {_joined([f"at {place}" for place in places[:_MOST_PLACES]])}'
+    if others:
+        message += (
+            f"; so {'does' if len(others) == 1 else 'do'} {listed([id_ for id_, _ in others], most=_MOST_PLACES)}"
+        )
+    option = "--prediction-id-column" if name == "case_id" else "--id-column"
+    unique = [column.name for column in unused if len({str(value) for value in column.values}) == len(rows)]
+    message += (
+        f". Give each its own; or name another column of ids, for example  {option} {quoted((*unique, 'NAME')[0])}"
+    )
+    message += f"; or use row numbers:  {option} {POSITION}"
+    if name == "case_id":
+        message += (
+            ". Several answers to one question: put each in a file of its own; for a live system write --repeat N"
+        )
+    raise CaseFileError(message, path=str(path))
+
+
+def _joined(words: Sequence[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+_MOST_PLACES = 5

@@ -1,4 +1,4 @@
-"""Read ``options`` of a question set: how to judge a case."""
+"""Read ``options`` of a question set: how to evaluate a case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COUNTED = ("condition_columns", "condition_cols")
 _NAMES = ("columns", "ordered", *_WORDS, "tolerance", *_COUNTED, "ignore_order")
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _HOW = (
-    'write names and values, such as {"extra_columns": "allowed"}, '
+    'write names and values, for example {"extra_columns": "allowed"}, '
     "or in a cell  extra_columns: allowed; tolerance: 1e-6"
 )
 
@@ -55,9 +55,9 @@ class CountedColumns(Struct, frozen=True, kw_only=True):
 
 
 def counted_columns_of(value: object) -> CountedColumns | None:
-    """``condition_columns`` of the options: one list of columns for all golds, or a list of lists, one for each gold.
+    """``condition_columns`` of the options: one list of columns for all gold queries, or one list per gold query.
 
-    A column is its place, from 0, or the name that a given result has for it. None where nothing is said. Raises
+    A column is its place, from 0, or the name that a given result has for it. None if nothing is said. Raises
     UnusableValue.
     """
     told = _told(value)
@@ -83,7 +83,7 @@ def counted_columns(said: object) -> CountedColumns | None:
 
 
 _COLUMNS = (
-    "write a list of places, from 0, or of names of gold's columns, such as [0, 2], or one such list for each gold"
+    "write positions (from 0) or names of the gold query's columns, for example [0, 2], or one such list per gold query"
 )
 
 
@@ -138,7 +138,7 @@ def _number(value: object) -> float | None:
     try:
         return float(str(value))
     except ValueError:
-        raise UnusableValue(f"tolerance is {value!r}: give a number from 0 up, such as 1e-6") from None
+        raise UnusableValue(f"tolerance is {value!r}: give a number of at least 0, for example 1e-6") from None
 
 
 def _columns(value: object) -> ColumnRule | None:

@@ -25,10 +25,10 @@ _Chain = tuple[str | int, ...]
 
 
 def with_path(table: Table, name: str) -> Table:
-    """The table with a column of that name; where the name is a path, its values come from within other columns.
+    """The table with a column of that name; if the name is a path, its values come from within other columns.
 
-    The table is unchanged where it has such a column, or where no record has a value there. A key may hold dots; raises
-    CaseFileError where the path can then be read in more than one way.
+    The table is unchanged if it has such a column, or if no record has a value there. A key may hold dots; raises
+    CaseFileError if the path can then be read in more than one way.
     """
     if name in table.columns:
         return table
@@ -63,7 +63,7 @@ def paths_within(table: Table) -> tuple[str, ...]:
 
 
 def texts_within(value: object, column: str) -> tuple[str, ...]:
-    """Paths to the texts within a column's value, the first of them; none where it is no object or list."""
+    """Paths to the texts within a column's value, the first of them; none if it is not an object or list."""
     return tuple(islice(_texts(value, column, 0), _SHOWN)) if isinstance(value, (dict, list, tuple)) else ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -29,12 +30,12 @@ class InvalidCell(Struct, frozen=True):
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """One row of a file: its values by column, and its place, such as ``line 17``."""
+    """One row of a file: its values by column, and its place, for example ``line 17``."""
 
     place: str
     values: Mapping[str, object]
     key: str | None = None
-    """The record's key, where the file is an object from ids to records."""
+    """The record's key, if the file is an object from ids to records."""
     blank: bool = False
     """A row without any value. A question set skips it; among predictions without ids it keeps its position."""
 
@@ -49,13 +50,15 @@ class Table(Struct, frozen=True, kw_only=True):
     repeated: frozenset[str] = frozenset()
     """Columns that the header names more than once: reading one of these would be a guess."""
     golds_in_text: bool = False
-    """Whether one text may hold several golds, separated by a line of dashes (formats without lists)."""
+    """Whether one text may hold several gold queries, separated by a line of dashes (formats without lists)."""
     blank_is_absent: bool = False
     """Whether the format writes an absent value as a blank one (CSV)."""
     left_out: tuple[str, ...] = ()
     """Sheets with content that were not read."""
+    header_hint: str = ""
+    """Which row was taken for the header and how to name another, for messages; empty for formats without rows."""
     plain: bool = False
-    """Whether no record is blank, and none has a key: nobody needs to look."""
+    """Whether no record is blank, and none has a key, so that neither needs to be checked."""
 
     @classmethod
     def of(cls, path: Path, records: Sequence[Record]) -> Table:
@@ -91,7 +94,7 @@ def document_table(path: Path, document: object, places: Sequence[str] | Mapping
 
     It may be a list of objects or of texts, an object from ids to objects or texts, an object that holds one such list
     under a name like ``cases`` (its other keys are not read), or a single record. ``places`` gives the place of each
-    entry of the list or object, where the parser knows it.
+    entry of the list or object, if the parser knows it.
     """
     if isinstance(document, dict):
         wrapped = [key for key in document if key in _WRAPPERS and isinstance(document[key], list)]
@@ -99,6 +102,7 @@ def document_table(path: Path, document: object, places: Sequence[str] | Mapping
             return document_table(path, document[wrapped[0]])
         if _is_one_record(document):
             return Table.of(path, [Record(place="item 1", values=document)])
+        _check_wrapper(path, document)
         records = []
         for key, value in document.items():
             place = places.get(key) if isinstance(places, Mapping) else None
@@ -110,7 +114,24 @@ def document_table(path: Path, document: object, places: Sequence[str] | Mapping
             place = places[number] if isinstance(places, Sequence) else f"item {number + 1}"
             records.append(record_of(path, place, value))
         return Table.of(path, records)
-    raise CaseFileError(f"holds {kind_of(document)}: expected a list of objects or an object by id", path=str(path))
+    raise CaseFileError(
+        f"holds {kind_of(document)}: write a list of objects, "
+        '[{"id": "1", "question": "…", "gold_sql": "SELECT …"}, …], or an object from ids to objects',
+        path=str(path),
+    )
+
+
+def _check_wrapper(path: Path, document: Mapping[str, object]) -> None:
+    """Raise CaseFileError for an object that holds lists of records under names that are not read."""
+    lists = [key for key, value in document.items() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    if not lists:
+        return
+    first, keys = lists[0], ", ".join(f'"{key}"' for key in lists[:3])
+    raise CaseFileError(
+        f'is an object with {"a list" if len(lists) == 1 else "lists"} of records under {keys}: name it "cases", or '
+        f"save the list alone, [{{…}}, {{…}}], for example with  jq '.[{json.dumps(first)}]' {path.name} > cases.json",
+        path=str(path),
+    )
 
 
 def record_of(path: Path, place: str, value: object, *, key: str | None = None) -> Record:
@@ -119,7 +140,12 @@ def record_of(path: Path, place: str, value: object, *, key: str | None = None) 
         return Record(place=place, values=value, key=key)
     if value is None or isinstance(value, str):
         return Record(place=place, values={PLAIN: value}, key=key)
-    raise CaseFileError(f"holds {kind_of(value)}: expected an object or a text", path=str(path), place=place)
+    raise CaseFileError(
+        f'holds {kind_of(value)}: write an object, for example {{"id": "1", "question": "…", "gold_sql": "SELECT …"}}; '
+        "a prediction may also be its query as a text",
+        path=str(path),
+        place=place,
+    )
 
 
 def kind_of(value: object) -> str:

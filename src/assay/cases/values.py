@@ -31,7 +31,7 @@ def usable(value: object) -> object:
     """The value. Raises UnusableValue for an invalid cell: it is not blank, but no field can be read from it."""
     if isinstance(value, InvalidCell):
         raise UnusableValue(
-            f"the cell {value.cell} holds {value.what}: mend it in Excel and save, or write the value itself"
+            f"the cell {value.cell} holds {value.what}: correct it in Excel and save, or write the value itself"
         )
     return value
 
@@ -42,7 +42,7 @@ def is_absent(value: object) -> bool:
 
 
 def text_of(value: object, what: str) -> str | None:
-    """A text, unchanged; None where it is absent. A number is not text."""
+    """A text, unchanged; None if it is absent. A number is not text."""
     if type(value) is str:
         if not value.isascii():
             check_characters(value)
@@ -64,7 +64,7 @@ def unfenced(text: str) -> str:
 
 
 def check_characters(text: str) -> None:
-    """Raise where a text holds half of a surrogate pair, which no file or database can store."""
+    """Raise if a text holds half of a surrogate pair, which no file or database can store."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -1,4 +1,4 @@
-"""All verbs together, with the error handling and exit statuses that they share.
+"""All verbs, with their error handling and exit statuses.
 
 0 done · 1 a gate missed, or `assay check` says incorrect · 2 unusable input · 3 interrupted but resumable ·
 70 a bug in Assay
@@ -28,9 +28,8 @@ DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
 app = typer.Typer(
     name="assay",
     cls=Verbs,
-    help="Evaluate systems that turn questions into data queries: is each prediction correct, and why not.",
-    epilog="Start with:  assay demo\n\nA verb's own options, examples and exit statuses:  assay run --help\n\n"
-    "Read more: assay docs",
+    help="Evaluate text-to-SQL systems: which predictions are correct, and why not.",
+    epilog="Start with  assay demo.  Options of a verb:  assay run --help\n\nRead more: assay docs",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -105,13 +104,13 @@ _OF_A_RUN: Final = {**_GATES, **_UNFINISHED}
 
 
 def _epilog(page: str, statuses: Mapping[int, str]) -> str:
-    """The end of a verb's help: its exit statuses in a row, where they mean more than always, and the page to read."""
+    """The end of a verb's help: its exit statuses and the page to read."""
     meanings = "; ".join(f"{status} {meaning}" for status, meaning in sorted({**_ALWAYS, **statuses}.items()))
     return f"Exit status: {meanings}.\n\nRead more: assay docs {page}"
 
 
 def _verb(place: str, short_help: str, *, panel: str, page: str, statuses: Mapping[int, str] = _ALWAYS) -> Listed:
-    """A verb, from where its function is: ``module.function`` within `assay.cli`."""
+    """A verb, from the path of its function within `assay.cli`: ``module.function``."""
     module, _, function = place.rpartition(".")
 
     def make() -> Any:
@@ -140,7 +139,7 @@ def _kept_apart(verb: Callable[..., None]) -> Callable[..., None]:
         except typer.Abort as error:
             if isinstance(error.__context__, KeyboardInterrupt):
                 raise _Unexpected(error.__context__) from error
-            raise UsageError("a password was asked for, and none was given") from error
+            raise UsageError("no password was given") from error
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # the top: `run_command_line` says what it is
             raise _Unexpected(error) from error
 
@@ -206,7 +205,7 @@ Verbs.verbs = (
     ),
     _verb(
         "verbs.doctor.verb.doctor",
-        "Check the installation, the limits of this machine, and databases.",
+        "Check the installation, limits and databases.",
         panel=_START,
         page="reference/databases",
         statuses={
@@ -350,7 +349,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
             status = app(args=list(arguments), prog_name="assay", standalone_mode=False)
-        # After --help, or where a verb ended with its own status, such as that of a missed gate.
+        # After --help, or where a verb ended with its own status, e.g. that of a missed gate.
         return status if isinstance(status, int) else DONE
     except PARSER_ERROR as error:
         return _usage(error)
@@ -379,7 +378,7 @@ def _usage(error: Any) -> int:
 
 
 def _unexpected(error: BaseException, secrets: Sequence[str]) -> int:
-    """Say what ended the command: trouble with a file or a disk, or else a bug in Assay."""
+    """Say what ended the command: a failure of a file or a disk, or else a bug in Assay."""
     from assay.cli.crash import crash_message, without_secrets
 
     if isinstance(error, KeyboardInterrupt):

@@ -24,6 +24,8 @@ _SECRET_NAME = r"[\w.-]*(?:password|passwd|pwd|secret|token|api[-_]?key|authoriz
 _NAMED = re.compile(rf"(?i)({_SECRET_NAME}[\"']?\s*[=:]\s*)(?:[\"'][^\"']*[\"']|(?:bearer|basic)\s+\S+|[^\s,;&)}}\]]+)")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}")
 _LEAST_SECRET = 4
+_NOT_SECRET = ("PWD", "OLDPWD")
+"""Working folders, which shells set."""
 
 
 def crash_message(error: BaseException, secrets: Sequence[str] = ()) -> str:
@@ -33,7 +35,7 @@ def crash_message(error: BaseException, secrets: Sequence[str] = ()) -> str:
     said = one_line(without_secrets(str(error), secrets), limit=_MOST_CHARACTERS)
     what = f"{type(error).__name__}: {said}" if said else type(error).__name__
     made_with = f"Assay {__version__}, Python {sys.version.split()[0]}, {sys.platform}"
-    # The package whose plug-in raised the error, or called what did; None where none of them was at work.
+    # The package whose plug-in raised the error, or called what did; None if none of them was at work.
     from importlib.metadata import entry_points
 
     from assay.registry import Group
@@ -47,11 +49,11 @@ def crash_message(error: BaseException, secrets: Sequence[str] = ()) -> str:
     at = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
     package = next((package for name in at if (package := packages.get(name.partition(".")[0]))), None)
     whose = f"in the package {package}, which extends Assay" if package else "in Assay"
-    where = f"where you have {package or 'Assay'} from"
+    where = f"to the source of {package or 'Assay'}"
     return (
         f"this is a fault {whose}, not in what it was given: {what}\n"
         f"  at {one_line(' < '.join(_places(error)))}; {made_with}\n"
-        f"  What a run finished before is kept. Please report these lines {where}, with the command."
+        f"  Finished cases of a run are stored. Please report these lines {where}, with the command."
     )
 
 
@@ -79,7 +81,7 @@ def _secrets(arguments: Sequence[str]) -> Iterator[str]:
     given += [argument.partition("=")[::2] for argument in arguments[-1:]]
     options = [(option.lstrip("-"), value) for option, value in given if option.startswith("--")]
     for known_as, value in (*options, *os.environ.items()):
-        if len(value) >= _LEAST_SECRET and name.fullmatch(known_as):
+        if len(value) >= _LEAST_SECRET and known_as not in _NOT_SECRET and name.fullmatch(known_as):
             yield value
 
 

@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ import typer
 from assay import registry
 from assay.api.run import Run
 from assay.cli.options.gates import exit_for
+from assay.cli.options.report_files import check_files, option_of
 from assay.cli.progress import progress
 from assay.cli.streams import print_bytes
 from assay.errors import InputError, Interrupted, UsageError
@@ -28,57 +28,58 @@ if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
 
 STANDARD_OUTPUT = Path("-")
-UNFINISHED = 3
-_FLAGS = ("html", "md", "xlsx", "junit", "json")
-"""The formats that have a flag of their own; the others are written by ``--report``."""
 
 
-def printed_report(targets: Mapping[str, Path | None], *, as_json: bool = False) -> str | None:
-    """The format that goes to standard output; None where none does. Call it before any work is done.
+def check_targets(targets: Mapping[str, Path | None]) -> str | None:
+    """Check the files of reports before any work is done. Returns the format that goes to standard output, if any.
 
-    Raises UsageError where two outputs would be mixed there.
+    Raises UsageError for two outputs on standard output or in one file, for a folder, for a suffix of another
+    format, and for a place that cannot be written.
     """
     printed = [name for name, path in targets.items() if path == STANDARD_OUTPUT]
-    if len(printed) > 1 or (printed and as_json):
-        flags = [f"--{name} -" if name in _FLAGS else f"--report {name}=-" for name in printed]
-        options = [*flags, *(["--json"] if as_json else [])]
+    if len(printed) > 1:
+        options = [option_of(name, "-") for name in printed]
         raise UsageError(f"{' and '.join(options)} would be mixed on standard output: give all but one a file")
+    check_files({name: path for name, path in targets.items() if path is not None and path != STANDARD_OUTPUT})
     return printed[0] if printed else None
 
 
 def show(
     run: Run,
     *,
-    as_json: bool,
     folder: Path | None,
     written: Mapping[str, Path] | None = None,
     on_stderr: bool = False,
+    full: bool = False,
+    unkept: str = "",
 ) -> None:
-    """Print the summary for a person, or the numbers as JSON, on standard output.
+    """Print the summary of a run, in full if ``full``, on standard output.
 
-    ``on_stderr`` keeps standard output for a report and gives the summary to standard error.
+    With ``on_stderr`` standard output is for a report, and the summary goes to standard error. ``unkept`` says that the
+    run is stored nowhere.
     """
-    if as_json:
-        print_bytes(chain(registry.pieces("json", run.record), [b"\n"]))
-        return
-    from assay.reports.console.run import print_summary
-
     console = None
     if on_stderr:
         from rich.console import Console
 
         console = Console(stderr=True, highlight=False)
-    print_summary(
-        run.record,
-        console=console,
-        run_path=str(folder) if folder is not None else None,
-        written={name: str(path) for name, path in (written or {}).items()},
-        earlier=None if folder is None else _earlier(folder, run),
-    )
+    paths = {name: str(path) for name, path in (written or {}).items()}
+    earlier = None if folder is None else _earlier(folder, run)
+    run_path = str(folder) if folder is not None else None
+    if full:
+        from assay.reports.console.run import print_summary
+
+        print_summary(run.record, console=console, run_path=run_path, written=paths, earlier=earlier)
+        if unkept:
+            typer.echo(f"\n{unkept}", err=on_stderr)
+        return
+    from assay.reports.screen.printing import print_run
+
+    print_run(run.record, console=console, run_path=run_path, written=paths, earlier=earlier, unkept=unkept)
 
 
 def _earlier(folder: Path, run: Run) -> str | None:
-    """Where an earlier run over the same questions lies beside this one, as the folder itself was named."""
+    """The folder of an earlier run over the same questions next to this one, named as this one was."""
     from assay.runs.store.history import run_beside
 
     beside = run_beside(folder, run.record)
@@ -94,10 +95,10 @@ def keeping(folder: Path | None, *, made: str = "finished", kept: str = "finishe
         yield
     except KeyboardInterrupt:
         if folder is None:
-            raise Interrupted("interrupted; nothing was kept, since no folder was given (-o RUN)") from None
+            raise Interrupted("interrupted; nothing is stored, since no folder was given (-o RUN)") from None
         if not folder.exists():
-            raise Interrupted(f"interrupted before anything was {made}: nothing was kept") from None
-        raise Interrupted(f"interrupted; {kept.format(folder)}: run the same command again to go on") from None
+            raise Interrupted(f"interrupted before anything was {made}: nothing is stored") from None
+        raise Interrupted(f"interrupted; {kept.format(folder)}: the same command resumes") from None
     except OSError as error:
         if error.strerror is None:
             raise
@@ -109,15 +110,15 @@ def finish(
     *,
     keeper: GateKeeper | None,
     reports: Mapping[str, Path | None],
-    as_json: bool,
     folder: Path | None,
     advice: str | None,
     quiet: bool,
+    full: bool = False,
 ) -> None:
     """Check a run's gates, write its reports, show it, and end with the exit status that follows.
 
-    ``advice`` says what else could have been kept, for a run of which nothing was; None: no such hint. ``quiet``: no
-    progress is shown.
+    ``advice`` names what else could be stored, for a run of which nothing was; None: no hint. ``quiet``: no progress.
+    ``full``: the whole report is printed instead of a summary.
     """
     if keeper is not None:
         run = Run(keeper.judged(run.record))
@@ -127,26 +128,26 @@ def finish(
             store_gates(folder, run.record.gates)
     written = write_reports(run, reports.items(), quiet=quiet)
     on_stderr = STANDARD_OUTPUT in reports.values()
-    show(run, as_json=as_json, folder=folder, written=written, on_stderr=on_stderr)
-    if advice is not None and folder is None and not written and not as_json and not on_stderr:
-        typer.echo(f"\nNothing was kept: -o RUN keeps the run, {advice}.")
-    # Gates mean nothing for a system that could not be asked or judged.
-    exit_if_unfinished(run)
-    exit_for(run.record.gates)
+    is_lost = advice is not None and folder is None and not written and not on_stderr
+    unkept = f"Nothing is stored: -o RUN stores the run, {advice}." if is_lost else ""
+    if reports.get("json") != STANDARD_OUTPUT:
+        show(run, folder=folder, written=written, on_stderr=on_stderr, full=full, unkept=unkept)
+    tolerates = keeper is not None and keeper.gates.max_unscored is not None
+    exit_for(run.record.gates, unfinished=tell_unfinished(run) and not tolerates)
 
 
 def tell_cache_use(run: Run) -> None:
-    """Say on standard error how many executions came from the cache, where the run has one."""
+    """Say on standard error how many executions came from the cache, if the run has one."""
     use = run.record.provenance.cache
     if use is not None:
         sys.stdout.flush()
         typer.echo(f"{use.from_cache:,} of {use.executions:,} executions came from the cache", err=True)
 
 
-def exit_if_unfinished(run: Run) -> None:
-    """Say on standard error how many cases could not be asked or scored, and end with status 3.
+def tell_unfinished(run: Run) -> bool:
+    """Print on standard error how many cases the same command would evaluate again. False, without a line, if none.
 
-    Only trouble that is not an answer's fault counts. Without it this does nothing: the number is over all cases.
+    Only failures that are not the answer's own count.
     """
     from assay.scoring.queries.verdicts import undone, unfinished
 
@@ -164,10 +165,10 @@ def exit_if_unfinished(run: Run) -> None:
         advice = "correct the cause, then run" if of_setup else "run"
         sys.stdout.flush()
         print(
-            f"assay: unfinished: {what} ({visible(causes(failures))}): {advice} the same command again to go on",
+            f"assay: unfinished: {what} ({visible(causes(failures))}): {advice} the same command again to resume",
             file=sys.stderr,
         )
-        raise typer.Exit(UNFINISHED)
+    return bool(failures)
 
 
 def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]], *, quiet: bool = False) -> dict[str, Path]:
@@ -195,7 +196,7 @@ def deliver(
 
     ``render`` gives a format whole or in pieces, which are written as they are made.
 
-    Raises InputError where a file cannot be written.
+    Raises InputError if a file cannot be written.
     """
     written: dict[str, Path] = {}
     for name, path in targets:
@@ -203,7 +204,8 @@ def deliver(
             continue
         content = render(name)
         if path == STANDARD_OUTPUT:
-            print_bytes([content] if isinstance(content, bytes) else content)
+            pieces = [content] if isinstance(content, bytes) else content
+            print_bytes(_with_line_break(pieces) if name == "json" else pieces)
             continue
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -212,6 +214,21 @@ def deliver(
             raise InputError(f"{path}: the report cannot be written there ({error.strerror})") from error
         written[name] = path
     return written
+
+
+def _with_line_break(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces of a JSON document, with a line break at its end."""
+    last = b""
+    for piece in pieces:
+        last = piece or last
+        yield piece
+    if not last.endswith(b"\n"):
+        yield b"\n"
+
+
+def write_json(path: Path, content: bytes) -> None:
+    """Write a JSON document to a file, or to standard output for ``-``. Raises as `deliver` does."""
+    say_written(deliver([("json", path)], lambda _: content), on_stderr=True)
 
 
 def say_written(written: Mapping[str, Path], *, on_stderr: bool = False) -> None:

@@ -33,7 +33,7 @@ def progress(*, quiet: bool) -> Iterator[OnProgress]:
 
 
 class _Lines:
-    """Prints a line now and then, one where earlier results were taken over, and one at the first Ctrl-C."""
+    """Prints a line now and then, one when earlier results are reused, and one at the first Ctrl-C."""
 
     def __init__(self) -> None:
         self._stage = ""

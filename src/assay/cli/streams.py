@@ -30,7 +30,7 @@ def settle_streams() -> None:
 
 
 def flush_streams() -> OSError | None:
-    """Flush both streams; returns the error where one of them cannot be written."""
+    """Flush both streams; returns the error if one of them cannot be written."""
     trouble = None
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -186,9 +186,9 @@ def _coded_pair(answer: Answer, predicted: Result, options: ComparisonOptions) -
 def _equal_as_they_are(
     answer: Answer, predicted: Result, options: ComparisonOptions, *, in_order: bool = False
 ) -> bool:
-    """The fast path: Python compares or hashes the tuples as they are, with columns in gold order.
+    """The fast path: Python compares or hashes the tuples as they are, with columns in the gold query order.
 
-    ``in_order``: only whether they are in gold order, too.
+    ``in_order``: only whether they are in the gold query order, too.
     """
     ours, theirs = answer.result.rows, predicted.rows
     same = codes.same_lists(ours, theirs)
@@ -394,7 +394,7 @@ class _Difference(Struct, frozen=True):
         )
 
     def _mapped(self, row: Row, mapping: tuple[int | None, ...]) -> Row:
-        """The row with its columns in gold order, followed by those without a counterpart."""
+        """The row with its columns in the gold query order, followed by those without a counterpart."""
         rest = [cell for column, cell in enumerate(row) if column not in mapping]
         return (*(row[column] for column in mapping if column is not None), *rest)
 

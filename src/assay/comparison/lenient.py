@@ -158,7 +158,7 @@ class _Pair(Struct, frozen=True):
         return replace(self, predicted=predicted, answer=self.answer.with_rows(fold))
 
     def projected(self, mapping: Sequence[int]) -> _Pair:
-        """The prediction with only the chosen columns, in gold order."""
+        """The prediction with only the chosen columns, in the gold query order."""
         if self.wider == 0:
             return self
         names = self.predicted.columns
@@ -219,7 +219,7 @@ class _Choice:
 
     @classmethod
     def of(cls, pair: _Pair) -> _Choice:
-        """The choice for a pair whose prediction has more columns than gold."""
+        """The choice for a pair whose prediction has more columns than the gold query."""
         boolean = pair.options.boolean_is_integer
         offered = [row for segment in pair.answer.segments for row in segment.rows]
         gold, _ = to_columns(offered, pair.answer.result.column_count, boolean_is_integer=boolean)

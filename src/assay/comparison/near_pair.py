@@ -56,7 +56,8 @@ class Pair(Struct, frozen=True):
     def agree(
         self, gold: Sequence[Column], predicted: Sequence[Column], options: ComparisonOptions | None = None
     ) -> Mapping | None:
-        """A mapping under which these columns, each as long as the gold columns, are the same rows in gold order."""
+        """A mapping under which these columns, each as long as the gold columns, are the same rows in the gold query
+        order."""
         ours, theirs = (Side(columns=each, places=self.gold.places) for each in (gold, predicted))
         return find_agreement(ours, theirs, options or self.options, self.budget.part(WORK))
 

@@ -260,7 +260,7 @@ def _candidates(gold: Searched, predicted: Searched) -> list[list[int]] | None:
         options = [option for option, other in enumerate(theirs) if other == fingerprint]
         if not options:
             return None
-        # The same position first: most answers have the gold order.
+        # The same position first: most answers have the gold query order.
         found.append(sorted(options, key=lambda option: (option != index, option)))
     return found
 

@@ -42,7 +42,7 @@ Number: TypeAlias = int | float | Decimal
 _ROUNDING = 2.0**-50
 """An upper bound, as a share of the larger number, of the error of converting two numbers to floats and subtracting."""
 _LEAST = 1e-300
-"""An upper bound of the error near 0, where floats lose digits."""
+"""An upper bound of the error near 0, if floats lose digits."""
 _FEW = 5_000
 """Up to this many numbers are clustered without numpy, which then need not be loaded."""
 Chain: TypeAlias = tuple[int, int, bool]

@@ -1,7 +1,7 @@
 """The bundled sample: Kettle & Quill, a small online shop, with questions and one system's answers.
 
 Written for this project and invented throughout. ``cases.jsonl`` holds the questions with their
-gold, ``predictions.jsonl`` what a system answered (right, wrong, failing, slow and hostile
+gold query, ``predictions.jsonl`` what a system answered (right, wrong, failing, slow and hostile
 answers), ``expected.jsonl`` the verdict that each must get and why. In ``sdmx`` is another small
 sample: structures of two datasets, questions about them with target selections, and answers.
 """
@@ -51,7 +51,7 @@ def predictions_path() -> Path:
 
 
 def newer_predictions() -> str:
-    """The answers of a second version of that system, as JSON Lines: three of them mended, one broken."""
+    """The answers of a second version of that system, as JSON Lines: three of them fixed, one broken."""
     text = predictions_path().read_text(encoding="utf-8")
     for before, after in _NEWER:
         if text.count(before) != 1:
@@ -76,11 +76,11 @@ def sdmx_path(name: Literal["structures.xml", "cases.yaml", "predictions.jsonl"]
 
 
 def build_database(folder: Path) -> Path:
-    """Create ``shop.sqlite`` in ``folder`` (made where absent) and return its path.
+    """Create ``shop.sqlite`` in ``folder`` (made if absent) and return its path.
 
     The content is the same every time: it comes from SQL text, without a clock or chance. An
     existing file is replaced as a whole, so a reader never sees half a database. Raises OSError
-    where the folder cannot be written.
+    if the folder cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{DATABASE_NAME}.sqlite"
@@ -98,5 +98,5 @@ def _bundled(name: str) -> Path:
     """A data file of this package. Assay is installed as plain files, so its resources are paths."""
     found = resources.files(__name__).joinpath(name)
     if not isinstance(found, Path):
-        raise FileNotFoundError(f"{name} of the bundled sample is no plain file ({found}): install assay unzipped")
+        raise FileNotFoundError(f"{name} of the bundled sample is not a plain file ({found}): install assay unzipped")
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
@@ -17,6 +18,24 @@ MEMORY = ":memory:"
 _WHOLE_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 _SAMPLES = 16
+_HEAD_BYTES = 512
+_MOST_LOOKED_AT = 1_000
+_KINDS = (
+    (0, b"SQLite format 3\0", "a SQLite database: write sqlite:/// instead"),
+    (8, b"DUCK", "a DuckDB database: write duckdb:/// instead"),
+    (0, b"PAR1", "a Parquet file, not a database: load it into one"),
+    (0, b"PK\3\4", "a ZIP archive or an Office document: unpack it first"),
+    (0, b"\x1f\x8b", "compressed by gzip: unpack it first"),
+    (0, b"BZh", "compressed by bzip2: unpack it first"),
+    (0, b"7z\xbc\xaf", "a 7z archive: unpack it first"),
+    (0, b"PGDMP", "a dump of PostgreSQL: restore it with pg_restore, and name the server's database"),
+    (4, b"Standard ACE DB", "a database of Microsoft Access: convert it to SQLite first"),
+    (4, b"Standard Jet DB", "a database of Microsoft Access: convert it to SQLite first"),
+    (0, b"version https://git-lfs", "a pointer of Git LFS: run  git lfs pull"),
+)
+"""Files that are taken for a database: the place of their first bytes, these bytes, and what to do."""
+_SCRIPT = re.compile(r"(?:--|/\*|create\b|insert\b|pragma\b|begin\b|drop\b|set\b)", re.IGNORECASE)
+_WINDOWS = re.compile(r"/?(?P<drive>[A-Za-z]):[\\/]|\\\\")
 
 
 class DatabaseFile:
@@ -60,7 +79,7 @@ def check_no_parameters(url: DatabaseUrl, kind: str) -> None:
 def _check_file(path: str, *, kind: str, magic: bytes, offset: int) -> None:
     file_path = Path(path)
     if file_path.is_dir():
-        raise DatabaseError(f"{path!r} is a directory, but a {kind} is a file: name the file in it")
+        raise DatabaseError(f"{path!r} is a folder, but a {kind} is a file: {_within(file_path, magic, offset)}")
     if file_path.exists() and not file_path.is_file():  # reading a pipe could block forever
         raise DatabaseError(f"{path!r} is a pipe or a device, but a {kind} is a file: name a file")
     try:
@@ -75,11 +94,53 @@ def _check_file(path: str, *, kind: str, magic: bytes, offset: int) -> None:
     if not head:
         raise DatabaseError(f"{path!r} is an empty file, not a {kind}")
     if head[offset:] != magic:
-        raise DatabaseError(f"{path!r} is not a {kind}: it begins with {head[:16]!r}")
+        raise DatabaseError(f"{path!r} is not a {kind}: it is {_kind_of(file_path)}")
+
+
+def _within(folder: Path, magic: bytes, offset: int) -> str:
+    """The name to write for the databases in a folder."""
+    files = [path for path in sorted(folder.iterdir())[:_MOST_LOOKED_AT] if _head(path)[offset:].startswith(magic)]
+    if not files:
+        return "there is none in it"
+    shown = f"write the path of the file, for example {str(files[0])!r}"
+    if len(files) > 1:
+        shown += f", or {str(folder / f'{{db_id}}{files[0].suffix}')!r} for the database of each case"
+    return shown
+
+
+def _head(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            return b""
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES)
+    except OSError:
+        return b""
+
+
+def _kind_of(path: Path) -> str:
+    """What a file is instead of a database, and what to do with it."""
+    head = _head(path)
+    for at, magic, kind in _KINDS:
+        if head[at:].startswith(magic):
+            return kind
+    start = head.decode("utf-8", "ignore").strip()
+    if b"\0" in head or not start[:1].isprintable() or not start:
+        return f"a file that begins with {head[:16]!r}"
+    if _SCRIPT.match(start):
+        return f"a SQL script: load it first, for example  sqlite3 NAME.sqlite < {path.name}"
+    return f"a text that begins with {start.splitlines()[0][:40]!r}"
 
 
 def _hint(path: Path) -> str:
     folder = path.parent
+    if os.name != "nt" and (found := _WINDOWS.match(str(path))):
+        drive = (
+            f", for example /mnt/{found['drive'].lower()}/… for drive {found['drive']}: in WSL"
+            if found["drive"]
+            else ""
+        )
+        return f": this is a path of Windows, and this system has others: write the file's path here{drive}"
     if not folder.is_dir():
         while not folder.is_dir() and folder != folder.parent:
             folder = folder.parent

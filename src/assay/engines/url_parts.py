@@ -79,7 +79,7 @@ def address(value: str) -> str:
     except ValueError:  # a wrong bracket or port
         is_address = False
     if not is_address:
-        raise ValueError("an address such as https://HOST")
+        raise ValueError("an address, for example https://HOST")
     return value
 
 

@@ -79,7 +79,7 @@ def lint_gold(
                 continue
             if rule.about.needs == "question" and not case.question.strip():
                 continue
-            for found in islice(rule.check(gold), MOST_FOUND):
+            for found in _found_by(rule, gold, gaps):
                 if off is not None and (not off or rule.about.name in off):
                     ignored += 1
                 else:
@@ -94,6 +94,29 @@ def lint_gold(
         gaps=tuple(gaps.items()),
         unknown_rules=tuple(unknown),
     )
+
+
+def _found_by(rule: Rule, gold: Gold, gaps: dict[str, str]) -> Sequence[Found]:
+    """The findings of a rule; if the rule of another package fails, none, and ``gaps`` has the reason."""
+    assert rule.check is not None
+    try:
+        return [_found(found) for found in islice(rule.check(gold), MOST_FOUND)]
+    except Exception as error:  # a rule of another package may raise anything
+        if rule.package is None:
+            raise
+        gaps[f"rule {rule.about.name}"] = failed_rule(rule, error)
+        return ()
+
+
+def failed_rule(rule: Rule, error: Exception) -> str:
+    """Why a rule of another package found nothing."""
+    return f"the rule {rule.about.name} of {rule.package} fails: {type(error).__name__}: {error}"
+
+
+def _found(value: object) -> Found:
+    if not isinstance(value, Found):
+        raise TypeError(f"it yields {type(value).__name__}, not assay.linting.Found")
+    return value
 
 
 def ignored_rules(query: str, dialect: str) -> tuple[frozenset[str] | None, list[str]]:
@@ -212,8 +235,29 @@ def _spelt(cell: object) -> str:
     return str(cell)
 
 
-def lint_across(cases: Sequence[CaseGolds], options: LintOptions, *, runs: bool) -> Iterator[LintFinding]:
-    """Apply the rules that compare all cases; those that need stored runs only with ``runs``."""
+def _found_across(rule: Rule, cases: Sequence[CaseGolds], failed: dict[str, str]) -> Sequence[tuple[str, int, Found]]:
+    assert rule.across is not None
+    known = {one.case.id for one in cases}
+    try:
+        every = [(case_id, gold, _found(found)) for case_id, gold, found in rule.across(cases)]
+        strange = next((case_id for case_id, _, _ in every if case_id not in known), None)
+        if strange is not None:
+            raise ValueError(f"it names the case {strange!r}, which does not exist")
+    except Exception as error:  # as above
+        if rule.package is None:
+            raise
+        failed[rule.about.name] = failed_rule(rule, error)
+        return ()
+    return every
+
+
+def lint_across(
+    cases: Sequence[CaseGolds], options: LintOptions, *, runs: bool, failed: dict[str, str] | None = None
+) -> Iterator[LintFinding]:
+    """Apply the rules that compare all cases; those that need stored runs only with ``runs``.
+
+    ``failed`` is given the rules of other packages that failed, with the reason.
+    """
     by_id = {one.case.id: one.case for one in cases}
     off = {
         (one.case.id, index): ignored_rules(query, "sqlite")[0]
@@ -224,7 +268,7 @@ def lint_across(cases: Sequence[CaseGolds], options: LintOptions, *, runs: bool)
     for rule in catalogue():
         if rule.across is None or not options.applies(rule.about.name) or (rule.about.needs == "runs" and not runs):
             continue
-        for case_id, gold, found in rule.across(cases):
+        for case_id, gold, found in _found_across(rule, cases, {} if failed is None else failed):
             turned_off = off.get((case_id, gold))
             if turned_off is None or (turned_off and rule.about.name not in turned_off):
                 yield finding_of(rule, found, by_id[case_id], gold)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from assay.linting.catalogue import catalogue
+from assay.linting.catalogue import built_in_rules
 
 _GROUPS = {
     "query": "Rules that only need the query",
@@ -24,7 +24,7 @@ def rules_page() -> str:
         "",
     ]
     for needs, title in _GROUPS.items():
-        rules = [rule.about for rule in catalogue() if rule.about.needs == needs]
+        rules = [rule.about for rule in built_in_rules() if rule.about.needs == needs]
         lines += [f"## {title}", "", "| rule | severity | finds |", "|---|---|---|"]
         lines += [f"| [{rule.name}](#{rule.name}) | {rule.severity} | {rule.finds} |" for rule in rules]
         lines.append("")

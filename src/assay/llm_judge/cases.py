@@ -1,4 +1,4 @@
-"""Judge a run's answers: each predicted query is compared with its gold queries."""
+"""Score a run's answers: each predicted query is compared with its gold queries."""
 
 from __future__ import annotations
 

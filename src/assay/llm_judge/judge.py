@@ -71,7 +71,7 @@ class _Placed(Struct, frozen=True, kw_only=True):
 
 
 class QueryJudge:
-    """A model that judges pairs of queries. Close it, or use it in a ``with`` statement."""
+    """A model that scores pairs of queries. Close it, or use it in a ``with`` statement."""
 
     def __init__(self, model: ChatModel, settings: JudgeSettings | None = None) -> None:
         self.model = model

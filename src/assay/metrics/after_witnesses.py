@@ -8,7 +8,8 @@ from assay.metrics.match import Match
 
 
 class MatchAfterWitnesses(Match):
-    """`match`, but 0 for an answer that differs from gold on another database like it (docs/guides/strength.md).
+    """`match`, but 0 for an answer that differs from the gold query on another database like it
+    (docs/guides/strength.md).
 
     Scored as `match` at first; the search for witnesses then says which matches are refuted. Only a run that looks for
     witnesses has it.
@@ -16,4 +17,4 @@ class MatchAfterWitnesses(Match):
 
     name: ClassVar[str] = "match_after_witnesses"
     heading: ClassVar[str] = "Accuracy after witnesses"
-    meaning: ClassVar[str] = "match, without answers that a database like the real one parts from gold"
+    meaning: ClassVar[str] = "match, without answers that a database like the real one refutes"

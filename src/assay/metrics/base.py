@@ -1,4 +1,4 @@
-"""What all metrics share: the shape of a score, and how several golds and failures count."""
+"""What all metrics share: the shape of a score, and how several gold queries and failures count."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def by_codes(gold: Sequence[Row], predicted: Sequence[Row], *, as_python: bool = True) -> Measures | None:
-    """Two large results as codes, over which metrics count quickly; None where they are small or codes do not tell.
+    """Two large results as codes, over which metrics count quickly; None if they are small or codes do not tell.
 
-    ``as_python``: only where Python's own equality is that of codes.
+    ``as_python``: only if Python's own equality is that of codes.
     """
     if cell_count(gold, predicted) < codes.MANY:
         return None
@@ -53,7 +53,7 @@ class QueryMetric:
 class ResultMetric(QueryMetric, ABC):
     """A metric over the two results alone.
 
-    Of several golds the best score counts. An answer that fails or is absent scores 0, by the system's own
+    Of several gold queries the best score counts. An answer that fails or is absent scores 0, by the system's own
     fault. A gold that fails gives no score, since no answer could be right; nor does an answer whose query
     could not run for reasons outside it (`assay.model.failure`).
     """
@@ -65,7 +65,7 @@ class ResultMetric(QueryMetric, ABC):
         executions: Executions,
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
-        """The best score over the golds that ran."""
+        """The best score over the gold queries that ran."""
         golds = [
             (index, gold.result)
             for index, gold in enumerate(executions.golds)
@@ -89,7 +89,7 @@ class ResultMetric(QueryMetric, ABC):
 
     @abstractmethod
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:
-        """The score of one result against one gold."""
+        """The score of one result against one gold query."""
 
 
 _TRANSACTION_BEGINS = re.compile(r"(?>\s|--[^\n]*\n|/\*.*?\*/)*+(begin|savepoint)\b", re.DOTALL | re.IGNORECASE)
@@ -113,16 +113,16 @@ def gold_failure(golds: Sequence[Execution]) -> Failure:
 
 
 def without_query(case: Case, prediction: Prediction, executions: Executions) -> Failure | None:
-    """Why a metric that executes both queries on one database does not apply; None where it does.
+    """Why a metric that executes both queries on one database does not apply; None if it does.
 
-    Gold, or the answer, may be a given result, and gold's database another one.
+    The gold query, or the answer, may be a given result, and the gold query's database another one.
     """
     if prediction.result is not None:
         message = "it does not apply: the answer is rows, and there is no query to execute"
     elif case.results and not case.golds:
-        message = "it does not apply: gold is a given result, and there is no query to execute"
+        message = "it does not apply: the gold query is a given result, and there is no query to execute"
     elif executions.apart:
-        message = "it does not apply: gold runs on another database than the prediction"
+        message = "it does not apply: the gold query runs on another database than the prediction"
     else:
         return None
     return unscorable("setup", message)
@@ -134,7 +134,7 @@ def unscorable(blame: Blame, message: str) -> Failure:
 
 
 def without_schema(case: Case, prediction: Prediction, executions: Executions) -> Failure | None:
-    """Why a metric that compares the queries' texts by the schema has no score; None where it has one."""
+    """Why a metric that compares the queries' texts by the schema has no score; None if it has one."""
     if (failure := without_query(case, prediction, executions)) is not None:
         return failure
     if not any(gold.succeeded for gold in executions.golds):

@@ -46,7 +46,7 @@ class _BirdMetric(ResultMetric):
 
 
 class BirdEx(_BirdMetric):
-    """BIRD's execution accuracy: 1 where the sets of rows are equal. Duplicates and order do not count."""
+    """BIRD's execution accuracy: 1 if the sets of rows are equal. Duplicates and order do not count."""
 
     name: ClassVar[str] = "bird_ex"
     meaning: ClassVar[str] = "BIRD: the same set of rows; duplicates and order ignored"
@@ -90,7 +90,8 @@ def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
 
 
 def soft_precision(gold: Sequence[Row], predicted: Sequence[Row], *, in_place: bool = False) -> float:
-    """The precision of `soft_f1`. ``in_place``: a cell is found only where gold's row has it in the same column."""
+    """The precision of `soft_f1`. ``in_place``: a cell is found only if the gold query's row has it in the same
+    column."""
     if same_lists(gold, predicted):
         return 1.0
     matched, predicted_only, _ = _soft_counts(gold, predicted, in_place=in_place)
@@ -100,7 +101,7 @@ def soft_precision(gold: Sequence[Row], predicted: Sequence[Row], *, in_place: b
 def _soft_counts(
     gold: Sequence[Row], predicted: Sequence[Row], *, in_place: bool = False
 ) -> tuple[float, float, float]:
-    """True positives, false positives and false negatives, each row's cells as shares of gold's row."""
+    """True positives, false positives and false negatives, each row's cells as shares of the gold query's row."""
     if large := by_codes(gold, predicted):
         return large.soft_counts(in_place=in_place)
     ours, theirs = list(dict.fromkeys(hashable(gold))), list(dict.fromkeys(hashable(predicted)))
@@ -125,7 +126,7 @@ def _soft_counts(
 
 
 def _fails_there(execution: Execution) -> bool:
-    """Whether the scripts' driver raises where our engine gives a result."""
+    """Whether the scripts' driver raises if our engine gives a result."""
     return execution.undecodable_text or _holds_more(execution.query)
 
 

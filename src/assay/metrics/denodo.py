@@ -18,19 +18,19 @@ from assay.ports import Executions
 
 
 class ResultsMatch(Match):
-    """1 where the results are the same answer with the columns in gold's order, else 0.
+    """1 if the results are the same answer with the columns in the gold query's order, else 0.
 
-    The comparison prefers gold's own column order wherever that makes the rows equal, so its
-    mapping shows the order even where `match` leaves it free.
+    The comparison prefers the gold query's own column order wherever that makes the rows equal, so its
+    mapping shows the order even if `match` leaves it free.
     """
 
     name: ClassVar[str] = "results_match"
-    meaning: ClassVar[str] = "Denodo: match, with columns in gold's order"
+    meaning: ClassVar[str] = "Denodo: match, with columns in the gold query's order"
     guide_column: ClassVar[str] = "Results Match"
     default_place: ClassVar[int] = 7
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """As `match`, with columns in gold's order."""
+        """As `match`, with columns in the gold query's order."""
         score = super().score(case, prediction, executions, comparison)
         if comparison is None or not score.value:
             return score
@@ -39,10 +39,10 @@ class ResultsMatch(Match):
 
 
 class SameRowCount(ResultMetric):
-    """1 where gold and prediction return equally many rows, else 0."""
+    """1 if gold and prediction return equally many rows, else 0."""
 
     name: ClassVar[str] = "same_row_count"
-    meaning: ClassVar[str] = "Denodo: as many rows as gold"
+    meaning: ClassVar[str] = "Denodo: as many rows as the gold query"
     guide_column: ClassVar[str] = "Have Same Row Count"
     default_place: ClassVar[int] = 8
 
@@ -52,18 +52,18 @@ class SameRowCount(ResultMetric):
 
 
 class SameColumnCount(ResultMetric):
-    """1 where gold and prediction return equally many columns, else 0.
+    """1 if gold and prediction return equally many columns, else 0.
 
-    The Data Catalog names no columns of an empty result: where only one side is empty and without columns, there is
+    The Data Catalog names no columns of an empty result: if only one side is empty and without columns, there is
     no score.
     """
 
     name: ClassVar[str] = "same_column_count"
-    meaning: ClassVar[str] = "Denodo: as many columns as gold"
+    meaning: ClassVar[str] = "Denodo: as many columns as the gold query"
     guide_column: ClassVar[str] = "Have Same Column Count"
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """As the other result metrics, but without a score where a result's columns are unknown."""
+        """As the other result metrics, but without a score if a result's columns are unknown."""
         results = [execution.result for execution in (*executions.golds, executions.predicted) if execution]
         untold = [result is not None and not result.columns and not result.rows for result in results]
         if any(untold) and not all(untold) and executions.predicted is not None and executions.predicted.succeeded:
@@ -76,7 +76,7 @@ class SameColumnCount(ResultMetric):
 
 
 class PercentSubset(ResultMetric):
-    """Mean share of gold's row found in the predicted row of the same index, both as sets.
+    """Mean share of the gold query's row found in the predicted row of the same index, both as sets.
 
     A row that only one side has scores 0; two empty results score 1. Range 0 to 1. Cells are equal by the
     rules of `match`, tolerance included, so that equal rows score 1.
@@ -147,7 +147,7 @@ class PercentOverlap(ResultMetric):
 class _DenodoPrecision(BirdSoftF1):
     """The precision of the soft F1, by which Denodo's own workbook has both of its percentages. Range 0 to 1.
 
-    Cells are equal as `bird_soft_f1` has them. ``in_place``: columns count in gold's order only.
+    Cells are equal as `bird_soft_f1` has them. ``in_place``: columns count in the gold query's order only.
     """
 
     binary: ClassVar[bool] = False
@@ -160,10 +160,10 @@ class _DenodoPrecision(BirdSoftF1):
 
 
 class DenodoPercentOverlap(_DenodoPrecision):
-    """Percent Overlap as in Denodo's own workbook: columns in gold's order."""
+    """Percent Overlap as in Denodo's own workbook: columns in the gold query's order."""
 
     name: ClassVar[str] = "denodo_percent_overlap"
-    meaning: ClassVar[str] = "as Denodo's workbook has it: precision of the soft F1, columns in gold's order"
+    meaning: ClassVar[str] = "as Denodo's workbook has it: precision of the soft F1, columns in the gold query's order"
     guide_column: ClassVar[str] = "Percent Overlap"
     in_place: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""LLMSQL's metric, as its own package computes it: one query of a completion must give gold's rows."""
+"""LLMSQL's metric, as its own package computes it: one query of a completion must give the gold query's rows."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from assay.ports import Executions, QueryRequest
 
 
 class LlmsqlEx:
-    """LLMSQL's execution accuracy: 1 where a query of the completion gives gold's rows, in any order and as often.
+    """LLMSQL's execution accuracy: 1 if a query of the completion gives the gold query's rows, in any order and as
+    often.
 
-    Rows compare as tuples, with columns in gold's order whatever their names; numbers by exact value whatever their
-    type; NULL equals NULL. Outside LLMSQL the one predicted query is compared like this. Rows are not sorted, so
-    cells need not have an order.
+    Rows compare as tuples, with columns in the gold query's order whatever their names; numbers by exact value
+    whatever their type; NULL equals NULL. Outside LLMSQL the one predicted query is compared like this. Rows are not
+    sorted, so cells need not have an order.
     """
 
     name: ClassVar[str] = "llmsql_ex"
-    meaning: ClassVar[str] = "LLMSQL: a query of the completion gives gold's rows"
+    meaning: ClassVar[str] = "LLMSQL: a query of the completion gives the gold query's rows"
     binary: ClassVar[bool] = True
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
-        """All further queries of a completion, even where an earlier one matches: the evidence counts them."""
+        """All further queries of a completion, even if an earlier one matches: the evidence counts them."""
         from assay.sql.extraction.completions import candidates  # loads a parser, which only workers need
 
         # Queries that differed only in the placeholder are one text now, but still two for the benchmark.
@@ -39,7 +40,7 @@ class LlmsqlEx:
         executions: Executions,
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
-        """1 where any query of the completion gives the rows of any gold."""
+        """1 if any query of the completion gives the rows of any gold query."""
         golds = [gold.result.rows for gold in executions.golds if gold.succeeded and gold.result is not None]
         if not golds:
             return unscored(self.name, gold_failure(executions.golds))

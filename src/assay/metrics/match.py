@@ -12,12 +12,12 @@ from assay.ports import Executions
 class Match(QueryMetric):
     """Execution accuracy by the sound comparison of docs/background/verdict.md: 1 correct, 0 incorrect.
 
-    None where gold fails, where the query could not run for reasons outside it, or where the comparison is undecided.
+    None if the gold query fails, if the query could not run for reasons outside it, or if the comparison is undecided.
     """
 
     name: ClassVar[str] = "match"
     heading: ClassVar[str] = "Accuracy"
-    meaning: ClassVar[str] = "the same answer: rows as a bag, columns in any order, row order where gold asks for it"
+    meaning: ClassVar[str] = "the same answer: rows as a bag, columns in any order, row order if the gold query orders"
     default_place: ClassVar[int] = 1
     judges_decisions: ClassVar[bool] = True
 
@@ -28,7 +28,7 @@ class Match(QueryMetric):
         executions: Executions,
         comparison: Comparison | None,
     ) -> Score:
-        """1 where the results are equal."""
+        """1 if the results are equal."""
         if not any([gold.succeeded for gold in executions.golds]):  # noqa: C419 - every case passes here: a generator takes longer
             return unscored(self.name, gold_failure(executions.golds))
         if comparison is None:
@@ -40,16 +40,16 @@ class Match(QueryMetric):
 
 
 class NonEmptyMatch(Match):
-    """`match` without vacuous matches: None where both results are empty, or computed over no rows."""
+    """`match` without vacuous matches: None if both results are empty, or computed over no rows."""
 
     name: ClassVar[str] = "non_empty_match"
     meaning: ClassVar[str] = "match, over cases where an answer has rows"
     default_place: ClassVar[int] = 2
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """As `match`, but None where the match is vacuous."""
+        """As `match`, but None if the match is vacuous."""
         if comparison is not None and comparison.equal and comparison.vacuous:
-            message = f"equal, but saying little: {comparison.reason}"
+            message = f"equal, but weak evidence: {comparison.reason}"
             return unscored(self.name, unscorable("gold", message))
         return super().score(case, prediction, executions, comparison)
 

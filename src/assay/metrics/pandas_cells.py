@@ -34,7 +34,7 @@ _EXACT_LENGTH = 16
 """A shorter number without an exponent is the float that Python reads."""
 _DIGITS = 17
 _EXACT_DIGITS = 15
-"""So many digits fit into a float exactly."""
+"""Number of digits that fit into a float exactly."""
 _LARGEST_EXPONENT = 308
 _UNSIGNED = 2**63
 """A larger integer needs all of 64 bits, so that its column has another type."""
@@ -42,9 +42,9 @@ _MIDNIGHT = time()
 
 
 def read_column(texts: Sequence[str]) -> list[Cell]:
-    """One column's cells: integers, floats, booleans or texts, the first that fits all of them; None where absent.
+    """One column's cells: integers, floats, booleans or texts, the first that fits all of them; None if absent.
 
-    A number of words such as NULL and NaN are absent. Integers beside an absent cell are floats. As in pandas, a float
+    A number of words such as NULL and NaN are absent. Integers next to an absent cell are floats. As in pandas, a float
     has at most 17 digits, and a number that is too large for its type makes the column text.
     """
     read: Sequence[Cell] | None = _numbers(texts, gaps=False)
@@ -57,7 +57,7 @@ def read_column(texts: Sequence[str]) -> list[Cell]:
     if read is None and all(map(_INTEGER.fullmatch, present)):
         with suppress(ValueError):  # Python reads at most 4,300 digits
             if 2**63 <= max(map(int, present)) < 2**64:
-                # pandas has no type for this integer beside a negative one or an absent cell, which keeps its text.
+                # pandas has no type for this integer next to a negative one or an absent cell, which keeps its text.
                 return list(texts)
     following = iter(present if read is None else read)
     return [None if text in _ABSENT else next(following) for text in texts] if gaps else list(following)
@@ -70,7 +70,7 @@ def _numbers(present: Sequence[str], *, gaps: bool) -> Sequence[float | None] | 
         low, high = min(integers, default=0), max(integers, default=0)
         if low < -(2**63) or high >= (2**63 if gaps or low < 0 else 2**64) or not _SIGNS.fullmatch("\n".join(present)):
             return None
-        # Beside absent cells, pandas takes the smallest integer for one more absent cell.
+        # Next to absent cells, pandas takes the smallest integer for one more absent cell.
         return [None if integer == -(2**63) else float(integer) for integer in integers] if gaps else integers
     with suppress(ValueError):
         floats = list(map(float, present))

@@ -1,4 +1,4 @@
-"""Retrieval: which of the tables and columns that gold needs the system was given before it wrote its query.
+"""Retrieval: which of the tables and columns that the gold query needs the system was given before it wrote its query.
 
 With G the items that the gold query uses (`assay.sql.schema_items`) and C those that the system reports
 (`Prediction.context_tables`, `Prediction.context_columns`), recall is ``|G ∩ C| / |G|``, precision ``|G ∩ C| / |C|``.
@@ -43,7 +43,9 @@ class _Retrieval(QueryMetric):
         if not prediction.has_context:
             return unscored(self.name, unscorable("setup", "the system does not say which tables it was given"))
         if executions.apart:
-            return unscored(self.name, unscorable("setup", "it does not apply: gold runs on another database"))
+            return unscored(
+                self.name, unscorable("setup", "it does not apply: the gold query runs on another database")
+            )
         if not any(gold.succeeded for gold in executions.golds):
             return unscored(self.name, gold_failure(executions.golds))
         # Without a schema, such as Denodo's, tables go by their names alone.
@@ -134,7 +136,7 @@ class ContextColumnPrecision(_Share):
 class ContextComplete(_Retrieval):
     """Whether the system was given everything that a gold query uses.
 
-    It is 0 or 1, and yet not ``binary``: it does not judge the answer, so that no report compares it with metrics that
+    It is 0 or 1, and yet not ``binary``: it does not score the answer, so that no report compares it with metrics that
     do, case by case.
     """
 
@@ -153,4 +155,4 @@ class ContextComplete(_Retrieval):
 
 
 RETRIEVAL = (ContextTableRecall, ContextTablePrecision, ContextColumnRecall, ContextColumnPrecision, ContextComplete)
-"""What a run computes by itself where predictions say what the system was given."""
+"""What a run computes by itself if predictions say what the system was given."""

@@ -1,4 +1,4 @@
-"""Whether two queries return the same rows, by a rule in which neither of them is gold."""
+"""Whether two queries return the same rows, by a rule in which neither of them is the gold query."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from assay.sql.shape import read_shape
 class SameResult(QueryMetric):
     """1 if the two executed results have the same cells, else 0.
 
-    Any gold query judges equal cells alike, which its verdict by itself does not ensure: another answer that a tie of
-    gold allows counts as correct there. So ties, tolerances and leniency play no part here. The order of rows counts
-    if one of the two queries sorts, or if the case says so; that of columns if the case says so.
+    Any gold query scores equal cells alike, which its verdict by itself does not ensure: another answer that a tie of
+    the gold query allows counts as correct there. So ties, tolerances and leniency play no part here. The order of
+    rows counts if one of the two queries sorts, or if the case says so; that of columns if the case says so.
     """
 
     name: ClassVar[str] = "same_result"
@@ -30,7 +30,7 @@ class SameResult(QueryMetric):
         executions: Executions,
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
-        """The score of the prediction beside the first gold."""
+        """The score of the prediction against the first gold query."""
         first, second = executions.predicted, next(iter(executions.golds), None)
         if first is None or second is None:
             return Score(metric=self.name, value=0.0)

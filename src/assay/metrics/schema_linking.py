@@ -1,4 +1,4 @@
-"""Schema linking: which tables and columns of the schema the prediction uses, beside those of the gold query.
+"""Schema linking: which tables and columns of the schema the prediction uses, compared with those of the gold query.
 
 Both queries are read on the database's schema (`assay.sql.schema_items`); nothing is executed, and an execution error
 changes no value. With G the items of the gold query and P those of the prediction, recall is ``|G ∩ P| / |G|``,
@@ -23,7 +23,7 @@ _MOST_NAMED = 10
 
 
 def gold_items(case: Case, executions: Executions, names: SchemaNames) -> tuple[list[SchemaItems], str]:
-    """What each gold query uses that could be executed and read; where there is none, also why."""
+    """What each gold query uses that could be executed and read; if there is none, also why."""
     from assay.sql.query import Unreadable
     from assay.sql.schema_items import schema_items
 

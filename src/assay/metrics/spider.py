@@ -2,7 +2,7 @@
 
 Source: eval_exec_match of taoyds/test-suite-sql-eval with its default of dropping DISTINCT.
 The quirks: `value` in a prediction becomes `1`; DISTINCT is dropped everywhere by sqlparse's
-tokens, which also cut the text after its first statement; row order counts wherever gold's text
+tokens, which also cut the text after its first statement; row order counts wherever the gold query's text
 contains "order by"; a first filter sorts each row by its cells' text, so that 1, 1.5 is not 1.0, 1.5.
 """
 
@@ -45,7 +45,7 @@ class SpiderEx(QueryMetric):
     default_place: ClassVar[int] = 5
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:
-        """Golds and prediction rewritten the script's way, on every database file."""
+        """Gold queries and prediction rewritten the script's way, on every database file."""
         queries = [rewritten for gold in case.golds if (rewritten := _rewrite(gold)) is not None]
         predicted = _rewrite_prediction(prediction)
         if predicted is None:
@@ -59,7 +59,7 @@ class SpiderEx(QueryMetric):
         executions: Executions,
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
-        """1 where some gold agrees on every database; None where every gold fails on some database."""
+        """1 if some gold agrees on every database; None if every gold query fails on some database."""
         if (failure := without_query(case, prediction, executions)) is not None:
             return unscored(self.name, failure)
         if not any(gold.succeeded for gold in executions.golds):
@@ -85,7 +85,7 @@ class SpiderEx(QueryMetric):
                 scores.append(all(_agree(one, two, ordered) for one, two in zip(golds, predicted, strict=True)))
             except BudgetSpent:
                 if all(_is_found_mirrored(one, ordered) for one in golds):
-                    scores.append(False)  # undecided only by the prediction: gold's own rows are found
+                    scores.append(False)  # undecided only by the prediction: the gold query's own rows are found
                     continue
                 message = "the columns are too symmetric to find a permutation within the budget"
                 failure = Failure(stage="compare", kind="unscorable", blame="assay", message=message)
@@ -100,7 +100,7 @@ def _rewrite_prediction(prediction: Prediction) -> str | None:
 
 @lru_cache(maxsize=2048)
 def _rewrite(query: str) -> str | None:
-    """The text that the script executes; None where its tokenizer gives up, which scores 0."""
+    """The text that the script executes; None if its tokenizer gives up, which scores 0."""
     query = query.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
     lowered = query.lower()
     if "distinct" in lowered or ";" in query or not query.strip():
@@ -112,7 +112,7 @@ def _rewrite(query: str) -> str | None:
 
 
 def _without_distinct(query: str) -> str | None:
-    """The first statement without its DISTINCT tokens; None where there is no statement.
+    """The first statement without its DISTINCT tokens; None if there is no statement.
 
     The tokenizer is the script's own: its idea of a token and of a statement is part of the
     metric. The script also groups the tokens into a tree and flattens it again; this is left out,
@@ -126,7 +126,7 @@ def _without_distinct(query: str) -> str | None:
 
 
 def _first_statement(query: str) -> list[str]:
-    """The tokens of the first statement; none where there is no statement."""
+    """The tokens of the first statement; none if there is no statement."""
     from sqlparse.engine import FilterStack
     from sqlparse.lexer import tokenize
 
@@ -147,7 +147,7 @@ def _agree(gold: Execution, predicted: Execution, ordered: bool) -> bool:  # noq
 
 
 def _is_found_mirrored(gold: Execution, ordered: bool) -> bool:  # noqa: FBT001 - private
-    """Whether the search finds gold's own rows with reversed columns within the budget."""
+    """Whether the search finds the gold query's own rows with reversed columns within the budget."""
     rows = gold.result.rows if gold.result else ()
     try:
         return results_equal(rows, [row[::-1] for row in rows], ordered=ordered)
@@ -195,7 +195,7 @@ def _typed_alike(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
     """Whether cells that are equal, one by one, are of the same types, too."""
     if isinstance(gold, ColumnRows) and isinstance(predicted, ColumnRows):
         return all(one.kinds == two.kinds for one, two in zip(gold.columns, predicted.columns, strict=True))
-    # The first filter tells 1 from 1.0, but only where sorting moves cells within a row.
+    # The first filter tells 1 from 1.0, but only if sorting moves cells within a row.
     ours, theirs = map(type, chain.from_iterable(gold)), map(type, chain.from_iterable(predicted))
     return all(map(is_, ours, theirs))
 

@@ -30,7 +30,7 @@ _EMPTY_IS_WRONG = frozenset({"bigquery", "snowflake"})
 
 
 class Spider2Lite(ResultMetric):
-    """1 where each of gold's (condition) columns is found among the predicted columns as a vector, else 0.
+    """1 if each of the gold query's (condition) columns is found among the predicted columns as a vector, else 0.
 
     Extra predicted columns are fine. ``CaseOptions.condition_columns`` and ``ignore_order`` apply. If gold comes from
     CSV, the score is the script's. It writes to CSV what a query returned, and reads both sides by pandas. It tries
@@ -42,11 +42,11 @@ class Spider2Lite(ResultMetric):
     name: ClassVar[str] = "spider2_lite"
     scores_text: ClassVar[bool] = True
     scores_unusable_gold: ClassVar[bool] = True
-    meaning: ClassVar[str] = "Spider 2.0-lite: gold's columns found among the predicted ones"
+    meaning: ClassVar[str] = "Spider 2.0-lite: the gold query's columns found among the predicted ones"
     default_place: ClassVar[int] = 6
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """The script's score where all is CSV, else the best score over the golds that ran."""
+        """The script's score if all is CSV, else the best score over the gold queries that ran."""
         given, ran = prediction.result, executions.predicted
         if not _is_of_script(case, executions) or (
             given is not None and given.failure is None and given.cells != "text"
@@ -65,7 +65,7 @@ class Spider2Lite(ResultMetric):
         return Score(metric=self.name, value=score)
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:
-        """Gold's columns against the predicted ones."""
+        """The gold query's columns against the predicted ones."""
         if predicted.result is None:
             return 0.0
         wanted = [column for column in case.counting(gold_index) if column < gold.column_count]
@@ -104,7 +104,7 @@ def _is_unreadable(result: GivenResult) -> bool:
 
 
 def _columns_found(gold: Result, predicted: Result, wanted: Sequence[int], *, ignore_order: bool) -> float:
-    """1 if each of gold's (wanted) columns is one of the predicted ones, else 0."""
+    """1 if each of the gold query's (wanted) columns is one of the predicted ones, else 0."""
     if gold.rows and same_lists(gold.rows, predicted.rows):
         return 1.0
     columns = list(wanted or range(gold.column_count))

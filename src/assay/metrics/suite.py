@@ -12,18 +12,18 @@ from assay.ports import Executions
 
 
 class SuiteMatch(Match):
-    """`match`, and gold's result on every database that the run's suite has for the case.
+    """`match`, and the gold query's result on every database that the run's suite has for the case.
 
-    None as for `match`, and where the suite has no database for the case: whatever the answer is.
+    None as for `match`, and if the suite has no database for the case: whatever the answer is.
     """
 
     name: ClassVar[str] = "suite_match"
     heading: ClassVar[str] = "Match on the suite"
-    meaning: ClassVar[str] = "a match, and gold's result on every small database of the suite (--suite) as well"
+    meaning: ClassVar[str] = "a match, and the gold query's result on every database of the suite (--suite)"
     binary: ClassVar[bool] = True
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """1 where the answer matches and no database of the suite parts it from gold."""
+        """1 if the answer matches and no database of the suite distinguishes it from the gold query."""
         finding = executions.suite
         if finding is None:
             return unscored(self.name, unscorable("setup", "the run has no suite: name one with --suite"))
@@ -37,11 +37,11 @@ class SuiteMatch(Match):
 
 
 def said(finding: SuiteFinding) -> str:
-    """What came of the suite, in a sentence, with the database that shows it."""
+    """The result of the suite, in a sentence, with the database that shows it."""
     count = f"agrees on {finding.agreed} of {finding.databases} suite databases"
     if not finding.parted_by:
         return f"{count}: {finding.difference}" if finding.difference else count
     names = ", ".join(finding.parted_by)
     by = f"{'database' if len(finding.parted_by) == 1 else 'databases'} {names} of the case"
     shown = f", on {'; '.join(finding.witness)}" if finding.witness else ""
-    return f"{count}; parted by {by}: {finding.difference}{shown}"
+    return f"{count}; distinguished by {by}: {finding.difference}{shown}"

@@ -1,7 +1,7 @@
-"""Efficiency: how fast a right answer is compared with gold, on the same database and the same worker.
+"""Efficiency: how fast a right answer is compared with the gold query, on the same database and the same worker.
 
 The reward scale is that of BIRD's R-VES, which the Denodo AI SDK evaluator took over: the ratio is
-gold's time over the prediction's, so that above 1 the prediction is faster.
+the gold query's time over the prediction's, so that above 1 the prediction is faster.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5))
 _LEAST_REWARD = 0.25
 _OUTLIER_DEVIATIONS = 3.0
 _EQUALLY_FAST = 0.02
-"""Where the interval contains 1 and stays within this distance of it, further measuring would decide by chance."""
+"""If the interval contains 1 and stays within this distance of it, further measuring would decide by chance."""
 
 
 def reward(ratio: float) -> float:
-    """The reward for a ratio of gold's time over the prediction's: 1.25 from 2 up, down to 0.25 below 0.25."""
+    """The reward for a ratio of the gold query's time over the prediction's: 1.25 from 2 up, down to 0.25 below
+    0.25."""
     return next((value for bound, value in _REWARDS if ratio >= bound), _LEAST_REWARD)
 
 
@@ -34,21 +35,23 @@ class Ves(QueryMetric):
     """Valid efficiency score: 0 unless Results Match, else the reward for the mean ratio.
 
     Ratios beyond 3 deviations are dropped, as in the evaluator's and BIRD's scripts: fewer than ten ratios have
-    none, and among hundreds one stray measurement changes nothing. Where the mean's interval contains 1 and stays
+    none, and among hundreds one stray measurement changes nothing. If the mean's interval contains 1 and stays
     within 2 % of it, the two are equally fast and the ratio counts as 1, since the reward changes at 1. The score's
     detail gives the ratio with its 95 % interval (Student's t over the iterations); the case is
-    flagged ``noisy_timing`` where that interval spans more than one reward.
+    flagged ``noisy_timing`` if that interval spans more than one reward.
     """
 
     name: ClassVar[str] = "ves"
     scores_text: ClassVar[bool] = True
-    meaning: ClassVar[str] = "how fast the right answers are beside gold, as BIRD rewards it; 0 unless Results Match"
+    meaning: ClassVar[str] = (
+        "speed of correct answers relative to the gold query, as BIRD rewards it; 0 unless Results Match"
+    )
     highest: ClassVar[float] = 1.25
     guide_column: ClassVar[str] = "VES Score"
     binary: ClassVar[bool] = False
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """0 where the answer is not right; else the time is still to be measured."""
+        """0 if the answer is not right; else the time is still to be measured."""
         if (failure := without_query(case, prediction, executions)) is not None:
             return unscored(self.name, failure)
         return _awaiting(self.name, ResultsMatch().score(case, prediction, executions, comparison), executions)
@@ -69,7 +72,7 @@ class BirdRves(QueryMetric):
     binary: ClassVar[bool] = False
 
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
-        """0 where the answer is not right; else the time is still to be measured."""
+        """0 if the answer is not right; else the time is still to be measured."""
         if (failure := without_query(case, prediction, executions)) is not None:
             return unscored(self.name, failure)
         return _awaiting(self.name, BirdEx().score(case, prediction, executions, comparison), executions)
@@ -97,7 +100,7 @@ def _rewarded(metric: str, ratios: Sequence[float], value_of: Callable[[float], 
     mean = statistics.fmean(ratios)
     bounds = mean_interval(ratios)
     shown = "" if bounds is None else f" [{bounds[0]:.2f}, {bounds[1]:.2f}]"
-    detail = f"gold's time is {mean:.2f}{shown} times the prediction's, over {len(ratios)} measurements"
+    detail = f"the gold query's time is {mean:.2f}{shown} times the prediction's, over {len(ratios)} measurements"
     if bounds is not None and 1.0 - _EQUALLY_FAST <= bounds[0] <= 1.0 <= bounds[1] <= 1.0 + _EQUALLY_FAST:
         return TimedScore(
             score=Score(metric=metric, value=value_of(1.0), detail=f"{detail}: equally fast"), noisy=False

@@ -94,7 +94,7 @@ from assay.model.verdicts.diagnosis import Cause, CauseKind, Diagnosis, Repair, 
 from assay.model.verdicts.evidence import Evidence, PairTiming
 from assay.model.verdicts.review import Draw, Review, ReviewDecision, Reviewed
 from assay.model.verdicts.summary import CaseSummary, ExecutionSummary, SearchSummary
-from assay.model.verdicts.verdict import Ambiguity, Flag, Outcome, Score, Strength, Verdict
+from assay.model.verdicts.verdict import Ambiguity, Flag, Outcome, PairVerdict, Score, Strength, Verdict
 from assay.model.witness import Proof, Unproved
 
 __all__ = [
@@ -184,6 +184,7 @@ __all__ = [
     "Outcome",
     "PairAgreement",
     "PairTiming",
+    "PairVerdict",
     "PairedTest",
     "PassRate",
     "PenaltyScore",

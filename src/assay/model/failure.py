@@ -1,8 +1,8 @@
-"""What went wrong, where, whose fault it is, and the one rule of what follows for verdicts and for metrics.
+"""What failed, at which step, its attribution, and the one rule of what follows for verdicts and for metrics.
 
-A case is the system's failure where its answer is at fault. A failure of the engine, the network, the judge or the
-set-up never scores 0 and is never gold's fault: the case is tried again, then left unscored in every metric, and the
-same command does it again. docs/background/verdict.md has the same rule as a table.
+A case is the system's failure if its answer is at fault. A failure of the engine, the network, the judge or the
+set-up never scores 0 and is never the gold query's fault: the case is retried, then left unscored in every metric, and
+the same command does it again. docs/background/verdict.md has the same rule as a table.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ FailureKind = Literal[
 
 
 class Failure(Struct, frozen=True, kw_only=True, gc=False):
-    """The trouble of one case, as data: it is stored, counted and shown, never raised.
+    """What failed in one case, as data: it is stored, counted and shown, never raised.
 
-    A broken gold query is never the system's failure: ``blame`` says whose it is.
+    A broken gold query is never the system's failure: ``blame`` is the attribution.
     """
 
     stage: Stage
@@ -62,8 +62,8 @@ class Failure(Struct, frozen=True, kw_only=True, gc=False):
     message: str
     """One sentence that a user can act on, without credentials."""
     code: str | None = None
-    """A short name of what happened, such as ``HTTP 503``, by which failures of one kind are counted; None: the kind
-    says it all."""
+    """A short name of what happened, for example ``HTTP 503``, by which failures of one kind are counted; None: the
+    kind says it all."""
 
 
 NO_ANSWER: Final[frozenset[FailureKind]] = frozenset({"ask_failed", "rejected"})
@@ -75,26 +75,26 @@ Side = Literal["predicted", "gold"]
 
 
 class Ruling(Struct, frozen=True, kw_only=True):
-    """The consequence of a failure: who is to blame, and whether the case counts."""
+    """The consequence of a failure: its attribution, and whether the case counts."""
 
     blame: Blame
     outcome: Literal["incorrect", "unscored"]
     final: bool
-    """False: the case is tried again once before the run ends, and once more when the same command runs again."""
+    """False: the case is retried once before the run ends, and once more when the same command runs again."""
 
 
 def ruling(failure: Failure, side: Side) -> Ruling:
-    """Who is to blame for a failure on that side, whether it counts, and whether that is the last word."""
+    """The attribution of a failure on that side, whether it counts, and whether it is final."""
     kind = failure.kind
     if kind == "unreadable_database":
-        # The engine takes the blame where it had the database open and lost it.
+        # The attribution is the engine if it had the database open and lost it.
         return Ruling(blame="engine" if failure.blame == "engine" else "setup", outcome="unscored", final=False)
     if kind in ("masked", "no_database"):  # on either side: the run needs another account, or a database
         return Ruling(blame="setup", outcome="unscored", final=True)
     if kind == "ask_failed" and failure.blame != "system":
         return Ruling(blame=failure.blame, outcome="unscored", final=False)
     if failure.stage in ("compare", "score"):
-        # An undecidable case stays undecidable; a worker that was lost while it judged may do better next time.
+        # An undecidable case stays undecidable; a worker that was lost while it scored may do better next time.
         return Ruling(blame=failure.blame, outcome="unscored", final=kind == "unscorable")
     if side == "gold":
         if kind == "crashed":
@@ -108,13 +108,13 @@ def ruling(failure: Failure, side: Side) -> Ruling:
 
 
 def blamed(failure: Failure, side: Side) -> Failure:
-    """The failure with who is to blame for it on that side."""
+    """The failure with its attribution on that side."""
     blame = ruling(failure, side).blame
     return failure if failure.blame == blame else replace(failure, blame=blame)
 
 
 def is_final(failure: Failure | None) -> bool:
-    """Whether a failure that was `blamed` is the last word; no failure is."""
+    """Whether a failure that was `blamed` is final; no failure is."""
     return failure is None or ruling(failure, "predicted" if failure.blame == "system" else "gold").final
 
 

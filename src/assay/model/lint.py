@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 Severity = Literal["error", "warning", "note"]
-"""``error``: the gold is surely unsound; ``warning``: likely; ``note``: worth a look."""
+"""``error``: the gold query is surely unsound; ``warning``: likely; ``note``: worth a look."""
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 RuleNeeds = Literal["query", "question", "database", "cases", "runs"]
@@ -31,7 +31,7 @@ class LintRule(Struct, frozen=True, kw_only=True):
     bad: str
     """A query, with its question where that matters, that the rule flags."""
     good: str
-    """The same, mended."""
+    """The same, fixed."""
 
 
 class LintFinding(Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class LintFinding(Struct, frozen=True, kw_only=True):
     severity: Severity
     case_id: str
     gold: int
-    """Zero-based: which of the case's golds."""
+    """Zero-based: which of the case's gold queries."""
     evidence: str
     """What was seen, as a sentence that a person can check."""
     remedy: str
@@ -49,9 +49,9 @@ class LintFinding(Struct, frozen=True, kw_only=True):
     query: str = ""
     database: str | None = None
     origin: str | None = None
-    """Where the case was read, such as ``dev.jsonl, line 17``."""
+    """Where the case was read, for example ``dev.jsonl, line 17``."""
     line: int | None = None
-    """In the query, from 1; None where the finding is about the whole of it."""
+    """In the query, from 1; None if the finding is about the whole of it."""
     column: int | None = None
     end_line: int | None = None
     end_column: int | None = None
@@ -62,7 +62,7 @@ class LintFinding(Struct, frozen=True, kw_only=True):
 
 
 class LintRootCause(Struct, frozen=True, kw_only=True):
-    """Several findings with one root cause: mending that mends them all."""
+    """Several findings with one root cause: fix it, and all are fixed."""
 
     cause: str
     database: str | None
@@ -87,7 +87,7 @@ class LintRootCause(Struct, frozen=True, kw_only=True):
 
 
 class LintGap(Struct, frozen=True, kw_only=True):
-    """Rules that could not be applied to some golds, and why."""
+    """Rules that could not be applied to some gold queries, and why."""
 
     why: str
     rules: tuple[str, ...]
@@ -96,10 +96,10 @@ class LintGap(Struct, frozen=True, kw_only=True):
 
 
 class LintAccuracy(Struct, frozen=True, kw_only=True):
-    """How right a stored run is, over all its cases and over those whose gold is not doubtful.
+    """How right a stored run is, over all its cases and over those whose gold query is not doubtful.
 
     A case is doubtful that has a warning or an error of a rule that looks at no run: what systems answered must not
-    choose the cases by which they are judged.
+    choose the cases by which they are scored.
     """
 
     run: str
@@ -126,9 +126,9 @@ class LintReport(Struct, frozen=True, kw_only=True):
     ignored: int = 0
     """Findings that a comment in a query turned off."""
     accuracies: tuple[LintAccuracy, ...] = ()
-    """Of the runs that were given, in their order."""
+    """Accuracy of the given runs, in their order."""
     fingerprint: str = ""
-    """Of a run's own lint: a hash of all that it looked at, and of how."""
+    """For a run's own lint: a hash of its input and options."""
 
     def worst(self) -> Severity | None:
         """The severest finding's severity; None without findings."""

@@ -98,14 +98,14 @@ class Rejections(Generic[_Question, _Result]):
     def _unusable(self) -> SystemUnusable:
         number, message = self._most_common()
         what = "the first question" if number == 1 else f"the first {number} questions"
-        return SystemUnusable(f"{what} failed, and so would any other: {message}")
+        return SystemUnusable(f"{what} failed, so the others would fail, too: {message}")
 
     def _lost(self) -> SystemLost:
         number, message = self._most_common()
         what = "the last question" if number == 1 else f"the last {number} questions"
         return SystemLost(
-            f"{what} failed, and so does one that was answered before: {message}. Answers are kept: once the system "
-            "answers, the same command goes on from there"
+            f"{what} failed, and so does one that was answered before: {message}. Answers are stored: once the system "
+            "responds, run the same command to resume"
         )
 
     def _most_common(self) -> tuple[int, str]:

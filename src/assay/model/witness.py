@@ -1,6 +1,6 @@
-"""What came of two queries: a database on which they differ, a proof that there is none, or neither.
+"""Whether two queries can differ: a database on which they do, a proof that there is none, or neither.
 
-A proof holds on every database that honours the declared constraints. Where reasoning cannot tell, nothing is said.
+A proof holds on every database that honours the declared constraints. If reasoning cannot tell, nothing is said.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ AFTER_WITNESSES = "match_after_witnesses"
 """The metric of a run with witnesses that takes refuted matches for wrong."""
 
 SCRATCH_PREFIX = "assay_scratch_"
-"""What the names of all scratch schemas begin with. They are nobody's data."""
+"""What the names of all scratch schemas begin with. They hold no user's data."""
 
 MOST_ROWS = 4
 """The largest tables that a bounded check may be asked for."""
@@ -26,7 +26,7 @@ RefutationKind = Literal["refuted", "conditional", "tie", "proved", "bounded", "
 """``refuted``: they differ on data like the real data (without real data: under the declared constraints).
 ``conditional``: they differ only on data that the real data's regularities rule out; `Refutation.broken` names these.
 ``tie``: they differ, and all that was found is explained by a choice that a query leaves to the engine.
-``proved``: they give the same answer on every database; ``bounded``: on every one of at most so many rows a table;
+``proved``: they give the same answer on every database; ``bounded``: on every one of at most N rows per table;
 `Refutation.proof` says by which rules.
 ``unknown``: no difference was found and no proof, or none could be looked for; `Refutation.why` says which."""
 
@@ -44,7 +44,7 @@ WhyUnknown = Literal[
     "comparison",
 ]
 """``no_difference``: every trial agreed, and `Refutation.trials` says how many. ``fails``: a query fails on every
-database that was tried, or both do. ``one_fails``: where the results could differ, one query fails. ``constraints``:
+database that was tried, or both do. ``one_fails``: if the results could differ, one query fails. ``constraints``:
 no database was found that honours them.``lost``: the worker ended in the middle of it. ``comparison``: the case
 or the run compares results in a way that the search does not know."""
 
@@ -60,7 +60,7 @@ WitnessTag = Literal[
     "multiplicity_only", "order_only", "column_count", "needs_empty_result", "needs_empty_table", "needs_null", "typing"
 ]
 """``multiplicity_only``: both results have the same rows, some more often. ``typing``: the results agree but for the
-types of values, such as 1 and '1'. ``needs_null``: the witness holds a NULL."""
+types of values, for example 1 and '1'. ``needs_null``: the witness holds a NULL."""
 
 
 class Assumption(Struct, frozen=True, kw_only=True):
@@ -70,13 +70,13 @@ class Assumption(Struct, frozen=True, kw_only=True):
     table: str
     columns: tuple[str, ...] = ()
     text: str
-    """What holds in the real data, such as ``no two rows of singer share a Name``."""
+    """What holds in the real data, for example ``no two rows of singer share a Name``."""
     broken: str = ""
     """What the witness has in its place, as a clause: ``two rows of singer share a Name``."""
 
 
 class WitnessTable(Struct, frozen=True, kw_only=True):
-    """One table of a witness. Tables without a row are there too where a query reads them."""
+    """One table of a witness. Tables without a row are there too if a query reads them."""
 
     name: str
     """As a query writes it."""
@@ -115,7 +115,7 @@ class WitnessSettings(Struct, frozen=True, kw_only=True):
     """Wall time for all pairs together, after which none is begun; None: as long as it takes."""
     seed: int = 0
     max_rows: int = 2
-    """What no rule decides is checked on all tables of so many rows."""
+    """Number of rows: what no rule decides is checked on all tables up to this size."""
     scratch: bool = False
     """Whether a server was named for engines without databases in memory. A run says so itself."""
 
@@ -140,17 +140,17 @@ class Refutation(Struct, frozen=True, kw_only=True):
     witness: Witness | None = None
     """The smallest database that was found; for a tie the one on which the choice shows, if any."""
     level: AssumptionLevel | None = None
-    """What the witness honours; None where there is no real data to compare with, or no witness."""
+    """What the witness honours; None if there is no real data to compare with, or no witness."""
     broken: tuple[Assumption, ...] = ()
     """The regularities of the real data that the witness breaks."""
     alternatives: tuple[tuple[Assumption, ...], ...] = ()
-    """Other regularities of which breaking one set is enough, too, while all those of ``broken`` and of the sets before
+    """Other sets of regularities. Breaking one set is enough, too, while all those of ``broken`` and of the sets before
     are kept. A database was found for each."""
     causes: tuple[Cause, ...] = ()
     """In a run, where a match and gold differ, clause by clause: the first accounts for the witness best."""
     repair: Repair | None = None
-    """The fewest clauses of gold's that make the match give gold's result on the witness, too, and that no other
-    database was found to part from gold."""
+    """The fewest clauses of the gold query with which the match gives the gold query's result on the witness, too,
+    and no other database was found that distinguishes it from the gold query."""
     tags: tuple[WitnessTag, ...] = ()
     proof: Proof | None = None
     """Why they are equivalent, for the kinds ``proved`` and ``bounded``."""
@@ -159,7 +159,7 @@ class Refutation(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     """What was left out of account, such as a constraint that is not understood."""
     engine: str = ""
-    """The engine and its version, such as ``sqlite 3.45.1``."""
+    """The engine and its version, for example ``sqlite 3.45.1``."""
     trials: int = 0
     """On how many databases both queries were executed."""
     seconds: float = 0.0
@@ -197,8 +197,8 @@ class Proof(Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """In words."""
-        size = "" if self.up_to_rows is None else f" of at most {self.up_to_rows} rows a table"
-        choice = ", whichever of its tied rows a LIMIT takes" if self.up_to_choice else ""
+        size = "" if self.up_to_rows is None else f" of at most {self.up_to_rows} rows per table"
+        choice = ", for any choice of tied rows at a LIMIT" if self.up_to_choice else ""
         return f"the same answer on every database{size} that honours the declared constraints{choice}"
 
 
@@ -210,7 +210,7 @@ class Unproved(Struct, frozen=True, kw_only=True):
     where: Literal["first", "second", "both"] = "both"
     """Which of the queries it is in; ``both``: they were read, and no rule makes them one."""
     model: tuple[tuple[str, tuple[tuple[object, ...], ...]], ...] = ()
-    """Tables and rows on which the solver holds them to differ: to be executed before anybody calls it a difference."""
+    """Tables and rows on which the solver holds them to differ: to be executed before it is called a difference."""
 
     @property
     def text(self) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.pytest_plugin.collecting import AssayFile, is_settings
-from assay.pytest_plugin.expected import BASELINE, KNOWN, MIN, UPDATE, expected_of
+from assay.pytest_plugin.expected import BASELINE, KNOWN, MAX_UNSCORED, MIN, UPDATE, expected_of
 from assay.pytest_plugin.session import Tally
 
 _CASE_FILES = pytest.StashKey[frozenset[Path]]()
@@ -26,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("assay_predictions", "file of answers, if a case file does not name one")
     parser.addini("assay_timeout", "time limit per query in seconds, if a case file does not set one")
     parser.addini(MIN, "minimum share of correct answers over all cases, for example 0.8 or 80%")
+    parser.addini(MAX_UNSCORED, "maximum share of unscored cases, for example 0.05 or 5%: within it they do not fail")
     parser.addini(BASELINE, "folder of a finished run: what is correct there must be correct")
     parser.addini(KNOWN, "file of case ids, one per line: only these answers may be wrong")
     parser.getgroup("assay").addoption(

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from assay.model import Case
 
-MIN, BASELINE, KNOWN = "assay_min", "assay_baseline", "assay_known_failures"
+MIN, MAX_UNSCORED = "assay_min", "assay_max_unscored"
+BASELINE, KNOWN = "assay_baseline", "assay_known_failures"
 UPDATE = "--assay-update-known-failures"
 _NOTE = "# Cases whose answers are wrong, one id per line: a wrong answer to any other case fails its test."
 WRONG, ABSENT = "wrong", "absent"
@@ -44,6 +45,8 @@ class Expected(Struct, frozen=True, kw_only=True):
 
     least: float | None = None
     """The minimum share of correct answers."""
+    most_unscored: float | None = None
+    """The maximum share of unscored cases; None if each of them fails its test."""
     known: frozenset[str] | None = None
     """Ids of cases, and node ids, whose answers may be wrong; None if there is no list."""
     baseline: Baseline | None = None
@@ -118,7 +121,9 @@ def _entries(line: str) -> set[str]:
 
 def _read(config: pytest.Config) -> Expected:
     folder = config.rootpath if config.inipath is None else config.inipath.parent
-    least, baseline, listed = (str(config.getini(name) or "").strip() for name in (MIN, BASELINE, KNOWN))
+    least, most, baseline, listed = (
+        str(config.getini(name) or "").strip() for name in (MIN, MAX_UNSCORED, BASELINE, KNOWN)
+    )
     update = bool(config.getoption(UPDATE))
     if update and not listed:
         raise pytest.UsageError(f"{UPDATE} needs a file to write: set {KNOWN} in pytest's ini file")
@@ -126,7 +131,8 @@ def _read(config: pytest.Config) -> Expected:
     if listed and not (update and not (folder / listed).exists()):
         known = frozenset(entry for line in _lines(folder / listed) for entry in _entries(line))
     return Expected(
-        least=_share(least) if least else None,
+        least=_share(MIN, least, "correct answers, for example 0.8 or 80%") if least else None,
+        most_unscored=_share(MAX_UNSCORED, most, "unscored cases, for example 0.05 or 5%") if most else None,
         known=known if known is not None or not listed else frozenset(),
         baseline=_baseline(folder / baseline) if baseline else None,
         list=folder / listed if listed else None,
@@ -134,14 +140,14 @@ def _read(config: pytest.Config) -> Expected:
     )
 
 
-def _share(text: str) -> float:
+def _share(name: str, text: str, of: str) -> float:
     number = text.removesuffix("%").strip()
     try:
         value = float(Decimal(number) / 100 if number != text else Decimal(number))
     except (InvalidOperation, OverflowError):
         value = -1.0
     if not 0.0 <= value <= 1.0:
-        raise pytest.UsageError(f"{MIN} is {text!r}: use a share of correct answers, for example 0.8 or 80%")
+        raise pytest.UsageError(f"{name} is {text!r}: use a share of {of}")
     return value
 
 

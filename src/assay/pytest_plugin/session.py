@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from assay.errors import plural
+
 if TYPE_CHECKING:
     from assay.api.single import CaseChecker
+    from assay.pytest_plugin.expected import Expected
 
 CASE = "assay.case"
 OUTCOME = "assay.outcome"
@@ -73,14 +76,11 @@ class Tally:
         """Fail the session if the share of correct answers is too low, and update the known failures."""
         if not self._outcomes or hasattr(self._config, "workerinput"):
             return
-        from assay.pytest_plugin.expected import ABSENT, MIN, WRONG, expected_of, unknown_entries, write_known
+        from assay.pytest_plugin.expected import ABSENT, WRONG, expected_of, unknown_entries, write_known
 
         expected = expected_of(self._config)
         complete = self._complete(session)
-        if expected.least is not None and not complete:
-            self._said.append(f"assay: {MIN} not checked, since not all cases were evaluated")
-        elif expected.least is not None and not self._reaches(expected.least):
-            self._fail(session, f"assay: below {MIN} = {100 * expected.least:.10g} %")
+        self._check_shares(session, expected, complete=complete)
         absent = self._named(lambda node, _: self._states.get(node) == ABSENT)
         if expected.baseline is not None and complete and len(absent) == len(self._outcomes):
             self._fail(session, f"assay: no case has the same content in the baseline {expected.baseline.folder}")
@@ -88,13 +88,29 @@ class Tally:
             self._said.append(f"assay: missing in the baseline, or different there: {_listed(absent)}")
         if expected.file is not None and complete:
             known = write_known(expected.file, {**dict.fromkeys(self._skipped), **self._outcomes}, self._ids)
-            self._said.append(f"assay: {known:,} known failures written to {expected.file}")
+            self._said.append(f"assay: {plural(known, 'known failure')} written to {expected.file}")
         elif expected.file is not None:
             self._said.append(f"assay: {expected.file} not updated, since not all cases were evaluated")
-        elif mended := self._named(lambda node, one: one == "correct" and self._states.get(node) == WRONG):
-            self._said.append(f"assay: listed as known failures, but correct now: {_listed(mended)}")
+        elif corrected := self._named(lambda node, one: one == "correct" and self._states.get(node) == WRONG):
+            self._said.append(f"assay: listed as known failures, but correct now: {_listed(corrected)}")
         if expected.list is not None and complete and (unknown := unknown_entries(expected.list, self._ids)):
             self._said.append(f"assay: {expected.list.name} has entries that match no case: {_listed(unknown)}")
+
+    def _check_shares(self, session: pytest.Session, expected: Expected, *, complete: bool) -> None:
+        """Fail the session if too few answers are correct or too many cases are unscored."""
+        from assay.pytest_plugin.expected import MAX_UNSCORED, MIN
+
+        outcomes = list(self._outcomes.values())
+        unscored = outcomes.count("unscored") / len(outcomes)
+        for name, limit in ((MIN, expected.least), (MAX_UNSCORED, expected.most_unscored)):
+            if limit is None:
+                continue
+            if not complete:
+                self._said.append(f"assay: {name} not checked, since not all cases were evaluated")
+            elif name == MIN and not self._reaches(limit):
+                self._fail(session, f"assay: below {MIN} = {100 * limit:.10g} %")
+            elif name == MAX_UNSCORED and unscored > limit:
+                self._fail(session, f"assay: {100 * unscored:.3g} % unscored, above {name} = {100 * limit:.10g} %")
 
     def _complete(self, session: pytest.Session) -> bool:
         """Whether every case of the set was run: none left out, and no -x or Ctrl-C that ended the session early."""

@@ -134,7 +134,7 @@ def _report(comparison: TableComparison) -> str:
     facts = {side: f"{_count(rows, 'row')}, {_count(len(names), 'column')}" for side, names, rows, _ in sides}
     facts |= {
         "rows paired by": _pairing(comparison.options),
-        "shared columns": ", ".join(shared) or "none: paired rows count as equal, which is no evidence",
+        "shared columns": ", ".join(shared) or "none: paired rows count as equal, which is not evidence",
         "only in the reference": ", ".join(comparison.reference_only_columns) or "none",
         "only in the response": ", ".join(comparison.response_only_columns) or "none",
         "paired rows": f"{comparison.paired_rows:,} ({comparison.matching_rows:,} agree)",

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 
 def replace_file(path: Path, content: bytes | Iterable[bytes], *, mode: int | None = None) -> None:
-    """Write a file whole or not at all: where the disk is full, the old file stays. Raises OSError.
+    """Write a file whole or not at all: if the disk is full, the old file stays. Raises OSError.
 
     ``content`` is the whole or its pieces, which are written as they are made. A link, a pipe or a device such as
     ``/dev/stdout`` is not replaced: its target is written to. ``mode``: the file's permissions from before its first
@@ -58,7 +58,7 @@ def _write(path: Path, pieces: Iterable[bytes], mode: int | None) -> None:
 
 
 def _opened(path: Path, mode: int | None) -> BinaryIO:
-    """The file, open and empty; with ``mode`` nobody else can open it before it has these permissions."""
+    """The file, open and empty; with ``mode`` no other user can open it before it has these permissions."""
     if mode is None:
         return path.open("wb")
     file = open(path, "wb", opener=partial(os.open, mode=mode))  # noqa: SIM115 - the caller closes it

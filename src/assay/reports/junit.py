@@ -227,7 +227,7 @@ def _query(heading: str, query: str | None, head: str, longest: int) -> Iterable
 
 
 def _time_s(item: Evidence) -> float:
-    """The time of the answer as the system reported it, else the time of its query. 0 where neither is known."""
+    """The time of the answer as the system reported it, else the time of its query. 0 if neither is known."""
     told = item.prediction.timing_s("total_execution_time")
     if told is None:
         known = [turn.latency_s for turn in item.prediction.turns if turn.latency_s is not None]

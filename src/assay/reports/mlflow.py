@@ -45,11 +45,11 @@ class MlflowExport(Struct, frozen=True, kw_only=True):
     run_id: str
     experiment: str
     created: bool
-    """False where the run was there already; its name and tags were then brought up to date."""
+    """False if the run was there already; its name and tags were then brought up to date."""
 
 
 def export_run(run: Run, *, tracking_uri: str | None, experiment: str, folder: str = "") -> MlflowExport:
-    """Write the run into the experiment, which is created where it is absent; an exported run is not written again.
+    """Write the run into the experiment, which is created if it is absent; an exported run is not written again.
 
     ``tracking_uri`` None: MLflow's own (``MLFLOW_TRACKING_URI``). Raises MissingDependency without MLflow,
     InputError where the store cannot be written.
@@ -86,9 +86,9 @@ def _exported(run: Run, tracking_uri: str | None, experiment: str, folder: str) 
 
 def _advice(message: str) -> str:
     if "MLFLOW_ALLOW_FILE_STORE" in message:
-        return "give a database, such as sqlite:///mlflow.db, or a server's URL"
+        return "give a database, for example sqlite:///mlflow.db, or a server's URL"
     if "unsupported URI" in message:
-        return f"a database needs SQLAlchemy and Alembic: run  {install_command('assay[mlflow]')}"
+        return f"a database needs SQLAlchemy and Alembic: run  {install_command(extra='mlflow')}"
     return ""
 
 
@@ -199,7 +199,7 @@ def _params(settings: RunSettings) -> Iterator[tuple[str, str]]:
 
 
 def _tags(run: Run, folder: str, identity: str) -> dict[str, str]:
-    """A label such as ``model=gpt-4.1`` becomes the tag ``tag.model``, any other one a tag that says ``true``."""
+    """A label like ``model=gpt-4.1`` becomes the tag ``tag.model``, any other one a tag that says ``true``."""
     asked = question_set(point_of(run))
     tags = {
         IDENTITY: identity,

@@ -56,7 +56,7 @@ def witness_test(outcome: Refutation, first_sql: str, second_sql: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A text as a Python literal, over several lines where it has several and none of them needs escapes."""
+    """A text as a Python literal, over several lines if it has several and none of them needs escapes."""
     plain = all(sign.isprintable() or sign == "\n" for sign in text)
     if "\n" in text and plain and '"""' not in text and "\\" not in text and not text.endswith('"'):
         return f'"""\\\n{text}"""'

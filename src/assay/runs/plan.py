@@ -53,7 +53,7 @@ class Work(Struct, frozen=True, kw_only=True, array_like=True):
 
 
 Locate: TypeAlias = Callable[..., DatabaseUrl]
-"""From a case's database name, and its engine if the case has one, to the URL of its database. Raises InputError where
+"""From a case's database name, and its engine if the case has one, to the URL of its database. Raises InputError if
 there is none."""
 
 
@@ -63,7 +63,7 @@ def database_key(case: Case) -> Hashable:
 
 
 def url_of(case: Case, locate: Locate) -> DatabaseUrl:
-    """The URL of a case's database. Raises InputError where there is none."""
+    """The URL of a case's database. Raises InputError if there is none."""
     return locate(case.database) if case.engine is None else locate(case.database, case.engine)
 
 
@@ -104,7 +104,7 @@ def plan_work(
 ) -> list[Work]:
     """Combine each case with its answer and its database. Raises InputError, naming a case without a database.
 
-    ``locate_gold`` gives the databases of gold's queries, where they have their own.
+    ``locate_gold`` gives the databases of the gold queries, where they have their own.
     """
     golds = None if locate_gold is None else databases_of(cases, locate_gold)
     return list(works_of(cases, predictions, databases_of(cases, locate), golds, texts=texts))
@@ -195,7 +195,7 @@ class Waiting:
         self._count += 1
 
     def batch(self) -> list[int]:
-        """What a free worker should do next; empty where nothing waits."""
+        """What a free worker should do next; empty if nothing waits."""
         if not self._count:
             return []
         name = next(iter(self._by_database))
@@ -298,12 +298,12 @@ class Job(Struct, frozen=True, kw_only=True):
     local_metrics: Sequence[Metric] = ()
     """The metrics that workers cannot load by name: they score in this process, on rows sent back."""
     scorer: CaseScorer | None = None
-    """Judges the cases in this process, without workers; None: workers judge them."""
+    """Scores the cases in this process, without workers; None: workers judge them."""
     bases: Mapping[str, str] = field(default_factory=dict)
     """Per database URL, a hash of its content and of the versions that judge: see `digest_of`."""
     witness: WitnessSettings | None = None
-    """How to look for witnesses of the matches; None: nobody asks now."""
+    """How to look for witnesses of the matches; None: not at all."""
     lint: LintReport | None = None
-    """What is doubtful about the golds; None: nobody asks."""
+    """What is doubtful about the gold queries; None: no lint."""
     reviews: Reviews | None = None
-    """What people decided about the question set; None: nobody reviewed it."""
+    """What people decided about the question set; None: no reviews."""

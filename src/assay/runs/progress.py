@@ -13,9 +13,9 @@ from msgspec import Struct
 class Progress(Struct, frozen=True, kw_only=True):
     """The state of one stage of a run.
 
-    The stages are asking the system, linting the golds, judging the answers, timing the right ones;
+    The stages are asking the system, linting the gold queries, scoring the answers, timing the right ones;
     ``repeating`` means timing pairs again whose noise could change their score. Then ``witnesses`` are looked for,
-    and answers scored by golds that people corrected. Last, a report is drawn.
+    and answers scored by gold queries that people corrected. Last, a report is drawn.
     """
 
     stage: Literal["asking", "linting", "judging", "timing", "repeating", "witnesses", "reviewing", "drawing"] = (
@@ -34,9 +34,9 @@ class Progress(Struct, frozen=True, kw_only=True):
     ending: bool = False
     """It was interrupted: only what is in flight is finished."""
     in_flight: int = 0
-    """Where it was interrupted, how many cases that is."""
+    """Number of finished cases if it was interrupted."""
     judged: int | None = None
-    """While a live system is asked, how many of its answers are judged already; None where judging comes later."""
+    """While a live system is asked, how many of its answers are scored already; None if scoring comes later."""
 
 
 def counted(repeats: int) -> Literal["cases", "answers"]:
@@ -46,16 +46,16 @@ def counted(repeats: int) -> Literal["cases", "answers"]:
 
 _EVERY_S = 0.2
 _SEEN_S = 2.0
-"""After how long it is seen how many cases are judged at once."""
+"""After how long it is seen how many cases are scored at once."""
 _LEAST_DONE = 8
-"""Before so many cases are done, nothing is said."""
+"""Number of finished cases before which nothing is said."""
 
 
 class TimeLeft:
     """An estimate from the mean cost of the cases on each database; a database without any counts like the others.
 
-    Databases differ by orders of magnitude, and cases on one of them are judged together: the pace of all cases so far
-    would be the pace of the databases that came first. How many cases are judged at once is seen, too: workers wait for
+    Databases differ by orders of magnitude, and cases on one of them are scored together: the pace of all cases so far
+    would be the pace of the databases that came first. How many cases are scored at once is seen, too: workers wait for
     their tasks, for a busy machine, or for a cluster's nodes.
     """
 
@@ -82,7 +82,7 @@ class TimeLeft:
         self._took_s[database] += took_s
 
     def drop(self, database: str) -> None:
-        """A case on that database need not be judged."""
+        """A case on that database need not be scored."""
         self._waiting[database] -= 1
 
     def seconds(self) -> float | None:
@@ -96,7 +96,7 @@ class TimeLeft:
         return self._said
 
     def _at_once(self, now: float) -> float:
-        """How many cases are judged at once: at most one by each worker, and not fewer than an eighth of that."""
+        """How many cases are scored at once: at most one by each worker, and not fewer than an eighth of that."""
         elapsed_s = 0.0 if self._first_at is None else now - self._first_at
         if elapsed_s < _SEEN_S or not self._since_s:
             return self._workers

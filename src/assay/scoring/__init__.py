@@ -1,1 +1,1 @@
-"""Judge one case: execute what it needs, decide on its answer, and keep the evidence."""
+"""Score one case: execute what it needs, decide on its answer, and keep the evidence."""

@@ -1,6 +1,6 @@
 """Put scoring steps under a time limit, as queries are: comparisons, and metrics that never look at a clock.
 
-Two things end a step that takes too long. A timer raises an exception in the middle of Python code. Where that code is
+Two things end a step that takes too long. A timer raises an exception in the middle of Python code. If that code is
 inside one call that never returns, the pool ends the worker, and the worker that does the case again skips the step
 that ended the first one (`assay.ports.Pulse`). Outside a worker only the timer works, and only in the main thread.
 """
@@ -22,7 +22,7 @@ from assay.ports import LABEL_BYTES, Loss, LossKind, Pulse
 
 _T = TypeVar("_T")
 _AGAIN_S = 0.25
-"""Seconds until the timer goes off again, where code has caught its exception."""
+"""Seconds until the timer goes off again, if code has caught its exception."""
 _BRIEFLY_S = 1.0
 _IMPORTING = "<frozen importlib._bootstrap>"
 """The file of the functions that import a module."""
@@ -31,7 +31,7 @@ _GRACE_S = 2.0
 
 
 class OutOfTimeError(Exception):
-    """A step did not end in time. The message is a clause such as ``took longer than 60 s``."""
+    """A step did not end in time. The message is a clause, for example ``took longer than 60 s``."""
 
     def __init__(self, message: str, *, kind: LossKind = "timeout") -> None:
         self.kind: LossKind = kind
@@ -72,7 +72,7 @@ class TimeLimit:
     def run(self, what: tuple[object, ...], action: Callable[[], _T]) -> _T:
         """Run ``action`` and return its result. ``what`` names the step, equally each time it is done.
 
-        Raises OutOfTimeError where it takes too long or too much memory, or where it ended an earlier worker.
+        Raises OutOfTimeError if it takes too long or too much memory, or if it ended an earlier worker.
         """
         if not self.is_running:
             return self._run(what, action, self.limit_s)
@@ -150,7 +150,7 @@ class TimeLimit:
 
 
 class _Timer:
-    """Raises _Alarm in the main thread. It never does elsewhere, on Windows, or where other code uses the signal.
+    """Raises _Alarm in the main thread. It never does elsewhere, on Windows, or if other code uses the signal.
 
     Once it has the signal it keeps it, unless other code takes it: handing it back each time takes longer than most
     steps.
@@ -161,7 +161,7 @@ class _Timer:
         self._has_signal = False
 
     def start(self, seconds: float, *, alone: bool) -> None:
-        """Start the timer. ``alone``: in a worker, where no other code takes the signal, which saves a slow check."""
+        """Start the timer. ``alone``: in a worker, if no other code takes the signal, which saves a slow check."""
         if not (alone and self._has_signal) and not self._takes_signal():
             return
         self._armed = True
@@ -193,7 +193,7 @@ _timer = _Timer()
 
 
 def _must_go_on(frame: FrameType | None) -> bool:
-    """Whether the step is where an exception would be lost, or would do harm.
+    """Whether the step is in code in which an exception would be lost, or would do harm.
 
     In what the collector of garbage calls for other code it would be printed and lost. It would leave a module that is
     being imported by halves, for every later step.

@@ -32,7 +32,7 @@ Trail = tuple[str | int, ...]
 
 
 def check_settings(content: dict[str, Any], node: Any, path: Path) -> dict[str, Any]:
-    """The content with each setting under its own name, where the file uses an earlier one.
+    """The content with each setting under its own name, if the file uses an earlier one.
 
     Raises CaseFileError for the first name that no setting has, else for the first value that its setting cannot be.
     ``node`` is what ``content`` was made from, as ruamel has it.
@@ -54,7 +54,7 @@ def check_settings(content: dict[str, Any], node: Any, path: Path) -> dict[str, 
 
 
 def check_cases(cases: Sequence[Any], node: Any, path: Path) -> None:
-    """Raise CaseFileError for the first of a file's own cases that is none, such as the name of a file in a list."""
+    """Raise CaseFileError for the first of a file's own cases that is not a case, e.g. the name of a file in a list."""
     for place, case in enumerate(cases):
         if not isinstance(case, dict):
             _Checker(node, path).fail(
@@ -88,7 +88,7 @@ class _Checker:
                 self.names(value, section, (*trail, name))
 
     def under_own_names(self, content: dict[str, Any]) -> dict[str, Any]:
-        """The content without earlier names. Raises CaseFileError where one setting stands under two names."""
+        """The content without earlier names. Raises CaseFileError if one setting stands under two names."""
         renamed: dict[str, Any] = {}
         for name, value in content.items():
             own = key_of(Settings, name) or name
@@ -161,7 +161,7 @@ class _Checker:
 
 
 def _hint(name: str, known: Sequence[str], trail: Trail) -> str:
-    """Where an unknown name belongs, or the closest name, or all there are with an example."""
+    """The section of an unknown name, or the closest name, or all names with an example."""
     spelling = name.lower().lstrip("-").replace("-", "_")
     if not trail and spelling in _CREDENTIALS:
         return f": a secret belongs in the environment: set {_CREDENTIALS[spelling]}, or give --{spelling}"
@@ -209,7 +209,7 @@ def _declared(trail: Trail) -> Setting | None:
 
 
 def _example(trail: Trail) -> str | None:
-    """What to write for a setting; None where only its kind says it."""
+    """What to write for a setting; None if only its type says it."""
     setting = _declared(trail)
     if setting is not None and (setting.example or setting.words):
         return setting.example or setting.words[0]
@@ -231,7 +231,7 @@ def _is_struct(hint: Any) -> bool:
 def _within(value: Any, kind: Any) -> Iterator[tuple[str | int, Any, Sequence[Any], bool]] | None:
     """What a value of that type holds: names or positions, values, their types, and whether each may be null.
 
-    None where the type holds nothing, or the value is not of it.
+    None if the type has no parts, or the value is not of it.
     """
     if isinstance(value, dict) and _is_struct(kind):
         fields = fields_of(kind)

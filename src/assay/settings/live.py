@@ -26,7 +26,9 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
             example="chat:gpt-4.1",
         ),
     ] = None
-    user: Annotated[str | None, Setting("--user", LIVE, "User of the live system. Prefer ASSAY_USER.", "NAME")] = None
+    user: Annotated[
+        str | None, Setting("--user", LIVE, "User of the live system or Denodo. Prefer ASSAY_USER.", "NAME")
+    ] = None
     concurrency: Annotated[
         int | None,
         Setting("--concurrency", LIVE, "Questions asked at once. [default: 4]", "N", least=1, most=1024, example="4"),
@@ -93,8 +95,8 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--verify-ssl/--no-verify-ssl",
             LIVE,
-            "Verify the certificate of the live system. [default: verify-ssl]",
-            meaning="Verify the certificate of the live system. Default: true.",
+            "Verify the server's certificate. [default: verify-ssl]",
+            meaning="Verify the server's certificate. Default: true.",
         ),
     ] = None
     prompt: Annotated[
@@ -179,7 +181,7 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
     ] = None
 
     def parameters(self) -> tuple[tuple[str, str], ...]:
-        """The fields of each request as pairs, each value a text that is read as JSON where it can be.
+        """The fields of each request as pairs, each value a text that is read as JSON if it can be.
 
         Raises UsageError for a text that is not ``NAME=VALUE``, and for a name that is blank or given twice.
         """
@@ -227,7 +229,7 @@ def _dumped(value: Any) -> str:
 
 
 def _as_read(value: Any) -> str:
-    """The text that is read as this value: a text that looks like JSON, such as ``"5"``, stays a text."""
+    """The text that is read as this value: a text that looks like JSON, e.g. ``"5"``, stays a text."""
     from assay.systems.http.extras import parameter_value
 
     return value if isinstance(value, str) and parameter_value(value) is value else _dumped(value)

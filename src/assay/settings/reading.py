@@ -1,4 +1,4 @@
-"""Read a settings file, and say of each fault where it is and what to write."""
+"""Read a settings file. Each error names the place and what to write."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_run_file(path: Path) -> Settings:
     """Read the settings. Raises CaseFileError with line and column for unknown names, with the closest one, and for
     values that a setting cannot have, with what to write.
 
-    Where ``cases`` are a list, the file is its own question set: ``cases`` is its path, to be read as YAML.
+    If ``cases`` is a list, the file is its own question set: ``cases`` is its path, to be read as YAML.
     """
     import msgspec
 
@@ -85,7 +85,7 @@ def read_run_file(path: Path) -> Settings:
 
 
 def place_of(path: Path, *trail: str | int) -> str | None:
-    """Where a value stands in a settings file, such as ``line 4, column 11``; the trail is of names and positions."""
+    """The place of a value in a settings file, e.g. ``line 4, column 11``. The trail has names and positions."""
     from assay.cases.text.yaml import location_of
 
     return location_of(_read(path)[1], trail)

@@ -27,7 +27,7 @@ class GateSettings(Struct, frozen=True, kw_only=True):
             meaning="Minimum of each metric, for example `{match: 0.8}` or `{match: 80%}`.",
         ),
     ] = None
-    """Per metric, a number or a text such as ``80%``."""
+    """Per metric, a number or a text e.g. ``80%``."""
     max_drop: Annotated[
         dict[str, float | str] | None,
         Setting(
@@ -64,6 +64,17 @@ class GateSettings(Struct, frozen=True, kw_only=True):
             meaning="Cases that must be correct: `tag:NAME`, `difficulty:NAME`, `database:NAME`, `id:ID`.",
         ),
     ] = ()
+    max_unscored: Annotated[
+        float | str | None,
+        Setting(
+            "--max-unscored",
+            GATES,
+            "Maximum share of unscored cases, e.g. 5%.",
+            "SHARE",
+            example="5%",
+            meaning="Maximum share of unscored cases, for example `5%`; fewer transient errors do not fail the run.",
+        ),
+    ] = None
     origin: str | None = None
     """The file, for messages; not read from it."""
 
@@ -76,7 +87,7 @@ class GateSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def selectors(self) -> tuple[str, ...]:
-        """The selectors of ``must_pass`` as a tuple, also where the file has a single one."""
+        """The selectors of ``must_pass`` as a tuple, also if the file has a single one."""
         return _several(self.must_pass)
 
 
@@ -92,7 +103,7 @@ class LintFileSettings(Struct, frozen=True, kw_only=True):
             meaning="Show the findings with the verdicts of `assay run`. Default: false.",
         ),
     ] = False
-    """Whether `assay run` of the file shows the findings beside its verdicts, as ``--lint`` does."""
+    """Whether `assay run` of the file shows the findings with its verdicts, as ``--lint`` does."""
     only: Annotated[
         tuple[str, ...],
         Setting(
@@ -199,7 +210,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.
 
 
 def read_duration(given: str | float, *, of: str, from_zero: bool = False) -> float:
-    """Seconds from a text such as ``500ms``, ``2s``, ``10m`` or ``1h``; a number alone is seconds.
+    """Seconds from a text e.g. ``500ms``, ``2s``, ``10m`` or ``1h``; a number alone is seconds.
 
     Raises UsageError, naming ``of``, for anything else, and for 0 unless ``from_zero``.
     """

@@ -1,4 +1,4 @@
-"""What is declared of a setting beside its type: its option, its group, its help, its bounds.
+"""The declaration of a setting besides its type: its option, group, help and bounds.
 
 A setting is a field of a Struct that is annotated with a `Setting`. The command line's options, the checks of a
 settings file, the file that `assay init` writes and the reference's tables are made from it.
@@ -32,27 +32,27 @@ class Setting(Struct, frozen=True):
     """The declaration of one setting."""
 
     option: str | None
-    """The option's name, such as ``--timeout``, or ``--extract/--no-extract`` for a switch; None: only in the file."""
+    """The option's name, e.g. ``--timeout``, or ``--extract/--no-extract`` for a switch; None: only in the file."""
     group: str
     """The heading of the help that it stands under."""
     help: str
     metavar: str | None = None
     short: str | None = None
-    """A second name of one letter, such as ``-o``."""
+    """A second name of one letter, e.g. ``-o``."""
     old: tuple[str, ...] = ()
     """Earlier names of the option and of the key in a file. They work, and no help shows them."""
     least: float | None = None
     """The smallest value. Whole for counts."""
     most: float | None = None
-    """The largest value, where a larger one cannot be meant or cannot be counted."""
+    """The largest value, if a larger one cannot be meant or counted."""
     words: tuple[str, ...] = ()
-    """All values, where they are so few."""
+    """All values, if they are few."""
     example: str | None = None
     """A value in YAML, for messages and for the file that `assay init` writes. None: the first word, or by its type."""
     with_commas: bool = False
     """A list that is one text on the command line, separated by commas."""
     meaning: str | None = None
-    """What the reference's table of the file says, where that is not the help."""
+    """The text in the reference's table of the file, if it is not the help."""
 
     @property
     def is_path(self) -> bool:
@@ -83,7 +83,7 @@ class Field(Struct, frozen=True):
     is_optional: bool
     setting: Setting | None
     columns: dict[str, Setting] | None = None
-    """Of a group of column names: the declaration of each."""
+    """The declaration of each name in a group of columns."""
 
     @property
     def section(self) -> type[Any] | None:
@@ -150,7 +150,7 @@ def is_of(value: object, kind: Any) -> bool:
 
 
 def fault_of_path(text: str) -> str | None:
-    """Why a text cannot name a file or a folder; None where it can."""
+    """Why a text cannot name a file or a folder; None if it can."""
     if not text.strip():
         return "is empty"
     try:
@@ -166,7 +166,7 @@ def members_of(hint: Any) -> tuple[Any, ...]:
 
 
 def key_of(declared: type[Any], name: str) -> str | None:
-    """The setting that a key of a file names, by its own or an earlier name; None where there is none."""
+    """The setting that a key of a file names, by its own or an earlier name; None if there is none."""
     fields = fields_of(declared)
     if name in fields:
         return name

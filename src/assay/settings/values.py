@@ -55,7 +55,7 @@ _MOST_MIB = 2**40
 
 
 class Settings(LiveSettings, frozen=True, kw_only=True):
-    """The settings of a run, each None where it is left to its default."""
+    """The settings of a run, each None if it is left to its default."""
 
     cases: Annotated[
         str | None,
@@ -377,7 +377,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--backend",
             LIMITS,
-            "Where queries run: local, ray, or ray://HOST:PORT. [default: local]",
+            "Place of execution: local, ray, or ray://HOST:PORT. [default: local]",
             "NAME",
             example="local",
         ),
@@ -418,7 +418,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--suite",
             EVIDENCE,
-            "Suite of small databases for the predictions: see  assay suite --help",
+            "Suite of small databases for the predictions.",
             "DIR",
             example="suites/dev",
             meaning="Folder of a [suite](../guides/suites.md) of small databases for the predictions.",
@@ -487,7 +487,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         return Leniency(**self.given(Leniency.__struct_fields__))
 
     def limits(self) -> Limits:
-        """The caps for every query, the default ones where none are given."""
+        """The limits of every query, by default the usual ones."""
         given = self.given(("timeout_s", "max_rows", "gold_timeout_s", "comparison_timeout_s", "max_bytes_billed"))
         if self.max_memory_mib is not None:
             given["max_memory_bytes"] = self.max_memory_mib * _MEBIBYTE

@@ -1,4 +1,4 @@
-"""Which column of which table, or which selected expression, each name of a query means."""
+"""The column of a table, or the selected expression, that each name of a query means."""
 
 from __future__ import annotations
 
@@ -459,7 +459,7 @@ def _operation_ordered_by(column: exp.Expr) -> exp.Expr | None:
 
 
 def _is_compared(node: exp.Expr) -> bool:
-    """Whether a name is on the right side of a comparison, where it is more likely a text than a column."""
+    """Whether a name is on the right side of a comparison, if it is more likely a text than a column."""
     above = node.parent
     if isinstance(above, exp.In | exp.Between):
         return above.this is not node

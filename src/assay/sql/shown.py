@@ -41,5 +41,5 @@ def shown(node: exp.Expr, text: str, stored: Callable[[exp.Column], StoredColumn
 def _written(tree: exp.Expr, dialect: str) -> str:
     try:
         return written(tree, dialect)
-    except Exception:  # noqa: BLE001 - a generator's own trouble with a rare node: the text is only shown
+    except Exception:  # noqa: BLE001 - the generator may fail on a rare node: the text is only shown
         return ""

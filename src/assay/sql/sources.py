@@ -44,7 +44,7 @@ def _side(join: exp.Expr) -> str:
 
 
 class Ctes:
-    """The common table expressions of a query, each visible only where SQL allows."""
+    """The common table expressions of a query, each visible only if SQL allows."""
 
     def __init__(self, *, always_recursive: bool = False) -> None:
         """``always_recursive``: as in SQLite, which ignores the word RECURSIVE."""

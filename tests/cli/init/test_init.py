@@ -136,7 +136,7 @@ def test_what_will_not_work_is_said_beforehand(sample: Path, capsys: pytest.Capt
     assert _init(sample / "cases.jsonl", "-p", sample / "other.jsonl", "--db", "sqlite:///shopp.sqlite") == 0
     said = capsys.readouterr().err
     assert "no SQLite database at 'shopp.sqlite'" in said
-    assert "1 prediction fits no case, such as 'zz'" in said
+    assert "1 prediction fits no case, for example 'zz'" in said
 
 
 def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,10 +150,10 @@ def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest
     ("arguments", "said"),
     [
         (["cases.jsonl"], "--db must be given"),
-        (["cases.jsonl", "--db", "shop.sqlite"], "is no database URL: write  sqlite:///shop.sqlite"),
+        (["cases.jsonl", "--db", "shop.sqlite"], "is not a database URL: write  sqlite:///shop.sqlite"),
         (["cases.jsonl", "--db", "my data/a.DuckDB"], "write  duckdb:///my data/a.DuckDB"),
         (["cases.jsonl", "--db", "C:\\data\\shop.db"], "write  sqlite:///C:/data/shop.db"),
-        (["cases.jsonl", "--db", "hush@shop.db"], "write  sqlite:///path/to/file.sqlite"),
+        (["cases.jsonl", "--db", "hush@shop.db"], "'***@shop.db' has no scheme: write  postgresql://***@shop.db"),
         (["cases.jsonl", "--db", "sqlite:///s", "-o", "eval.json"], "a name that ends in .yaml"),
         (["cases.jsonl", "--db", "sqlite:///s", "-p", "a", "--system", "b"], "were both given"),
         (["nowhere.jsonl", "--db", "sqlite:///s"], "nowhere.jsonl"),

@@ -56,6 +56,28 @@ def test_help_fits_and_says_where_to_read_on(
     assert not topic or find_page(docs_folder(), topic).is_file()
 
 
+@each("verb", [*VERBS, *GROUPS], ids=" ".join)
+def test_help_fits_a_screen(
+    verb: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert len(_shown(verb, capsys).splitlines()) <= 45
+
+
+@each("verb", VERBS, ids=" ".join)
+def test_no_help_speaks_of_what_the_verb_lacks(verb: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    names = {name for one in VERBS[verb].params for name in one.opts}
+    run_command_line([*verb, "--help-all" if verb[-1] in USUAL else "--help"])
+    shown = capsys.readouterr().out
+    if "--system" not in names and verb != ("denodo",):
+        assert "live system" not in shown.lower()
+    named: set[str] = set()
+    for one in VERBS[verb].params:
+        named |= set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", re.sub(r"assay \w+ --\S+", "", one.help or "")))
+    every = names | {name for one in VERBS[verb].params for name in one.secondary_opts} | {"--header"}
+    assert named <= every, named - every
+
+
 @each("verb", [verb for verb in VERBS if verb[-1] in USUAL], ids=" ".join)
 def test_the_short_help_fits_a_screen_and_leads_to_the_whole(
     verb: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -141,7 +141,7 @@ def test_a_review_whose_gold_has_changed_is_stale(run: Run, file: Path) -> None:
 
 def test_the_gold_query_itself_is_no_correction(run: Run, file: Path) -> None:
     desk = ReviewDesk(run, file, name="first")
-    with pytest.raises(InputError, match="this is the gold query that the case has"):
+    with pytest.raises(InputError, match="this is already the gold query of the case"):
         desk.draft(run.evidence[1], "gold_wrong", reviewer="Ana", gold="select  2;")
     assert not file.exists()
 

@@ -387,7 +387,7 @@ def test_only_an_earlier_export_is_overwritten(
     before = {path: path.read_bytes() for path in (cases, predictions, reviews, stranger, queue)}
     (folder / "link.jsonl").symlink_to(reviews)
     for target in (*before, folder / "link.jsonl", folder / "." / "reviews.jsonl"):
-        with pytest.raises(InputError, match=r"into another file, such as corrected\."):
+        with pytest.raises(InputError, match=r"into another file, for example corrected\."):
             export_reviewed(run, target, cases=cases, reviews=reviews)
     assert {path: path.read_bytes() for path in before} == before
     first = export_reviewed(run, "corrected", cases=cases, reviews=reviews)

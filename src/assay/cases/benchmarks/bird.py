@@ -37,7 +37,7 @@ class BirdFormat:
         """Read questions or gold lines. Raises CaseFileError with file, row and column.
 
         BIRD's mini-dev holds two questions twice, word for word. Each keeps its position, since predictions are matched
-        by position, and the second gets an id such as ``137#2``.
+        by position, and the second gets an id, for example ``137#2``.
         """
         from assay.cases.text.json import json_table
 
@@ -49,8 +49,8 @@ class BirdFormat:
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read predictions. Raises CaseFileError with file and key.
 
-        A value without BIRD's mark is a query as a whole; a value that is not text (BIRD's scripts write a number where
-        a model failed) is no answer. ``fields.id`` other than `POSITION` says that the keys are ids.
+        A value without BIRD's mark is a query as a whole; a value that is not text (BIRD's scripts write a number if
+        a model failed) is not an answer. ``fields.id`` other than `POSITION` says that the keys are ids.
         """
         from assay.cases.text.json import parse_json
 
@@ -60,7 +60,7 @@ class BirdFormat:
         if not isinstance(document, dict):
             raise CaseFileError(
                 f"holds {kind_of(document)}: BIRD's predictions are one object from positions to queries, "
-                f'{{"0": "SELECT ...\\t{BIRD_MARK}\\tdb_id"}}; for another layout give its format, such as json',
+                f'{{"0": "SELECT ...\\t{BIRD_MARK}\\tdb_id"}}; for another layout give its format, for example json',
                 path=str(path),
             )
         if not document:
@@ -85,8 +85,8 @@ def _prediction(path: Path, key: str, value: object, *, by_position: bool) -> Pr
     origin = f'{path.name}, key "{key}"'
     if by_position and not (key.isascii() and key.isdigit()):
         raise CaseFileError(
-            f'the key "{key}" is no position: BIRD keys predictions by the zero-based position of the question; '
-            "where these are ids, name question_id as the id",
+            f'the key "{key}" is not a position: BIRD keys predictions by the zero-based position of the question; '
+            "if these are ids, name question_id as the id",
             path=str(path),
         )
     query = value.partition(BIRD_MARK)[0].rstrip() if isinstance(value, str) and BIRD_MARK in value else value

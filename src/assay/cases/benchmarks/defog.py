@@ -1,8 +1,8 @@
-"""The question sets of defog's sql-eval: several golds in one text, and sets of alternative columns.
+"""The question sets of defog's sql-eval: several gold queries in one text, and sets of alternative columns.
 
 In the column ``query``:
 
-- ``;`` separates golds, any of which is right;
+- ``;`` separates gold queries, any of them is right;
 - ``{a, b}`` in a select list stands for one or more of its columns;
 - ``GROUP BY {}`` groups by the columns that were chosen.
 
@@ -30,13 +30,13 @@ from assay.ports import LoadedCases, LoadedPredictions
 from assay.sql.lexing import Piece, pieces
 
 MOST_GOLDS = 256
-"""Golds that one case may have: each is a query to run."""
+"""Gold queries that one case may have: each is a query to run."""
 
 _COLUMNS = frozenset({"question", "query", "dbname", "querycategory"})
 
 
 class DefogFormat:
-    """CSV with ``question, query, db_name, query_category`` and, where there are any, ``instructions``.
+    """CSV with ``question, query, db_name, query_category`` and, if there are any, ``instructions``.
 
     The instructions become the case's context, the category its tag; the file has no ids, so a
     case's id is its zero-based position.
@@ -54,20 +54,20 @@ class DefogFormat:
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read a question set. Raises CaseFileError with file, row and column."""
-        table = replace(delimited_table(path, encoding=fields.encoding), golds_in_text=False)
+        table = replace(delimited_table(path, fields, ()), golds_in_text=False)
         loaded = read_cases(table, fields)
         return replace(loaded, cases=tuple(_expanded(path, case) for case in loaded.cases))
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read a prediction file as any CSV. Raises CaseFileError with file, row and column."""
-        return read_predictions(delimited_table(path, encoding=fields.encoding), fields)
+        return read_predictions(delimited_table(path, fields, ()), fields)
 
 
 def expand_golds(text: str) -> tuple[str, ...]:
-    """The golds that a text in defog's notation stands for, in its order and without repeats.
+    """The gold queries of a text in defog's notation, in its order and without repeats.
 
     Within one query, larger choices come first. Raises ValueError for unclosed braces, for ``{}`` without columns
-    before it, and for more than `MOST_GOLDS` golds.
+    before it, and for more than `MOST_GOLDS` gold queries.
     """
     golds: dict[str, None] = {}
     for query in _split_queries(text):
@@ -76,7 +76,7 @@ def expand_golds(text: str) -> tuple[str, ...]:
         count = math.prod(2 ** len(choice.columns) - 1 for choice in choices)
         if len(golds) + count > MOST_GOLDS:
             raise ValueError(
-                f"its braces come to more than {MOST_GOLDS} golds: leave out columns that no answer needs, "
+                f"its braces come to more than {MOST_GOLDS} gold queries: omit columns that no answer needs, "
                 "or write the accepted queries out with ; between them"
             )
         for chosen in sorted(product(*map(_subsets, choices)), key=lambda chosen: -sum(map(len, chosen))):

@@ -1,4 +1,4 @@
-"""EHRSQL 2024's own files: questions, labels beside them, and predictions."""
+"""EHRSQL 2024's own files: questions, the labels next to them, and predictions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DATA, _LABELS, _PREDICTIONS = "data.json", "label.json", "prediction.json"
 
 class EhrsqlFormat:
     """A folder of ``data.json`` (``{"version": …, "data": [{"id": …, "question": …}]}``) and ``label.json`` (ids to
-    queries, ``null`` where there is no answer), or the former's path; predictions are like labels.
+    queries, ``null`` if there is no answer), or the former's path; predictions are like labels.
     """
 
     name = "ehrsql"
@@ -41,7 +41,7 @@ class EhrsqlFormat:
         labels_path = data.with_name(data.name.replace("data", "label"))
         if labels_path == data or not labels_path.is_file():
             raise CaseFileError(
-                f'has no labels beside it: EHRSQL keeps them in "{_LABELS}", from the ids of "{_DATA}" to queries',
+                f'has no labels next to it: EHRSQL keeps them in "{_LABELS}", from the ids of "{_DATA}" to queries',
                 path=str(data),
             )
         asked, labels = _document(data, fields), _document(labels_path, fields)

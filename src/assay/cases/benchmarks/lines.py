@@ -61,7 +61,7 @@ def _gold_lines(path: Path, encoding: str | None) -> Iterator[Case]:
 
 
 def predicted_lines(path: Path, fields: FieldNames) -> LoadedPredictions:
-    """One prediction per line, by position: the text before the first tab. A blank text is no answer."""
+    """One prediction per line, by position: the text before the first tab. A blank text is not an answer."""
     lines = enumerate(_lines(path, fields.encoding))
     loaded = predictions_of(path, ((str(number), number + 1, line) for number, line in lines))
     return replace(loaded, by_position=True, stated=fields.id == POSITION, columns=(_USE["prediction"],))
@@ -128,7 +128,7 @@ def json_layout(path: Path) -> Layout:
 
 
 def _first_keys(text: str) -> set[str]:
-    """The keys of the object that a text starts with; empty where it starts with none, or the object is cut off."""
+    """The keys of the object at the start of a text; empty if it starts with none, or the object is cut off."""
     import json
 
     try:

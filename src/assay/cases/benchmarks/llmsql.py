@@ -54,7 +54,7 @@ class Output(Struct, frozen=True, kw_only=True):
     """As it was given."""
     prediction: Prediction
     question: str | None = None
-    """The question as the output repeats it; None where it does not."""
+    """The question as the output repeats it; None if it does not."""
     place: str = ""
     """Its place in the file."""
 
@@ -86,7 +86,7 @@ def read_questions(path: str) -> dict[str, Case]:
                     if not (isinstance(one, str) and one)
                 )
             raise CaseFileError(
-                f"is no question of LLMSQL: it needs question_id, table_id, sql and question, {had}",
+                f"is not a question of LLMSQL: it needs question_id, table_id, sql and question, {had}",
                 path=path,
                 place=place,
             )
@@ -105,7 +105,7 @@ def read_questions(path: str) -> dict[str, Case]:
 def read_outputs(outputs: object) -> Outputs:
     """The outputs of a JSON Lines file or a sequence of mappings, checked one by one.
 
-    Raises CaseFileError with the place of an unusable output, InputError where there are none, and UsageError for any
+    Raises CaseFileError with the place of an unusable output, InputError if there are none, and UsageError for any
     other type.
     """
     if isinstance(outputs, str | os.PathLike):
@@ -134,20 +134,20 @@ def read_outputs(outputs: object) -> Outputs:
         places[key] = place
         items.append(item)
     if not items:
-        raise InputError(f"{name}: there are no outputs in it: each is {_SHAPE}")
+        raise InputError(f"{name}: it contains no outputs: each is {_SHAPE}")
     return Outputs(name=name, mode="jsonl_path" if mode == "jsonl_path" else "dict_list", items=tuple(items))
 
 
 def check_known(outputs: Outputs, questions: Mapping[str, Case], questions_path: str) -> None:
-    """Raise InputError where outputs answer unknown questions, or repeat another question's text."""
+    """Raise InputError if outputs answer unknown questions, or repeat another question's text."""
     unknown = [item.question_id for item in outputs.items if item.prediction.case_id not in questions]
     if unknown:
         shown = ", ".join(repr(one) for one in unknown[:_MOST_NAMED])
         more = f" and {len(unknown) - _MOST_NAMED:,} more" if len(unknown) > _MOST_NAMED else ""
         examples = ", ".join(repr(number) for number in list(questions)[:3])
         raise InputError(
-            f"{outputs.name}: question_id {shown}{more} of {len(outputs.items):,} outputs not in {questions_path}, "
-            f"whose {len(questions):,} ids are such as {examples}: are these the outputs to this version of LLMSQL?"
+            f"{outputs.name}: question_id {shown}{more} of {len(outputs.items):,} outputs not in {questions_path}: "
+            f"its {len(questions):,} ids are like {examples}. Are these the outputs to this version of LLMSQL?"
         )
     for item in outputs.items:
         asked = questions[item.prediction.case_id].question
@@ -167,7 +167,7 @@ def _records(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
 
     text = read_text(path, hint="save it as UTF-8")
     if text.lstrip()[:1] == "[":
-        raise CaseFileError(f"is a JSON list: write one object a line, such as {_SHAPE}", path=str(path))
+        raise CaseFileError(f"is a JSON list: write one object per line, for example {_SHAPE}", path=str(path))
     decode = msgspec.json.Decoder(dict[str, Any]).decode
     try:
         return [
@@ -214,7 +214,7 @@ def _output(values: Mapping[str, Any], name: str, place: str) -> Output:
 
 
 def _key(question_id: object) -> str | None:
-    """The key of an id: 7, 7.0, "7" and "007" have the same key. None where the value is no id."""
+    """The key of an id: 7, 7.0, "7" and "007" have the same key. None if the value is not an id."""
     if isinstance(question_id, bool):
         return None
     if isinstance(question_id, int):

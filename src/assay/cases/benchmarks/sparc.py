@@ -33,7 +33,7 @@ class SparcFormat:
     name = "sparc"
     takes_encoding = True
     pairs: ClassVar[bool] = True
-    """Whether lines of predictions beside such questions are of this format, too."""
+    """Whether lines of predictions for such questions are of this format, too."""
 
     def recognises(self, path: Path) -> bool:
         """Whether a ``.json`` file is laid out so. Lines look like Spider's, whose format reads them unless named."""
@@ -64,7 +64,7 @@ class SparcFormat:
         return read_cases(table, named)
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
-        """Read prediction lines, or predictions in JSON, where each turn has its own or an id says whose it is."""
+        """Read prediction lines, or predictions in JSON, if each turn has its own, or an id names its turn."""
         from assay.cases.text.json import json_table
 
         if path.suffix.lower() not in lines.SUFFIXES:
@@ -96,7 +96,7 @@ def _gold_lines(path: Path, encoding: str | None) -> Iterator[Case]:
             query, tab, database = line.rpartition("\t")
             if not (tab and query.strip() and database.strip()):
                 raise CaseFileError(
-                    "is no line of gold: a line is SQL, a tab and the db_id; a blank line ends a conversation",
+                    "is not a line of gold: a line is SQL, a tab and the db_id; a blank line ends a conversation",
                     path=str(path),
                     place=f"line {number}",
                 )

@@ -15,7 +15,7 @@ from assay.ports import LoadedCases, LoadedPredictions
 
 
 class SpiderFormat:
-    """Spider's questions (JSON with ``db_id, question, query``; the tokens and the parsed ``sql`` beside
+    """Spider's questions (JSON with ``db_id, question, query``; the tokens and the parsed ``sql`` besides
     them are not read), its gold (lines ``SQL\\tdb_id``) and predictions (lines ``SQL`` or ``SQL\\tdb_id``).
 
     Spider has no ids: a case's id is its zero-based position, and predictions go by position.

@@ -25,12 +25,12 @@ from assay.ports import LoadedCases, LoadedPredictions
 _RESULTS, _EVALUATION = "exec_result", "*eval*.jsonl"
 _QUESTIONS = ("spider2-lite", "spider2-snow")
 _GOLDS = (Path(), Path("gold"), Path("evaluation_suite/gold"))
-"""Where the folder of gold may be, seen from the folder that is named."""
+"""The folders that may hold the gold results, relative to the folder that is named."""
 _RULES = ("condition_cols", "ignore_order")
-"""What a line of the evaluation says beside its instance."""
+"""What a line of the evaluation says besides its instance."""
 _ANSWERS = frozenset({".sql", ".csv"})
 _BESIDE = frozenset({".md", ".log", ".json", ".jsonl", ".yaml", ".yml", ".py", ".zip", ".gz"})
-"""Files that lie beside predictions, and are plainly none."""
+"""Files next to predictions that are clearly not predictions."""
 _KIND = re.compile(r"[a-z_]+?(?=_?\d)")
 _ENGINES = {"bq": "bigquery", "ga": "bigquery", "local": "sqlite", "sf": "snowflake", "sf_bq": "snowflake"}
 _ENGINES |= {"sf_local": "snowflake", "sf_ga": "snowflake"}
@@ -43,7 +43,7 @@ _USES = (ColumnUse(field="id", column="instance_id"), ColumnUse(field="gold", co
 
 
 class Spider2Format:
-    """Spider 2.0 lite and snow: ``gold/exec_result/ID.csv`` (``ID_a.csv``, ``ID_b.csv`` …, any of which is right), with
+    """Spider 2.0 lite and snow: ``gold/exec_result/ID.csv`` (``ID_a.csv``, ``ID_b.csv`` …, any of them is right), with
     ``condition_cols`` and ``ignore_order`` in ``gold/*eval.jsonl``; the questions in ``spider2-lite.jsonl``; and a
     folder of predictions, ``ID.sql`` or ``ID.csv``.
 
@@ -71,7 +71,7 @@ class Spider2Format:
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read a folder of predictions. Of ``ID.sql`` and ``ID.csv`` together the query counts."""
         if not path.is_dir():
-            raise CaseFileError("is no folder: Spider 2.0's predictions are files ID.sql or ID.csv", path=str(path))
+            raise CaseFileError("is not a folder: Spider 2.0's predictions are files ID.sql or ID.csv", path=str(path))
         found: dict[str, Path] = {}
         strange, results = [], set[str]()
         for file in sorted(path.iterdir()):
@@ -101,8 +101,8 @@ class Spider2Format:
                 found[file.stem] = file
         if strange:
             raise CaseFileError(
-                f"holds what is no prediction: {listed(strange, most=5)}. Predictions are called ID.sql or ID.csv, by "
-                "the instance_id: rename them, or move the others away",
+                f"contains files that are not predictions: {listed(strange, most=5)}. Predictions are called "
+                "ID.sql or ID.csv, by the instance_id: rename them, or move the others away",
                 path=str(path),
             )
         if not found:
@@ -112,7 +112,7 @@ class Spider2Format:
         if twice := sorted(results & {name for name, file in found.items() if file.suffix.lower() == ".sql"}):
             what = f"{len(twice)} instances have" if len(twice) > 1 else "1 instance has"
             warnings.warn(
-                f"{path}: {what} a query and a result, such as {twice[0]}.sql and {twice[0]}.csv: the query counts",
+                f"{path}: {what} a query and a result, for example {twice[0]}.sql and {twice[0]}.csv: the query counts",
                 UserWarning,
                 stacklevel=2,
             )
@@ -157,7 +157,7 @@ def _holds_answers(folder: Path) -> bool:
 
 
 class _Layout(Struct, frozen=True, kw_only=True):
-    """Where questions and gold are."""
+    """The locations of the questions and gold results."""
 
     gold: Path
     standards: Mapping[str, Record]
@@ -169,12 +169,12 @@ class _Layout(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, path: Path, encoding: str | None) -> _Layout:
-        """Raises CaseFileError where something is missing."""
+        """Raises CaseFileError if something is missing."""
         gold = _gold_below(path if path.is_dir() else path.parent)
         if gold is None:
             where = ", ".join(str(place / _RESULTS) for place in _GOLDS)
             raise CaseFileError(
-                f"has no gold of Spider 2.0 beside it: there is none of {where}; name the folder of the benchmark",
+                f"has no gold of Spider 2.0 next to it: none exists of {where}; name the folder of the benchmark",
                 path=str(path),
             )
         standard_files = sorted(gold.glob(_EVALUATION))
@@ -182,7 +182,7 @@ class _Layout(Struct, frozen=True, kw_only=True):
             found = [file.name for file in standard_files]
             there = f"there is {listed(found)}" if found else "there is none"
             raise CaseFileError(
-                f"must have one file of the evaluation, such as spider2lite_eval.jsonl, and {there}", path=str(gold)
+                f"must have one file of the evaluation, for example spider2lite_eval.jsonl, and {there}", path=str(gold)
             )
         (standard_file,) = standard_files
         questions = path if path.is_file() and path != standard_file else _questions(path, gold)
@@ -298,7 +298,7 @@ class _Lists(Struct, frozen=True, kw_only=True):
 
 
 def _lists(said: object) -> _Lists | None:
-    """None: all columns count. Raises UnusableValue for what is no place of a column."""
+    """None: all columns count. Raises UnusableValue for an invalid position of a column."""
     columns = None if said is None else counted_columns(said)
     if columns is None or not any(columns.groups):
         return None
@@ -322,7 +322,7 @@ def _with_list(result: GivenResult, lists: Sequence[Sequence[int]], index: int) 
 def _script_columns(said: object, name: str, results: Sequence[GivenResult]) -> tuple[tuple[int, ...] | None, ...]:
     """The columns that the script takes for each result that it looks at.
 
-    Beside ``ID.csv`` it looks at no other result. Of several results it reads all first, so that it fails at the first
+    If there is an ``ID.csv``, it looks at no other result. It reads several results first, and fails at the first
     one if any cannot be read. If ``ID_a.csv`` is the only result, it takes the first number of a flat list for the
     list. It fails at the first result without a list, or with a column that is not there.
     """
@@ -342,7 +342,7 @@ def _script_columns(said: object, name: str, results: Sequence[GivenResult]) -> 
 
 
 def _of_iloc(said: object, width: int) -> tuple[int, ...] | None:
-    """The places that ``DataFrame.iloc[:, said]`` takes of so many columns, as the script calls it; None: it fails."""
+    """The places that ``DataFrame.iloc[:, said]`` takes of this number of columns; None: it fails."""
     if not said:
         return ()
     places = said if isinstance(said, list) else [said]
@@ -354,7 +354,7 @@ def _of_iloc(said: object, width: int) -> tuple[int, ...] | None:
 
 
 def _questions(path: Path, gold: Path) -> Path | None:
-    """The file of questions: beside gold's folder, or up to two folders above it."""
+    """The file of questions: next to the folder of gold results, or up to two folders above it."""
     folder = path if path.is_dir() else path.parent
     for place in dict.fromkeys((folder, gold, *list(gold.resolve().parents)[:2])):
         found = [file for file in sorted(place.glob("spider2*.jsonl")) if "eval" not in file.name]

@@ -1,1 +1,1 @@
-"""Results that question sets and prediction files give in place of queries: inline, or in files beside them."""
+"""Results that question sets and prediction files give instead of queries: inline, or in files of their own."""

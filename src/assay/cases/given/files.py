@@ -1,7 +1,7 @@
 """Read a result from a CSV, Parquet or Excel file.
 
-What is wrong with such a file is the trouble of the one case that names it: the result then has a failure in place of
-rows, and everything else is judged.
+What is wrong with such a file concerns only the case that names it: the result then has a failure in place of
+rows, and everything else is scored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHEETS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
 SUFFIXES = CSV | PARQUET | SHEETS
 
 _RANGE = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})(?::\$?([A-Za-z]{1,3})\$?(\d{1,7}))?")
-_SMALL = "a result that is compared is small: leave out what is not needed"
+_SMALL = "a result that is compared is small: omit what is not needed"
 
 
 class UnusableFile(Exception):
@@ -64,7 +64,7 @@ class ResultFiles:
         self._taken = 0
 
     def read(self, name: str, *, sheet: str | None = None, cells: str | None = None) -> GivenResult:
-        """The result in a file, whose name is relative to the folder. ``cells``: a range such as ``A1:C9``."""
+        """The result in a file, whose name is relative to the folder. ``cells``: a range, for example ``A1:C9``."""
         path = self._folder / name
         shown = name if sheet is None and cells is None else f"{name}#{'!'.join(filter(None, (sheet, cells)))}"
         try:
@@ -84,7 +84,7 @@ class ResultFiles:
         return found
 
     def kept(self, result: GivenResult) -> GivenResult:
-        """The result. Raises UnusableFile where it, or all results together, are more than is kept."""
+        """The result. Raises UnusableFile if it, or all results together, are more than is kept."""
         size = len(result.content)
         if result.row_count > MOST_ROWS or size > MOST_BYTES:
             most = f"at most {MOST_ROWS:,} rows and {MOST_BYTES >> 20} MiB are read: {_SMALL}"
@@ -142,16 +142,16 @@ class ResultFiles:
 def _check(path: Path) -> None:
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise UnusableFile("is no file but a pipe or a device: write what it gives into a file")
+            raise UnusableFile("is a pipe or a device, not a file: write its output to a file")
         if path.is_symlink() and not path.exists():
-            raise UnusableFile(f"is a link to {path.readlink()}, and there is no such file")
+            raise UnusableFile(f"is a link to {path.readlink()}, and this file does not exist")
         if not path.is_file():
             if path.is_dir():
                 raise UnusableFile("is a folder: name a file in it")
             if not path.parent.is_dir():
-                raise UnusableFile("there is no such folder")
+                raise UnusableFile("this folder does not exist")
             hint = did_you_mean(path.name, sorted(entry.name for entry in path.parent.iterdir()))
-            raise UnusableFile(f"there is no such file{hint}")
+            raise UnusableFile(f"this file does not exist{hint}")
     except (OSError, ValueError) as error:  # a name too long, or with a zero byte
         raise UnusableFile(f"cannot be read: {error}") from error
     check_size(path, MOST_BYTES, hint=_SMALL)
@@ -160,7 +160,7 @@ def _check(path: Path) -> None:
 def _delimited(path: Path) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """The first line that is not blank names the columns.
 
-    A blank line is a row only where there is one column, wherever it stands. Its cell is NULL, while that of ``""`` is
+    A blank line is a row only if there is one column. Its cell is NULL, while that of ``""`` is
     the empty text: verdicts take both as one, but readers that skip blank lines keep the latter.
     """
     from assay.cases.tables.delimited import delimited_rows
@@ -176,7 +176,7 @@ def _delimited(path: Path) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
             continue
         cells: list[Cell] = list(row) or [None]
         if len(cells) != len(columns):
-            raise UnusableFile(f"line {line} has {len(cells)} cells where the header has {len(columns)}")
+            raise UnusableFile(f"line {line} has {len(cells)} cells, but the header has {len(columns)}")
         rows.append(cells)
     return columns, rows
 
@@ -208,12 +208,12 @@ def _like_pandas(
         if row and not width:
             width, surplus = max(len(columns), len(row)), max(0, len(row) - len(columns))
         if len(row) > (width or len(columns)):
-            raise UnusableFile(f"line {line} has {len(row)} cells where the header has {len(columns)}")
+            raise UnusableFile(f"line {line} has {len(row)} cells, but the header has {len(columns)}")
         if row and len(row) < width and note is None:
-            note = f"line {line} has {len(row)} cells where the header has {len(columns)}; those that lack are NULL"
+            note = f"line {line} has {len(row)} cells, but the header has {len(columns)}; those that lack are NULL"
         cells: list[Cell] = [*row, *[None] * (len(columns) + surplus - len(row))]
         rows.append(cells[surplus:])
-    fault = f"its rows have {width} cells where the header has {len(columns)}" if surplus else None
+    fault = f"its rows have {width} cells, but the header has {len(columns)}" if surplus else None
     return columns, rows, fault, note
 
 
@@ -223,19 +223,19 @@ def _within(sheet: Sheet, cells: str | None) -> tuple[Sequence[str], Sequence[Se
     if cells is not None:
         match = _RANGE.fullmatch(cells.strip())
         if match is None:
-            raise UnusableFile(f'"{cells}" is no range of cells: write one such as A1:C9')
+            raise UnusableFile(f'"{cells}" is not a range of cells: write one, for example A1:C9')
         from assay.cases.tables.invalid_cells import column_number
 
         left, top = column_number(match[1]), int(match[2]) - 1
         right, bottom = (left, top) if match[3] is None else (column_number(match[3]), int(match[4]) - 1)
         if right < left or bottom < top:
-            raise UnusableFile(f'"{cells}" is no range of cells: it ends before it begins')
+            raise UnusableFile(f'"{cells}" is not a range of cells: it ends before it begins')
         if (bottom - top) * (right - left + 1) > MOST_ROWS:
             raise UnusableFile(f'"{cells}" has more than {MOST_ROWS:,} cells: {_SMALL}')
         rows = [[_at(sheet, row, column) for column in range(left, right + 1)] for row in range(top, bottom + 1)]
     invalid = next((cell[0] for row in rows for cell in row if isinstance(cell, tuple)), None)
     if invalid is not None:
-        raise UnusableFile(f"a cell holds {invalid}: mend it in Excel and save")
+        raise UnusableFile(f"a cell holds {invalid}: correct it in Excel and save")
     if not rows:
         raise UnusableFile("holds no cell: the first row names the columns")
     return [str(name) for name in rows[0]], [list(map(_sheet_cell, row)) for row in rows[1:]]

@@ -5,12 +5,12 @@
 ``[[1, "a"], [2, "b"]]``, ``[1, 2]``                  rows; of single values, one column
 ``[{"id": 1, "name": "a"}]``                          rows with names of columns
 ``{"columns": ["id"], "rows": [[1], [2]]}``           the same, also without any row
-``"gold/q7.csv"``, ``{"file": "gold/q7.csv"}``        a file beside this one: CSV, Parquet or Excel
+``"gold/q7.csv"``, ``{"file": "gold/q7.csv"}``        a file in the same folder: CSV, Parquet or Excel
 ``"book.xlsx#Sheet 1!A1:C9"``, ``{"file", "sheet", "range"}``  a range of a workbook
-``{"any_of": [...]}``                                 several, any of which is right
+``{"any_of": [...]}``                                 several, any of them is right
 ===================================================== =========================================================
 
-A text is the name of a file where it ends like one, and else a value. In a cell of CSV or Excel, a text that is a list
+A text is the name of a file if it ends like one, and else a value. In a cell of CSV or Excel, a text that is a list
 or an object in JSON is read as that.
 """
 
@@ -40,9 +40,9 @@ def tells_result(value: object) -> bool:
 
 
 def results_of(value: object, files: ResultFiles, *, in_text: bool = False) -> tuple[GivenResult, ...]:
-    """The results that a value says; none where it is absent. ``in_text``: it comes from a cell of text.
+    """The results that a value says; none if it is absent. ``in_text``: it comes from a cell of text.
 
-    Raises UnusableValue where it says none.
+    Raises UnusableValue if it says none.
     """
     if in_text and isinstance(value, str):
         value = _parsed(value)
@@ -53,7 +53,7 @@ def results_of(value: object, files: ResultFiles, *, in_text: bool = False) -> t
         if "any_of" in told:
             several = told["any_of"]
             if not isinstance(several, (list, tuple)) or not several:
-                raise UnusableValue(f"any_of is {kind_of(several)}: expected a list of results, any of which is right")
+                raise UnusableValue(f"any_of is {kind_of(several)}: expected a list of results, any of them right")
             return tuple(result_of(one, files) for one in several)
     return (result_of(value, files, cells="text" if in_text else "json"),)
 
@@ -71,7 +71,7 @@ def golds_and_results(
 
 
 def listed_results_of(value: object, files: ResultFiles, *, in_text: bool = False) -> tuple[GivenResult, ...]:
-    """As `results_of`, of a column named in the plural: the entries of its list are results, any of which is right."""
+    """As `results_of`, of a column named in the plural: the entries of its list are results, any of them is right."""
     if in_text and isinstance(value, str):
         value = _parsed(value)
     if isinstance(value, (list, tuple)):
@@ -90,7 +90,7 @@ def answer_or_rows(value: object, files: ResultFiles, *, what: str) -> str | Giv
 
 
 def result_of(value: object, files: ResultFiles, *, cells: CellTypes = "json") -> GivenResult:
-    """The one result that a value says. Raises UnusableValue where it says none."""
+    """The one result that a value says. Raises UnusableValue if it says none."""
     if isinstance(value, Mapping):
         return _of_object(value, files, cells)
     if isinstance(value, (list, tuple)):
@@ -101,7 +101,7 @@ def result_of(value: object, files: ResultFiles, *, cells: CellTypes = "json") -
 
 
 def _parsed(text: str) -> object:
-    """What a cell of text says: JSON where it is a list or an object, else the text."""
+    """What a cell of text says: JSON if it is a list or an object, else the text."""
     stripped = text.strip()
     if not stripped.startswith(("[", "{")):
         return stripped
@@ -112,7 +112,7 @@ def _parsed(text: str) -> object:
 
 
 def _file_in(text: str) -> str | None:
-    """The text where it names a file of a result, perhaps with a range behind a hash."""
+    """The text if it names a file of a result, perhaps with a range behind a hash."""
     name = text.strip()
     path = name.partition("#")[0]
     dot = path.rfind(".")
@@ -178,7 +178,7 @@ def counted_places(
     groups = columns.groups * golds if columns.for_all else columns.groups
     if len(groups) != golds and not columns.for_all:
         raise CaseFileError(
-            f"condition_columns has {len(groups)} lists, and the case has {golds} golds: give one list for each, or "
+            f"condition_columns has {len(groups)} lists, and the case has {golds} gold queries: give one list each, or "
             "one list of columns for all",
             path=str(path),
             place=record.place,

@@ -1,4 +1,4 @@
-"""Find the columns that may hold the ids, where no column's name says so, and suggest them in messages."""
+"""Find the columns that may hold the ids if no column's name says so, and suggest them in messages."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _quoted(name: str) -> str:
 
 
 def ids_in(column: Column) -> list[str] | None:
-    """The column's values as ids; None where one is missing or long, or two are the same."""
+    """The column's values as ids; None if one is missing or long, or two are the same."""
     ids: dict[str, None] = {}
     for value in column.values:
         if is_absent(value) or isinstance(value, (bool, dict, list, tuple)):
@@ -135,7 +135,7 @@ BY_POSITION = f'--prediction-id-column "{POSITION}"'
 
 
 def did_you_mean(found: Sequence[Candidate]) -> str:
-    """A hint with the columns that may be the ids; empty where there are none."""
+    """A hint with the columns that may be the ids; empty if there are none."""
     if not found:
         return ""
     said = [f"{candidate.option} ({candidate.why})" for candidate in found[:MOST_IDS]]
@@ -152,7 +152,7 @@ def no_fit(sides: Sides) -> str:
     if sides.loaded.by_position:
         return (
             f"no prediction fits a case: there are {count} cases, at positions from 0 to {count - 1}, "
-            f"and the predictions are for the positions {given}. Where these are ids, name the column of the id "
+            f"and the predictions are for the positions {given}. If these are ids, name the column of the id "
             "(BIRD: question_id)"
         )
     message = (

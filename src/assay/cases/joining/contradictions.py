@@ -37,9 +37,9 @@ class Contradiction(Struct, frozen=True, kw_only=True):
 
 
 def contradiction(sides: Sides, places: Sequence[int | None], *, by_position: bool) -> Contradiction | None:
-    """The first column of the predictions that contradicts how they were joined; None where there is none.
+    """The first column of the predictions that contradicts how they were joined; None if there is none.
 
-    For a join by position there is no other evidence: then questions are also searched for within longer texts, and
+    A join by position has no other evidence: then questions are also searched for within longer texts, and
     columns that both files have are compared.
     """
     if not sides.prediction_columns:
@@ -70,7 +70,7 @@ def as_name(value: object) -> str:
 
 
 def _other_question(column: Column, asked: Sequence[str], places: Sequence[int | None], *, within: bool) -> int | None:
-    """The first row that repeats a question other than its own; None where there is none."""
+    """The first row that repeats a question other than its own; None if there is none."""
     said = [as_question(value) for value in column.values]
     known = set(asked)
     filled = sum(bool(text) for text in said)

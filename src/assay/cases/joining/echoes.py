@@ -55,7 +55,7 @@ def _echoes(sides: Sides) -> list[_Echo]:
 
 
 def _check_other_columns(sides: Sides, way: JoinStrategy) -> None:
-    """Raise where a column with any other name shows that rows belong to other cases."""
+    """Raise if a column with any other name shows that rows belong to other cases."""
     by_position = way.by == "position" and not (sides.loaded.stated or sides.questions.stated)
     found = contradiction(sides, way.places, by_position=by_position)
     if found is None:

@@ -1,9 +1,9 @@
-"""Join questions and answers. Nothing is guessed: where two ways are possible, the error says which.
+"""Join questions and answers. Nothing is guessed: if two ways are possible, the error says which.
 
 1. One file for both: each row's answer belongs to the row's question.
-2. The predictions have ids: by id. Where the questions have none, the ids must clearly be their row numbers.
+2. The predictions have ids: by id. If the questions have none, the ids must clearly be their row numbers.
 3. The predictions have no ids, and each repeats a different question: by question.
-4. Neither side has ids, both have the same number of rows, and no column contradicts it: by position. Also where the
+4. Neither side has ids, both have the same number of rows, and no column contradicts it: by position. Also if the
    format (BIRD's keys) or the user (`POSITION`) asks for positions.
 
 A question or database that an answer repeats must then be its case's.
@@ -34,7 +34,7 @@ class Joined(Struct, frozen=True, kw_only=True):
     """Predictions, joined to their cases."""
 
     predictions: Sequence[Prediction]
-    """One per case, in the cases' order, with the case's id. Where there is no answer, its failure says so."""
+    """One per case, in the cases' order, with the case's id. A case without an answer has a failure that says so."""
     unmatched: tuple[str, ...]
     """The ids (or positions) of predictions without a case, in the file's order."""
     joining: Joining
@@ -51,9 +51,9 @@ def join(
     """Find each case's prediction, by the rules in this module's docstring.
 
     A case without a prediction gets one without a query, whose failure says so. ``wanted``: how many of the cases are
-    judged; there may be just that many predictions without ids. ``same_file``: both come from one file.
-    ``ignore_questions``: do not compare the questions that answers repeat. Raises InputError where the join is
-    ambiguous, where no prediction fits at all, and where an answer repeats a question that is not its case's.
+    judged; there may be just that many predictions without ids. ``same_file``: both come from the same file.
+    ``ignore_questions``: do not compare the questions that answers repeat. Raises InputError if the join is
+    ambiguous, if no prediction fits at all, and if an answer repeats a question that is not its case's.
     """
     if isinstance(cases, LoadedCases):
         questions = cases

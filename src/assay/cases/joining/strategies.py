@@ -26,7 +26,7 @@ from assay.ports import Column
 
 
 class JoinStrategy(Struct, frozen=True, kw_only=True):
-    """For each prediction the place of its case; None where it has none."""
+    """For each prediction the place of its case; None if it has none."""
 
     by: JoinedBy
     places: Sequence[int | None]
@@ -59,7 +59,7 @@ def _by_row(sides: Sides) -> JoinStrategy | None:
 
 
 def _by_position(sides: Sides, wanted: int | None) -> JoinStrategy:
-    """Join by position, since neither side has ids. Raises where that is not certain."""
+    """Join by position, since neither side has ids. Raises if that is not certain."""
     found = candidates_of(sides)
     if not sides.questions.by_position:
         raise InputError(
@@ -72,7 +72,7 @@ def _by_position(sides: Sides, wanted: int | None) -> JoinStrategy:
     if doubtful:
         raise InputError(
             "neither the questions nor the predictions have an id that is known as one, and rows are joined by "
-            f"position only where nothing speaks against it. {did_you_mean(doubtful)}"
+            f"position only if nothing contradicts it. {did_you_mean(doubtful)}"
         )
     _check_count(sides, wanted)
     return _positions(sides)
@@ -166,13 +166,13 @@ def _first_position(numbers: Sequence[str], count: int) -> int:
 
 
 def _check_count(sides: Sides, wanted: int | None) -> None:
-    """Raise where both sides of a join by position differ in their number of rows."""
+    """Raise if both sides of a join by position differ in their number of rows."""
     rows, count = len(sides.loaded.predictions), sides.count
     if rows not in (count, wanted if wanted is not None and wanted < count else count):
         raise InputError(
             f"the predictions have no ids and are {rows}, and there are {count} questions: by position both must be "
-            "as many. Add what is missing (null where there is no answer), or give each prediction the id of its "
-            "question" + (f"; to judge only the first {rows}: --limit {rows}" if rows < count else "")
+            "as many. Add what is missing (null if there is no answer), or give each prediction the id of its "
+            "question" + (f"; to evaluate only the first {rows}: --limit {rows}" if rows < count else "")
         )
 
 
@@ -220,8 +220,8 @@ def _check_row_numbers(sides: Sides, ids: Sequence[str]) -> None:
     if "0" in loose and all(number.isdigit() and int(number) < sides.count for number in loose):
         return
     raise InputError(
-        f"the questions have no id that is known as one, and the predictions have ids, {some(ids)}: they are no "
-        "certain row numbers, which count from 0. "
+        f"the questions have no id that is known as one, and the predictions have ids, {some(ids)}: they are not "
+        "certainly row numbers, which count from 0. "
         + (
             did_you_mean(candidates_of(sides))
             or f"Name the id's column of the questions (--id-column); or, if the ids are row numbers from 0, say "
@@ -231,7 +231,7 @@ def _check_row_numbers(sides: Sides, ids: Sequence[str]) -> None:
 
 
 def _no_other_id(sides: Sides, found: Sequence[int | None]) -> None:
-    """Raise where both files have a column of one name that is the id on one side only, and contradicts the join."""
+    """Raise if both files have a column of one name that is the id on one side only, and contradicts the join."""
     own, others = column_of("id", sides.questions.columns), column_of("id", sides.loaded.columns)
     if own is None or others is None or same_name(own, others):
         return
@@ -259,7 +259,7 @@ def _no_other_id(sides: Sides, found: Sequence[int | None]) -> None:
 
 
 def _no_positions(sides: Sides, ids: Sequence[str], fitting: int) -> None:
-    """Raise where ids are just the row numbers, and some happen to equal ids of cases."""
+    """Raise if ids are just the row numbers, and some happen to equal ids of cases."""
     if not 0 < fitting < len(ids) or len(ids) != sides.count:
         return
     if first_number(ids, sides.count) is not None:
@@ -278,7 +278,7 @@ def _keyed_by_question(sides: Sides, keys: Sequence[str]) -> JoinStrategy | None
 
 
 def _by_question(sides: Sides) -> JoinStrategy | None:
-    """Join by the repeated questions and databases; None where these do not identify the cases."""
+    """Join by the repeated questions and databases; None if these do not identify the cases."""
     echo = sides.question_echo
     if echo is None:
         return None
@@ -299,7 +299,7 @@ def _by_question(sides: Sides) -> JoinStrategy | None:
 
 
 def _unique_places(values: Sequence[object], *, of: object = None) -> dict[str, int] | None:
-    """Each value's place; None where two are the same or one is missing."""
+    """Each value's place; None if two are the same or one is missing."""
     reading = as_question if of is as_question else as_name
     texts = [reading(value) for value in values]
     return None if "" in texts or len(set(texts)) != len(texts) else {text: place for place, text in enumerate(texts)}

@@ -60,7 +60,7 @@ class PredictionReader:
                 raise CaseFileError(error.message, path=str(path), place=place) from error
 
     def loaded(self, path: Path, predictions: Sequence[Prediction]) -> LoadedPredictions:
-        """All predictions; by position where no record has an id. Raises CaseFileError where only some have one."""
+        """All predictions; by position if no record has an id. Raises CaseFileError if only some have one."""
         if self._with_id and self._without_id is not None:
             raise CaseFileError(
                 f"the prediction at {self._without_id} has no id, and others have one: write it", path=str(path)
@@ -108,7 +108,7 @@ class PredictionReader:
         )
 
     def _id_of(self, path: Path, held: Mapping[str, object]) -> str | None:
-        """A record's id, or its name where it has no id, as for cases."""
+        """A record's id, or its name if it has no id, as for cases."""
         if self._id == POSITION:
             return None
         columns = columns_of("id", self._id, tuple(map(str, held)), path=str(path))
@@ -165,9 +165,9 @@ class PredictionReader:
 
 
 def _logged(messages: object) -> list[tuple[int, dict[str, object] | None]] | None:
-    """The answer to each question of a logged conversation, with its place; None where the value is no conversation.
+    """The answer to each question of a logged conversation, with its place; None if the value is not a conversation.
 
-    Where it has the shape of the cases, its questions have targets, and these are the answers.
+    If it has the shape of the cases, its questions have targets, and these are the answers.
     """
     if not isinstance(messages, list) or not all(isinstance(one, dict) for one in messages):
         return None
@@ -239,7 +239,7 @@ def _unknown(value: object) -> object:
 
 
 def _plain(value: Any) -> object:
-    """A decoded value as JSON values. A code is the text as written, even where that is ``null``."""
+    """A decoded value as JSON values. A code is the text as written, even if that is ``null``."""
     if isinstance(value, dict):
         return {
             str(key): one.text if type(one) is Null and key == "id" and one.text else _plain(one)

@@ -14,7 +14,7 @@ _NO_OPTIONS = CaseOptions()
 
 
 def case_of(value: object, *, origin: str, cache: TermCache, scripted: list[str] | None = None) -> Case:
-    """The case in a decoded record; its name is its id where it has no id.
+    """The case in a decoded record; its name is its id if it has no id.
 
     ``scripted`` collects the origin once for each assistant's answer in the record, which is left out. Raises Misread
     with the path to the error: an unknown key, a wrong type, no id, no question, nothing to score.
@@ -32,7 +32,7 @@ def case_of(value: object, *, origin: str, cache: TermCache, scripted: list[str]
     if not any(turn.targets for turn in turns_read):
         raise Misread(
             "no question of the conversation has a target, so there is nothing to score: "
-            "write target: {indicator_selection: [...]} beside a question",
+            "write target: {indicator_selection: [...]} in a message of a question",
             ("conversation",),
         )
     questions = [turn.question for turn in turns_read]
@@ -51,7 +51,7 @@ def case_of(value: object, *, origin: str, cache: TermCache, scripted: list[str]
 
 
 def _optional(held: Mapping[str, object], key: str) -> str | None:
-    """A text without outer spaces; None where it is absent, null or blank. ``id: null`` is the text null."""
+    """A text without outer spaces; None if it is absent, null or blank. ``id: null`` is the text null."""
     value = held.get(key)
     if value is None or (is_null(value) and (key != "id" or getattr(value, "text", "") in ("", "~"))):
         return None
@@ -90,12 +90,12 @@ def _turns(held: Mapping[str, object], origin: str, scripted: list[str]) -> list
             hint = did_you_mean(role, ("user", "assistant", "system"), form="; {}")
             raise Misread(f'the role is "{role}": expected user{hint}', (*here, "role"))
     if not turns:
-        raise Misread("has no message of the role user, so there is no question to ask", keys)
+        raise Misread("has no message of the role user, so no question can be asked", keys)
     return turns
 
 
 def _is_scripted(role: str, message: Mapping[str, object], keys: Keys) -> bool:
-    """Whether a message of another role has content. Raises where it must not be left out, or has a target."""
+    """Whether a message of another role has content. Raises if it must not be left out, or has a target."""
     content = message.get("content")
     says = not is_null(content) and text(content, (*keys, "content")).strip() != ""
     if says and role == "system":
@@ -131,7 +131,7 @@ def targets_of(message: Mapping[str, object], keys: Keys, cache: TermCache) -> t
     keys = (*keys, "targets")
     listed = entries(several, keys, like="a list of acceptable targets, each with indicator_selection")
     if not listed:
-        raise Misread("is an empty list: write an acceptable target, or take it out where nothing is scored", keys)
+        raise Misread("is an empty list: write an acceptable target, or remove it if nothing is scored", keys)
     return tuple(selection_of(target, keys=(*keys, number), cache=cache) for number, target in enumerate(listed))
 
 
@@ -181,9 +181,9 @@ def selection_of(value: object, *, keys: Keys = (), cache: TermCache | None = No
     cache = cache or TermCache()
     held = mapping(value, keys, ("indicator_selection",), like=_LIKE_SELECTION)
     if "indicator_selection" not in held:
-        raise Misread("has no indicator_selection: write a list of datasets, [] where nothing is to be selected", keys)
+        raise Misread("has no indicator_selection: write a list of datasets, [] if nothing is to be selected", keys)
     keys = (*keys, "indicator_selection")
-    listed = entries(held["indicator_selection"], keys, like="a list of datasets, [] where nothing is to be selected")
+    listed = entries(held["indicator_selection"], keys, like="a list of datasets, [] if nothing is to be selected")
     datasets = tuple(_dataset(one, (*keys, number), cache) for number, one in enumerate(listed))
     return Selection(datasets=datasets)
 
@@ -193,7 +193,7 @@ def _dataset(value: object, keys: Keys, cache: TermCache) -> DatasetSelection:
     if "dataset_id" not in held:
         raise Misread("has no dataset_id", keys)
     below = (*keys, "dimensions")
-    listed = entries(held.get("dimensions", []), below, like="a list of dimensions, [] where none is restricted")
+    listed = entries(held.get("dimensions", []), below, like="a list of dimensions, [] if none is restricted")
     dimensions = tuple(_dimension(one, (*below, number), cache) for number, one in enumerate(listed))
     _none_twice([one.dimension for one in dimensions], "dimension", "dimension_name", below)
     return DatasetSelection(
@@ -241,7 +241,9 @@ def _term(value: object, keys: Keys, cache: TermCache) -> Term:
     if not isinstance(value, dict):
         code = filled(value, keys)
         if code == WILDCARD:
-            raise Misread(f"{WILDCARD!r} stands beside codes: write values: '{WILDCARD}' alone for every code", keys)
+            raise Misread(
+                f"{WILDCARD!r} is given together with codes: write values: '{WILDCARD}' alone for every code", keys
+            )
         return cache.term(code, None)
     held = mapping(value, keys, ("id", "name"), like="a code, or a mapping with id and name")
     if "id" not in held:

@@ -59,7 +59,7 @@ def predictions_in_memory(values: Mapping[str, Any] | Iterable[Any]) -> LoadedPr
 
 
 def _selected(value: Any) -> tuple[TurnAnswer, ...] | None:
-    """The answers where they are already selections; None where they must be read."""
+    """The answers if they are already selections; None if they must be read."""
     if isinstance(value, Selection):
         return (TurnAnswer(selection=value),)
     if isinstance(value, (list, tuple)) and value and all(isinstance(one, Selection) for one in value):

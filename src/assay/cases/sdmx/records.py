@@ -40,7 +40,7 @@ class Record(Struct, frozen=True, kw_only=True):
     """The YAML node of the record, which knows the line and column of each value."""
 
     def place_of(self, keys: Keys, *, at_key: bool) -> str:
-        """The place of a value of this record: line and column, where known."""
+        """The place of a value of this record: line and column, if known."""
         from assay.cases.text.yaml import location_of
 
         return self.place if self.node is None else location_of(self.node, keys, of_key=at_key)
@@ -118,9 +118,9 @@ class _Doubtful(Exception):
 
 
 def _decoded(text: str) -> object:
-    """The value of a JSON text. Raises _Doubtful where it may be broken, or may repeat a key in one object.
+    """The value of a JSON text. Raises _Doubtful if it may be broken, or may repeat a key in one object.
 
-    Colons follow keys and occur in texts: encoded again, a value has fewer colons where a repeated key was lost.
+    Colons follow keys and occur in texts: encoded again, a value has fewer colons if a repeated key was lost.
     """
     import msgspec
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
+from assay.cases.fields import Field, sheet_option
 from assay.cases.records import Record, Table, header_of, without_end
+from assay.cases.tables.header import SEARCHED_ROWS, header_row_of, other_header
 from assay.cases.text.decoding import read_text
 from assay.errors import CaseFileError
+from assay.model import FieldNames
 
 _LARGEST_FIELD = 1 << 30
 """Characters in one field: the csv module's own limit of 131,072 is too small for a long prompt."""
@@ -26,20 +30,25 @@ _END = "\x00end"
 
 _Rows: TypeAlias = list[tuple[int, list[str]]]
 """Rows, each with the number of the line on which it begins."""
+_Read: TypeAlias = tuple[int, tuple[str, ...], frozenset[str], list[Record]]
 
 
-def delimited_table(path: Path, *, encoding: str | None = None) -> Table:
-    """The records of a CSV or TSV file: the first row that is not blank names the columns.
+def delimited_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
+    """The records of a CSV or TSV file. Its header is the first row with the ``wanted`` fields, usually the first.
 
-    ``.tsv`` is separated by tabs; ``.csv`` by commas, or by semicolons or tabs where the header has no comma. A row
-    must have as many fields as the header: one more or less would shift the fields after it. An empty line is no row,
-    except in a file of one column, where it is a blank value. Raises CaseFileError with the line on which the row
+    ``.tsv`` is separated by tabs; ``.csv`` by commas, or by semicolons or tabs if the header has no comma. A row
+    must have as many fields as the header: one more or less would shift those after it. An empty line is not a row,
+    except in a file of one column, in which it is a blank value. Raises CaseFileError with the line on which the row
     begins.
     """
-    text = read_text(path, encoding)
+    text = read_text(path, fields.encoding)
     previous = csv.field_size_limit(_LARGEST_FIELD)
+
+    def start(rows: _Rows) -> int:
+        return _header_index(path, rows, fields, wanted)
+
     try:
-        columns, repeated, records = _records(path, text, delimiter_of(path, text))
+        header, columns, repeated, records = _records(path, text, delimiter_of(path, text), start)
     finally:
         csv.field_size_limit(previous)
     return Table(
@@ -49,7 +58,23 @@ def delimited_table(path: Path, *, encoding: str | None = None) -> Table:
         repeated=repeated,
         golds_in_text=True,
         blank_is_absent=True,
+        header_hint=other_header(header, wanted),
     )
+
+
+def _header_index(path: Path, rows: _Rows, fields: FieldNames, wanted: Sequence[Field]) -> int:
+    """The index of the header. Raises CaseFileError if the user named a row that is blank or is not there."""
+    row = fields.header_row
+    if row is None:
+        return header_row_of([cells for _, cells in rows[:SEARCHED_ROWS]], fields, wanted, path=str(path))
+    if row >= len(rows) or not any(cell.strip() for cell in rows[row][1]):
+        option = sheet_option("header-row", wanted)
+        raise CaseFileError(
+            f"row {row + 1} is blank, but {option} {row} (counted from 0) names it as the header: name another row, or "
+            "omit the option",
+            path=str(path),
+        )
+    return row
 
 
 def delimited_rows(
@@ -71,8 +96,8 @@ class _TooMuch(CaseFileError):
     """The file is larger than any table of questions: another reading of its quotes would not help."""
 
 
-def _records(path: Path, text: str, delimiter: str) -> tuple[tuple[str, ...], frozenset[str], list[Record]]:
-    """The columns, the repeated ones among them, and the records.
+def _records(path: Path, text: str, delimiter: str, start: Callable[[_Rows], int]) -> _Read:
+    """The header's index, the columns, the repeated ones among them, and the records.
 
     Published question sets hold single quotes within quoted fields. A file that breaks the quoting rule is read once
     with these quotes as text, and once as other readers do (the field goes on to the next separator). The first reading
@@ -85,17 +110,17 @@ def _records(path: Path, text: str, delimiter: str) -> tuple[tuple[str, ...], fr
             raise
         for again, strict in ((_with_inner_quotes_doubled(text, delimiter), True), (text, False)):
             with suppress(CaseFileError):
-                return _even(path, _rows(path, again, delimiter, strict=strict))
+                return _even(path, _rows(path, again, delimiter, strict=strict), start)
         raise
-    return _even(path, rows)
+    return _even(path, rows, start)
 
 
-def _even(path: Path, rows: _Rows) -> tuple[tuple[str, ...], frozenset[str], list[Record]]:
-    """The records of rows, all of which must have the header's number of fields."""
-    following = iter(rows)
-    columns, repeated = header_of(next((row for _, row in following if any(row)), []))
+def _even(path: Path, rows: _Rows, start: Callable[[_Rows], int]) -> _Read:
+    """The records of rows. All must have the header's number of fields."""
+    header = start(rows)
+    columns, repeated = header_of(rows[header][1] if rows else [])
     records: list[Record] = []
-    for line, row in following:
+    for line, row in rows[header + 1 :]:
         blank = not any(cell and not cell.isspace() for cell in row)
         if blank and (row or len(columns) == 1):
             records.append(Record(place=f"line {line}", values={}, blank=True))
@@ -105,7 +130,7 @@ def _even(path: Path, rows: _Rows) -> tuple[tuple[str, ...], frozenset[str], lis
             raise _uneven(path, line, row, columns)
         values = {name: cell for name, cell in zip(columns, row, strict=True) if name}
         records.append(Record(place=f"line {line}", values=values))
-    return columns, repeated, records
+    return header, columns, repeated, records
 
 
 def delimiter_of(path: Path, text: str) -> str:
@@ -128,7 +153,7 @@ def _rows(path: Path, text: str, delimiter: str, *, strict: bool = True) -> _Row
         for row in reader:
             if len(row) > _MOST_COLUMNS or len(rows) > _MOST_ROWS:
                 most = f"{_MOST_COLUMNS:,} columns" if len(row) > _MOST_COLUMNS else f"{_MOST_ROWS:,} rows"
-                raise _TooMuch(f"has more than {most}, which is no table of questions", path=str(path))
+                raise _TooMuch(f"has more than {most}, too many for a table of questions", path=str(path))
             rows.append((line, row))
             line = reader.line_num + 1
     except csv.Error as error:
@@ -143,7 +168,7 @@ def _rows(path: Path, text: str, delimiter: str, *, strict: bool = True) -> _Row
 
 def _with_inner_quotes_doubled(text: str, delimiter: str) -> str:
     """The text with each quote doubled that stands within a quoted field and cannot be its end, since
-    neither a separator nor a line end follows. The text as it is where a quoted field has no end at all.
+    neither a separator nor a line end follows. The text as it is if a quoted field has no end at all.
 
     A quote before a separator does end its field: then the row has fields too many, which is an error.
     """
@@ -167,11 +192,11 @@ def _with_inner_quotes_doubled(text: str, delimiter: str) -> str:
 
 def _uneven(path: Path, line: int, row: list[str], columns: tuple[str, ...]) -> CaseFileError:
     if len(row) > len(columns):
-        what = f"has {len(row)} fields where the header has {len(columns)}; the first one too many is "
+        what = f"has {len(row)} fields, but the header has {len(columns)}; the first one too many is "
         what += repr(row[len(columns)][:60])
     else:
         what = (
-            f"has {len(row)} fields where the header has {len(columns)}: there is none for " + f'"{columns[len(row)]}"'
+            f"has {len(row)} fields, but the header has {len(columns)}: there is none for " + f'"{columns[len(row)]}"'
         )
     return CaseFileError(
         f"the row {what}. Put a text that holds the separator or a line break in double quotes",

@@ -11,14 +11,13 @@ from msgspec.structs import replace
 
 from assay.cases.fields import Field, columns_of, describe, did_you_mean, listed, sheet_option
 from assay.cases.records import InvalidCell, Record, Table, header_of, without_end
+from assay.cases.tables.header import SEARCHED_ROWS, has_columns, header_row_of, other_header
 from assay.cases.tables.invalid_cells import cell_name
 from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
 from assay.cases.text.decoding import empty, unreadable
 from assay.errors import CaseFileError
 from assay.model import FieldNames
 
-_TITLE_ROWS = 20
-"""How many rows are searched for the column names."""
 _LEAST_DESCRIBED = 2
 """How many texts a row has at least that describes columns."""
 _QUERY = re.compile(
@@ -36,7 +35,7 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
 
     The first row that has the wanted fields names the columns, usually the first that is not blank; a row below it that
     describes the columns is left out. Formulas give their saved value; cells that are merged downwards
-    all have the value of the first. Raises CaseFileError, also where several sheets have the fields.
+    all have the value of the first. Raises CaseFileError, also if several sheets have the fields.
     """
     try:
         with path.open("rb") as file:
@@ -51,7 +50,7 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
     if fields.header_row is not None:
         sheets = [_from_row(sheet, fields.header_row) for sheet in sheets]
     else:
-        sheets = [_from_named_row(path, sheet, fields, wanted) for sheet in sheets]
+        sheets = [_from_header(path, sheet, fields, wanted) for sheet in sheets]
     sheet = _chosen(path, sheets, fields, wanted)
     if not sheet.rows:
         option = sheet_option("header-row", wanted)
@@ -80,12 +79,13 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
         golds_in_text=True,
         blank_is_absent=True,
         left_out=others,
+        header_hint=other_header(sheet.first_row, wanted),
     )
     return _without_description(path, table, fields)
 
 
 def _from_row(sheet: Sheet, row: int) -> Sheet:
-    """The sheet from that row on, counted from 0; without rows where that row is blank or beyond the last."""
+    """The sheet from that row on, counted from 0; without rows if that row is blank or beyond the last."""
     place = row - sheet.first_row
     rows = sheet.rows[place:] if place >= 0 else []
     return replace(sheet, rows=[] if not rows or _is_blank(rows[0]) else rows, first_row=row)
@@ -128,23 +128,16 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
     return fitting[0]
 
 
-def _from_named_row(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) -> Sheet:
-    """The sheet from the row that names the columns, if a title or a super header precedes that row.
-
-    If no row has the columns that the user named, it is the one with their usual names: the message then offers these.
-    """
-    starts = [sheet, *(_from_row(sheet, sheet.first_row + row) for row in range(1, min(_TITLE_ROWS, len(sheet.rows))))]
-    for names in (fields, FieldNames()):
-        start = next((one for one in starts if one.rows and _has(path, one, names, wanted)), None)
-        if start is not None:
-            return start
-    return sheet
+def _from_header(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) -> Sheet:
+    """The sheet from its header on, if a title stands above it."""
+    rows = [_texts(row) for row in sheet.rows[:SEARCHED_ROWS]]
+    return _from_row(sheet, sheet.first_row + header_row_of(rows, fields, wanted, path=str(path)))
 
 
 def _without_description(path: Path, table: Table, fields: FieldNames) -> Table:
     """The table without a row below its header that describes the columns.
 
-    It is the first row, holds only texts, and has no query in the column of gold queries, where all others have one.
+    It is the first row, holds only texts, and has no query in the column of gold queries, unlike all other rows.
     "SELECT statement that is right" is not a query: it has only words.
     """
     golds = columns_of("gold", fields.gold, table.columns, path=str(path))
@@ -169,23 +162,21 @@ def _is_query(value: object) -> bool:
 
 
 def _has(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) -> bool:
-    columns = _header(sheet)[0]
-    try:
-        return all(columns_of(field, getattr(fields, field), columns, path=str(path)) for field in wanted)
-    except CaseFileError:  # this sheet lacks a named column
-        return False
+    return has_columns(_header(sheet)[0], fields, wanted, path=str(path))
 
 
 def _header(sheet: Sheet) -> tuple[tuple[str, ...], frozenset[str]]:
-    return header_of(
-        ["" if cell is None else str(cell[0] if isinstance(cell, tuple) else cell) for cell in sheet.rows[0]]
-    )
+    return header_of(_texts(sheet.rows[0]))
+
+
+def _texts(row: Sequence[object]) -> list[str]:
+    return ["" if cell is None else str(cell[0] if isinstance(cell, tuple) else cell) for cell in row]
 
 
 def _filled(path: Path, sheet: Sheet, columns: Sequence[str], called: str) -> list[list[object]]:
     """The rows, with the value of cells merged downwards repeated in each row.
 
-    Raises CaseFileError where cells of several columns are merged: the value could belong to any of them.
+    Raises CaseFileError if cells of several columns are merged: the value could belong to any of them.
     """
     rows = [[_value(sheet, row, at) for at in range(len(cells))] for row, cells in enumerate(sheet.rows)]
     for first_row, first_column, last_row, last_column in sheet.merged:
@@ -199,7 +190,7 @@ def _filled(path: Path, sheet: Sheet, columns: Sequence[str], called: str) -> li
         if any(columns[left + 1 : right + 1]) or (right > left and columns[left]):
             cells = f"{cell_name(first_row, first_column)}:{cell_name(last_row, last_column)}"
             raise CaseFileError(
-                f"the cells {cells} are merged over several columns, so their text is no one column's: split them",
+                f"the cells {cells} are merged over several columns: unmerge them, so that each text is in one column",
                 path=str(path),
                 place=f"{called}row {first_row + 1}",
             )

@@ -46,8 +46,7 @@ class _TableFormat:
         """The file's records. ``wanted`` are the fields that they must have, which identifies the right sheet."""
         if fields.header_row is not None:
             raise CaseFileError(
-                "is no workbook, and only a sheet has a row that names its columns: leave out "
-                f"{sheet_option('header-row', wanted)}",
+                f"{sheet_option('header-row', wanted)} is for workbooks and CSV files, and this is neither: omit it",
                 path=str(path),
             )
         return self.table(path, fields)
@@ -87,10 +86,10 @@ class CsvFormat(_TableFormat):
     name = "csv"
     suffixes = frozenset({".csv", ".tsv"})
 
-    def table(self, path: Path, fields: FieldNames) -> Table:
+    def records(self, path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Table:
         from assay.cases.tables.delimited import delimited_table
 
-        return delimited_table(path, encoding=fields.encoding)
+        return delimited_table(path, fields, wanted)
 
 
 class ExcelFormat(_TableFormat):
@@ -107,7 +106,7 @@ class ExcelFormat(_TableFormat):
 
 
 class ParquetFormat(_TableFormat):
-    """A Parquet file; lists may hold several golds or tags."""
+    """A Parquet file; lists may hold several gold queries or tags."""
 
     name = "parquet"
     takes_encoding = False

@@ -24,7 +24,7 @@ _REFERENCE = re.compile(r"([A-Za-z]+)([0-9]+)")
 def invalid_cells(path: str) -> Mapping[str, InvalidCells]:
     """The invalid cells of each sheet, by its name; empty for a binary workbook (`.xls`, `.xlsb`).
 
-    Raises ValueError where the archive is not a workbook's.
+    Raises ValueError if the archive is not a workbook's.
     """
     if not zipfile.is_zipfile(path):
         return {}

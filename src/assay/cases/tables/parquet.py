@@ -57,12 +57,12 @@ def parquet_rows(path: Path) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
             rows = cursor.fetchall()
         except duckdb.Error as error:
             reason = str(error).split("\n", 1)[0]
-            raise CaseFileError(f"is no Parquet file that can be read: {reason}", path=str(path)) from error
+            raise CaseFileError(f"is not a readable Parquet file: {reason}", path=str(path)) from error
     return names, rows
 
 
 def _check_extent(path: Path, connection: duckdb.DuckDBPyConnection, literal: str) -> None:
-    """Raise where a file is larger than any question set: a kilobyte may hold billions of rows or characters.
+    """Raise if a file is larger than any question set: a kilobyte may hold billions of rows or characters.
 
     Nothing is unpacked for that: the file's metadata gives the number of rows, and the lengths of texts are summed
     without copying a text that many rows share.
@@ -88,7 +88,7 @@ def _check_extent(path: Path, connection: duckdb.DuckDBPyConnection, literal: st
 
 
 def _length(name: str, kind: str) -> str | None:
-    """An expression for the length of a column's cell; None where a cell has only a few bytes."""
+    """An expression for the length of a column's cell; None if a cell has only a few bytes."""
     column = '"' + name.replace('"', '""') + '"'
     if kind in ("VARCHAR", "JSON"):
         return f"strlen({column})"
@@ -99,4 +99,4 @@ def _length(name: str, kind: str) -> str | None:
 
 
 def _too_large(path: Path, what: str) -> CaseFileError:
-    return CaseFileError(f"{what}: leave out what is not needed", path=str(path))
+    return CaseFileError(f"{what}: omit what is not needed", path=str(path))

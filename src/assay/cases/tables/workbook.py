@@ -1,7 +1,7 @@
 """Read the sheets of a workbook in a separate process, with limits of memory and time.
 
 A workbook is an archive: a few kilobytes may hold gigabytes, or one cell in the last row and column, for which a reader
-allocates all cells before it, and crashes where memory is short. So this file is run as a program that reads the
+allocates all cells before it, and crashes if memory is short. So this file is run as a program that reads the
 workbook, imports only its neighbour `invalid_cells` and `assay.platform.safeguards`, and writes to its standard output.
 """
 
@@ -66,7 +66,7 @@ def read_sheets(path: Path) -> list[Sheet]:
     # Written by Assay's own program: a pickle of lists, texts, numbers and dates.
     read = pickle.loads(done.stdout)
     if isinstance(read, str):
-        raise UnreadableWorkbook(f"is no Excel file that can be read ({read}): save it as .xlsx, or give its format")
+        raise UnreadableWorkbook(f"is not a readable Excel file ({read}): save it as .xlsx, or give its format")
     return [
         Sheet(name=name, number=number, visible=visible, rows=rows, first_row=row, first_column=column, merged=merged)
         for name, number, visible, rows, row, column, merged in read
@@ -74,7 +74,7 @@ def read_sheets(path: Path) -> list[Sheet]:
 
 
 def _check_size(path: Path) -> None:
-    """Raise where the archive's own sizes are too large. If these are wrong, the process's limits apply."""
+    """Raise if the archive's own sizes are too large. If these are wrong, the process's limits apply."""
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())

@@ -24,7 +24,7 @@ _MARKS = (
 )
 """Byte order marks: they state a file's encoding."""
 
-_SAY_SO = "name its encoding (--encoding; predictions have an option of their own), or save it as UTF-8"
+_SAY_SO = "save it as UTF-8, or name its encoding:  --encoding {0}  (of predictions:  --prediction-encoding {0})"
 _NO_TEXTS = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"PAR1", "a Parquet file"),
@@ -59,14 +59,14 @@ def unreadable(path: Path, error: OSError) -> CaseFileError:
 
 def empty(path: Path) -> CaseFileError:
     """The error for an empty file."""
-    return CaseFileError("is empty: nothing to read; was it written completely?", path=str(path))
+    return CaseFileError("the file is empty. Was it written completely?", path=str(path))
 
 
 MOST_BYTES = 512 << 20
 """The largest file that is read: its content takes several times its size in memory."""
 
 
-def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or leave out what is not needed") -> None:
+def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or omit what is not needed") -> None:
     """Raise CaseFileError for a source without an end (a pipe, a device), and for a file that is too large."""
     try:
         about = path.stat()
@@ -75,7 +75,7 @@ def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or lea
     if stat.S_ISDIR(about.st_mode):
         return  # opening the file reports this
     if not stat.S_ISREG(about.st_mode):
-        raise CaseFileError("is no file but a pipe or a device: write what it gives into a file", path=str(path))
+        raise CaseFileError("is a pipe or a device, not a file: write its output to a file", path=str(path))
     if about.st_size > most:
         raise CaseFileError(
             f"holds {about.st_size >> 20:,} MiB, and at most {most >> 20:,} MiB are read: {hint}", path=str(path)
@@ -86,7 +86,7 @@ def read_text(path: Path, encoding: str | None = None, *, hint: str = _SAY_SO) -
     """A file's text, with its line ends unchanged.
 
     ``encoding`` None: by its byte order mark, else UTF-8; ``hint`` says what to do for another encoding. Raises
-    CaseFileError where the file is empty, is not in that encoding, or begins with another one's mark; InputError for an
+    CaseFileError if the file is empty, is not in that encoding, or begins with another one's mark; InputError for an
     unknown encoding.
     """
     check_size(path)
@@ -99,31 +99,38 @@ def read_text(path: Path, encoding: str | None = None, *, hint: str = _SAY_SO) -
     data = data[len(mark) :]
     if not data or data.isspace():
         raise empty(path)
+    if encoding is None and not mark and (name := _unmarked_utf16(data)):
+        raise CaseFileError(f"is UTF-16 without a byte order mark, not UTF-8: {hint.format(name)}", path=str(path))
     try:
         text = data.decode(used)
     except UnicodeDecodeError as error:
         other = next((name for magic, name in _NO_TEXTS if data.startswith(magic)), None)
         if other is not None:
-            raise CaseFileError(f"is no text but {other}", path=str(path)) from error
+            raise CaseFileError(f"is {other}, not a text", path=str(path)) from error
         before = data[: error.start].decode(used, "replace")
         raise CaseFileError(
-            f"byte 0x{data[error.start]:02x} is not {used.upper()}: {hint}"
-            + (" (it may be Latin-1 or Windows-1252)" if used == "utf-8" else ""),
+            f"byte 0x{data[error.start]:02x} is not {used.upper()}"
+            + (", perhaps Windows-1252 or Latin-1: " if used == "utf-8" else ": ")
+            + hint.format("cp1252" if used == "utf-8" else "NAME"),
             path=str(path),
             place=f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}",
         ) from error
     if "\0" in text:
-        raise _zero(path, text, hint=hint if encoding is None and not mark else None)
+        raise _zero(path, text)
     return text
 
 
-def _zero(path: Path, text: str, *, hint: str | None) -> CaseFileError:
-    """The error for a text with zero bytes, which no question or query contains; ``hint`` where it may be UTF-16."""
+def _unmarked_utf16(data: bytes) -> str | None:
+    """The kind of UTF-16 in which more than a quarter of the bytes before the last zeros are zero; None for others."""
+    head = data[:HEAD_BYTES].rstrip(b"\0")
+    if head.count(0) * 4 <= len(head):
+        return None
+    return "utf-16-be" if head[::2].count(0) > head[1::2].count(0) else "utf-16-le"
+
+
+def _zero(path: Path, text: str) -> CaseFileError:
+    """The error for a text with zero bytes, which no question or query contains."""
     whole = text.rstrip("\0")
-    if hint is not None and whole.count("\0") * 4 > len(whole):
-        return CaseFileError(
-            f"is no UTF-8: every other byte is zero, as in UTF-16 without a mark: {hint}", path=str(path)
-        )
     at = text.index("\0")
     place = f"line {text.count(chr(10), 0, at) + 1}, column {at - text.rfind(chr(10), 0, at)}"
     if at == len(whole):
@@ -163,7 +170,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def head_of(path: Path) -> str:
-    """The start of a file, to recognise its format; empty where unreadable. A cut-off last character is dropped."""
+    """The start of a file, to recognise its format; empty if unreadable. A cut-off last character is dropped."""
     try:
         if not path.is_file():
             return ""

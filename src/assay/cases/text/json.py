@@ -88,8 +88,7 @@ def json_lines_table(
 def _large_table(path: Path, encoding: str | None) -> Table | None:
     """The records of a large file, line by line, so that it is never in memory as a whole.
 
-    None for a file that is not large, and for one with anything unusual, which is read as a whole: its trouble is told
-    there.
+    None for a file that is not large, and for one with anything unusual: that is read as a whole, with its errors.
     """
     check_size(path)
     if encoding is not None or not path.is_file() or path.stat().st_size < _LARGE_BYTES:
@@ -164,8 +163,27 @@ def _malformed(path: Path, error: json.JSONDecodeError, *, line: int) -> CaseFil
     saw = f"found {seen!r}" if seen else "found the end of the line" if error.pos < len(error.doc) else "found the end"
     reason = error.msg[:1].lower() + error.msg[1:]
     return CaseFileError(
-        f"is not valid JSON: {reason}, {saw}", path=str(path), place=f"line {line}, column {error.colno}"
+        f"is not valid JSON: {reason}, {saw}{_advice(error, seen)}",
+        path=str(path),
+        place=f"line {line}, column {error.colno}",
     )
+
+
+def _advice(error: json.JSONDecodeError, seen: str) -> str:
+    """What to do about a frequent mistake; empty for others."""
+    before = error.doc[: error.pos].rstrip()
+    if seen.startswith(("'", "\u201c", "\u201d", "\u2018", "\u2019")):
+        return '. JSON has straight double quotes: write "id"'
+    if (word := re.match(r"(?:None|True|False|undefined)\b", seen)) is not None:
+        right = {"None": "null", "undefined": "null"}.get(word[0], word[0].lower())
+        return f". Write {right} instead of {word[0]}"
+    if seen.startswith(("}", "]")) and before.endswith(","):
+        return ". Remove the comma before it"
+    if seen.startswith(("//", "/*", "#")):
+        return ". JSON has no comments: remove it"
+    if not seen or error.msg.startswith("Unterminated"):
+        return ". Was the file written completely?"
+    return ""
 
 
 def _unusable(path: Path, text: str, error: ValueError | RecursionError, *, line: int | None) -> CaseFileError:

@@ -36,7 +36,7 @@ def yaml_table(path: Path, *, encoding: str | None = None) -> Table:
 
 
 def plain_document(path: Path, text: str) -> tuple[object, Any]:
-    """The one document of a YAML text, None where it is empty, and ruamel's node of it, for the places of its values.
+    """The one document of a YAML text, None if it is empty, and ruamel's node of it, for the places of its values.
 
     Raises CaseFileError with line and column.
     """
@@ -59,7 +59,7 @@ def nodes_of(path: Path, text: str) -> list[Any]:
         )
     if len(text) > _MANY_CHARACTERS:
         warnings.warn(
-            f"{path} holds {len(text):,} characters of YAML, of which about 500,000 are read a second: as JSON Lines "
+            f"{path} holds {len(text):,} characters of YAML; about 500,000 are read per second. As JSON Lines "
             "(.jsonl) it would be read a hundred times as fast",
             UserWarning,
             stacklevel=2,
@@ -83,23 +83,23 @@ def nodes_of(path: Path, text: str) -> list[Any]:
 
 
 _BEGUN = {
-    "while scanning a simple key": "this is no name with a value: write a colon and a blank between them",
+    "while scanning a simple key": "this is not a name with a value: write a colon and a space between them",
     "while scanning a quoted scalar": "this quotation mark is never closed",
     "while parsing a flow sequence": "this list has a fault, or no ] at its end",
     "while parsing a flow mapping": "this mapping has a fault, or no } at its end",
 }
-"""What is said of a fault that is noticed only after the place where it began, often at the end of the file."""
+"""Messages for faults that are noticed only after they began, often at the end of the file."""
 _PROBLEMS = {
     "'\\t' that cannot start": "a tab stands here: indent with blanks",
     "mapping values are not allowed": "no name with a value can stand here: indent names of one level alike, and put "
     "a text that holds a colon in quotation marks",
-    "undefined alias": "there is no anchor of this name above: put a text that begins with * in quotation marks",
+    "undefined alias": "no anchor above has this name: put a text that begins with * in quotation marks",
     "cannot start any token": "a text cannot begin with this character: put it in quotation marks",
 }
 
 
 def _fault(error: Any) -> tuple[Any, str]:
-    """Where to look for a fault in the syntax, and what to do there."""
+    """The location of a fault in the syntax, and what to do there."""
     problem = error.problem or error.context or "it breaks off"
     for part, said in _PROBLEMS.items():
         if part in problem:
@@ -170,7 +170,7 @@ class Builder:
         """The value of a node.
 
         Raises CaseFileError for a repeated key, a key that is not text, an anchor that contains itself, and anchors
-        that expand to so many values that walking through them would take too long.
+        that expand to too many values.
         """
         if node.id == "scalar":
             self._count += 1
@@ -199,7 +199,7 @@ class Builder:
                 value = self.value(entry)
                 for part in reversed(value if isinstance(value, list) else [value]):
                     if not isinstance(part, dict):
-                        raise self._error(entry, 'what "<<" merges is no mapping')
+                        raise self._error(entry, 'the value of "<<" is not a mapping')
                     merged.update(part)
                 continue
             if key.id != "scalar":

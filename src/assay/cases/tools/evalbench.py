@@ -1,4 +1,4 @@
-"""The question sets of Google's EvalBench: golds by SQL dialect."""
+"""The question sets of Google's EvalBench: gold queries by SQL dialect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class EvalBenchFormat(ToolFormat):
     the dialect to its accepted queries.
 
     Of several dialects the name of gold says which: ``--gold-column golden_sql.postgres``, or ``postgres`` alone; none
-    needs to be named where all have the same queries. Items that lack the dialect are not for it and are left out. The
+    needs to be named if all have the same queries. Items that lack the dialect are not for it and are left out. The
     kind of query becomes a tag. What sets a database up and cleans it is not run: Assay only reads.
     """
 
@@ -36,7 +36,7 @@ class EvalBenchFormat(ToolFormat):
     }
 
     def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
-        """The items that have the dialect, with its golds and the kind of query among the tags."""
+        """The items that have the dialect, with its gold queries and the kind of query among the tags."""
         names = list(dict.fromkeys(name for record in table.records for name in _dialects(record)))
         if not names:
             return table, fields

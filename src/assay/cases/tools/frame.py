@@ -38,7 +38,7 @@ class ToolFormat(ABC):
 
     ``marks``: a file whose first record has all keys of one of these sets is of this format. ``names``: for each field
     the names or paths to look for, in this order; a field that has none of them is looked for by its usual names.
-    ``in_cells``: the tool writes CSV, too, where some cells (``objects``) hold JSON.
+    ``in_cells``: the tool writes CSV, too, if some cells (``objects``) hold JSON.
     """
 
     name: str
@@ -78,7 +78,7 @@ class ToolFormat(ABC):
         if path.suffix.lower() in _LINES:
             return json_lines_table(path, encoding=fields.encoding)
         if path.suffix.lower() in _CELLS:
-            table = delimited_table(path, encoding=fields.encoding)
+            table = delimited_table(path, fields, ())
             return changed(table, (_objects(record, self.objects) for record in table.records))
         document = parse_json(path, read_text(path, fields.encoding))
         if isinstance(document, dict) and (key := next((key for key in _UNDER if key in document), None)):
@@ -129,7 +129,7 @@ def _objects(record: Record, names: Iterable[str]) -> dict[str, object]:
 
 
 def first_record(path: Path) -> Mapping[str, object]:
-    """A file's first record, as far as its start shows it; empty where it does not."""
+    """A file's first record, as far as its start shows it; empty if it does not."""
     try:
         about = path.stat()
     except OSError:
@@ -195,7 +195,7 @@ def value_of(record: Record, name: str) -> object:
 def last_said(messages: object, key: str, speaker: str) -> object:
     """The text of the last of a list of messages whose ``key`` names the speaker, else of the last one.
 
-    What is no list is as it is.
+    Other values stay as they are.
     """
     if not isinstance(messages, list):
         return messages

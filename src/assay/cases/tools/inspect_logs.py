@@ -26,8 +26,8 @@ _OWN_KEYS = ("version", "status", "eval", "task")
 class InspectFormat(ToolFormat):
     """Samples with ``id``, ``input``, ``target`` and the model's ``output``; further fields lie in ``metadata``.
 
-    ``input`` is a text or a list of messages, of which the user's last is the question; several targets are several
-    golds. Of several epochs the name of the prediction says which: ``--prediction-column "epoch 2"``.
+    ``input`` is a text or a list of messages, and the user's last message is the question; several targets are several
+    gold queries. Of several epochs the name of the prediction says which: ``--prediction-column "epoch 2"``.
     """
 
     name = "inspect"
@@ -46,7 +46,7 @@ class InspectFormat(ToolFormat):
         return head.startswith("{") and all(f'"{key}"' in head for key in _OWN_KEYS)
 
     def table(self, path: Path, fields: FieldNames) -> Table:
-        """The samples in their order, with their metadata beside them. Raises CaseFileError."""
+        """The samples in their order, with their metadata. Raises CaseFileError."""
         if path.suffix.lower() == ".eval":
             samples: object = list(_packed(path))
         else:
@@ -57,7 +57,7 @@ class InspectFormat(ToolFormat):
         records = []
         for number, sample in enumerate(samples, start=1):
             if not isinstance(sample, Mapping):
-                raise CaseFileError("is no sample: expected an object", path=str(path), place=f"sample {number}")
+                raise CaseFileError("is not a sample: expected an object", path=str(path), place=f"sample {number}")
             records.append(Record(place=f"sample {sample.get('id', number)}", values=_flat(sample)))
         return Table.of(path, records)
 
@@ -86,7 +86,7 @@ def _epoch(record: Record) -> int:
 
 
 def _flat(sample: Mapping[str, object]) -> dict[str, object]:
-    """A sample's fields by the names under which they are read; the metadata's own beside them."""
+    """A sample's fields by the names under which they are read; with those of the metadata."""
     metadata = sample.get("metadata")
     found: dict[str, object] = dict(metadata) if isinstance(metadata, Mapping) else {}
     found |= {name: sample.get(name) for name in ("id", "epoch", "target")}

@@ -32,7 +32,7 @@ class DeepEvalFormat(ToolFormat):
     """DeepEval's data sets (``save_as``: goldens with ``input``, ``expected_output``, ``actual_output``) and test runs
     (``testCases`` with ``input``, ``expectedOutput``, ``actualOutput``).
 
-    Data sets are JSON, JSON Lines or CSV, whose cells hold the metadata as JSON. A golden's ``name`` is its id where
+    Data sets are JSON, JSON Lines or CSV, whose cells hold the metadata as JSON. A golden's ``name`` is its id if
     each has one; the database's name is looked for in ``additional_metadata``.
     """
 
@@ -57,7 +57,7 @@ class DeepEvalFormat(ToolFormat):
     }
 
     def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
-        """The records; their names are ids only where each has its own."""
+        """The records; their names are ids only if each has its own."""
         return _with_names(table), fields
 
     def for_predictions(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
@@ -79,7 +79,7 @@ def _with_names(table: Table) -> Table:
 
 class RagasFormat(ToolFormat):
     """ragas' data sets: samples with ``user_input``, ``reference`` and ``response``, a list under ``samples`` or one a
-    line. Further values of a sample, such as ``db_id``, are read by their usual names.
+    line. Further values of a sample, for example ``db_id``, are read by their usual names.
 
     Of a sample of several turns, whose ``user_input`` is a list of messages, the question is the last of type
     ``human``, and without a ``response`` the answer is the last of type ``ai`` after it.

@@ -1,4 +1,4 @@
-"""The files of IBM's text2sql-eval-toolkit: questions with the predictions of one or several pipelines beside them."""
+"""The files of IBM's text2sql-eval-toolkit: questions with the predictions of one or several pipelines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.model import FieldNames
 
 _ANSWER = "predicted_sql"
 _GOLDS = ("sql", "SQL", "target", "query")
-"""Where the toolkit looks for gold, in this order."""
+"""Where the toolkit looks for gold queries, in this order."""
 _GOLD = "sql"
 
 
@@ -39,7 +39,7 @@ class Text2SqlEvalToolkitFormat(ToolFormat):
     }
 
     def fits(self, first: Mapping[str, object]) -> bool:
-        """Whether the pipelines, where there are any, say what they predicted as the toolkit does."""
+        """Whether the pipelines, if there are any, say what they predicted as the toolkit does."""
         pipelines = first.get("predictions")
         if not isinstance(pipelines, Mapping):
             return pipelines is None and "sql" in first
@@ -48,7 +48,7 @@ class Text2SqlEvalToolkitFormat(ToolFormat):
         return all(isinstance(answer, Mapping) and _ANSWER in answer for answer in pipelines.values())
 
     def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
-        """The records, with gold where the toolkit finds it: not in a query that was taken apart."""
+        """The records, with gold if the toolkit finds it: not in a query that was taken apart."""
         if fields.gold is not None:
             return table, fields
         return changed(table, map(_gold, table.records)), fields
@@ -67,7 +67,7 @@ class Text2SqlEvalToolkitFormat(ToolFormat):
         answers = [_pipelines(record).get(name) for record in table.records]
         if not any(isinstance(answer, Mapping) and _ANSWER in answer for answer in answers):
             raise CaseFileError(
-                f'the pipeline "{name}" has no {_ANSWER}: name the path of its query, such as '
+                f'the pipeline "{name}" has no {_ANSWER}: name the path of its query, for example '
                 f"--prediction-column 'predictions[\"{name}\"].sql'",
                 path=str(table.path),
             )

@@ -1,4 +1,4 @@
-"""The credentials for a live system and its database: whose they are, and where the secrets come from."""
+"""Credentials for a live system and its database, from options, the environment or a prompt."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ class Access(Struct, frozen=True, kw_only=True):
         if user is None:
             return cls()
         if ":" in user:  # curl's spelling; HTTP Basic has no such names
-            raise UsageError("a user's name has no colon: give the password apart from it (ASSAY_PASSWORD, --password)")
+            raise UsageError(
+                "the user name contains a colon: give the password separately (ASSAY_PASSWORD, --password)"
+            )
         password = password if password is not None else given[1]
         if password is None and needed and sys.stdin.isatty():
             import typer

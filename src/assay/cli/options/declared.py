@@ -1,7 +1,7 @@
 """The options of the verbs: those of settings, made from their declarations, and those that several verbs share.
 
-A verb takes settings as one parameter, `Settings`, and names with `Only` which of them are its options. Other options
-that belong together form a group, a frozen Struct. `ungrouped` gives the parser an option for each field.
+A verb takes settings as one parameter, `Settings`; `Only` names those that are its options. Other options that belong
+together form a group, a frozen Struct. `ungrouped` gives the parser one option per field.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.cli.options.stored_runs import A_RUN, run_folders
 from assay.errors import UsageError
 from assay.model import FieldNames
 from assay.settings import Settings
@@ -51,17 +52,17 @@ Markdown: TypeAlias = Annotated[
 Workbook: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook.")]
 Junit: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for a CI server.")]
 JsonFile: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write all numbers and cases as JSON; - prints it.")
+    Path | None, typer.Option("--json", metavar="FILE", help="Write JSON for programs; - (default) prints it.")
 ]
 To: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--report", "--to", metavar="NAME=FILE", help="Write a report in a named format. Can be repeated."),
 ]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON on standard output.")]
 ReviewsFile: TypeAlias = Annotated[
     Path | None,
     typer.Option("--reviews", metavar="FILE", help="People's reviews. Default: the run's own file."),
 ]
+Full: TypeAlias = Annotated[bool, typer.Option("--full", help="Print everything, not only a summary of one screen.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress.")]
 
 
@@ -72,14 +73,16 @@ class ReportFlags(Struct, frozen=True, kw_only=True):
     md: Markdown = None
     xlsx: Workbook = None
     junit: Junit = None
+    json: JsonFile = None
     to: To = None
+    full: Full = False
 
     def targets(self, **others: Path | None) -> dict[str, Path | None]:
         """The paths by format, with those of ``others`` and of ``--report``. Call it before any work is done.
 
         Raises UsageError for a malformed pair and for a format with two files, InputError for an unknown format.
         """
-        given = {"html": self.html, "md": self.md, "xlsx": self.xlsx, "junit": self.junit, **others}
+        given = {name: getattr(self, name) for name in ("html", "md", "xlsx", "junit", "json")} | others
         return with_named(given, self.to)
 
 
@@ -94,7 +97,7 @@ def with_named(targets: Mapping[str, Path | None], to: Sequence[str] | None) -> 
     for text in to or ():
         name, equals, path = (part.strip() for part in text.partition("="))
         if not (name and equals and path):
-            raise UsageError(f"--report {text!r}: write NAME=FILE, such as html=report.html")
+            raise UsageError(f"--report {text!r}: write NAME=FILE, e.g. html=report.html")
         registry.reporter(name)  # a plugin that cannot load fails now, not after an hour
         if (other := found.get(name)) is not None:
             raise UsageError(f"the report {name} is to be written twice, to {other} and to {path}: name one file")
@@ -112,7 +115,7 @@ class Only(Struct, frozen=True):
     """None: all."""
     without: tuple[str, ...] = ()
     renamed: dict[str, tuple[str, ...]] = {}
-    """Other names of the options, where a verb keeps those of another tool."""
+    """Other names of the options, for a verb that uses those of another tool."""
     helps: dict[str, str] = {}
     """Help texts of the verb's own."""
 
@@ -199,7 +202,7 @@ def by_engine(given: Sequence[str], option: str) -> str | dict[str, str] | None:
         return given[-1] if given else None
     engines = [engine.lower() for engine, _ in pairs]
     if len(pairs) < len(given):
-        raise UsageError(f"{option} names some engines, and not one for each URL: write {option} ENGINE=URL for each")
+        raise UsageError(f"{option} needs the engine of every URL: write {option} ENGINE=URL for each")
     if twice := next((engine for engine in engines if engines.count(engine) > 1), None):
         raise UsageError(f"{option} is given {engines.count(twice)} times for {twice}: write {option} {twice}=URL once")
     for engine in engines:
@@ -208,11 +211,11 @@ def by_engine(given: Sequence[str], option: str) -> str | dict[str, str] | None:
 
 
 def once(given: Sequence[_Given] | None, *names: str) -> _Given | None:
-    """The one value of an option that has several names. Raises UsageError where they say different things."""
+    """The one value of an option that has several names. Raises UsageError if their values differ."""
     values = list(dict.fromkeys(given or ()))
     if len(values) > 1:
         said = " and ".join(map(repr, values))
-        raise UsageError(f"{' and '.join(names)} are one option, and say {said}: give it once")
+        raise UsageError(f"{' and '.join(names)} are one option with different values, {said}: give it once")
     return values[0] if values else None
 
 
@@ -252,7 +255,7 @@ def typed(declared: type[Any], name: str, *names: str, help: str | None = None) 
     """The parser's option of a declared setting, for a verb or a group that takes it in a form of its own."""
     setting = fields_of(declared)[name].setting
     if setting is None or setting.option is None:
-        raise LookupError(f"{declared.__name__}.{name} is no option")
+        raise LookupError(f"{declared.__name__}.{name} is not an option")
     return typer.Option(
         *(names or setting.names),
         metavar=setting.metavar,
@@ -271,9 +274,9 @@ def file_options(settings: Settings, difficulty_names: tuple[tuple[str, str], ..
 
 
 def check_one_source(settings: Settings) -> None:
-    """Raise UsageError where the answers come both from a file and from a live system."""
+    """Raise UsageError if answers come both from a file and from a live system."""
     if settings.predictions is not None and settings.system is not None:
-        raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
+        raise UsageError("--predictions and --system were both given: give one of them")
 
 
 def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
@@ -281,10 +284,13 @@ def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(verb, include_extras=True)
     groups: dict[str, type[Any]] = {}
     settings: dict[str, list[_Option]] = {}
+    runs: list[str] = []
     parameters: list[Parameter] = []
     for parameter in signature(verb).parameters.values():
         hint = hints[parameter.name]
         plain, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        if A_RUN in marks:
+            runs.append(parameter.name)
         if plain is Settings:
             only = next((mark for mark in marks if isinstance(mark, Only)), None)
             settings[parameter.name] = list(_options_of(only))
@@ -300,6 +306,7 @@ def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(verb)
     def called(**given: Any) -> None:
+        given |= {name: run_folders(given[name]) for name in runs}
         made: dict[str, Any] = {name: _settings(options, given) for name, options in settings.items()}
         made |= {
             name: group(**{field: given.pop(field) for field in group.__struct_fields__})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class WitnessFlags(Struct, frozen=True, kw_only=True):
-    """Whether another database is looked for that parts a right answer from gold, and for how long."""
+    """Options of the search for counterexamples."""
 
     witness: Annotated[bool, typed(WitnessFileSettings, "with_run")] = False
     time: Annotated[str | None, typed(WitnessFileSettings, "time")] = None
@@ -34,12 +34,12 @@ class WitnessFlags(Struct, frozen=True, kw_only=True):
         return replace(section, with_run=self.witness or section.with_run, **given)
 
     def gathered(self, file: bool | WitnessFileSettings | None) -> WitnessSettings | None:  # noqa: FBT001 - as the file says it
-        """The flags over a settings file; None where neither asks. Raises UsageError for what cannot be read."""
+        """The options over a settings file; None if neither asks. Raises UsageError for an invalid value."""
         section = self.over(file)
         if not section.with_run:
             for name, option in _OF_SEARCH.items():
                 if getattr(self, name) is not None:
-                    raise UsageError(f"{option} is for the search for witnesses: add --witness, or leave it out")
+                    raise UsageError(f"{option} is for the search for counterexamples: add --witness, or omit it")
             return None
         time, total = section.time, section.total
         default = WitnessSettings()
@@ -54,13 +54,13 @@ class WitnessFlags(Struct, frozen=True, kw_only=True):
         )
 
     def server(self, file: bool | WitnessFileSettings | None) -> str | None:  # noqa: FBT001 - as the file says it
-        """The URL of a server for scratch schemas; None where none is named, or no witness is looked for."""
+        """The URL of a server for scratch schemas; None if there is none named, or no witness is looked for."""
         section = self.over(file)
         return section.scratch if section.with_run else None
 
 
 class EvidenceFlags(WitnessFlags, frozen=True, kw_only=True):
-    """What is looked for besides the verdicts: witnesses of the matches, and what is doubtful about the golds."""
+    """Evidence besides the verdicts: counterexamples of matches, and findings on gold queries."""
 
     lint: Annotated[bool, typed(LintFileSettings, "with_run")] = False
     lint_only: Annotated[str | None, typed(LintFileSettings, "only")] = None
@@ -81,12 +81,12 @@ class EvidenceFlags(WitnessFlags, frozen=True, kw_only=True):
         )
 
     def lint_options(self, file: LintFileSettings | None) -> LintOptions | bool:
-        """Which rules look at the golds of the run; False: none. Raises UsageError for an unknown rule."""
+        """The rules that check the gold queries of the run; False: none. Raises UsageError for an unknown rule."""
         section = self.lint_section(file)
         if not section.with_run:
             for option, given in (("--lint-only", self.lint_only), ("--lint-ignore", self.lint_ignore)):
                 if given is not None:
-                    raise UsageError(f"{option} is for the check of the gold: add --lint, or leave it out")
+                    raise UsageError(f"{option} is for the check of gold queries: add --lint, or omit it")
             return False
         from assay.api.linting import lint_options
 
@@ -102,5 +102,5 @@ _OF_SEARCH = {
 
 
 def _named(what: str, flag: str | None) -> str:
-    """Where the user wrote it."""
+    """The place where the user wrote it."""
     return f"witness, {what}" if flag is None else f"--witness-{what}"

@@ -1,4 +1,4 @@
-"""The gate options, and the exit status of a missed gate."""
+"""The gate options, and the exit status that follows from gates."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     pass
 
 GATE_MISSED: Final = 1
-"""The exit status of a verb that finished and found a gate missed."""
+"""The exit status if a gate is missed, whatever else happened."""
+UNFINISHED: Final = 3
+"""The exit status if the same command would evaluate more cases, and every gate passes."""
+_MAX_UNSCORED: Final = "--max-unscored"
 
 
 class CandidateGateFlags(Struct, frozen=True, kw_only=True):
-    """The demands on a run, as typed."""
+    """The gates for a run, as typed."""
 
     minimum: Annotated[list[str] | None, typed(GateSettings, "min")] = None
     min_accuracy: Annotated[
@@ -35,21 +38,22 @@ class CandidateGateFlags(Struct, frozen=True, kw_only=True):
     max_drop: Annotated[list[str] | None, typed(GateSettings, "max_drop")] = None
     fail_on_regression: Annotated[bool, typed(GateSettings, "fail_on_regression")] = False
     must_pass: Annotated[list[str] | None, typed(GateSettings, "must_pass")] = None
+    max_unscored: Annotated[str | None, typed(GateSettings, "max_unscored")] = None
 
 
 class GateFlags(CandidateGateFlags, frozen=True, kw_only=True):
-    """The demands for a verb on one run, with the baseline to compare it with."""
+    """The gates of a verb for one run, with the baseline to compare it with."""
 
     alpha: Annotated[float | None, typed(GateSettings, "alpha")] = None
     baseline: Annotated[str | None, typed(Settings, "baseline")] = None
 
     @property
     def any_given(self) -> bool:
-        """Whether any was typed, the baseline and the level included."""
+        """Whether one was typed, including the baseline and the level."""
         return any(getattr(self, name) not in (None, False) for name in self.__struct_fields__)
 
     def gathered(self, file: GateSettings | None = None, *, run: RunSettings | None = None) -> Gates:
-        """The demands of the flags, over those of a settings file. ``run``: the settings of a run that exists already.
+        """The gates of the flags and a settings file. ``run``: the settings of a stored run.
 
         Raises UsageError.
         """
@@ -64,11 +68,11 @@ def gathered(
     alpha_alone: bool = False,
     run: RunSettings | None = None,
 ) -> Gates:
-    """The demands of flags, over those of a settings file: per metric a flag takes precedence, selectors add up.
+    """The gates of flags and a settings file. Per metric a flag takes precedence; selectors are combined.
 
-    Without any demand: ``Gates()``. Raises UsageError for a value that cannot be read or is given twice; ranges,
+    Without any gate: ``Gates()``. Raises UsageError for a value that cannot be read or is given twice; ranges,
     metrics and selectors are checked by `assay.api.gates`. ``alpha_alone``: the level may be given without a gate,
-    because the verb also uses it otherwise. ``run``: the settings of a run that exists already: it knows its metrics.
+    because the verb has another use for it. ``run``: the settings of a stored run, which describe its metrics.
     """
     file = file or GateSettings()
     least = [*(flags.minimum or ()), *([] if flags.min_accuracy is None else [f"match={flags.min_accuracy}"])]
@@ -88,6 +92,7 @@ def gathered(
         fail_on_regression=regression,
         alpha=alpha if alpha is not None else file.alpha if file.alpha is not None else Gates().alpha,
         must_pass=tuple(dict.fromkeys((*file.selectors, *(flags.must_pass or ())))),
+        max_unscored=_share(where, flags.max_unscored, file),
     )
 
 
@@ -108,11 +113,23 @@ def _from_flags(option: str, given: Sequence[str], run: RunSettings | None) -> d
     for text in given:
         metric, equals, value = (part.strip() for part in text.partition("="))
         if not (metric and equals and value):
-            raise UsageError(f"{option} {text!r}: write METRIC=VALUE, such as match=0.8 or match=80%")
+            raise UsageError(f"{option} {text!r}: write METRIC=VALUE, for example match=0.8 or match=80%")
         if metric in values:
             raise UsageError(f"{option} {metric} is given twice: {values[metric]:g} and {value}")
         values[metric] = _value(f"{option} {text}", metric, value, run)
     return values
+
+
+def _share(where: str, typed_share: str | None, file: GateSettings) -> float | None:
+    """The largest share of unscored cases: the option takes precedence over the file."""
+    given, what = (file.max_unscored, f"{where}, max_unscored") if typed_share is None else (typed_share, _MAX_UNSCORED)
+    if given is None:
+        return None
+    share = _number(f"{what}: invalid share {given!r}: write 0.05 or 5%", given)
+    if 0.0 <= share <= 1.0:
+        return share
+    meant = f": {share:g} percent is {share:g}%" if 1.0 < share <= 100.0 and "%" not in str(given) else ""
+    raise UsageError(f"{what}: {given} is not a share from 0 to 1, or from 0% to 100%{meant}")
 
 
 def _value(where: str, metric: str, given: float | str, run: RunSettings | None) -> float:
@@ -123,13 +140,20 @@ def _value(where: str, metric: str, given: float | str, run: RunSettings | None)
 
     if number != text and not (info := info_of(metric, run)).is_share:
         ends = "" if info.highest is None else f" goes up to {info.highest:.4g} and"
-        raise UsageError(f"{where}: {metric}{ends} is no percentage: write a number")
+        raise UsageError(f"{where}: {metric}{ends} is not a percentage: write a number")
+    return _number(f"{where}: {given!r} is not a number: write 0.8 or 80%", given)
+
+
+def _number(invalid: str, given: float | str) -> float:
+    """Read ``0.8`` or ``80%``. Raises UsageError with the message ``invalid``."""
+    text = str(given).strip()
+    number = text.removesuffix("%").strip()
     try:
         value = float(Decimal(number) / 100 if number != text else Decimal(number))
     except (InvalidOperation, OverflowError, ValueError):
         value = math.nan
     if not math.isfinite(value):
-        raise UsageError(f"{where}: {given!r} is no number: write 0.8 or 80%")
+        raise UsageError(invalid)
     return value
 
 
@@ -141,14 +165,18 @@ def print_gates(results: Sequence[GateResult]) -> None:
         print_table(results)
 
 
-def exit_for(results: Sequence[GateResult]) -> None:
-    """Say on standard error how many gates passed, and end with status 1 where one is missed. Call it last."""
-    if not results:
-        return
-    from assay.reports.blocks.gates import conclusion
+def exit_for(results: Sequence[GateResult], *, unfinished: bool = False) -> None:
+    """Print on standard error how many gates passed, and end with the exit status. Call it last.
 
-    # Flushed, so that the line is also last in a log that takes both streams.
-    sys.stdout.flush()
-    typer.echo(conclusion(results), err=True)
+    Status 1 if a gate is missed, otherwise 3 if ``unfinished``.
+    """
+    if results:
+        from assay.reports.blocks.gates import conclusion
+
+        # Flushed, so that the line is also last in a log that takes both streams.
+        sys.stdout.flush()
+        typer.echo(conclusion(results), err=True)
     if not all(result.passed for result in results):
         raise typer.Exit(GATE_MISSED)
+    if unfinished:
+        raise typer.Exit(UNFINISHED)

@@ -13,9 +13,9 @@ _LONGEST = 16 * 2**20
 
 
 def read_queries(**given: str) -> list[str]:
-    """Each query: its text, the content of the file named after an @, or for ``-`` what standard input holds.
+    """Each query: its text, the content of the file named after an @, or standard input for ``-``.
 
-    The names of the arguments are those that a message uses. Raises UsageError for what cannot be read, for standard
+    The names of the arguments are those that a message uses. Raises UsageError for an unreadable file, for standard
     input given twice, and for the name of an existing file without its @.
     """
     if list(given.values()).count("-") > 1:
@@ -46,10 +46,10 @@ def _read(name: str, given: str) -> str:
 
 
 def _bounded(stream: BinaryIO, what: str) -> bytes:
-    """All that a stream holds, which may be a device without an end. Raises UsageError for what is no query's size."""
+    """The content of a stream, which may be an endless device. Raises UsageError if it is too long for a query."""
     content = stream.read(_LONGEST + 1)
     if len(content) > _LONGEST:
-        raise UsageError(f"{what} holds more than {_LONGEST // 2**20} MiB: that is no query")
+        raise UsageError(f"{what} holds more than {_LONGEST // 2**20} MiB, which is too long for a query")
     return content
 
 

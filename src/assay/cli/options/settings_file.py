@@ -19,7 +19,7 @@ _YAML = (".yaml", ".yml")
 
 
 def with_file(path: Path, flags: Settings, *, needs_database: bool = False) -> Settings:
-    """The settings of a file, overridden by the flags; the flags alone where the path is a question set.
+    """The settings of a file, overridden by options; the options alone if the path is a question set.
 
     Raises CaseFileError with line and column for what cannot be used of the file, names that nothing has included.
     """
@@ -41,12 +41,12 @@ def with_file(path: Path, flags: Settings, *, needs_database: bool = False) -> S
     if "metrics" in left:
         with at(path, "metrics"):
             if not own.metrics:
-                raise UsageError("metrics is empty: name at least one, or leave it out for the built-in ones")
+                raise UsageError("metrics is empty: name at least one, or omit it for the default ones")
         for place, name in enumerate(own.metrics or ()):
             with at(path, "metrics", place):
                 registry.find("assay.metrics", name)
                 if name in (own.metrics or ())[:place]:
-                    raise UsageError(f"the metric {name!r} is asked for twice")
+                    raise UsageError(f"the metric {name!r} is named twice")
     for setting in {"case_format", "prediction_format"} & left:
         with at(path, setting):
             registry.find("assay.cases", getattr(own, setting))
@@ -65,7 +65,7 @@ def with_file(path: Path, flags: Settings, *, needs_database: bool = False) -> S
     _check_sections(path, own)
     both = own.overlaid(flags)
     if needs_database and both.db is None and not may_lack_database(both):
-        raise CaseFileError("names no database: write  db: sqlite:///shop.sqlite, or give --db", path=str(path))
+        raise CaseFileError("names no database: write  db: sqlite:///shop.sqlite, or add --db", path=str(path))
     if needs_database:
         _check_run(path, own, both, _left(own, flags))
     return both
@@ -92,12 +92,10 @@ def check_used(path: Path, settings: Settings) -> None:
     for name in idle:
         if getattr(settings, name) is not None:
             with at(path, name):
-                raise UsageError(
-                    f"{_option(name)} is for a live system, and none is asked: give --system, or leave it out"
-                )
+                raise UsageError(f"{_option(name)} is for a live system, and there is none: add --system, or omit it")
     if settings.cache is None and settings.cache_size_mib is not None:
         with at(path, "cache_size_mib"):
-            raise UsageError("--cache-size is for a cache, and there is none: give --cache, or leave it out")
+            raise UsageError("--cache-size needs --cache: add it, or omit --cache-size")
 
 
 _NOT_LIVE = ("system", "user", "repeat")
@@ -118,7 +116,7 @@ def _left(own: Settings, flags: Settings) -> set[str]:
 
 @contextmanager
 def at(path: Path, *trail: str | int) -> Iterator[None]:
-    """A context whose errors are told with the place of a setting, where the path is a settings file."""
+    """A context whose errors name the place of a setting, if the path is a settings file."""
     try:
         yield
     except CaseFileError:

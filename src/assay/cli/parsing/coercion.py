@@ -73,7 +73,7 @@ class _Sparing:
         return list(values) if texts and all(type(value) is str for value in values) else None
 
     def _one(self, value: Any) -> str | Path | int | None:
-        """The value; None where it is left to typer."""
+        """The value; None if it is left to typer."""
         if type(value) is not str:
             return None
         if self._annotation is str:

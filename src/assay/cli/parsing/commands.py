@@ -1,4 +1,4 @@
-"""How the help of a verb reads: what it takes, its options by groups, its exit statuses, the page to read.
+"""The help of a verb: its arguments, its options by groups, its exit statuses, the page to read.
 
 Drawn as plain text, by the parser's own formatter: nothing that draws is imported for it, and it reads the same in a
 pipe. typer's `rich_help_panel` carries each group, so whatever else reads the verbs has it too.
@@ -6,6 +6,7 @@ pipe. typer's `rich_help_panel` carries each group, so whatever else reads the v
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from inspect import cleandoc
@@ -28,7 +29,7 @@ _COMMENT: Final = re.compile(r"--(?:\s|[^=\n]*\n)")
 class Verb(SparingCommand):
     """A command whose options stand in groups.
 
-    Where there are many, ``--help`` shows the usual ones (`USUAL`) and ``--help-all`` all of them.
+    If there are many, ``--help`` shows the usual ones (`USUAL`) and ``--help-all`` all of them.
     """
 
     def __init__(self, name: str | None, **settings: Any) -> None:
@@ -40,7 +41,7 @@ class Verb(SparingCommand):
             completed = completer_of(name, parameter)
             if completed is not None:
                 vars(parameter)["shell_complete"] = completed
-        # What else reads a verb's options, such as the reference, has them in the order of the help.
+        # What else reads a verb's options, e.g. the reference, has them in the order of the help.
         self.params.sort(key=_place)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -54,6 +55,8 @@ class Verb(SparingCommand):
             print(ctx.get_help())
             ctx.exit()
         args = [f" {one}" if _COMMENT.match(one) else one for one in args]
+        if any(_JSON in one.opts for one in self.params):
+            args = _with_json_file(args)
         typed = list(args)
         ctx.allow_extra_args = True
         try:
@@ -61,7 +64,7 @@ class Verb(SparingCommand):
         except PARSER_ERROR as error:
             raise with_context(error, ctx, typed) from None
         if rest and not ctx.resilient_parsing:
-            raise UsageError(too_many(rest, ctx))
+            raise UsageError(too_many(rest, ctx, typed))
         return rest
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
@@ -100,6 +103,28 @@ class Verb(SparingCommand):
         formatter.write_text(f"All {len(parameters)} options:  {ctx.command_path} {HELP_ALL}")
 
 
+def _with_json_file(args: list[str]) -> list[str]:
+    """The arguments with ``-`` behind each ``--json`` that no file follows: JSON then goes to standard output."""
+    end = args.index("--") if "--" in args else len(args)
+    given: list[str] = []
+    for index, word in enumerate(args[:end]):
+        given.append(word)
+        after = args[index + 1] if index + 1 < len(args) else "--"
+        if word == _JSON and not _may_be_json_file(after):
+            given.append("-")
+    return [*given, *args[end:]]
+
+
+def _may_be_json_file(word: str) -> bool:
+    """Whether the word is meant as the file of JSON: not an option, a query, a folder, or a file of another kind."""
+    if word == "-" or word.endswith(".json"):
+        return True
+    if not word or word[0] in "-@" or len(word.split()) > 1:
+        return False
+    return not (os.path.isdir(word) or (os.path.splitext(word)[1] and os.path.exists(word)))
+
+
+_JSON: Final = "--json"
 _ALL: Final = "assay.help_all"
 HELP_ALL: Final = "--help-all"
 
@@ -160,7 +185,7 @@ class Verbs(SparingGroup):
         return list(self.commands)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb that is meant. Raises UsageError, with the closest one, where there is none of that name."""
+        """The verb that is meant. Raises UsageError, with the closest one, for an unknown name."""
         if not ctx.resilient_parsing and args[0] not in self.commands and not args[0].startswith("-"):
             raise UsageError(no_such_verb(args[0], list(self.commands), ctx))
         return super().resolve_command(ctx, args)
@@ -188,7 +213,7 @@ def command_lines(command: str, width: int) -> list[str]:
 
 
 def _panel(found: Any) -> str | None:
-    """The group that typer keeps: a text, or a marker where none was given."""
+    """The group in typer: a text, or a marker if none was given."""
     panel = getattr(found, "rich_help_panel", None)
     return panel if isinstance(panel, str) else None
 

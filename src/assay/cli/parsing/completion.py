@@ -1,4 +1,4 @@
-"""What a shell offers behind an option or an argument: the names that exist, from where they are kept.
+"""Completion of values: the names that exist, read from files, runs and the registry.
 
 Each function is called by the parser with what is typed so far, when a shell asks; nothing here is imported otherwise.
 """
@@ -21,7 +21,7 @@ SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 _MOST_CASES = 5_000
 _SAFE: Final = re.compile(r"[\w@%+=:,./-]+")
 """What a shell takes as it stands. Names come from files too, and a shell puts what is offered on the command line:
-one such as ``$(rm x)`` would be run with it."""
+one e.g. ``$(rm x)`` would be run with it."""
 _VARIABLE: Final = "_ASSAY_COMPLETE"
 _BASH = r"""_assay_completion() {
     local IFS=$'\n' line="${COMP_LINE:0:COMP_POINT}" word before
@@ -126,7 +126,7 @@ def _words(*words: str) -> Names:
 
 
 def _cases(context: Any, typed: str) -> list[str]:
-    """The ids of a run's cases, from its columns, or from its journal where it is unfinished."""
+    """The ids of a run's cases, from its columns, or from its journal if it is unfinished."""
     folder = Path(context.params["run"])
     from assay.runs.store.run_tables import answered, named_runs
 
@@ -177,7 +177,7 @@ _ARGUMENTS: Final[dict[tuple[str, str], Names]] = {
 
 
 def prepare_completion(environment: Mapping[str, str]) -> None:
-    """Let the parser answer a shell, where one asks. Call it before the command line is read."""
+    """Let the parser answer a shell that asks. Call it before the command line is read."""
     if _VARIABLE in environment:
         import_module("typer.completion").completion_init()
 
@@ -200,7 +200,7 @@ def install_completion(shell: str) -> Path:
 
 
 def shell_in_use(environment: Mapping[str, str]) -> str:
-    """The shell that is in use. Raises UsageError where that cannot be told."""
+    """The shell that is in use. Raises UsageError if it is unknown."""
     with suppress(Exception):  # told by the processes above this one, where that works
         name = str(import_module("shellingham").detect_shell()[0])
         if name in SHELLS:
@@ -208,5 +208,5 @@ def shell_in_use(environment: Mapping[str, str]) -> str:
     name = Path(environment.get("SHELL", "")).stem
     if name in SHELLS:
         return name
-    told = f"{name!r} is no shell that can be completed" if name else "the shell in use cannot be told"
+    told = f"{name!r} is not a shell with completion" if name else "the shell in use is unknown"
     raise UsageError(f"{told}: write  SHELL=/bin/bash assay --show-completion, with one of {', '.join(SHELLS)}")

@@ -1,16 +1,17 @@
-"""What cannot be used of a command line, in the one style of all messages: what, the value, what to do.
+"""Messages on an invalid command line: what is wrong, the value, and what to do.
 
-The parser says where the fault is by the kind of its exception and by the option it names; how it would say it depends
-on its version.
+The kind of the parser's exception and the option that it names say where the fault is. The parser's own words depend on
+its version.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any, Final, get_args
 
 import typer
+
+from assay.cli.parsing.mistakes import extra_word_hint, option_hint, verb_hint, word_with_one_dash
 
 PARSER_ERROR: Final[type[Any]] = typer.BadParameter.__mro__[2]
 """What the parser raises for options that it cannot use; `typer` brings its own parser or uses click's."""
@@ -31,24 +32,28 @@ def fault_of(error: Any) -> str:
 
 
 def no_such_verb(name: str, known: list[str], context: Any) -> str:
-    """One line for a verb that does not exist, with the closest one."""
-    close = get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"there is {', '.join(known)}"
+    """One line for a verb that does not exist, with the one that was probably meant."""
+    hint = verb_hint(name, known, is_root=context.parent is None) or f"there is {', '.join(known)}"
     return f"{context.command_path} has no verb {name!r} ({hint}): see  {context.command_path} --help"
 
 
-def too_many(rest: Sequence[str], context: Any) -> str:
-    """One line for what stands behind all that a verb takes."""
+def too_many(rest: Sequence[str], context: Any, typed: Sequence[str]) -> str:
+    """One line for words behind all that a verb takes."""
+    from assay.cli.crash import without_secrets
+
     takes = " ".join(_name(one) for one in context.command.params if one.param_type_name == "argument")
     told = f"takes {takes} and options" if takes else "takes options only"
     verb = context.command_path
-    return f"{verb} {told}, and {' '.join(map(repr, rest))} is too much: see  {verb} --help"
+    hint = extra_word_hint(rest, context, typed)
+    words = without_secrets(" ".join(map(repr, rest)), ())
+    return f"{verb} {told}, and {words} is too much: {hint or f'see  {verb} --help'}"
 
 
 def with_context(error: Any, context: Any, typed: Sequence[str]) -> Any:
-    """The parser's exception with the verb it is about, and with the value that was given to its option."""
+    """The parser's exception with its verb, with what was typed, and with the value that was given to its option."""
     if getattr(error, "ctx", None) is None:
         error.ctx = context
+    error.typed = typed
     if (parameter := getattr(error, "param", None)) is not None:
         # The value that counts of an option: the last one.
         found = None
@@ -63,7 +68,7 @@ def with_context(error: Any, context: Any, typed: Sequence[str]) -> Any:
 def _said(error: Any, context: Any) -> str:
     kind = next((_KINDS[one.__name__] for one in type(error).__mro__ if one.__name__ in _KINDS), None)
     if kind == "option" and context is not None:
-        return _unknown_option(error.option_name, context)
+        return _unknown_option(error.option_name, context, getattr(error, "typed", ()))
     if kind == "missing" and error.param is not None:
         name = _name(error.param)
         meaning = (getattr(error.param, "help", None) or "").split(". ")[0].rstrip(".")
@@ -97,13 +102,13 @@ def _expected(parameter: Any) -> str | None:
     return f"{noun} from {least:g} up" if least is not None else noun
 
 
-def _unknown_option(given: str, context: Any) -> str:
-    known = [name for one in context.command.get_params(context) for name in (*one.opts, *one.secondary_opts)]
-    long = [name for name in known if name.startswith("--")]
-    begun = [name for name in long if given.startswith("--") and name.startswith(given)]
-    close = begun[:3] or get_close_matches(given, long, n=1)
-    hint = f" (did you mean {' or '.join(close)}?)" if close else ""
-    return f"{context.command_path} has no option {given}{hint}"
+def _unknown_option(given: str, context: Any, typed: Sequence[str]) -> str:
+    parameters = context.command.get_params(context)
+    long = [name for one in parameters for name in (*one.opts, *one.secondary_opts) if name.startswith("--")]
+    if not given.startswith("--"):
+        given = word_with_one_dash(typed, long) or given
+    arguments = [_name(one) for one in parameters if one.param_type_name == "argument"]
+    return f"{context.command_path} has no option {given}{option_hint(given, long, arguments=arguments)}"
 
 
 def _valueless(error: Any, context: Any) -> str:

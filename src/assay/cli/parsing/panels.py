@@ -44,6 +44,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
     "Reports": (
         "--html",
         "--md",
+        "--full",
         "--xlsx",
         "--junit",
         "--report",
@@ -54,7 +55,8 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--test",
         "--sql",
         "--history",
-        "--cases",
+        "--max-cases",
+        "--full",
         "--mlflow",
         "--experiment",
         "--save-report",
@@ -67,7 +69,7 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
         "--quiet",
     ),
     GATES: ("--min-accuracy", "--fail-on"),
-    LINT: ("--only", "--ignore", "--runs", "--dialect", "--rules", "--all"),
+    LINT: ("--only", "--ignore", "--runs", "--dialect", "--rules"),
     QUESTIONS: ("--input", "--questions", "--version", "--workdir"),
     LIVE: (
         "--api-url",
@@ -101,17 +103,31 @@ PANELS: Final[dict[str, tuple[str, ...]]] = {
     ),
     LIMITS: ("--untried",),
     EVIDENCE: (),
-    "Search": ("--seconds", "--rows", "--seed", "--databases", "--neighbours", "--preserve"),
     "Statistics": ("--confidence", "--power", "--resamples", "--alpha", "--seed"),
+    "Search": ("--seconds", "--rows", "--seed", "--databases", "--neighbours", "--preserve"),
 }
-"""The groups, each with its options that are no settings; those of settings stand before them."""
+"""The groups, each with its options that are not settings; those of settings come first."""
+
+_REQUESTS: Final = (
+    "--concurrency",
+    "--param",
+    "--header",
+    "--system-timeout",
+    "--retries",
+    "--verify-ssl",
+    "--price-in",
+    "--price-out",
+)
+"""Options of requests, which go to a model that is not the system under test."""
 
 _OF_VERB: Final[dict[str, dict[str, str]]] = {
     "doctor": {"--user": "Database", "--password": "Database", "--token": "Database"},
     "check": {"--user": "Database", "--password": "Database", "--token": "Database"},
     "diff": {"--metric": "Statistics", "--alpha": "Statistics"},
-    "estimate": {"--seed": "Labels", "--compare": "Labels", "--target": "Labels", "--token": "Signals"},
-    "judge": {"--output": "Reports", "--cache": "The judge", "--only": "Queries"},
+    "estimate": dict.fromkeys(("--seed", "--compare", "--target"), "Labels")
+    | dict.fromkeys(("--token", *_REQUESTS), "Signals"),
+    "judge": {"--output": "Reports", "--only": "Queries"}
+    | dict.fromkeys(("--cache", "--prompt", "--show-prompt", "--model", "--token", *_REQUESTS), "The judge"),
     "leaderboard": {"--metric": "Statistics", "--alpha": "Statistics", "--cases": "The folder"},
     "lint": {"--dialect": LINT, "--only": LINT},
     "refute": {"--sql": "Reports", "--seed": "Search"},
@@ -126,9 +142,9 @@ USUAL: Final = {
     verb: tuple(names.split())
     for verb, names in {
         "init": "--predictions --system --db --output --run --id-column --question-column --gold-column"
-        " --prediction-column --sheet --overwrite",
+        " --db-column --prediction-column --sheet --header-row --overwrite",
         "run": "--predictions --system --db --output --gold-column --prediction-column --metrics --limit --timeout"
-        " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --quiet",
+        " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --full",
         "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows --sheet"
         " --gold-column --no-ves --as-denodo --run --rescore --quiet",
         "sdmx": "--predictions --system --token --structures --data --output --match-on --ignore-dimension"
@@ -142,11 +158,17 @@ USUAL: Final = {
         "review": "--confirm --accept --reject --gold-wrong --gold --ambiguous --unanswerable --unsure --undo --note"
         " --reviews --reviewer --minutes --list --agreement --export",
         "check": "--db --columns --ordered --extra-columns --duplicates --case --tolerance --timeout --witness --json",
-        "lint": "--db --runs --only --ignore --rules --all --fail-on --html --sarif --json --timeout",
+        "lint": "--db --runs --only --ignore --rules --full --fail-on --html --sarif --json --timeout",
+        "report": "--html --md --xlsx --json --junit --report --reviews --history --min --max-drop --fail-on-regression"
+        " --must-pass --baseline --full",
+        "diff": "--html --md --json --max-cases --full --reviews --metric --min --max-drop --fail-on-regression"
+        " --must-pass --alpha --confidence",
+        "leaderboard": "--metric --cases --html --md --xlsx --json --csv --latex --full --reviews --confidence --alpha",
+        "refute": "--db --schema --dialect --seconds --seed --rows --scratch --test --sql --json",
         "build": "--output --db --databases --neighbours --preserve --seconds --seed --overwrite",
     }.items()
 }
-"""Of a verb with many options, those that ``--help`` shows; ``--help-all`` shows every one."""
+"""The options that ``--help`` shows of a verb with many; ``--help-all`` shows all."""
 
 _EARLIER: Final = ("--to", "--with", "--keeps")
 _PANEL_OF: Final = {name: panel for panel, names in reversed(PANELS.items()) for name in names}
@@ -181,7 +203,7 @@ def _panel_of(verb: str | None, option: str) -> str | None:
 
 
 def place_of(panel: str, options: Sequence[str]) -> tuple[int, int]:
-    """Where an option of this group stands: by the group, then by its place in it, settings first."""
+    """The position of an option: by its group, then within it, settings first."""
     names = PANELS.get(panel, ())
     most = len(_settings())
     places = [_settings()[one][1] for one in options if one in _settings()]

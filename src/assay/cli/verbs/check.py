@@ -1,4 +1,4 @@
-"""`assay check`: one pair of queries, judged and explained."""
+"""`assay check`: one pair of queries, scored and explained."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options.declared import AsJson, Only, Password, Token
+from assay.cli.options.declared import JsonFile, Only, Password, Token
 from assay.cli.options.evidence import WitnessFlags
 from assay.cli.options.query_texts import read_queries
-from assay.cli.streams import print_bytes
 from assay.errors import UsageError
 from assay.settings import Settings
 from assay.settings.values import one_url
@@ -35,7 +34,7 @@ _SETTINGS = Only(
         "user",
         "denodo_config",
     ),
-    helps={"db": "The database, such as sqlite:///shop.sqlite."},
+    helps={"db": "Database URL, e.g. sqlite:///shop.sqlite.", "user": "Database user. Prefer ASSAY_USER."},
 )
 
 
@@ -55,21 +54,26 @@ def check(
     witnesses: WitnessFlags,
     password: Password = None,
     token: Token = None,
-    as_json: AsJson = False,
+    json: JsonFile = None,
 ) -> None:
     """Check one query against a gold query: verdict, differing rows, cause and repair.
 
     Example:  assay check 'SELECT name FROM customers' @gold.sql --db sqlite:///shop.sqlite
 
-    How sure is a match, and what would part the two:  assay check @a.sql @gold.sql --db sqlite:///shop.sqlite --witness
+    How strong a match is:  assay check @a.sql @gold.sql --db sqlite:///shop.sqlite --witness
     """
     from assay.api.pairs import examine_pair
     from assay.cli.options.access import Access
+    from assay.cli.output import STANDARD_OUTPUT, check_targets, write_json
     from assay.model import ComparisonOptions
+
+    check_targets({"json": json})
 
     db = one_url(settings.db)
     if db is None:
-        raise UsageError("--db must be given: the database on which both queries are executed")
+        raise UsageError(
+            "--db must be given: the database on which both queries are executed, for example --db sqlite:///shop.sqlite"
+        )
     texts = {f"SQL_GOLD {number}" if len(sql_gold) > 1 else "SQL_GOLD": one for number, one in enumerate(sql_gold, 1)}
     predicted, *golds = read_queries(SQL_PREDICTED=sql_predicted, **texts)
     witness = witnesses.gathered(None)
@@ -86,11 +90,11 @@ def check(
         limits=settings.limits(),
         witness=witness,
     )
-    if as_json:
+    if json is not None:
         from assay.reports.json.run import pair_document
 
-        print_bytes([pair_document(examined.evidence)])
-    else:
+        write_json(json, pair_document(examined.evidence))
+    if json != STANDARD_OUTPUT:
         from assay.reports.console.queries import print_drawn
         from assay.reports.text.explanation import examined_parts, examined_text
 
@@ -98,6 +102,6 @@ def check(
             sys.stdout.write(examined_text(examined.evidence, examined.executions))
     sys.stdout.flush()
     if examined.evidence.outcome == "unscored":
-        typer.echo("assay: the pair cannot be judged", err=True)
+        typer.echo("assay: the pair cannot be scored", err=True)
     if status := {"incorrect": INCORRECT, "unscored": UNSCORED}.get(examined.evidence.outcome):
         raise typer.Exit(status)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from assay.cli.options.declared import (
-    AsJson,
+    Full,
+    JsonFile,
     Quiet,
 )
 from assay.settings import Settings
@@ -22,7 +23,8 @@ def demo(
         typer.Argument(metavar="FOLDER", help="Folder to write to. [default: assay-demo]"),
     ] = None,
     sdmx: Annotated[bool, typer.Option("--sdmx", help="Use the SDMX example. Needs the extra sdmx.")] = False,
-    as_json: AsJson = False,
+    full: Full = False,
+    json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a bundled sample: an online shop and 36 questions.
@@ -33,12 +35,12 @@ def demo(
     report.html. With --sdmx the folder is assay-sdmx/, and the workbook report.xlsx is among them.
     """
     if sdmx:
-        _demo_sdmx(folder or Path("assay-sdmx"), as_json=as_json, quiet=quiet)
+        _demo_sdmx(folder or Path("assay-sdmx"), full=full, json=json, quiet=quiet)
     else:
-        _demo_sql(folder or Path("assay-demo"), as_json=as_json, quiet=quiet)
+        _demo_sql(folder or Path("assay-demo"), full=full, json=json, quiet=quiet)
 
 
-def _demo_sql(folder: Path, *, as_json: bool, quiet: bool) -> None:
+def _demo_sql(folder: Path, *, full: bool, json: Path | None, quiet: bool) -> None:
     import shutil
 
     from assay.cli.verbs.run import run_settings
@@ -62,10 +64,10 @@ def _demo_sql(folder: Path, *, as_json: bool, quiet: bool) -> None:
         timeout_s=_TIMEOUT_S,
         name="the bundled sample",
     )
-    run_settings(settings, overwrite=True, as_json=as_json, quiet=quiet, reports={"html": report})
+    run_settings(settings, overwrite=True, full=full, quiet=quiet, reports={"html": report, "json": json})
 
 
-def _demo_sdmx(folder: Path, *, as_json: bool, quiet: bool) -> None:
+def _demo_sdmx(folder: Path, *, full: bool, json: Path | None, quiet: bool) -> None:
     import shutil
 
     from assay.cli.verbs.sdmx import SelectionFlags, run_selections
@@ -90,7 +92,7 @@ def _demo_sdmx(folder: Path, *, as_json: bool, quiet: bool) -> None:
         settings,
         SelectionFlags(structures=[str(structures)]),
         overwrite=True,
-        as_json=as_json,
+        full=full,
         quiet=quiet,
-        reports={"html": folder / "report.html", "xlsx": folder / "report.xlsx"},
+        reports={"html": folder / "report.html", "xlsx": folder / "report.xlsx", "json": json},
     )

@@ -11,8 +11,9 @@ import typer
 from msgspec.structs import replace
 
 from assay.cli.options.declared import (
-    AsJson,
+    Full,
     Html,
+    JsonFile,
     Junit,
     Markdown,
     Only,
@@ -80,19 +81,20 @@ _SETTINGS = Only(
         "prediction_fields.prediction": (
             "Column of generated queries in --input. Evaluates these queries and does not ask the AI SDK."
         ),
-        "limit": "Only the first so many questions.",
+        "user": "User of Denodo. Prefer ASSAY_USER.",
+        "limit": "Evaluate only the first N questions.",
         "workers": "Queries executed at once. [default: cores, at most 8]",
         "timing_iterations": "Executions of each pair for VES, at least. [default: 3]",
-        "verify_ssl": "[config: DATA_CATALOG_VERIFY_SSL]",
+        "verify_ssl": "Verify certificates. [config: DATA_CATALOG_VERIFY_SSL]",
         "denodo_config": (
-            "The environment and flags weigh more. [default: project_config.env, where it is in the folder]"
+            "Denodo's project_config.env. Options and the environment take precedence. [default: that of the folder]"
         ),
-        "case_fields.id": "[default: the row number]",
-        "case_fields.question": "[default: Question]",
-        "case_fields.gold": "[default: Solution]",
-        "case_fields.difficulty": "[default: difficulty]",
-        "case_fields.context": "Additional context, sent as custom_instructions.",
-        "case_fields.sheet": "Of the workbook, or its number from 0. [default: the only one with the columns]",
+        "case_fields.id": "Column of the ids. [default: the row number]",
+        "case_fields.question": "Column of the questions. [default: Question]",
+        "case_fields.gold": "Column of the gold queries. [default: Solution]",
+        "case_fields.difficulty": "Column of the difficulties. [default: difficulty]",
+        "case_fields.context": "Column of additional context, sent as custom_instructions.",
+        "case_fields.sheet": "Worksheet, or its number from 0. [default: the only one with the columns]",
         "case_fields.header_row": (
             "Row of the sheet that names the columns, from 0; also --header N. [default: the first with them]"
         ),
@@ -183,6 +185,7 @@ def denodo(  # one parameter an option
     overwrite: Overwrite = False,
     rescore: Rescore = False,
     html: Html = None,
+    full: Full = False,
     md: Markdown = None,
     junit: Junit = None,
     to: To = None,
@@ -195,7 +198,7 @@ def denodo(  # one parameter an option
         Path | None, typer.Option(metavar="FILE", help="Workbook of the answers to write.")
     ] = None,
     gates: GateFlags,
-    as_json: AsJson = False,
+    json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a live Denodo AI SDK on a question set; report in Excel.
@@ -203,10 +206,10 @@ def denodo(  # one parameter an option
     Example:  assay denodo --input sample_input.xlsx --output evaluation_results.xlsx
     --api-url http://host:8008/answerDataQuestion --user U --question-rows 5
 
-    Evaluate the queries that a workbook holds:  assay denodo --input generated.xlsx --generated-col "VQL Generated"
+    Evaluate the queries of a workbook:  assay denodo --input generated.xlsx --generated-col "VQL Generated"
     --user U --f1-output f1.xlsx
 
-    Interrupted or killed, the same command goes on: no question is asked twice.
+    After an interruption the same command resumes: no question is asked twice.
     """
     from assay import registry
     from assay.api.gates import keeper_of
@@ -226,7 +229,7 @@ def denodo(  # one parameter an option
     api_url = api_url or _API_URL
     if not api_url.lower().startswith(("http://", "https://")):
         raise UsageError(
-            f"--api-url is {masked_address(api_url)!r}: write one such as http://host:8008/answerDataQuestion"
+            f"--api-url is {masked_address(api_url)!r}: write one like http://host:8008/answerDataQuestion"
         )
     whole = whole_of(output, f1_output, ves_output, generated=generated)
     folder = run or (whole or f1_output or ves_output or WHOLE).with_suffix(".run")
@@ -236,6 +239,7 @@ def denodo(  # one parameter an option
             "html": html,
             "md": md,
             "junit": junit,
+            "json": json,
             "xlsx-f1": f1_output,
             "xlsx-ves": ves_output,
             "xlsx-answers": output_original,
@@ -280,9 +284,9 @@ def denodo(  # one parameter an option
         system=None if generated is not None else registry.open_system(f"denodo:{api_url}", options),
         overwrite=overwrite,
         rescore=rescore,
-        as_json=as_json,
         quiet=quiet,
         reports=reports,
+        full=full,
         keeper=keeper,
         # Denodo's own evaluator executes each pair a fixed number of times.
         difficulty_names=DIFFICULTIES,
@@ -312,9 +316,7 @@ def _verifies(*, verify: bool | None, said: str | None) -> bool | None:
 
     other = None if said is None else parse_switch(said, "--data-catalog-verify-ssl")
     if verify is not None and other is not None and verify != other:
-        raise UsageError(
-            "--data-catalog-verify-ssl says another than --verify-ssl or --no-verify-ssl: give one of them"
-        )
+        raise UsageError("--data-catalog-verify-ssl and --verify-ssl (or --no-verify-ssl) differ: give one of them")
     return verify if other is None else other
 
 
@@ -335,7 +337,7 @@ def _database(
     rows: int | None,
     headers: Sequence[tuple[str, Secret]],
 ) -> str:
-    """The URL of what executes: the Data Catalog where one is named, else the database port.
+    """The URL for executions: the Data Catalog if one is named, else the database port.
 
     Without ``denodo_config`` its settings file is looked for in the working folder, as Denodo's own evaluator does.
     """

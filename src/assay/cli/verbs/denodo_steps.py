@@ -36,7 +36,7 @@ _AS_DENODO = {"percent_subset": "denodo_percent_subset", "percent_overlap": "den
 _CAME_LATER = frozenset({"same_column_count"})
 """Metrics added to this verb later: older run folders lack them."""
 WHOLE = Path("combined_results.xlsx")
-"""The workbook where no option names one."""
+"""The workbook if no option names one."""
 _ASKING = ("--api-url", "--api-password", "--param", "--system-timeout", "--retries", "--concurrency", "--repeat")
 """The options that concern the AI SDK alone."""
 _MERGING = ("--merge", "--output", "--as-denodo", "--quiet")
@@ -58,7 +58,7 @@ def check_step(context: typer.Context, *, generated: str | None, merge: object) 
 
 def _leave_out(given: Sequence[str], unused: Collection[str], step: str) -> None:
     if unused := [option for option in given if option in unused]:
-        raise UsageError(f"{step}: leave out {', '.join(unused)}")
+        raise UsageError(f"{step}: omit {', '.join(unused)}")
 
 
 def whole_of(output: Path | None, *parts: Path | None, generated: str | None) -> Path | None:
@@ -84,7 +84,7 @@ def merge_parts(parts: tuple[Path, Path], output: Path | None, *, as_denodo: boo
 
 
 def metrics_of(written: Iterable[str], *, ves: bool, as_denodo: bool, goes_on: Path | None) -> tuple[str, ...]:
-    """The metrics of a run of which those reports are written: nothing is timed for the F1 part alone.
+    """The metrics of a run for these reports: nothing is timed for the F1 part alone.
 
     No option names the metrics, so a run continued in the folder ``goes_on`` keeps its own.
     """
@@ -100,7 +100,7 @@ def metrics_of(written: Iterable[str], *, ves: bool, as_denodo: bool, goes_on: P
 
 
 def _metrics_in(folder: Path) -> tuple[str, ...]:
-    """The metrics of the run that the folder holds; none where it holds no run that can be read."""
+    """The metrics of the run in the folder; none if it has no readable run."""
     from assay.errors import RunError
     from assay.runs.store.folder import RUN_FILE, asked_metrics, read_run_file
 
@@ -113,7 +113,7 @@ def _metrics_in(folder: Path) -> tuple[str, ...]:
 
 
 def targets_of(reports: Mapping[str, Path | None], questions: Path, to: Sequence[str] | None) -> dict[str, Path | None]:
-    """The files to write. Raises UsageError where one of them would be written twice, or over the questions."""
+    """The files to write. Raises UsageError if one of them would be written twice, or over the questions."""
     taken = {questions.resolve(): "the questions"}
     targets = with_named(reports, to)
     for name, path in targets.items():

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.options.declared import (
+    Full,
     JsonFile,
     Markdown,
     ReviewsFile,
 )
 from assay.cli.options.gates import CandidateGateFlags, exit_for, gathered
+from assay.cli.options.stored_runs import A_RUN, check_different
 from assay.errors import UsageError
 from assay.model import Gates
 
@@ -28,6 +30,7 @@ def diff(  # one parameter an option
             metavar="RUN_A RUN_B",
             help="Finished runs: the baseline, then the candidate. Three or more are ranked.",
         ),
+        A_RUN,
     ] = None,
     *,
     metric: Annotated[
@@ -39,9 +42,9 @@ def diff(  # one parameter an option
     md: Markdown = None,
     json: JsonFile = None,
     reviews: ReviewsFile = None,
-    cases: Annotated[
+    max_cases: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Number of cases per kind. [default: 5; 20 in Markdown]"),
+        typer.Option(metavar="N", min=0, help="Maximum number of cases per kind. [default: 5; 20 in Markdown]"),
     ] = None,
     confidence: Annotated[float, typer.Option(metavar="SHARE", help="Confidence of the intervals.")] = 0.95,
     power: Annotated[float, typer.Option(metavar="SHARE", help="Power: probability of detecting a difference.")] = 0.80,
@@ -51,44 +54,44 @@ def diff(  # one parameter an option
         float | None, typer.Option(metavar="LEVEL", help="Significance level of differences and gates. [default: 0.05]")
     ] = None,
     flags: CandidateGateFlags,
+    full: Full = False,
 ) -> None:
     """Compare the candidate RUN_B with the baseline RUN_A: better or worse, how certain, and on which cases.
 
     Example:  assay diff runs/main runs/new --fail-on-regression --md diff.md
 
-    Gates ask of RUN_B, and only where two runs are compared; one that is missed makes the exit status 1.
+    Gates apply to RUN_B if two runs are compared; a missed gate makes the exit status 1.
 
-    Which of several is best:  assay diff runs/one runs/two runs/three --metric bird_ex
+    Rank several:  assay diff runs/one runs/two runs/three --metric bird_ex
     """
     from assay.runs.store.folder import read_finished
 
     folders = runs or []
+    check_different(folders)
     asks_values = len(folders) == 2 and (flags.minimum or flags.max_drop)
     run = read_finished(folders[1]).settings if asks_values else None
     gates = gathered(flags, alpha=alpha, alpha_alone=True, run=run)
     settings: dict[str, Any] = {"confidence": confidence, "alpha": gates.alpha, "power": power}
     settings |= {"resamples": resamples, "seed": seed, "reviews": reviews}
-    from assay.cli.output import printed_report
+    from assay.cli.output import check_targets
 
     targets = {"html": html, "md": md, "json": json}
-    printed_report(targets)
+    check_targets(targets)
     if len(folders) < 2:
         given = f"only {folders[0]} was given" if folders else "none was given"
         raise UsageError(f"assay diff compares two runs or more, and {given}: write  assay diff RUN_A RUN_B")
     if len(folders) == 2:
         if metric is not None:
-            raise UsageError(
-                f"--metric {metric} says what three or more runs are ranked by: of two, every metric is compared"
-            )
-        _compare(folders[0], folders[1], gates, settings, targets=targets, cases=cases)
+            raise UsageError(f"--metric {metric} ranks three or more runs: of two, every metric is compared")
+        _compare(folders[0], folders[1], gates, settings, targets=targets, cases=max_cases, full=full)
         return
     if gates.any:
         raise UsageError(f"gates compare a candidate with a baseline: give two runs, not {len(folders)}")
-    if cases is not None:
-        raise UsageError(f"--cases is of a comparison of two runs, and {len(folders)} are given: leave it out")
+    if max_cases is not None:
+        raise UsageError(f"--max-cases is for a comparison of two runs, and {len(folders)} are given: omit it")
     if html is not None:
         raise UsageError("--html shows two runs side by side: of several,  assay leaderboard RUN... --html FILE")
-    _rank(folders, metric, settings, targets=targets)
+    _rank(folders, metric, settings, targets=targets, full=full)
 
 
 def _compare(
@@ -99,6 +102,7 @@ def _compare(
     *,
     targets: dict[str, Path | None],
     cases: int | None,
+    full: bool,
 ) -> None:
     from assay.api.diffing import diff as compare
     from assay.api.gates import DiffGates
@@ -110,7 +114,10 @@ def _compare(
         compared = compare(baseline, candidate, **settings)
         if asked is not None:
             compared.record = asked.judged(compared.record)
-        from assay.reports.console.diff import print_diff
+        if full:
+            from assay.reports.console.diff import print_diff
+        else:
+            from assay.reports.screen.printing import print_diff
         from assay.reports.diff_formats import render_diff
 
         record = compared.record
@@ -124,21 +131,21 @@ def _compare(
 
 def _deliver(targets: dict[str, Path | None], render: Callable[[str], bytes], show: Callable[[], None]) -> None:
     """Write the reports that were asked for; without any, show the comparison."""
-    from assay.cli.output import deliver, printed_report, say_written
+    from assay.cli.output import check_targets, deliver, say_written
 
     written = deliver(targets.items(), render)
-    printed = printed_report(targets) is not None
+    printed = check_targets(targets) is not None
     if not written and not printed:
         show()
     say_written(written, on_stderr=printed)
 
 
 def _rank(
-    folders: list[Path], metric: str | None, settings: dict[str, Any], *, targets: dict[str, Path | None]
+    folders: list[Path], metric: str | None, settings: dict[str, Any], *, targets: dict[str, Path | None], full: bool
 ) -> None:
     from assay.api.diffing import leaderboard
-    from assay.reports.console.printing import print_leaderboard
+    from assay.cli.verbs.leaderboard import show_ranking
     from assay.reports.diff_formats import render_leaderboard
 
     record: Leaderboard = leaderboard(folders, metric=metric, detailed=False, **settings).record
-    _deliver(targets, lambda name: render_leaderboard(record, name), lambda: print_leaderboard(record))
+    _deliver(targets, lambda name: render_leaderboard(record, name), lambda: show_ranking(record, full=full))

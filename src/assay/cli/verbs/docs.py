@@ -12,7 +12,7 @@ import typer
 from assay.errors import InputError, UsageError, did_you_mean
 
 _FOLDERS = {"start": "Start", "guides": "Guides", "reference": "Reference", "background": "Background"}
-"""The folders of pages, the first one first where a topic is in several."""
+"""The folders of pages, in the order in which a topic is searched for."""
 _COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
 _LINK = re.compile(r"\[([^\]]+)\]\((?!\w+:)([^)\s#]+\.md)?(?:#[^)\s]*)?\)")
 _STYLE = """body { font: 16px/1.55 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }

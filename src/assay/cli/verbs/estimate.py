@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.options.declared import CONCURRENCY, AsJson, Markdown, Only, Quiet, file_options
+from assay.cli.options.declared import CONCURRENCY, JsonFile, Markdown, Only, Quiet, file_options
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import UsageError
 from assay.settings import Settings
 
@@ -21,6 +22,7 @@ def estimate(  # one parameter an option
     answers: Annotated[
         Path,
         typer.Argument(metavar="ANSWERS", help="File with questions and predicted queries, or the folder of a run."),
+        A_RUN,
     ],
     *,
     reviews: Annotated[
@@ -38,6 +40,7 @@ def estimate(  # one parameter an option
     compare: Annotated[
         Path | None,
         typer.Option(metavar="OTHER", help="Estimate the accuracy of OTHER minus that of ANSWERS."),
+        A_RUN,
     ] = None,
     more: Annotated[
         int | None, typer.Option("--next", metavar="N", min=1, help="Draw the next N cases to label.")
@@ -73,11 +76,11 @@ def estimate(  # one parameter an option
                 *("db", "timeout_s", "workers", "limit", "case_format", "case_fields", "prediction_fields"),
                 *("concurrency", "param", "headers", "system_timeout_s", "retries", "verify_ssl"),
             ),
-            helps={"db": "Of the database, or a template. Default: that of the run."},
+            helps={"db": "Database URL, or a template. Default: that of the run."},
         ),
     ],
     md: Markdown = None,
-    as_json: AsJson = False,
+    json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Estimate accuracy without gold queries, with a valid interval, from people's labels of a few answers.
@@ -90,13 +93,14 @@ def estimate(  # one parameter an option
 
     Which of two systems is better:  assay estimate runs/july --compare runs/august --next 30
     """
-    from assay.cli.output import deliver, printed_report, say_written
+    from assay.cli.output import check_targets, deliver, say_written
 
-    printed = printed_report({"md": md}, as_json=as_json)
+    targets = {"md": md, "json": json}
+    printed = check_targets(targets)
     if compare is not None and (judge is not None or beside or unlabelled != "refuse"):
-        raise UsageError("--compare needs no signals: leave --judge, --beside and --unlabelled out")
+        raise UsageError("--compare takes no signals: omit --judge, --beside and --unlabelled")
     if queue is not None and more is None:
-        raise UsageError("--queue says where the cases of --next go: add --next N")
+        raise UsageError("--queue is the file for the cases of --next: add --next N")
     if queue is not None:
         from assay.runs.estimates.drawing import check_queue
 
@@ -122,20 +126,17 @@ def estimate(  # one parameter an option
         },
         unlabelled=unlabelled,
     )
+    from assay.reports.json.comparisons import estimate_json
     from assay.reports.markdown.comparisons import estimate_markdown
 
-    written = deliver({"md": md}.items(), lambda _: estimate_markdown(made))
-    if as_json:
-        from assay.cli.streams import print_bytes
-        from assay.reports.json.comparisons import estimate_json
-
-        print_bytes([estimate_json(made)])
-    elif printed is None:
+    draw = {"md": estimate_markdown, "json": estimate_json}
+    written = deliver(targets.items(), lambda name: draw[name](made))
+    if printed is None:
         from assay.reports.console.printing import print_estimate
 
         print_estimate(made)
-    say_written(written, on_stderr=as_json or printed is not None)
-    if made.drawn is not None and not as_json:
+    say_written(written, on_stderr=printed is not None)
+    if made.drawn is not None and printed != "json":
         sys.stdout.flush()
         run = output or answers
         typer.echo(f"label them:  assay review {run} --queue {made.drawn.queue}", err=True)
@@ -203,7 +204,7 @@ def _model(model: str, token: str | None, settings: Settings) -> ChatModel:
 
 
 def _reviews(given: Path | None, answers: Path) -> Path | None:
-    """The file of reviews; None if none is named, and none lies beside the answers or where the run's reviews are."""
+    """The file of reviews; None if none is named, and none is next to the answers or in the run's place."""
     from assay.runs.reviews.file import reviews_beside
     from assay.runs.reviews.finding import reviews_file
     from assay.runs.store.folder import read_finished

@@ -9,39 +9,47 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options.declared import AsJson
+from assay.cli.options.declared import Full, JsonFile
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run."), A_RUN],
     case: Annotated[str, typer.Argument(metavar="CASE", help="Id of the case.")],
     *,
-    as_json: AsJson = False,
+    full: Full = False,
+    json: JsonFile = None,
 ) -> None:
     """Explain why a case is incorrect: causes with evidence, and the smallest repair.
 
-    Of a match in a run with --witness: how sure it is, and the database that parts it from gold, if one was found.
+    For a match in a run with --witness: how strong it is, and the counterexample, if one was found.
 
-    Nothing is executed: the run found it out. 'right with … in place of …' is a change that was executed and judged.
+    Nothing is executed: the run stored it. 'right with … in place of …' is a repair that was executed and scored.
 
     Example:  assay explain runs/first 54
     """
     from assay.api.run import load_run
+    from assay.cli.output import STANDARD_OUTPUT, check_targets, write_json
     from assay.reports.console.queries import print_drawn
     from assay.reports.json.run import case_document
+    from assay.reports.screen.printing import print_explanation
     from assay.reports.text.explanation import explanation_parts
     from assay.reports.text.parts import plain_text
     from assay.reports.text.plain import one_line, visible
 
+    check_targets({"json": json})
     record = load_run(run).record
     found = [item for item in record.evidence if item.case.id == case]
     if not found:
         near = get_close_matches(case, [item.case.id for item in record.evidence], n=1)
-        raise InputError(f"{run} has no case {one_line(case)!r}{f': do you mean {near[0]!r}?' if near else ''}")
-    if as_json:
-        typer.echo(case_document(found))
+        raise InputError(f"{run} has no case {one_line(case)!r}{f' (did you mean {near[0]!r}?)' if near else ''}")
+    if json is not None:
+        write_json(json, case_document(found).encode())
+    if json == STANDARD_OUTPUT:
         return
     _, *parts = chain.from_iterable(("", *explanation_parts(item)) for item in found)
-    if not print_drawn(parts):
+    if not full:
+        print_explanation(parts)
+    elif not print_drawn(parts):
         typer.echo(visible(plain_text(parts)))  # text from outside could steer a terminal, also behind a pipe

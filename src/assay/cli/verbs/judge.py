@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from msgspec import Struct
 
-from assay.cli.options.declared import CONCURRENCY, AsJson, Only, Quiet
+from assay.cli.options.declared import CONCURRENCY, JsonFile, Only, Quiet
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, Interrupted, UsageError
 from assay.settings import Settings
 
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from assay.llm_judge import CaseQueries, JudgedCase, Prompt, QueryJudge
 
 CACHE_NAME = "judge-answers.sqlite"
-"""The file in a run's folder that keeps a judge's answers."""
+"""The file in a run's folder with the judge's answers."""
 
 
 def judge(  # one parameter an option
-    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a finished run.")] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a finished run."), A_RUN] = None,
     *,
     model: Annotated[
         str | None,
@@ -85,7 +86,7 @@ def judge(  # one parameter an option
             )
         ),
     ],
-    as_json: AsJson = False,
+    json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Ask an LLM whether each predicted query of a run is equivalent to its gold query. Nothing is executed.
@@ -100,9 +101,12 @@ def judge(  # one parameter an option
     """
     from assay.api.llm_judging import open_judge, open_model
     from assay.cli.options.access import Access
+    from assay.cli.output import check_targets
     from assay.cli.verbs.judge_output import exit_if_unjudged, show_opinions, write_opinions
+    from assay.cli.verbs.run import check_credentials
     from assay.reports.text.plain import visible
 
+    check_targets({"json": json})
     wording = _prompt(prompt, keep_comments=keep_comments)
     task = _task(run, sql, gold or [], question, schema, dialect, only, settings.limit, show_prompt=show_prompt)
     if show_prompt:
@@ -113,9 +117,9 @@ def judge(  # one parameter an option
     if task is None:
         raise UsageError("give a RUN, or --sql and --gold: see  assay judge --help")
     if model is None:
-        raise UsageError("--model must be given, such as --model gpt-4.1; --show-prompt asks nobody and needs none")
+        raise UsageError("--model must be given, e.g. --model gpt-4.1; --show-prompt sends nothing and needs none")
     if not any(pair.schema for case in task.cases for pair in case.pairs):
-        print("note: the judge is shown no schema, which makes it guess: --schema FILE", file=sys.stderr)
+        print("note: the judge sees no schema and has to guess: add --schema FILE", file=sys.stderr)
     human = _labels(task, calibrate=calibrate, labels=labels, only=only)
     if no_cache and cache is not None:
         raise UsageError("--cache and --no-cache were both given")
@@ -130,6 +134,7 @@ def judge(  # one parameter an option
         parameters=dict(options.parameters),
         verify_ssl=options.verify_ssl,
     )
+    check_credentials(opened, kept)
     with open_judge(
         opened,
         samples=samples,
@@ -145,7 +150,7 @@ def judge(  # one parameter an option
         judged = _judged(asked, task.cases, kept, quiet=quiet)
         if output is not None:
             write_opinions(output, judged, task.run)
-        show_opinions(asked, judged, task.run, human, calibrate=calibrate, as_json=as_json)
+        show_opinions(asked, judged, task.run, human, calibrate=calibrate, json_file=json)
     exit_if_unjudged(judged)
 
 
@@ -168,7 +173,7 @@ def _task(
     *,
     show_prompt: bool,
 ) -> _Task | None:
-    """The queries to judge; None where only the bare prompt is to be shown."""
+    """The queries to judge; None if only the bare prompt is shown."""
     from assay.api.llm_judging import Only, queries_of
     from assay.api.run import load_run
     from assay.api.schemas import schema_from_file
@@ -214,7 +219,7 @@ def _shown(prompt: Prompt, task: _Task | None) -> str:
         return prompt.text.rstrip("\n")
     pair = next((case.pairs[0] for case in task.cases if case.pairs), None)
     if pair is None:
-        raise InputError("no case has both a predicted query and a gold one: nobody would be asked")
+        raise InputError("no case has both a predicted query and a gold one: there is nothing to ask")
     return "\n".join(f"--- {message.role}\n{message.content}" for message in prompt.messages(pair))
 
 
@@ -222,17 +227,17 @@ def _labels(task: _Task, *, calibrate: bool, labels: Path | None, only: str) -> 
     from assay.api.llm_judging import read_labels
 
     if labels is not None and not calibrate:
-        raise UsageError("--labels are what a judge is measured against: add --calibrate")
+        raise UsageError("--labels needs --calibrate: add it")
     if not calibrate:
         return None
     if task.run is None:
         raise UsageError("--calibrate measures a judge on the cases of a RUN: give its folder")
     if only != "all" and labels is None:
-        raise UsageError(f"--calibrate needs correct and incorrect answers alike: leave out --only {only}")
+        raise UsageError(f"--calibrate needs correct and incorrect answers alike: omit --only {only}")
     if labels is not None and task.run.settings.repeats > 1:
         # Checked before the model is asked; measure_judge raises the same.
         raise UsageError(
-            f"--labels name cases, and this run has {task.run.settings.repeats} answers to each: leave --labels out"
+            f"--labels name cases, and this run has {task.run.settings.repeats} answers to each: omit --labels"
         )
     return None if labels is None else read_labels(labels, [one.case.id for one in task.run.evidence])
 
@@ -255,4 +260,4 @@ def _judged(asking: QueryJudge, cases: Sequence[CaseQueries], kept: Path | None,
     except KeyboardInterrupt:
         if kept is None:
             raise Interrupted("interrupted; no answer was kept (--cache FILE keeps them)") from None
-        raise Interrupted(f"interrupted; answers are kept in {kept}: run the same command again to go on") from None
+        raise Interrupted(f"interrupted; answers are stored in {kept}: the same command resumes") from None

@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import typer
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from assay.cli.output import UNFINISHED
+from assay.cli.options.gates import UNFINISHED
+from assay.cli.output import STANDARD_OUTPUT, write_json
 from assay.errors import InputError
 from assay.llm_judge import JudgedCase, QueryJudge, spending
 from assay.model import Rate
@@ -31,7 +33,7 @@ _REASON_LENGTH = 150
 
 
 def write_opinions(path: Path, judged: Sequence[JudgedCase], run: Run | None) -> None:
-    """Write one JSON object per case. Raises InputError where the file cannot be written."""
+    """Write one JSON object per case. Raises InputError if the file cannot be written."""
     outcomes = {} if run is None else {(one.case.id, one.prediction.repeat): one.outcome for one in run.evidence}
     several = run is not None and run.settings.repeats > 1
     records = (_record(case, outcomes.get((case.case_id, case.repeat)), numbered=several) for case in judged)
@@ -81,7 +83,7 @@ def show_opinions(
     labels: Labels | None,
     *,
     calibrate: bool,
-    as_json: bool,
+    json_file: Path | None,
 ) -> None:
     """Print the numbers on standard output, for a person or as JSON. Notes of the model go to standard error."""
     from assay.api.llm_judging import measure_judge
@@ -106,10 +108,11 @@ def show_opinions(
         "agreement": sum(agreements) / len(agreements) if agreements else None,
         "spending": to_builtins(spending(opinions, judge.settings)),
     }
-    if as_json:
+    if json_file is not None:
         if measured is not None:
             numbers["calibration"] = to_builtins(measured)
-        sys.stdout.write(json.dumps(numbers, ensure_ascii=False, indent=2) + "\n")
+        write_json(json_file, msgspec.json.format(msgspec.json.encode(numbers), indent=2))
+    if json_file == STANDARD_OUTPUT:
         return
     if run is None:
         _show_pair(judged[0])
@@ -143,7 +146,7 @@ def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
         count = len(open_ or without)
         what = "nothing could be judged" if len(without) == len(asked) else f"{count:,} of {len(judged):,} could not be"
         sys.stdout.flush()
-        advice = "run the same command again to go on" if open_ else "see the reasons"
+        advice = "run the same command again to resume" if open_ else "see the reasons"
         print(f"assay: unfinished: {what} ({one_line(reason, limit=_REASON_LENGTH)}): {advice}", file=sys.stderr)
         raise typer.Exit(UNFINISHED)
 
@@ -195,7 +198,7 @@ def _show_numbers(numbers: Mapping[str, Any], *, single: bool) -> None:
 def _show_calibration(measured: MeasuredJudge, *, blank: int) -> None:
     truth = "the verdicts of execution" if measured.truth == "execution" else "labels"
     calibration, table = measured.calibration, measured.calibration.table
-    typer.echo(f"\nthe judge beside {truth}, equivalent being the positive answer")
+    typer.echo(f"\nthe judge and {truth}, equivalent being the positive answer")
     typer.echo("                          equivalent   not equivalent   (in truth)")
     typer.echo(f"  judged equivalent       {table.true_positives:>10}   {table.false_positives:>14}")
     typer.echo(f"  judged not equivalent   {table.false_negatives:>10}   {table.true_negatives:>14}")
@@ -215,7 +218,7 @@ def _show_calibration(measured: MeasuredJudge, *, blank: int) -> None:
     ]
     _line("left out", ", ".join(f"{count} {why}" for count, why in left_out if count) or "no case")
     if blank:
-        typer.echo(f"  {blank} rows of the labels are blank")
+        typer.echo("  1 row of the labels is blank" if blank == 1 else f"  {blank} rows of the labels are blank")
     if measured.disagreements:
         shown = ", ".join(one_line(one) for one in measured.disagreements[:_IDS_SHOWN])
         more = len(measured.disagreements) - _IDS_SHOWN

@@ -1,4 +1,4 @@
-"""`assay leaderboard`: systems on one question set, ranked, by every metric and group, and where they disagree."""
+"""`assay leaderboard`: rank systems on one question set, by every metric and group, and show where they disagree."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options.declared import JsonFile, Markdown, ReviewsFile
+from assay.cli.options.declared import Full, JsonFile, Markdown, ReviewsFile
+from assay.cli.options.stored_runs import A_RUN, check_different
 from assay.errors import InputError, UsageError
-from assay.model import HistoryPoint
+from assay.model import HistoryPoint, Leaderboard
 
 
 def leaderboard(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Finished runs, or a folder that contains them.")
+        list[Path], typer.Argument(metavar="RUN...", help="Finished runs, or a folder that contains them."), A_RUN
     ],
     *,
     metric: Annotated[
@@ -43,6 +44,7 @@ def leaderboard(
     alpha: Annotated[float, typer.Option(metavar="LEVEL", help="Significance level over all pairs.")] = 0.05,
     resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Random draws per estimate.")] = 2000,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random draws.")] = 0,
+    full: Full = False,
 ) -> None:
     """Rank runs over their common cases, with every metric and group.
 
@@ -53,12 +55,14 @@ def leaderboard(
     For a paper:  assay leaderboard runs --latex table.tex --csv rates.csv
     """
     from assay.api.diffing import leaderboard as ranked
-    from assay.cli.output import deliver, printed_report, say_written
+    from assay.cli.output import check_targets, deliver, say_written
     from assay.reports.diff_formats import render_leaderboard
 
     targets = {"html": html, "md": md, "csv": csv, "tex": latex, "xlsx": xlsx, "json": json}
-    printed = printed_report(targets) is not None
+    printed = check_targets(targets) is not None
     folders = _finished(runs, cases)
+    if len(folders) == 1:
+        check_different(runs)
     record = ranked(
         folders,
         metric=metric,
@@ -71,22 +75,29 @@ def leaderboard(
     ).record
     written = deliver(targets.items(), lambda name: render_leaderboard(record, name))
     if not written and not printed:
-        from assay.reports.console.printing import print_leaderboard
-
-        print_leaderboard(record)
+        show_ranking(record, full=full)
     say_written(written, on_stderr=printed)
+
+
+def show_ranking(record: Leaderboard, *, full: bool) -> None:
+    """Print the ranking: a summary of one screen, or in full."""
+    if full:
+        from assay.reports.console.printing import print_leaderboard
+    else:
+        from assay.reports.screen.printing import print_leaderboard
+    print_leaderboard(record)
 
 
 def _finished(given: Sequence[Path], cases: str | None) -> list[Path]:
     """The runs that were given, each once, and the finished ones of folders over one question set.
 
-    Says on standard error what is left out. Raises InputError where nothing is left.
+    Says on standard error what is omitted. Raises InputError if nothing is left.
     """
     from assay.runs.store.folder import RUN_FILE
     from assay.runs.store.history import scan_runs
 
     if cases is not None and all((folder / RUN_FILE).exists() for folder in given):
-        raise UsageError(f"--cases {cases} chooses among the runs of a folder, and runs are given: leave it out")
+        raise UsageError(f"--cases {cases} chooses among the runs of a folder, and runs are given: omit it")
     found: list[Path] = []
     for folder in given:
         if (folder / RUN_FILE).exists():

@@ -1,25 +1,26 @@
-"""`assay lint`: is the gold itself sound?"""
+"""`assay lint`: likely errors in gold queries."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from msgspec.structs import replace
 
-from assay.cli.options.declared import AsJson, Only, Quiet, file_options
+from assay.cli.options.declared import JsonFile, Only, Quiet, file_options
 from assay.cli.options.settings_file import with_file
-from assay.cli.streams import print_bytes
+from assay.cli.options.stored_runs import A_RUN
+from assay.cli.options.two_files import roles_checked
 from assay.errors import UsageError
 from assay.model.lint import Severity
 from assay.settings import LintFileSettings, Settings
+from assay.settings.values import urls_of
 
 if TYPE_CHECKING:
     from assay.model.lint import LintReport
-
-_SHOWN = 50
 
 
 def lint(  # one parameter an option
@@ -36,6 +37,7 @@ def lint(  # one parameter an option
             metavar="RUN",
             help="Stored run over the same cases. Can be repeated.",
         ),
+        A_RUN,
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="RULES", help="Rules to apply, separated by commas. Default: all.")
@@ -55,8 +57,8 @@ def lint(  # one parameter an option
         Only(
             ("db", "timeout_s", "workers", "limit", "case_format", "case_fields"),
             helps={
-                "db": "Of the database, or a template. Without it: the rules that need none.",
-                "timeout_s": "For each query. [default: 10]",
+                "db": "Database URL, or a template. Without it, only rules that need no database apply.",
+                "timeout_s": "Time limit per query. [default: 10]",
             },
         ),
     ],
@@ -64,11 +66,11 @@ def lint(  # one parameter an option
     sarif: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0 for code review; - prints it.")
     ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help=f"Print every finding, not only the {_SHOWN} most severe.")
+    full: Annotated[
+        bool, typer.Option("--full", help="Print every finding, not only a summary of one screen.")
     ] = False,
     rules: Annotated[bool, typer.Option("--rules", help="List the rules and exit.")] = False,
-    as_json: AsJson = False,
+    json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Find likely errors in gold queries. No system is needed, and nothing is changed.
@@ -77,7 +79,7 @@ def lint(  # one parameter an option
 
     In continuous integration:  assay lint dev.jsonl --db sqlite:///shop.sqlite --fail-on error --sarif gold.sarif
 
-    With what systems answered:  assay lint dev.jsonl --db sqlite:///shop.sqlite --runs runs/first --runs runs/second
+    With the answers of systems:  assay lint dev.jsonl --db sqlite:///shop.sqlite --runs runs/first --runs runs/second
     """
     if rules:
         _print_rules()
@@ -87,13 +89,15 @@ def lint(  # one parameter an option
     settings = with_file(cases, replace(settings, cases=str(cases)))
     own = settings.lint or LintFileSettings()
     severity = _severity(fail_on if fail_on is not None else own.fail_on)
-    if as_json and sarif == Path("-"):
-        raise UsageError("--sarif - and --json would be mixed on standard output: give all but one a file")
+    from assay.cli.output import check_targets
+
+    targets = {"html": html, "sarif": sarif, "json": json}
+    check_targets(targets)
     from assay.api.linting import lint as lint_cases
     from assay.cli.progress import progress
     from assay.model import Limits
 
-    with progress(quiet=quiet) as on_progress:
+    with roles_checked(settings, verb="lint"), progress(quiet=quiet) as on_progress:
         report = lint_cases(
             settings.cases or str(cases),
             databases=settings.db,
@@ -106,10 +110,10 @@ def lint(  # one parameter an option
             files=file_options(settings),
             on_progress=on_progress,
         )
-    _deliver(report, html=html, sarif=sarif, as_json=as_json, every=every)
+    _deliver(report, targets, full=full, typed=_typed(settings))
     if severity is not None and settings.db is not None and (unread := _nothing_read(report)):
         sys.stdout.flush()
-        raise UsageError(f"--fail-on {severity} says nothing, since no gold could be tried on its database: {unread}")
+        raise UsageError(f"--fail-on {severity} is not decided, since no gold query could be executed: {unread}")
     if severity is not None and report.reaches(severity):
         sys.stdout.flush()
         typer.echo(f"a finding of the severity {severity} or above: --fail-on {severity} is missed", err=True)
@@ -117,7 +121,7 @@ def lint(  # one parameter an option
 
 
 def _nothing_read(report: LintReport) -> str | None:
-    """Why not one gold could be tried on its database; None where one could."""
+    """Why no gold query could be executed; None if one could."""
     unread = [gap for gap in report.gaps if gap.rules and gap.cases]
     without_gold = sum(len(gap.cases) for gap in report.gaps if not gap.rules)
     tried = report.cases - without_gold - len({case for gap in unread for case in gap.cases})
@@ -141,16 +145,29 @@ def _names(option: str, given: list[str] | None) -> list[str]:
     return names
 
 
-def _deliver(report: LintReport, *, html: Path | None, sarif: Path | None, as_json: bool, every: bool) -> None:
-    from assay.cli.output import deliver, say_written
-    from assay.reports.lint import lint_html, lint_json, lint_sarif, lint_text
+def _typed(settings: Settings) -> tuple[str, ...]:
+    """The words of the command that reads the same question set on the same database, quoted."""
+    from assay.platform.shell import quoted
 
-    draw = {"html": lint_html, "sarif": lint_sarif}
-    written = deliver({"html": html, "sarif": sarif}.items(), lambda name: draw[name](report))
-    if as_json:
-        print_bytes([lint_json(report)])
-    elif Path("-") not in (html, sarif):
-        typer.echo(lint_text(report, most=None if every else _SHOWN), nl=False)
+    urls = urls_of(settings.db)
+    named = [f"{engine}={url}" for engine, url in settings.db.items()] if isinstance(settings.db, dict) else urls
+    databases = [word for url in named for word in ("--db", quoted(url))]
+    is_open = all("@" not in url for url in urls)  # a URL with a user may have a password, too
+    return ("assay", "lint", quoted(settings.cases or ""), *databases) if is_open else ()
+
+
+def _deliver(report: LintReport, targets: Mapping[str, Path | None], *, full: bool, typed: Sequence[str]) -> None:
+    from assay.cli.output import STANDARD_OUTPUT, deliver, say_written
+    from assay.reports.lint import lint_html, lint_json, lint_sarif, lint_text
+    from assay.reports.screen.printing import print_lint
+
+    draw = {"html": lint_html, "sarif": lint_sarif, "json": lint_json}
+    written = deliver(targets.items(), lambda name: draw[name](report))
+    if STANDARD_OUTPUT not in targets.values():
+        if full:
+            typer.echo(lint_text(report), nl=False)
+        else:
+            print_lint(report, typed=typed)
     say_written(written, on_stderr=True)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options.declared import AsJson, Only, Overwrite, Quiet, ReportFlags
+from assay.cli.options.declared import Only, Overwrite, Quiet, ReportFlags
 from assay.cli.options.gates import GateFlags
 from assay.settings import Settings
 
@@ -64,7 +64,6 @@ def llmsql(  # one parameter an option
     max_mismatches: Annotated[int, typer.Option(metavar="N", min=0, help="Maximum number of mismatches to print.")] = 5,
     reports: ReportFlags,
     gates: GateFlags,
-    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Score a model's outputs on the LLMSQL benchmark.
@@ -74,7 +73,7 @@ def llmsql(  # one parameter an option
     Files that are missing are downloaded from the Hugging Face hub:  assay llmsql outputs.jsonl --version 2.0
     """
     from assay.api.gates import keeper_of
-    from assay.cli.output import STANDARD_OUTPUT, finish, keeping, printed_report, tell_cache_use
+    from assay.cli.output import STANDARD_OUTPUT, check_targets, finish, keeping, tell_cache_use
     from assay.cli.progress import progress
     from assay.errors import UsageError
     from assay.llmsql.assessment import HEAD_ROWS, METRICS, assess
@@ -89,7 +88,7 @@ def llmsql(  # one parameter an option
     output = None if settings.output is None else Path(settings.output)
     keeper = keeper_of(gates.gathered(), METRICS, baseline=gates.baseline, output=output)
     targets = reports.targets()
-    printed_report(targets, as_json=as_json)
+    check_targets(targets)
     path = None if save_report is None else report_path(save_report)
     with keeping(output), progress(quiet=quiet) as on_progress:
         assessment = assess(
@@ -112,7 +111,7 @@ def llmsql(  # one parameter an option
         )
     if path is not None:
         write_report(report_of(assessment), path)
-    if not as_json and STANDARD_OUTPUT not in targets.values():
+    if STANDARD_OUTPUT not in targets.values():
         for finding in assessment.mismatches[: max_mismatches if show_mismatches else 0]:
             say(mismatch_text(finding) + "\n")
         say(summary_text(assessment, saved=path) + "\n")
@@ -121,7 +120,7 @@ def llmsql(  # one parameter an option
         assessment.run,
         keeper=keeper,
         reports=targets,
-        as_json=as_json,
+        full=reports.full,
         folder=output,
         advice="--save-report FILE writes every mismatch" if path is None else None,
         quiet=quiet,

@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options.declared import AsJson
+from assay.cli.options.declared import JsonFile
 from assay.cli.options.query_texts import read_queries
-from assay.cli.streams import print_bytes
-from assay.errors import UsageError
+from assay.errors import InputError, UsageError
+
+_UNUSABLE = ("unreadable", "no_schema", "fails")
+"""Why nothing could be compared: a text is not a query, or names a table or a column that does not exist."""
 
 
 def refute(
@@ -42,7 +44,7 @@ def refute(
         typer.Option(metavar="FILE", help="Write a pytest that fails while the queries differ; - prints it."),
     ] = None,
     sql: Annotated[bool, typer.Option("--sql", help="Print only the SQL of the counterexample.")] = False,
-    as_json: AsJson = False,
+    json: JsonFile = None,
 ) -> None:
     """Find a small database on which two queries differ, or prove that they are equivalent.
 
@@ -51,12 +53,14 @@ def refute(
     As a regression test:  assay refute … --db sqlite:///shop.sqlite --test test_pair.py
     """
     from assay.api.refuting import refute as look
+    from assay.cli.output import STANDARD_OUTPUT, check_targets, write_json
     from assay.reports.text.plain import visible
     from assay.reports.text.refutation import witness_sql
     from assay.reports.witness import refutation_json, refutation_text, witness_test
 
-    if as_json and (sql or test == Path("-")):
-        raise UsageError("--json, --sql and --test - would be mixed on standard output: give one of them")
+    check_targets({"json": json, "test": test})
+    if sql and STANDARD_OUTPUT in (json, test):
+        raise UsageError("--sql would be mixed with another output on standard output: give all but one a file")
     first, second = read_queries(SQL_A=sql_a, SQL_B=sql_b)
     outcome = look(
         first,
@@ -69,6 +73,10 @@ def refute(
         max_rows=rows,
         scratch=scratch,
     )
+    if outcome.kind == "unknown" and outcome.why in _UNUSABLE:
+        if json is not None:
+            write_json(json, refutation_json(outcome, first, second))
+        raise InputError(outcome.reason)
     if test is not None:
         if outcome.witness is None or not outcome.differs:
             typer.echo(f"no test is written: {visible(outcome.reason)}", err=True)
@@ -78,11 +86,13 @@ def refute(
         else:
             test.write_text(witness_test(outcome, first, second), encoding="utf-8")
             typer.echo(f"wrote {test}", err=True)
-    if as_json:
-        print_bytes([refutation_json(outcome, first, second)])
-    elif sql:
+    if json is not None:
+        write_json(json, refutation_json(outcome, first, second))
+    if json == STANDARD_OUTPUT:
+        return
+    if sql:
         if outcome.witness is None:
-            typer.echo(f"there is no database to make: {visible(outcome.reason)}", err=True)
+            typer.echo(f"there is no counterexample: {visible(outcome.reason)}", err=True)
         else:
             typer.echo(witness_sql(outcome.witness), nl=False)
     else:

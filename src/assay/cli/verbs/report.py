@@ -1,4 +1,4 @@
-"""`assay report`: draw a stored run."""
+"""`assay report`: reports of a stored run."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options.declared import JsonFile, Penalty, ReportFlags, ReviewsFile
+from assay.cli.options.declared import Penalty, ReportFlags, ReviewsFile
 from assay.cli.options.gates import GateFlags, exit_for, print_gates
+from assay.cli.options.stored_runs import A_RUN
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run."), A_RUN],
     *,
     reports: ReportFlags,
-    json: JsonFile = None,
     gates: GateFlags,
     penalty: Penalty = None,
     reviews: ReviewsFile = None,
@@ -25,18 +25,17 @@ def report(
 ) -> None:
     """Write reports of a stored run, on the terminal or as files ('-': standard output).
 
-    With gates it also says whether the run reaches them, and ends with status 1 where it does not; without any it shows
-    those that the run was made with.
+    With gates, the exit status is 1 if the run misses one. Without any, the gates of the run are shown.
 
     Example:  assay report runs/first --html report.html
     """
     from assay.api.gates import keeper_of
     from assay.api.run import Run, load_run
-    from assay.cli.output import printed_report, say_written, show, write_reports
+    from assay.cli.output import check_targets, say_written, show, write_reports
     from assay.runs.aggregate.metric_infos import knowing
 
-    targets = reports.targets(json=json)
-    printed = printed_report(targets)
+    targets = reports.targets()
+    printed = check_targets(targets)
     stored = load_run(run, reviews=reviews)
     if history is not None:
         from assay.api.history import with_history
@@ -50,7 +49,7 @@ def report(
     stored = Run(keeper.judged(stored.record))
     written = write_reports(stored, targets.items())
     if not written and printed is None:
-        show(stored, as_json=False, folder=run)
+        show(stored, folder=run, full=reports.full)
     say_written(written, on_stderr=printed is not None)
     if written and printed is None:
         print_gates(stored.record.gates)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct
 
-from assay.cli.options.declared import AsJson, Only
+from assay.cli.options.declared import JsonFile, Only
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, UsageError
 from assay.model.cases.leniency import STRICT, Leniency
 from assay.model.verdicts.review import ReviewDecision
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from assay.runs.reviews.queue import QueuedCase
 
 _MOST_BESIDE = 8
-"""How many runs of the same folder are shown beside, the latest first."""
+"""How many other runs of the folder are shown, the latest first."""
 _BROWSER, _ONE, _FILE = "In the browser", "One decision, without a browser", "The file of reviews"
 
 
@@ -100,7 +101,7 @@ class DecisionFlags(Struct, frozen=True, kw_only=True):
 
 
 def review(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run."), A_RUN],
     case: Annotated[str | None, typer.Argument(metavar="CASE", help="Case to decide without a browser.")] = None,
     *,
     reviews: Annotated[
@@ -116,7 +117,7 @@ def review(
         typer.Option(metavar="NAME", help="Your name. [default: git config user.name]", rich_help_panel=_FILE),
     ] = None,
     settings: Annotated[
-        Settings, Only(("db",), helps={"db": "Of the database, if it is not where the run says: for corrected golds."})
+        Settings, Only(("db",), helps={"db": "Database URL for corrected gold queries. Default: that of the run."})
     ],
     beside: Annotated[
         list[Path] | None,
@@ -155,7 +156,7 @@ def review(
         Path | None,
         typer.Option(metavar="FILE", help="Write the corrected question set.", rich_help_panel=_FILE),
     ] = None,
-    as_json: AsJson = False,
+    json: JsonFile = None,
     port: Annotated[
         int,
         typer.Option(
@@ -181,8 +182,8 @@ def review(
 
     Without a browser:  assay review runs/first 54 --gold-wrong --gold "SELECT …" --note "counts orders twice"
 
-    Decisions are kept in reviews.jsonl beside the question set. They hold for later runs and other systems: commit the
-    file with the question set.
+    Decisions are stored in reviews.jsonl next to the question set. They hold for later runs and other systems: commit
+    the file with the question set.
     """
     if idle is not None and not idle > 0:
         raise UsageError(f"--idle {idle:g}: expected a number of seconds above 0, or no --idle at all")
@@ -206,11 +207,9 @@ def review(
 
         write(run, export, reviews=work.desk().file, settle=settle)
     elif agreement:
-        from assay.reports.console.printing import print_agreement
-
-        print_agreement(work.desk().reviews.agreement(), as_json=as_json)
+        _agreement(work, json=json)
     elif every:
-        _list(work, as_json=as_json)
+        _list(work, json=json)
     else:
         _serve(work, _reviewer(reviewer), beside, minutes, port=port, browser=browser, idle=idle)
 
@@ -236,8 +235,8 @@ class _Work(Struct, frozen=True, kw_only=True):
         found = self.reviews or reviews_file(self.run, record.settings, record.provenance)
         if found is None:
             raise InputError(
-                f"{self.run}: its question set {record.settings.cases!r} is not found from here, and reviews are kept "
-                "beside it: name their file with --reviews FILE"
+                f"{self.run}: its question set {record.settings.cases!r} does not exist here, and reviews are stored "
+                "next to it: name their file with --reviews FILE"
             )
         return found
 
@@ -318,16 +317,29 @@ def _scored(trials: GoldTrials, evidence: Evidence, case: Case) -> Verdict:
     return score_by(trials.score(evidence, case))
 
 
-def _list(work: _Work, *, as_json: bool) -> None:
+def _agreement(work: _Work, *, json: Path | None) -> None:
     import msgspec
 
-    from assay.cli.streams import print_bytes
+    from assay.cli.output import write_json
+    from assay.reports.console.printing import print_agreement
+
+    agreement = work.desk().reviews.agreement()
+    if json is not None:
+        write_json(json, msgspec.json.format(msgspec.json.encode(agreement), indent=2))
+    else:
+        print_agreement(agreement)
+
+
+def _list(work: _Work, *, json: Path | None) -> None:
+    import msgspec
+
+    from assay.cli.output import write_json
     from assay.reports.text.plain import one_line, visible
     from assay.runs.reviews.deciding import decision_said
 
     desk = work.desk()
-    if as_json:
-        print_bytes([msgspec.json.encode(desk.reviews.every), b"\n"])
+    if json is not None:
+        write_json(json, msgspec.json.encode(desk.reviews.every))
         return
     for place, summary in enumerate(desk.run.summaries):
         status = desk.status(place)
@@ -346,7 +358,7 @@ def _list(work: _Work, *, as_json: bool) -> None:
 
 
 def _others(work: _Work, record: Run, beside: Sequence[Path] | None) -> list[OtherRun]:
-    """The runs that are shown beside: those named, or the finished ones in the same folder over the same questions."""
+    """The other runs that are shown: those named, or the finished ones in the same folder over the same questions."""
     from assay.api.run import load_run
     from assay.cli.view.review import OtherRun
     from assay.errors import AssayError
@@ -369,7 +381,7 @@ def _others(work: _Work, record: Run, beside: Sequence[Path] | None) -> list[Oth
         try:
             others.append(OtherRun(name=run_name(point), run=load_run(Path(point.folder), reviews=False).record))
         except AssayError as error:  # nobody asked for this one
-            typer.echo(f"assay: {point.folder} is not shown beside: {error}", err=True)
+            typer.echo(f"assay: {point.folder} is not shown: {error}", err=True)
     return others
 
 

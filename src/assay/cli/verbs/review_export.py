@@ -14,7 +14,7 @@ _SHOWN = 20
 def export(run: Path, target: Path, *, reviews: Path, settle: str = "latest") -> None:
     """Write the corrected question set of a run, and say what is different in it and what it cannot say.
 
-    Raises InputError where the question set is not found from here, or the target cannot be written.
+    Raises InputError if the question set is not found from here, or the target cannot be written.
     """
     from assay.api.exporting import export_reviewed
     from assay.api.reviewing import load_reviews

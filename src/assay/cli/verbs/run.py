@@ -12,7 +12,6 @@ import typer
 from msgspec.structs import replace
 
 from assay.cli.options.declared import (
-    AsJson,
     Only,
     Overwrite,
     Password,
@@ -25,6 +24,7 @@ from assay.cli.options.declared import (
 from assay.cli.options.evidence import EvidenceFlags
 from assay.cli.options.gates import GateFlags
 from assay.cli.options.settings_file import at, check_used, may_lack_database, with_file
+from assay.cli.options.two_files import missing_database, roles_checked
 from assay.errors import InputError, UsageError
 from assay.model import Case, Gates
 from assay.model.databases.suite import SUITE_MATCH
@@ -60,7 +60,6 @@ def run(
     evidence: EvidenceFlags,
     reports: ReportFlags,
     gates: GateFlags,
-    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate predictions or a live system against a question set on real databases.
@@ -101,20 +100,32 @@ def run(
     if show_prompt:
         _print_prompt(settings, opened)
         return
+    if opened is not None and not rescore:
+        check_credentials(opened, settings.output)
     run_settings(
         settings,
         system=opened,
         overwrite=overwrite,
         rescore=rescore,
-        as_json=as_json,
         quiet=quiet,
         reports=targets,
+        full=reports.full,
         keeper=keeper,
         on_cases=_checking(keeper, cases, settings.gates),
         lint=evidence.lint_options(settings.lint),
         witness=witness,
         scratch=evidence.server(settings.witness),
     )
+
+
+def check_credentials(system: object, stored: str | Path | None) -> None:
+    """Raise SystemUnusable, before anything is read, if a system knows that it lacks a key.
+
+    If answers are stored already, no more of them may be needed, and the system raises when it is asked.
+    """
+    check = getattr(system, "check_credentials", None)
+    if check is not None and not (stored is not None and Path(stored).exists()):
+        check()
 
 
 def _checking(keeper: GateKeeper, path: Path, file: GateSettings | None) -> OnCases:
@@ -165,9 +176,9 @@ def run_settings(
     system: System | None = None,
     overwrite: bool = False,
     rescore: bool = False,
-    as_json: bool,
     quiet: bool,
     reports: Mapping[str, Path | None],
+    full: bool = False,
     keeper: GateKeeper | None = None,
     on_cases: OnCases | None = None,
     timing_extra_s: float = TIMING_EXTRA_S,
@@ -176,17 +187,17 @@ def run_settings(
     scratch: str | None = None,
     difficulty_names: tuple[tuple[str, str], ...] = (),
 ) -> None:
-    """Evaluate what the settings say, and show it. Ends with status 1 where a gate was missed."""
+    """Evaluate by the settings, and show the run. Ends with status 1 if a gate is missed."""
     from assay.api.evaluation import evaluate
-    from assay.cli.output import finish, keeping, printed_report, tell_cache_use
+    from assay.cli.output import check_targets, finish, keeping, tell_cache_use
     from assay.cli.progress import progress
 
-    printed_report(reports, as_json=as_json)
+    check_targets(reports)
     answers = system if system is not None else settings.predictions
     if system is not None and settings.predictions is not None:
-        raise UsageError("--predictions and --system were both given: the answers come from a file or are asked for")
-    if settings.cases is None or (settings.db is None and not may_lack_database(settings)):
-        raise UsageError("--db must be given: see  assay run --help")
+        raise UsageError("--predictions and --system were both given: give one of them")
+    if settings.db is None and not may_lack_database(settings):
+        raise missing_database(settings)
     folder = None if settings.output is None else Path(settings.output)
     arguments = settings.given(signature(evaluate).parameters) | {
         "predictions": answers,
@@ -207,7 +218,7 @@ def run_settings(
         "on_cases": keeper.check_cases if on_cases is None and keeper is not None else on_cases,
     }
     try:
-        with keeping(folder), progress(quiet=quiet) as on_progress:
+        with roles_checked(settings), keeping(folder), progress(quiet=quiet) as on_progress:
             done = evaluate(**arguments, on_progress=on_progress)
     finally:
         if system is not None:
@@ -216,11 +227,11 @@ def run_settings(
     _tell_unsearched(done, asked=witness is not None)
     tell_cache_use(done)
     advice = "--html FILE writes every case"
-    finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=folder, advice=advice, quiet=quiet)
+    finish(done, keeper=keeper, reports=reports, full=full, folder=folder, advice=advice, quiet=quiet)
 
 
 def reviews_of(settings: Settings) -> Reviews | Literal[False]:
-    """The reviews that the settings name, or those beside the question set; False: none.
+    """The reviews that the settings name, or those next to the question set; False: none.
 
     Raises InputError, naming the line, for a damaged file, and UsageError for options that do not go together.
     """
@@ -228,10 +239,10 @@ def reviews_of(settings: Settings) -> Reviews | Literal[False]:
     from assay.reports.text.plain import visible
 
     if settings.no_reviews and settings.reviews is not None:
-        raise UsageError("--reviews and --no-reviews were both given: leave one of them out")
+        raise UsageError("--reviews and --no-reviews were both given: omit one of them")
     found = None if settings.no_reviews else reviews_for(settings.cases, settings.reviews, settle=settings.settle)
     if found is None and settings.settle is not None:
-        raise UsageError("--settle is for reviews, and there are none: give --reviews, or leave it out")
+        raise UsageError("--settle is for reviews, and there are none: add --reviews, or omit it")
     if found is not None and found.note:
         typer.echo(visible(f"note: {found.note}"), err=True)
     return found or False
@@ -245,7 +256,7 @@ def _tell_untimed(done: Run) -> None:
     untimed = sum(any(score.failure == BUDGET_SPENT for score in case.scores) for case in cases)
     if untimed:
         pairs = "1 right answer was" if untimed == 1 else f"{untimed} right answers were"
-        advice = "the same command goes on with them, and a longer budget comes further"
+        advice = "the same command continues with them, and a longer budget reaches more"
         typer.echo(f"{pairs} not timed within --ves-budget: {advice}", err=True)
 
 
@@ -255,4 +266,4 @@ def _tell_unsearched(done: Run, *, asked: bool) -> None:
     left = 0 if totals is None else totals.matches - totals.searched
     if asked and left:
         were = "1 match was" if left == 1 else f"{left:,} matches were"
-        typer.echo(f"{were} not tried on other databases within --witness-total: the same command goes on", err=True)
+        typer.echo(f"{were} not searched within --witness-total: the same command continues", err=True)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.streams import print_bytes
+from assay.cli.options.declared import JsonFile
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, RunError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def runs(  # one parameter an option
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of runs, or one run.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of runs, or one run."), A_RUN],
     tag: Annotated[
         list[str] | None,
         typer.Option(metavar="TEXT", help="Label of the runs to list, e.g. 'model=*'. Can be repeated."),
@@ -37,7 +38,7 @@ def runs(  # one parameter an option
     experiment: Annotated[
         str | None, typer.Option(metavar="NAME", help="Experiment of --mlflow. [default: assay]")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the runs as JSON on standard output.")] = False,
+    json: JsonFile = None,
 ) -> None:
     """List a folder's runs, the newest last: when, what, how right, and over which questions.
 
@@ -49,19 +50,21 @@ def runs(  # one parameter an option
     """
     if experiment is not None and mlflow is None:
         raise UsageError("--experiment was given without --mlflow URI: there is nothing to export to")
-    shown = _selected(folder, tags=tag or (), name=name, cases=cases, metric=metric)
-    if html is not None:
-        from assay.cli.output import deliver, say_written
-        from assay.reports.html.history import runs_html
+    from assay.cli.output import check_targets, deliver, say_written
 
-        say_written(deliver([("html", html)], lambda _: runs_html(shown, folder=str(folder))), on_stderr=True)
-    if mlflow is not None:
-        _export(shown, mlflow, experiment)
-    if as_json:
+    targets = {"html": html, "json": json}
+    check_targets(targets)
+    shown = _selected(folder, tags=tag or (), name=name, cases=cases, metric=metric)
+    if html is not None or json is not None:
+        from assay.reports.html.history import runs_html
         from assay.reports.json.comparisons import runs_json
 
-        print_bytes([runs_json(shown, folder=str(folder))])
-    elif html is None and mlflow is None:
+        draw = {"html": runs_html, "json": runs_json}
+        written = deliver(targets.items(), lambda name: draw[name](shown, folder=str(folder)))
+        say_written(written, on_stderr=True)
+    if mlflow is not None:
+        _export(shown, mlflow, experiment)
+    if html is None and json is None and mlflow is None:
         from assay.reports.console.printing import print_runs
 
         print_runs(shown, folder=str(folder))
@@ -70,14 +73,17 @@ def runs(  # one parameter an option
 def _selected(
     folder: Path, *, tags: Sequence[str], name: str | None, cases: str | None, metric: str | None
 ) -> tuple[HistoryPoint, ...]:
-    """The selected runs. Raises InputError where there are none, with the names that exist."""
+    """The selected runs. Raises InputError if there are none, with the names that exist."""
     from assay.api.history import list_runs
+    from assay.model.runs.metric_names import metric_hint
     from assay.runs.store.history import question_set, run_name, select_runs
 
     points = list_runs(folder, metric=metric)
     if metric is not None and not any(point.headline is not None for point in points):
         every = {one for point in points if point.settings for one in point.settings.metrics}
-        raise InputError(f"no run in {folder} has the metric {metric!r}{_instead(metric, every)}")
+        raise InputError(
+            f"no run in {folder} has the metric {metric!r}{metric_hint(metric, every) or _instead(metric, every)}"
+        )
     shown = select_runs(points, tags=tags, name=name, cases=cases)
     if shown:
         return shown

@@ -12,7 +12,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.cli.options.declared import AsJson, Only, Overwrite, Quiet, ReportFlags, Rescore, Token, check_one_source
+from assay.cli.options.declared import Only, Overwrite, Quiet, ReportFlags, Rescore, Token, check_one_source
 from assay.cli.options.gates import GateFlags
 from assay.errors import UsageError
 from assay.settings import Settings
@@ -88,7 +88,6 @@ def sdmx(
     token: Token = None,
     reports: ReportFlags,
     gates: GateFlags,
-    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Score what an SDMX assistant selected: per dimension, macro and micro, with every term named.
@@ -100,6 +99,7 @@ def sdmx(
     from assay import registry
     from assay.api.gates import keeper_of
     from assay.cli.options.access import Access
+    from assay.cli.verbs.run import check_credentials
     from assay.scoring.selections.metrics import selection_metrics
 
     check_one_source(settings)
@@ -112,15 +112,17 @@ def sdmx(
     opened = None
     if settings.system is not None:
         opened = registry.open_system(settings.system, access.system_options(settings))
+        if not rescore:
+            check_credentials(opened, settings.output)
     run_selections(
         replace(settings, cases=str(cases)),
         selection,
         system=opened,
         overwrite=overwrite,
         rescore=rescore,
-        as_json=as_json,
         quiet=quiet,
         reports=targets,
+        full=reports.full,
         keeper=keeper,
     )
 
@@ -132,22 +134,22 @@ def run_selections(
     system: System | None = None,
     overwrite: bool,
     rescore: bool = False,
-    as_json: bool,
     quiet: bool,
     reports: Mapping[str, Path | None],
+    full: bool = False,
     keeper: GateKeeper | None = None,
 ) -> None:
     """Evaluate selections as the settings say, and show the run. A live system is closed in the end.
 
-    Ends with status 1 where a gate was missed.
+    Ends with status 1 if a gate is missed.
     """
     from assay.api.selections import evaluate_selections
-    from assay.cli.output import finish, keeping, printed_report
+    from assay.cli.output import check_targets, finish, keeping
     from assay.cli.progress import progress
     from assay.cli.verbs.run import reviews_of
     from assay.reports.text.plain import visible
 
-    printed_report(reports, as_json=as_json)
+    check_targets(reports)
     if selection.match_on not in ("id_and_name", "id"):
         raise UsageError(f"--match-on is {selection.match_on!r}: write 'id_and_name' or 'id'")
     output = None if settings.output is None else Path(settings.output)
@@ -178,7 +180,7 @@ def run_selections(
     for note in (*done.provenance.notes, *(_trouble_with_data(done) if selection.data is not None else ())):
         typer.echo(f"note: {visible(note)}", err=True)
     advice = "--xlsx FILE writes the workbook"
-    finish(done, keeper=keeper, reports=reports, as_json=as_json, folder=output, advice=advice, quiet=quiet)
+    finish(done, keeper=keeper, reports=reports, full=full, folder=output, advice=advice, quiet=quiet)
 
 
 def _trouble_with_data(run: Run) -> Iterator[str]:

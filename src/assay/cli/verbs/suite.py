@@ -1,4 +1,4 @@
-"""`assay suite`: for each gold a few small databases that tell it from queries that mean something else."""
+"""`assay suite`: a few small databases per gold query, which distinguish it from queries with another meaning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options.declared import AsJson, Only, Quiet, file_options
+from assay.cli.options.declared import JsonFile, Only, Quiet, file_options
+from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, UsageError, did_you_mean
 from assay.settings import Settings
 
@@ -20,6 +21,7 @@ def build(  # one parameter an option
     runs: Annotated[
         list[Path] | None,
         typer.Argument(metavar="RUN…", help="Stored runs over the question set."),
+        A_RUN,
     ] = None,
     *,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the suite.")],
@@ -44,14 +46,14 @@ def build(  # one parameter an option
         Settings,
         Only(
             ("db", "columns", "workers", "limit", "case_format", "case_fields"),
-            helps={"db": "Where the data is, or a template. Default: the first run's."},
+            helps={"db": "Database URL, or a template. Default: that of the first run."},
         ),
     ],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing suite.")] = False,
-    as_json: AsJson = False,
+    json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Distil a suite: for each gold, the fewest small databases that tell it from the most wrong queries.
+    """Build a suite: for each gold query, the fewest small databases that distinguish it from the most wrong queries.
 
     Example:  assay suite build dev.jsonl runs/first runs/second -o suites/dev
 
@@ -60,7 +62,9 @@ def build(  # one parameter an option
     if keeps not in ("observed", "declared"):
         raise UsageError(f"--preserve is {keeps!r}: write 'observed' or 'declared'")
     if not runs and settings.db is None:
-        raise UsageError("--db must be given where no run is: it says where the cases' data is")
+        raise UsageError(
+            "--db must be given if no run is: the databases of the questions, e.g. 'sqlite:///dbs/{db_id}.sqlite'"
+        )
     from assay.api.suites import build_suite
     from assay.cli.progress import progress
 
@@ -81,7 +85,7 @@ def build(  # one parameter an option
             overwrite=overwrite,
             on_progress=on_progress,
         )
-    _print_totals(made, as_json=as_json)
+    _print_totals(made, json=json)
 
 
 def show(
@@ -91,7 +95,7 @@ def show(
     database: Annotated[
         str | None, typer.Option(metavar="NAME", help="Database of the case whose SQL is printed.")
     ] = None,
-    as_json: AsJson = False,
+    json: JsonFile = None,
 ) -> None:
     """Print the contents of a suite.
 
@@ -105,21 +109,22 @@ def show(
     if case is None:
         if database is not None:
             raise UsageError("--database names a database of a case: name the case, too")
-        _print_totals(read, as_json=as_json)
+        _print_totals(read, json=json)
         return
     if case not in read.cases:
         raise InputError(f"the suite {suite} has no case {case!r}{did_you_mean(case, read.cases)}")
-    if as_json:
+    if json is not None:
         import msgspec
 
+        from assay.cli.output import write_json
         from assay.runs.store.suite_folder import case_json
 
-        typer.echo(msgspec.json.format(case_json(read.cases[case]), indent=2).decode())
+        write_json(json, msgspec.json.format(case_json(read.cases[case]), indent=2))
         return
     _print_case(read, case, database)
 
 
-def _print_totals(suite: Suite, *, as_json: bool) -> None:
+def _print_totals(suite: Suite, *, json: Path | None) -> None:
     from assay.reports.text.plain import visible
 
     cases = list(suite.cases.values())
@@ -128,14 +133,16 @@ def _print_totals(suite: Suite, *, as_json: bool) -> None:
         for name in ("answers", "answers_told", "neighbours", "neighbours_told", "neighbours_proved")
     }
     without = [case for case in cases if not case.databases]
-    if as_json:
+    if json is not None:
         import msgspec
+
+        from assay.cli.output import write_json
 
         numbers = {"suite": suite.name, "digest": suite.digest, "made_with": suite.made_with, "keeps": suite.keeps}
         numbers |= {"cases": str(len(cases)), "databases": str(suite.database_count)}
         found: dict[str, object] = {**numbers, "cases": len(cases), "databases": suite.database_count, **total}
         found["cases_without"] = [case.case_id for case in without]
-        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        write_json(json, msgspec.json.format(msgspec.json.encode(found), indent=2))
         return
     from assay.reports.text.plain import plural
 
@@ -146,10 +153,10 @@ def _print_totals(suite: Suite, *, as_json: bool) -> None:
         ),
         (
             f"answers of {plural(len(suite.runs), 'run')}: {total['answers_told']:,} of {total['answers']:,} "
-            "told from gold"
+            "distinguished from the gold query"
         ),
         (
-            f"neighbours of gold: {total['neighbours_told']:,} of {total['neighbours']:,} told from it, "
+            f"variants of the gold queries: {total['neighbours_told']:,} of {total['neighbours']:,} distinguished, "
             f"{total['neighbours_proved']:,} of the others proved equivalent"
         ),
     ]
@@ -164,7 +171,7 @@ def _print_totals(suite: Suite, *, as_json: bool) -> None:
 
 def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
     from assay.api.suites import suite_script
-    from assay.reports.text.plain import visible
+    from assay.reports.text.plain import plural, visible
 
     case = suite.cases[case_id]
     if database is not None:
@@ -174,7 +181,7 @@ def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
     for one in case.databases:
         kept = "like the real data" if one.keeps == "observed" else "keeps the declared constraints alone"
         lines.append(
-            f"database {one.name}: {one.row_count} rows, {kept}; tells {one.answers} answers "
+            f"database {one.name}: {plural(one.row_count, 'row')}, {kept}; tells {one.answers} answers "
             f"and {one.neighbours} neighbours from gold"
         )
         from assay.runs.workers.suite_checking import shown_rows

@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.options.stored_runs import A_RUN, check_different
 from assay.errors import UsageError
 
 
 def view(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or of several runs.")],
-    candidate: Annotated[Path | None, typer.Argument(metavar="RUN_B", help="Second run to compare with RUN.")] = None,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or of several runs."), A_RUN],
+    candidate: Annotated[
+        Path | None, typer.Argument(metavar="RUN_B", help="Second run to compare with RUN."), A_RUN
+    ] = None,
     port: Annotated[
         int,
         typer.Option(
@@ -33,8 +36,9 @@ def view(
     A folder of runs, with their leaderboard and every comparison; new runs come by themselves:  assay view runs
     """
     if idle is not None and not idle > 0:
-        raise UsageError(f"--idle {idle:g}: expected a number of seconds above 0, or no --idle at all")
+        raise UsageError(f"--idle {idle:g}: write a number of seconds above 0, or omit it")
     runs = [run, candidate] if candidate is not None else [run]
+    check_different(runs)
     from assay.cli.view.folder import FolderSite, draw_report, holds_runs
     from assay.cli.view.server import LivePage, OnePage, ReportServer, Site
     from assay.cli.view.serving import serve

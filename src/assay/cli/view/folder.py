@@ -1,6 +1,6 @@
 """The pages of a folder of runs: their list, a leaderboard for each question set, each run, each comparison.
 
-The folder is looked at anew for every request, so that new runs come by themselves. A page is named by the paths of its
+The folder is read for every request, so that new runs appear. A page is named by the paths of its
 runs below the folder, and only runs that were found there are read.
 """
 
@@ -29,7 +29,7 @@ _KEPT = 8
 
 
 def holds_runs(folder: Path) -> bool:
-    """Whether it is no run itself, and there is one in it."""
+    """Whether it is not a run itself, but contains one."""
     if (folder / RUN_FILE).exists() or not folder.is_dir():
         return False
     try:
@@ -115,7 +115,7 @@ class FolderSite:
 
 
 def draw_report(runs: Sequence[Path]) -> bytes:
-    """The page of a run, or of two beside each other."""
+    """The page of a run, or of two side by side."""
     from assay import registry
     from assay.api.run import load_run
 

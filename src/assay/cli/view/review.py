@@ -49,7 +49,7 @@ class _Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class OtherRun(Struct, frozen=True, kw_only=True):
-    """A run of the same question set, whose answers are shown beside."""
+    """Another run over the same question set, whose answers are shown, too."""
 
     name: str
     run: Run
@@ -186,7 +186,7 @@ class ReviewSite:
         place = self._place(asked)
         evidence = self._desk.run.evidence[place]
         if asked.decision == "undo":
-            raise InputError("a review is taken back by its id")
+            raise InputError("name the review to undo by its id")
         if len(asked.note) > _NOTE or len(asked.gold or "") > _QUERY:
             raise InputError(f"a note has at most {_NOTE:,} characters, and a query at most {_QUERY:,}")
         gold = (asked.gold or "").strip() or None

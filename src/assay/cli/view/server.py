@@ -66,7 +66,7 @@ _State = tuple[tuple[int, int, int] | None, ...]
 
 
 class LivePage:
-    """A page over stored runs, drawn anew when one of them has changed. For many threads at once."""
+    """A page over stored runs, drawn again when one of them has changed. For many threads at once."""
 
     def __init__(self, folders: Sequence[Path], draw: Callable[[], bytes]) -> None:
         # A run that is being copied may have its run.json long before its journal.
@@ -77,7 +77,7 @@ class LivePage:
         self._state: _State = ()
 
     def current(self) -> ServedPage:
-        """The page as the runs are now. Raises AssayError where one cannot be read, and tries again the next time."""
+        """The page as the runs are now. Raises AssayError if one cannot be read, and tries again the next time."""
         with self._lock:
             # Taken before the run is read: a change during the reading is seen the next time.
             state = tuple(map(_state_of, self._files))
@@ -89,7 +89,7 @@ class LivePage:
 
 
 def _state_of(path: Path) -> tuple[int, int, int] | None:
-    """A mark that changes when a file is written or replaced; None where there is no file."""
+    """A mark that changes when a file is written or replaced; None without a file."""
     try:
         found = path.stat()
     except OSError:
@@ -112,9 +112,9 @@ class Site(Protocol):
     """The pages that are served."""
 
     def find(self, path: str, query: str) -> ServedPage | None:
-        """The page at a path, with what stands after its question mark; None where there is none.
+        """The page at a path, with its query string; None if there is none.
 
-        Raises AssayError where there is one and it cannot be shown.
+        Raises AssayError if it cannot be shown.
         """
 
 
@@ -126,7 +126,7 @@ class ActingSite(Site, Protocol):
     """Requests without it are refused."""
 
     def act(self, path: str, asked: Mapping[str, Any]) -> Mapping[str, object] | None:
-        """Do what a page asks for at a path, and return what it is told; None if there is no such path.
+        """Do what a page asks for at a path, and return what it is told; None for an unknown path.
 
         Raises AssayError, whose message the person sees, if it cannot be done.
         """
@@ -144,7 +144,7 @@ class OnePage:
 
 
 class ReportServer(ThreadingHTTPServer):
-    """Serves a site. Raises InputError where the port is not available; port 0 picks a free one."""
+    """Serves a site. Raises InputError if the port is not available; port 0 picks a free one."""
 
     # Elsewhere this skips the wait after a server has ended; on Windows it would let two servers share the port.
     allow_reuse_address = os.name != "nt"
@@ -159,8 +159,8 @@ class ReportServer(ThreadingHTTPServer):
             super().__init__((ADDRESS, port), _Handler)
         except OSError as error:
             raise InputError(
-                f"port {port} on {ADDRESS} cannot be had ({error.strerror}): "
-                "give another with --port, or leave --port out for a free one"
+                f"port {port} on {ADDRESS} is not available ({error.strerror}): "
+                "give another with --port, or omit --port for a free one"
             ) from error
 
     @property
@@ -247,7 +247,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
             return
         if page is None:
-            self._refuse(HTTPStatus.NOT_FOUND, "there is no such page: begin at /")
+            self._refuse(HTTPStatus.NOT_FOUND, "this page does not exist: begin at /")
             return
         packed = _accepts_gzip(self.headers.get("Accept-Encoding", ""))
         content = page.packed if packed else page.content
@@ -281,7 +281,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             status = HTTPStatus.OK
         if told is None:
-            self._refuse(HTTPStatus.NOT_FOUND, "there is no such path")
+            self._refuse(HTTPStatus.NOT_FOUND, "this path does not exist")
             return
         content = json.dumps(told).encode()
         self.send_response(status)

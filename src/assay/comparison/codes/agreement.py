@@ -74,7 +74,7 @@ class CodedPair(Struct, frozen=True, kw_only=True):
         twins: list[int] | None = None,
     ) -> Mapping | None:
         identity = self._identity
-        # The search tries the gold order before any other, and most answers have it.
+        # The search tries the gold query order before any other, and most answers have it.
         if verify(identity) if verify else self._same_in_place(ours, theirs):
             return identity
         if self.options.columns == "strict":
@@ -142,7 +142,7 @@ class CodedPair(Struct, frozen=True, kw_only=True):
             return False  # the search will reach this order again
 
     def _few(self, which: int, places: list[int], mapping: Mapping) -> Side:
-        """Some rows of one side as keys, with columns in gold order."""
+        """Some rows of one side as keys, with columns in the gold query order."""
         coded = (self.gold, self.predicted)[which]
         rows = [self.rows[which][place] for place in places]
         keys, _ = to_columns(rows, len(mapping), boolean_is_integer=self.options.boolean_is_integer)

@@ -201,7 +201,7 @@ class BigqueryEngine(Warehouse):
     # Requests.
 
     def _retry(self) -> Any:
-        """How requests are retried after a transient error: within the time limit, where a server answers at all."""
+        """How requests are retried after a transient error: within the time limit, if a server answers at all."""
         from google.cloud.bigquery import DEFAULT_RETRY
 
         def is_transient(error: Exception) -> bool:

@@ -50,7 +50,7 @@ def explain(error: BaseException, address: Address) -> Problem:
 
 
 def unreachable(error: BaseException) -> str | None:
-    """Why no server answers at an address; None where one may answer the next request."""
+    """Why no server answers at an address; None if one may answer the next request."""
     causes: list[str] = []
     following: BaseException | None = error
     while following is not None and len(causes) < _MOST_CAUSES:

@@ -35,7 +35,7 @@ _AFTER_SERVER_S = 2.0
 _TOO_LARGE = 396
 """The server's code for a result of more bytes than `max_result_bytes`."""
 _SMALL_BLOCK = 1
-"""How many rows a block has, and are fetched at once, where a block of the usual size is too large a result."""
+"""How many rows a block has, and are fetched at once, if a block of the usual size is too large a result."""
 
 
 class ClickhouseEngine(Warehouse):
@@ -189,7 +189,7 @@ class ClickhouseEngine(Warehouse):
     def _opened(self, text: str) -> tuple[Any, set[str], int]:
         """The stream of a query's blocks, the columns in ticks, and how many rows to fetch at once.
 
-        Where the first block alone is too large, blocks of a few rows come, which are counted here.
+        If the first block alone is too large, blocks of a few rows come, which are counted here.
         """
         try:
             return (*self._asked(text, {}), sys.maxsize)

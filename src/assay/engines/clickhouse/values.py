@@ -4,7 +4,7 @@
 |---|---|
 | Int8 … UInt256, Bool, Decimal, UUID, Date, Date32 | int, bool, Decimal, UUID, date, as the driver has them |
 | Float32 | its exact value, as ClickHouse compares it with a Float64: 0.10000000149011612 and not 0.1 |
-| String, FixedString (without the padding) | str; bytes where it is not UTF-8 |
+| String, FixedString (without the padding) | str; bytes if it is not UTF-8 |
 | DateTime, DateTime64 | with the column's time zone; without one, the clock of the server's time zone |
 | DateTime64, Time64 with digits beyond the microsecond | text, in UTC if the column has a time zone |
 | Time, Interval of days or less; of months | timedelta; timedelta of 30 days a month, as for PostgreSQL |
@@ -72,7 +72,7 @@ def converter(
 ) -> Callable[[Sequence[Any]], Sequence[Cell]] | None:
     """What makes cells of a column of this type; None: the driver's values are cells.
 
-    ``zone`` is the server's. ``own_zone`` is the column's where the driver does not know it. ``in_ticks``: the column
+    ``zone`` is the server's. ``own_zone`` is the column's if the driver does not know it. ``in_ticks``: the column
     was asked for with `TICKS`.
     """
     from clickhouse_connect.datatypes.registry import get_from_name
@@ -180,7 +180,7 @@ class _Readers:
         return cell
 
     def _moment(self, ticks: int, scale: int, zone: tzinfo | None) -> Cell:
-        """A time from its number; a text where it has digits beyond the microsecond."""
+        """A time from its number; a text if it has digits beyond the microsecond."""
         microseconds, rest = divmod(ticks * 10 ** (9 - scale), 1000)
         moment = _EPOCH + timedelta(microseconds=microseconds)
         if zone is not None and not rest:
@@ -199,7 +199,7 @@ class _Readers:
 
 
 def _time(ticks: int, scale: int) -> Cell:
-    """A time of day or longer from its number; a text where it has digits beyond the microsecond."""
+    """A time of day or longer from its number; a text if it has digits beyond the microsecond."""
     microseconds, rest = divmod(abs(ticks) * 10 ** (9 - scale), 1000)
     if not rest:
         return timedelta(microseconds=microseconds if ticks >= 0 else -microseconds)

@@ -58,7 +58,7 @@ class CatalogConnection:
         try:
             import httpx
         except ImportError:
-            raise MissingDependency("httpx", "denodo") from None
+            raise MissingDependency("httpx", None) from None
         self._endpoint = endpoint
         self._httpx = httpx
         self._stream: Any = None

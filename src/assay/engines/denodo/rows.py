@@ -3,7 +3,7 @@
 Status 200 does not mean that the query succeeded. The Data Marketplace, the catalog's successor, reports a failed query
 in ``executionErrors``, with status 200, and says in ``masked`` that the account saw masked values.
 
-Integers are exact at any size. A number with a point or exponent becomes a float; it becomes a Decimal where it has
+Integers are exact at any size. A number with a point or exponent becomes a float; it becomes a Decimal if it has
 more than 17 significant digits or lies outside a float's range, since a float would not keep it. Dates and times are
 text in this JSON and stay text. Registers and arrays become dicts and lists.
 """

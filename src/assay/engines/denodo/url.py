@@ -51,12 +51,6 @@ def read_endpoint(url: DatabaseUrl) -> Endpoint:
     """
     text = url.reveal()
     authority = text.partition("://")[2].split("/", 1)[0]
-    if text.split("?", 1)[0].count("@") > 1 or authority.count("@") != text.split("?", 1)[0].count("@"):
-        # The message does not quote the URL: it is unknown which part is the password.
-        raise DatabaseError(
-            f"a {url.scheme} URL has '@' or '/' in its user or password: write %40 for @ and %2F for /; its "
-            f"form is {FORM}"
-        )
     try:
         split = urlsplit(text.removeprefix("denodo+").removeprefix("DENODO+"))
         host, port = split.hostname, split.port

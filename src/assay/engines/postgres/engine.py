@@ -325,11 +325,8 @@ def _check_parameters(url: DatabaseUrl) -> None:
     """Raise DatabaseError for a parameter that is given twice, or that libpq does not have."""
     import psycopg
 
-    given = pairs_of(url)
-    if any("@" in name + value for name, value in given):  # the question mark may be in the password
-        return
     known = [option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()]
-    read_parameters(url, given, dict.fromkeys(known, str), form=FORM)
+    read_parameters(url, pairs_of(url), dict.fromkeys(known, str), form=FORM)
 
 
 def _require() -> None:

@@ -14,7 +14,7 @@ from assay.engines.snowflake import errors, values
 from assay.engines.snowflake.schema import read_schema
 from assay.engines.snowflake.url import FORM, browser_fault, connection_arguments, secrets_of
 from assay.engines.warehouse.base import CHECK_TIMEOUT_S, Answer, Problem, Warehouse
-from assay.errors import DatabaseError, InputError, did_you_mean
+from assay.errors import DatabaseError, InputError, did_you_mean, install_command
 from assay.model import DatabaseSchema, DatabaseUrl, Limits, Row
 
 QUERY_TAG = "assay"
@@ -57,8 +57,8 @@ class SnowflakeEngine(Warehouse):
         version = _connector_version()
         if int(version.partition(".")[0]) >= 5:
             raise InputError(
-                f"snowflake-connector-python {version} is installed, but version 4 is needed: pip install "
-                f"'{cls.package}'"
+                f"snowflake-connector-python {version} is installed, but version 4 is needed: run  "
+                f"{install_command(extra=cls.extra)}"
             )
 
     @classmethod

@@ -87,7 +87,7 @@ def connection_arguments(url: DatabaseUrl) -> dict[str, Any]:
 
 
 def browser_fault(arguments: Mapping[str, Any]) -> str | None:
-    """Why these arguments are of no use to a worker process, where they log in with a browser."""
+    """Why these arguments do not work in a worker process, if they log in with a browser."""
     authenticator = str(arguments.get("authenticator")).lower()
     if authenticator not in ("externalbrowser", "oauth_authorization_code"):
         return None
@@ -95,7 +95,7 @@ def browser_fault(arguments: Mapping[str, Any]) -> str | None:
 
 
 def _login_fault(arguments: Mapping[str, Any]) -> str | None:
-    """Why nobody can log in with these arguments, and what to write; None where only the service can tell."""
+    """Why these arguments cannot log in, and what to write; None if only the service can tell."""
     if why := browser_fault(arguments):
         return why
     authenticator = str(arguments.get("authenticator") or "snowflake").lower()

@@ -43,7 +43,7 @@ def allowed_names(url: DatabaseUrl) -> frozenset[str]:
         names = [name.strip().lower() for name in listed.split(",") if name.strip()]
         if not names or not all(_NAME.fullmatch(name) and name not in _NOT_ALLOWED for name in names):
             raise DatabaseError(
-                f"{url}: the parameter allow is {listed!r}: write allow= and the names of functions, such as my_udf or "
+                f"{url}: the parameter allow is {listed!r}: write allow= and the names of functions, e.g. my_udf or "
                 "ML.PREDICT, with commas between them"
             )
         allowed.update(names)

@@ -44,7 +44,7 @@ class _Names(Struct, frozen=True, kw_only=True):
 
 
 class _ExactSetMatch(QueryMetric):
-    """What `SpiderEm` and its components share. The best of several golds that the script can read counts."""
+    """What `SpiderEm` and its components share. The best of several gold queries that the script can read counts."""
 
     needs_schema: ClassVar[bool] = True
     scores_text: ClassVar[bool] = True
@@ -56,7 +56,7 @@ class _ExactSetMatch(QueryMetric):
         executions: Executions,
         comparison: Comparison | None,  # noqa: ARG002 - the port's
     ) -> Score:
-        """The best score over the golds. None where the script can read none of them, or no schema is known."""
+        """The best score over the gold queries. None if the script can read none of them, or no schema is known."""
         failure = without_schema(case, prediction, executions)
         if failure is not None or executions.schema is None:
             return unscored(self.name, failure)
@@ -81,7 +81,7 @@ class _ExactSetMatch(QueryMetric):
 
 
 class SpiderEm(_ExactSetMatch):
-    """1 where the clauses of both queries agree as sets, whatever their values; see the module for its flaws.
+    """1 if the clauses of both queries agree as sets, whatever their values; see the module for its flaws.
 
     The detail names the components that do not agree.
     """
@@ -97,10 +97,10 @@ class SpiderEm(_ExactSetMatch):
 
 
 class _Component(_ExactSetMatch):
-    """1 where one component of the two queries agrees in full; None where neither query has it.
+    """1 if one component of the two queries agrees in full; None if neither query has it.
 
-    The script's accuracy of a component is over the answers that have it, its recall over the golds that have it: the
-    detail says where one of the two lacks it.
+    The script's accuracy of a component is over the answers that have it, its recall over the gold queries that have
+    it: the detail says where one of the two lacks it.
     """
 
     component: ClassVar[str]
@@ -112,7 +112,7 @@ class _Component(_ExactSetMatch):
             return unscored(self.name, unscorable("gold", f"neither query has the component {self.component!r}"))
         detail = None if found.full else said
         if not found.predicted:
-            detail = "only gold has it"
+            detail = "only the gold query has it"
         elif not found.gold:
             detail = "only the prediction has it"
         return Score(metric=self.name, value=float(found.full), detail=detail)

@@ -1,6 +1,6 @@
 """What Spider's script knows of a query: its parts, of columns and tables by name, without what it cannot read.
 
-Two parts are the same where these values are equal. Columns are ``table.column`` in lower case, ``*`` every column.
+Two parts are the same if these values are equal. Columns are ``table.column`` in lower case, ``*`` every column.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Term(Struct, frozen=True, kw_only=True):
 
 
 class Condition(Struct, frozen=True, kw_only=True):
-    """One comparison. Of the values only queries count, but within a query that stands in FROM."""
+    """One comparison. Only values that are queries count, except within a query that stands in FROM."""
 
     negated: bool
     operator: str

@@ -5,7 +5,7 @@ aliases of tables only. Whatever comes after what it could read (an OFFSET, say)
 
 The script puts each quoted text aside and splits the rest into words with NLTK's ``word_tokenize``, which is made for
 English sentences: ``>=`` comes apart (and is put together again), ``a=1`` and ``a,1`` stay one word, and ``cannot``
-becomes two. Where NLTK looks for ends of sentences within a query, we don't.
+becomes two. If NLTK looks for ends of sentences within a query, we don't.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Reader:
         self._aliases = aliases
         self._at = 0
         self._from: Sequence[str] = ()
-        """The tables of the query being read, where names of columns without a table are looked for."""
+        """The tables of the query being read, if names of columns without a table are looked for."""
 
     def query(self) -> Query:
         """A query that begins here, its INTERSECT, UNION or EXCEPT included."""
@@ -189,7 +189,7 @@ class _Reader:
         return value
 
     def _column_from(self, start: int) -> Column:
-        """A column among the words up to the value's end, of which it may leave some unread."""
+        """A column among the words up to the value's end; some may stay unread."""
         end = self._at
         while end < len(self._words) and not (
             self._words[end] in {",", ")", "and"} or self._words[end] in _CLAUSES or self._words[end] in _JOINING

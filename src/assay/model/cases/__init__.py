@@ -1,1 +1,1 @@
-"""What goes in: a question with its gold, the prediction, and how both are read."""
+"""What goes in: a question with its gold query, the prediction, and how both are read."""

@@ -1,4 +1,4 @@
-"""Questions with their gold, and what a system answered."""
+"""Questions with their gold query, and what a system answered."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from assay.model.failure import Failure
 from assay.model.results.given import GivenResult
 
 ColumnRule = Literal["any", "strict"]
-"""``any``: one permutation of columns for all rows is free; ``strict``: gold's column order counts."""
+"""``any``: one permutation of columns for all rows is free; ``strict``: the gold query's column order counts."""
 
 
 class CaseOptions(Struct, frozen=True, kw_only=True, gc=False):
-    """How one case is to be judged, where that differs from the run's settings.
+    """How one case is to be scored, where that differs from the run's settings.
 
     None means: as the run says.
     """
 
     columns: ColumnRule | None = None
     ordered: bool | None = None
-    """True: row order counts whatever gold's text says; False: it never counts."""
+    """True: row order counts whatever the gold query's text says; False: it never counts."""
     condition_columns: tuple[tuple[int, ...], ...] = ()
-    """Per gold, queries before results, the zero-based columns of gold's that count. Empty, or none for a gold: all of
-    them. Where some count, a prediction may have others."""
+    """Per gold query, queries before results, the zero-based columns of the gold query's that count. Empty, or none
+    for a gold: all of them. If some count, a prediction may have others."""
     ignore_order: bool = True
     """Spider 2.0-lite: compare its column vectors sorted."""
     script_columns: tuple[tuple[int, ...] | None, ...] | None = None
-    """Spider 2.0: per result, the columns that the benchmark's script compares, where these are not
+    """Spider 2.0: per result, the columns that the benchmark's script compares, if these are not
     ``condition_columns``. Empty: all; None: the script fails there."""
     table: str | None = None
     """LLMSQL: the table that ``Table`` stands for in an answer, which is then a completion that may hold several
@@ -45,7 +45,7 @@ class CaseOptions(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Case(Struct, frozen=True, kw_only=True, gc=False):
-    """One question with its gold."""
+    """One question with its gold query."""
 
     id: str
     question: str
@@ -55,7 +55,7 @@ class Case(Struct, frozen=True, kw_only=True, gc=False):
     """The accepted gold queries, in the file's order. Any one that matches makes an answer correct."""
     results: tuple[GivenResult, ...] = ()
     """The accepted results that are given without a query, in the file's order. They stand behind ``golds`` wherever
-    golds are counted: with two gold queries, the first result is gold number 2, from 0."""
+    gold queries are counted: with two gold queries, the first result is gold number 2, from 0."""
     difficulty: str | None = None
     tags: tuple[str, ...] = ()
     context: str | None = None
@@ -64,11 +64,11 @@ class Case(Struct, frozen=True, kw_only=True, gc=False):
     origin: str | None = None
     """Where the case was read, for messages: ``dev.jsonl, line 17``."""
     name: str | None = None
-    """The author's name for the case, beside the id."""
+    """The author's name for the case, besides the id."""
     comments: str | None = None
     """The author's notes; they are sent to no system and no LLM."""
     expects: Decision = "answer"
-    """What is right to do: ``decline`` where the question has no answer, ``clarify`` where it has several readings."""
+    """What is right to do: ``decline`` if the question has no answer, ``clarify`` if it has several readings."""
     conversation: str | None = None
     """The conversation whose turn this is; None: the question stands alone."""
     turn: int | None = None
@@ -88,7 +88,7 @@ class Case(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def gold_count(self) -> int:
-        """How many accepted golds the case has, queries and results."""
+        """How many accepted gold queries the case has, queries and results."""
         return len(self.golds) + len(self.results)
 
     def counting(self, gold_index: int) -> tuple[int, ...]:
@@ -126,7 +126,7 @@ class Extraction(Struct, frozen=True, kw_only=True, gc=False):
 class Prediction(Struct, frozen=True, kw_only=True, gc=False):
     """What the system answered to one case.
 
-    ``query`` is None where it gave no query; then ``result`` has the rows that it gave in its place, or ``failure``
+    ``query`` is None if there is no query; then ``result`` has the rows that it returned instead, or ``failure``
     says why there are none. An answer that is present but blank is kept as it came, for metrics that score it as their
     scripts do, and has the failure of one that is absent.
     """
@@ -136,11 +136,11 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
     result: GivenResult | None = None
     """The rows that the system answered with in place of a query."""
     raw: str | None = None
-    """The answer as it came, where it differs from ``query``."""
+    """The answer as it came, if it differs from ``query``."""
     query_source: str | None = None
-    """Where the system had put the query, if not in its own place: ``answer`` is the text for a person to read."""
+    """The place of the query in the answer, if not in its own place: ``answer`` is the text for a person to read."""
     timings_s: tuple[tuple[str, float], ...] = ()
-    """Seconds by the system's own names, such as ``("llm_time", 1.2)``."""
+    """Seconds by the system's own names, for example ``("llm_time", 1.2)``."""
     tokens: TokenUsage | None = None
     explanation: str | None = None
     """The system's explanation of its query."""
@@ -183,7 +183,7 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
         # As `given` says, in fewer steps: a large run makes each of its answers several times.
         may_be_blank = self.query is not None and self.result is None and self.decision not in ("decline", "clarify")
         if may_be_blank and self.failure is None and holds_nothing(self.query or ""):
-            message = "the system gave no query" if self.origin is None else f"{self.origin}, holds no query"
+            message = "the system returned no query" if self.origin is None else f"{self.origin}, holds no query"
             failure = Failure(stage="ask", kind="unanswered", blame="system", message=message)
             force_setattr(self, "failure", failure)
 
@@ -194,12 +194,13 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def answered(self) -> bool:
-        """Whether there is something to judge: a query or rows."""
+        """Whether there is something to score: a query or rows."""
         return self.query is not None or self.result is not None
 
     @property
     def given(self) -> Given:
-        """What the system did. A query beside ``decline`` or ``clarify`` is not its answer; ``null`` declines."""
+        """What the system did. A query together with ``decline`` or ``clarify`` is not its answer; ``null``
+        declines."""
         if self.decision in ("decline", "clarify"):
             return self.decision
         if self.result is not None:
@@ -209,7 +210,7 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
         return "decline" if is_null_word(self.query) else "answer"
 
     def timing_s(self, name: str) -> float | None:
-        """The seconds under that name, None where there are none.
+        """The seconds under that name, None if there are none.
 
         Letter case and separators do not matter: ``Total Execution Time`` is ``total_execution_time``.
         """
@@ -226,7 +227,7 @@ def _names(field: str, given: object) -> tuple[str, ...] | None:
     if given is None:
         return None
     if not isinstance(given, (list, tuple, set, frozenset)) or not all(isinstance(name, str) for name in given):
-        raise UsageError(f"{field} is {given!r}: give the names as a list of texts, or None where they are not known")
+        raise UsageError(f"{field} is {given!r}: give the names as a list of texts, or None if they are not known")
     return tuple(sorted(given)) if isinstance(given, (set, frozenset)) else tuple(given)
 
 

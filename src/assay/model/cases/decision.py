@@ -10,7 +10,7 @@ from msgspec import Struct
 
 Decision = Literal["answer", "decline", "clarify"]
 """``answer``: give a query; ``decline``: say that the question has no answer, or none that the system would stand for;
-``clarify``: ask back. Of a case it is what is right to do, of a prediction what the system did."""
+``clarify``: ask back. In a case it is what is right to do, in a prediction what the system did."""
 
 DECISIONS: Final[tuple[Decision, ...]] = ("answer", "decline", "clarify")
 
@@ -27,7 +27,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
 
     question: str
     answer: str | None = None
-    """The system's own answer to it, where it was asked live and gave one."""
+    """The system's own answer to it, if it was asked live and gave one."""
 
 
 def is_null_word(text: str) -> bool:
@@ -49,7 +49,8 @@ _NOTHING: Final = re.compile(
 def holds_nothing(text: str) -> bool:
     """Whether a text gives no query and says nothing: white space, semicolons, comments, code fences without a content.
 
-    This is the one rule for what is blank: such an answer is no answer, as none at all. No engine finds a query in it.
+    This is the one rule for what is blank: such an answer counts as none. No engine finds a query in
+    it.
     """
     # Nearly every text is a query, and begins with a letter.
     return not text or (not text[0].isalpha() and _NOTHING.fullmatch(text) is not None)

@@ -40,7 +40,7 @@ class Joining(Struct, frozen=True, kw_only=True):
 
 
 class FieldNames(Struct, frozen=True, kw_only=True):
-    """The names of a file's columns or keys, where they differ from the known aliases. None: look for an alias.
+    """The names of a file's columns or keys, if they differ from the known aliases. None: look for an alias.
 
     A name that no column has may be a path into nested values: ``predictions.pipeA.sql``, ``runs[0].sql``.
     """
@@ -65,10 +65,10 @@ class FieldNames(Struct, frozen=True, kw_only=True):
     context_columns: str | None = None
     """The columns that the system was given."""
     shared_id: str | None = None
-    """The other file's id column: it is this file's id, too, where this file has it and ``id`` is None."""
+    """The other file's id column: it is this file's id, too, if this file has it and ``id`` is None."""
     sheet: str | None = None
-    """Of a workbook. None: the only one that has the columns."""
+    """Worksheet of a workbook. None: the only one that has the columns."""
     header_row: int | None = None
-    """Of a sheet, from 0: the row that names the columns. None: the first that is not blank."""
+    """Header row of a sheet, from 0. None: the first row that is not blank."""
     encoding: str | None = None
-    """Of a text file. None: what its byte order mark says, else UTF-8."""
+    """Encoding of a text file. None: what its byte order mark says, otherwise UTF-8."""

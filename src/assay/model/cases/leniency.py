@@ -26,20 +26,21 @@ class Leniency(Struct, frozen=True, kw_only=True, gc=False):
     """Differences that do not count as mistakes, though the verdict's rules would say so.
 
     None leaves a field open: a case's own value comes before the run's, and a field that neither
-    declares is judged strictly. Raises UsageError for an unknown value.
+    declares is scored strictly. Raises UsageError for an unknown value.
     """
 
     extra_columns: ExtraColumns | None = None
-    """``allowed``: the prediction may return columns that gold lacks; gold's are found among them."""
+    """``allowed``: the prediction may return columns that the gold query lacks; the gold query's are found among
+    them."""
     duplicates: Duplicates | None = None
-    """``ignored``: how often a row occurs does not count, nor where it occurs again."""
+    """``ignored``: how often a row occurs does not count, nor if it occurs again."""
     case: LetterCase | None = None
     """``ignored``: text is compared without regard to upper and lower case."""
     shape: Shape | None = None
     """``any``: a dimension may be across the columns in place of down the rows, or the other way round, and a row of
-    totals may be there or not, where gold asks for no order of rows."""
+    totals may be there or not, if the gold query asks for no order of rows."""
     tolerance: float | None = None
-    """The relative tolerance of numbers, in place of the run's own. It applies where a float takes part."""
+    """The relative tolerance of numbers, in place of the run's own. It applies if a float takes part."""
 
     def __post_init__(self) -> None:
         if (self.extra_columns, self.duplicates, self.case, self.shape, self.tolerance) == (None,) * 5:
@@ -50,7 +51,7 @@ class Leniency(Struct, frozen=True, kw_only=True, gc=False):
                 raise UsageError(f"{name} is {value!r}: write {' or '.join(map(repr, known))}")
         tolerance = self.tolerance
         if tolerance is not None and not (isinstance(tolerance, (int, float)) and 0 <= tolerance < math.inf):
-            raise UsageError(f"tolerance is {tolerance!r}: give a number from 0 up, such as 1e-6")
+            raise UsageError(f"tolerance is {tolerance!r}: give a number from 0 up, for example 1e-6")
 
     def over(self, other: Leniency) -> Leniency:
         """This declaration, with its open fields taken from another."""
@@ -60,7 +61,7 @@ class Leniency(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def said(self) -> str:
-        """The declaration in words: ``extra columns allowed, duplicates ignored``; empty where nothing is declared."""
+        """The declaration in words: ``extra columns allowed, duplicates ignored``; empty if nothing is declared."""
         parts = ["extra columns allowed"] if self.extra_columns == "allowed" else []
         parts += ["duplicates ignored"] if self.duplicates == "ignored" else []
         parts += ["letter case ignored"] if self.case == "ignored" else []

@@ -12,7 +12,7 @@ from assay.model.failure import Failure
 
 
 class Term(Struct, frozen=True, kw_only=True):
-    """One value of a dimension: a code, and its name where one is known."""
+    """One value of a dimension: a code, and its name if one is known."""
 
     id: str
     name: str | None = None
@@ -73,7 +73,7 @@ class TurnAnswer(Struct, frozen=True, kw_only=True):
     selection: Selection | None = None
     """The selection read from ``raw``. None: not read yet, or ``failure`` says why it could not be read."""
     raw: str | None = None
-    """The answer as it came, where its format differs from the targets': a JSON query, a URL."""
+    """The answer as it came, if its format differs from the targets': a JSON query, a URL."""
     text: str | None = None
     """What the system said in words."""
     latency_s: float | None = None
@@ -91,7 +91,7 @@ TermNote = Literal[
     "through_hierarchy",
     "rest_of_the_list",
 ]
-"""What else is known about a judged term.
+"""What else is known about a scored term.
 
 ``unknown_code``: the code list has no such code (invented); ``unknown_dimension``, ``unknown_dataset``: likewise;
 ``unavailable``: a code of the list for which the dataset has no data, by its constraint; ``name_differs``: the code
@@ -108,14 +108,14 @@ class ScoredTerm(Struct, frozen=True, kw_only=True):
     dataset: str | None = None
     note: TermNote | None = None
     count: int = 1
-    """How many codes the term stands for: more than one only where a wildcard takes the rest of a code list."""
+    """How many codes the term stands for: more than one only if a wildcard takes the rest of a code list."""
 
 
 class DimensionScore(Struct, frozen=True, kw_only=True):
     """How the selected terms of one dimension relate to the target's, over all datasets of the target.
 
     Each list is in the order of its side: the target's for true positives and false negatives, the
-    selection's for false positives. ``precision``, ``recall`` and ``f1`` are None where their
+    selection's for false positives. ``precision``, ``recall`` and ``f1`` are None if their
     denominator is empty.
     """
 
@@ -155,7 +155,7 @@ class TimeScore(Struct, frozen=True, kw_only=True):
     target: tuple[TimeRange, ...] | None = None
     selected: tuple[TimeRange, ...] | None = None
     share: float | None = None
-    """Days in both over days in either, in [0, 1]; None where a range has an open end or time is not judged."""
+    """Days in both over days in either, in [0, 1]; None if a range has an open end or time is not scored."""
 
 
 class HierarchyEquivalence(Struct, frozen=True, kw_only=True):
@@ -193,12 +193,12 @@ class DataScore(Struct, frozen=True, kw_only=True):
 class SelectionScore(Struct, frozen=True, kw_only=True):
     """How one answer's selection relates to the target that it is closest to.
 
-    Macro values are means over dimensions, micro values are of the pooled terms; None where the
+    Macro values are means over dimensions, micro values are of the pooled terms; None if the
     denominator is 0.
     """
 
     exact: bool
-    """Exactly the target's series and, where the target restricts time, exactly its periods."""
+    """Exactly the target's series and, if the target restricts time, exactly its periods."""
     dimensions: tuple[DimensionScore, ...] = ()
     """The target's in its order, then those that only the selection has, in its order."""
     macro_precision: float | None = None
@@ -214,10 +214,10 @@ class SelectionScore(Struct, frozen=True, kw_only=True):
     dataset_recall: float | None = None
     time: tuple[TimeScore, ...] = ()
     time_range: float | None = None
-    """Mean over the datasets whose time is judged: 1 if exact, the share where they overlap, else 0."""
+    """Mean over the datasets whose time is scored: 1 if exact, the share if they overlap, else 0."""
     series_precision: float | None = None
     series_recall: float | None = None
-    """Over the series keys that each side selects; None where the queries are too intricate to count them.
+    """Over the series keys that each side selects; None if the queries are too intricate to count them.
 
     Also None in runs of versions that did not count them.
     """
@@ -230,13 +230,13 @@ class SelectionScore(Struct, frozen=True, kw_only=True):
     """How both compare on data; None: no data were given."""
     equivalences: tuple[HierarchyEquivalence, ...] = ()
     target_index: int = 0
-    """Zero-based index of the acceptable target that the answer was judged by."""
+    """Zero-based index of the acceptable target that the answer was scored by."""
     names_compared: bool = True
-    """False where a term was compared by its code alone, since one side had no name for it."""
+    """False if a term was compared by its code alone, since one side had no name for it."""
 
 
 class TurnScore(Struct, frozen=True, kw_only=True):
-    """The result of one turn. ``score`` is None where it has no target, or could not be judged (``failure``)."""
+    """The result of one turn. ``score`` is None if it has no target, or could not be scored (``failure``)."""
 
     number: int
     """One-based place among the questions of the conversation."""
@@ -245,7 +245,7 @@ class TurnScore(Struct, frozen=True, kw_only=True):
 
 
 class TermCounts(Struct, frozen=True, kw_only=True):
-    """Pooled terms with their precision, recall and F1: None where the denominator is 0."""
+    """Pooled terms with their precision, recall and F1: None if the denominator is 0."""
 
     true_positives: int
     false_positives: int

@@ -17,7 +17,7 @@ class TokenUsage(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class UsageTotals(Struct, frozen=True, kw_only=True):
-    """What the answers of a run cost in all. A sum is over the answers that report the number; None where none does."""
+    """What the answers of a run cost in all. A sum is over the answers that report the number; None if none does."""
 
     answers: int
     """The number of cases whose answer reports tokens or a cost."""

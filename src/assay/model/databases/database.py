@@ -10,16 +10,11 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 
 from assay.errors import DatabaseError, InputError
-from assay.model.databases.secret import masked_address
+from assay.model.databases.mistyped import fault_of, without_driver
 
 ENGINES = ("bigquery", "snowflake", "sqlite")
 """The engines of question sets for several (Spider 2.0), by the schemes of their URLs."""
-_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//)?(.*)$", re.DOTALL)
-_DRIVE = re.compile(r"[A-Za-z]:[\\/](?!/)")
-"""A path of Windows, whose drive looks like a scheme."""
-_DATABASE_FILE = re.compile(r"[^@?=]*\.(?P<suffix>sqlite3?|db3?|duckdb|ddb)", re.IGNORECASE)
-"""A path, without anything that may be a secret."""
-_USER_INFO = re.compile(r"(?P<before>(?:[A-Za-z][A-Za-z0-9+.\-]*://)?(?!/)[^:]*):(?P<password>[^?]*|.*)@", re.DOTALL)
+_USER_INFO = re.compile(r"(?P<before>(?:[A-Za-z][A-Za-z0-9+._\-]*://)?(?!/)[^:]*):(?P<password>[^?]*|.*)@", re.DOTALL)
 """Up to the last @: a password may hold any character, escaped or not."""
 _SECRET_PARAMETER = re.compile(
     r"(?P<name>[?&;\s][\w.\-]*(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_\-]?key|credentials?|header|sig))=(?P<value>[^&;\s]*)",
@@ -58,7 +53,8 @@ _SHOWN = {
     ),
 }
 _SHOWN_PARAMETERS = {engine: frozenset((*names.split(), "allow")) for engine, names in _SHOWN.items()}
-"""The parameters of URLs whose values are printed, by engine: those that hold no secret. Of other engines, a few."""
+"""The parameters of URLs whose values are printed, by engine: those that hold no secret, and a few for other
+engines."""
 _SAME_ENGINE = {
     "clickhousedb": "clickhouse",
     "clickhouses": "clickhouse",
@@ -81,7 +77,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class DatabaseUrl(Struct, frozen=True, kw_only=True):
-    """A database URL or a template of one, such as ``sqlite:///data/{db_id}.sqlite``.
+    """A database URL or a template of one, for example ``sqlite:///data/{db_id}.sqlite``.
 
     ``str()`` gives the URL with its password masked; ``reveal()`` the URL as it is, with ``${NAME}`` taken from the
     environment of the process that asks: so a URL can be sent to another machine without its password.
@@ -91,13 +87,11 @@ class DatabaseUrl(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, text: str) -> DatabaseUrl:
-        """Read a URL. Raises InputError where it has no scheme, with what was expected."""
-        if not _SCHEME.match(text.strip()) or _DRIVE.match(text.strip()):
-            written = _as_url(text.strip()) or (
-                "sqlite:///path/to/file.sqlite, duckdb:///path/to/file.duckdb or another URL with a scheme"
-            )
-            raise InputError(f"{masked_address(text)!r} is no database URL: write  {written}")
-        return cls(text=text.strip())
+        """Read a URL. Raises DatabaseError for one that is mistyped, with what to write instead."""
+        written = text.strip()
+        if fault := fault_of(written):
+            raise DatabaseError(fault)
+        return cls(text=without_driver(written))
 
     @property
     def scheme(self) -> str:
@@ -143,7 +137,7 @@ class DatabaseUrl(Struct, frozen=True, kw_only=True):
     def reveal(self) -> str:
         """The URL with its password, for the driver alone.
 
-        Raises DatabaseError where the environment has no variable of a name that the URL refers to.
+        Raises DatabaseError if the environment has no variable of a name that the URL refers to.
         """
         return _REFERENCE.sub(self._looked_up, self.text)
 
@@ -173,14 +167,6 @@ class DatabaseUrl(Struct, frozen=True, kw_only=True):
         return f"DatabaseUrl({str(self)!r})"
 
 
-def _as_url(text: str) -> str | None:
-    """The URL of what is the path of a SQLite or DuckDB file by its suffix."""
-    if not (found := _DATABASE_FILE.fullmatch(text)):
-        return None
-    scheme = "duckdb" if found["suffix"].lower() in ("duckdb", "ddb") else "sqlite"
-    return f"{scheme}:///{text.replace(chr(92), '/')}"
-
-
 def filled_path(template: str, db_id: str) -> str:
     """A path with ``{db_id}`` filled in. Raises InputError for a name that leads out of the template's folder."""
     _check_name(db_id, f"file:///{template}", template)
@@ -192,17 +178,17 @@ def filled_path(template: str, db_id: str) -> str:
 def _check_name(db_id: str, template: str, shown: str) -> None:
     """Raise for a name that is more than a plain name, such as a path or a URL's parameter."""
     if not db_id.strip(" ."):
-        why = "is no name"
+        why = "is not a name"
     elif any(sign in db_id for sign in "/\\:"):
-        why = "holds a separator of paths"
+        why = "contains a path separator"
     elif any(unicodedata.category(sign) in ("Cc", "Cs") for sign in db_id):
-        why = "holds a character that no name has"
+        why = "contains a character that names cannot have"
     elif _ENCODED.search(db_id):
-        why = "holds an encoded character"
+        why = "contains an encoded character"
     elif not _FILE_URL.match(template) and _OF_URLS.intersection(db_id):
-        why = "holds a sign that separates parts of a URL"
+        why = "contains a URL delimiter"
     elif _beside_path(template) and not _PLAIN_NAME.fullmatch(db_id):
-        why = "goes into a host, user or parameter, where only letters, digits, _ and - may stand"
+        why = "goes into a host, user or parameter: only letters, digits, _ and - are allowed there"
     else:
         return
     raise InputError(f"the db_id {db_id!r} {why}: it must name one database of {shown} and lead nowhere else")
@@ -217,7 +203,7 @@ def _beside_path(template: str) -> bool:
 
 
 def _check_inside(template: str, path: str, db_id: str) -> None:
-    """Raise where a file, with links resolved, lies outside the folder that the template has before the name."""
+    """Raise if a file, with links resolved, lies outside the folder that the template has before the name."""
     folder = os.path.realpath(os.path.dirname(template.partition(_PLACE)[0]) or ".")
     real = os.path.realpath(path)
     if os.path.commonpath([folder, real]) != folder:
@@ -228,7 +214,7 @@ def _check_inside(template: str, path: str, db_id: str) -> None:
 
 
 def _user_info(text: str) -> re.Match[str] | None:
-    """What stands before an @, and is no path."""
+    """What stands before an @, and is not a path."""
     found = _USER_INFO.match(text)
     if found is None or "://" in found["before"] or not found["password"].startswith("/"):
         return found

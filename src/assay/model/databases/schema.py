@@ -12,9 +12,9 @@ class ColumnSchema(Struct, frozen=True, kw_only=True):
 
     name: str
     type: str
-    """As the database declares it; empty where it declares none."""
+    """As the database declares it; empty if it declares none."""
     not_null: bool = False
-    """Whether the database keeps NULL out of it, by whichever constraint."""
+    """Whether a constraint keeps NULL out of it."""
     values: tuple[str, ...] = ()
     """A few distinct values as SQL literals, in the order in which they come, without NULL."""
 
@@ -36,7 +36,7 @@ class TableSchema(Struct, frozen=True, kw_only=True):
     quote: str = '"'
     """What the database puts around names: MySQL a backtick."""
     namespace: str | None = None
-    """The table's schema, where it is not the default one."""
+    """The table's schema, if it is not the default one."""
     kind: Literal["table", "view"] = "table"
     ddl: str
     """The statement that made it, without a semicolon at its end."""
@@ -52,7 +52,7 @@ class TableSchema(Struct, frozen=True, kw_only=True):
     triggers: tuple[str, ...] = ()
     """Statements that make the triggers that inserting rows may set off."""
     first_row: tuple[str, ...] = ()
-    """Its first row as SQL literals, long ones cut; empty where there is none."""
+    """Its first row as SQL literals, long ones cut; empty if there is none."""
 
     @property
     def quoted_name(self) -> str:

@@ -15,7 +15,7 @@ from assay.errors import InputError
 
 MASK = "***"
 _SHORT = 3
-"""Up to this many characters a secret may be any word of a message: it is masked only where credentials appear."""
+"""Up to this many characters a secret may be any word of a message: it is masked only if credentials appear."""
 _LONG = 8
 """From this many characters on a secret is masked everywhere; below, only as a word of its own."""
 _CUT = "…"
@@ -61,9 +61,9 @@ class Secret:
 def masked(text: str, secrets: Iterable[str]) -> str:
     """The text with each of the secrets masked, the longest first.
 
-    A short one is masked only where credentials appear: between ``:`` and ``@`` of a URL, or after a word such as
+    A short one is masked only if credentials appear: between ``:`` and ``@`` of a URL, or after a word like
     ``password``. Masked everywhere, the password ``p`` would turn ``response`` into ``res***onse``, which reveals it.
-    The beginning of a secret is masked where the text was cut within it.
+    The beginning of a secret is masked if the text was cut within it.
     """
     for secret in sorted({secret for secret in secrets if secret}, key=len, reverse=True):
         if _CUT in text:
@@ -138,9 +138,9 @@ def check_headers(headers: Iterable[tuple[str, Secret]], *, authenticates: bool 
         text = value.reveal()
         if not _HEADER_NAME.fullmatch(name):
             # The name is not shown: part of a secret may stand before the sign.
-            raise InputError(f"a header has an invalid name: write NAME=VALUE, such as X-Api-Key=abc (given: {MASK})")
+            raise InputError(f"a header has an invalid name: write NAME=VALUE, e.g. X-Api-Key=abc (given: {MASK})")
         if not text.strip() or not (text.isascii() and text.isprintable()):
-            raise InputError(f"the value of the header {name} is empty, or no HTTP header can carry it")
+            raise InputError(f"the value of the header {name} is empty, or is not valid in an HTTP header")
         if name.lower() in _OWN_HEADERS:
             raise InputError(f"the header {name} is set by Assay itself: leave it out")
         if name.lower() == "authorization" and authenticates:

@@ -36,9 +36,9 @@ class SuiteDatabase(Struct, frozen=True, kw_only=True):
     rows: tuple[tuple[Row, ...], ...]
     """Per table of the layout."""
     answers: int = 0
-    """How many answers of the runs that the suite was built from it tells from gold."""
+    """How many answers of the runs that the suite was built from it tells from the gold query."""
     neighbours: int = 0
-    """How many small changes of gold it tells from gold."""
+    """How many small changes of gold it tells from the gold query."""
     keeps: SuiteAssumption = "observed"
 
     @property
@@ -48,22 +48,23 @@ class SuiteDatabase(Struct, frozen=True, kw_only=True):
 
 
 class SuiteCase(Struct, frozen=True, kw_only=True):
-    """The databases of one case. On each, each of its golds gives one answer whatever order its rows are stored in."""
+    """The databases of one case. On each, each of its gold queries gives one answer whatever order its rows are
+    stored in."""
 
     case_id: str
     database: str | None
     golds: tuple[str, ...]
     databases: tuple[SuiteDatabase, ...] = ()
     answers: int = 0
-    """How many different answers of the runs were held against gold."""
+    """How many different answers of the runs were held against the gold query."""
     answers_told: int = 0
-    """How many of them some database of the case tells from gold."""
+    """How many of them some database of the case tells from the gold query."""
     neighbours: int = 0
     neighbours_told: int = 0
     neighbours_proved: int = 0
-    """How many of the others are proved to be equivalent to gold."""
+    """How many of the others are proved to be equivalent to the gold query."""
     why: str = ""
-    """Why there is no database; empty where there is one."""
+    """Why there is no database; empty if there is one."""
 
 
 class Suite(Struct, frozen=True, kw_only=True):
@@ -72,9 +73,9 @@ class Suite(Struct, frozen=True, kw_only=True):
     name: str
     """The folder, as the user named it."""
     digest: str
-    """Of its content."""
+    """Hash of its content."""
     engine: str
-    """The kind of engine that its databases are for, such as ``sqlite``."""
+    """The kind of engine that its databases are for, for example ``sqlite``."""
     layouts: Mapping[str | None, SuiteLayout] = field(default_factory=dict)
     """By the benchmark's name of the database."""
     cases: Mapping[str, SuiteCase] = field(default_factory=dict)
@@ -98,7 +99,7 @@ class SuiteFinding(Struct, frozen=True, kw_only=True):
 
     databases: int = 0
     agreed: int = 0
-    """On how many of them it gives gold's result: the gold that it agrees with most often."""
+    """On how many of them it gives the gold query's result: the gold that it agrees with most often."""
     parted_by: tuple[str, ...] = ()
     """The names of the databases on which it gives another."""
     difference: str = ""
@@ -106,4 +107,4 @@ class SuiteFinding(Struct, frozen=True, kw_only=True):
     witness: tuple[str, ...] = ()
     """The rows of the first of these that the two queries read, a line for each table."""
     problem: str = ""
-    """Why nothing can be said; empty where something can."""
+    """Why nothing can be said; empty if something can."""

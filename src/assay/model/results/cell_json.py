@@ -75,7 +75,7 @@ def cell_to_json(cell: Cell) -> object:  # one branch per type
 
 
 def cell_from_json(written: Any) -> Cell:
-    """The cell that was written; reads the form of earlier runs, too. Raises RunError where it is not a cell."""
+    """The cell that was written; reads the form of earlier runs, too. Raises RunError if it is not a cell."""
     if not isinstance(written, dict):
         return written
     try:
@@ -86,7 +86,7 @@ def cell_from_json(written: Any) -> Cell:
             return timedelta(written["days"], written["seconds"], written["microseconds"])
         return _READERS.get(kind, str)(written[_KEYS.get(kind, "text")])
     except (KeyError, ValueError, TypeError, ArithmeticError) as error:
-        raise RunError(f"{str(written)[:60]} is no stored cell: {type(error).__name__}") from error
+        raise RunError(f"{str(written)[:60]} is not a stored cell: {type(error).__name__}") from error
 
 
 _KEYS = {"bytes": "hex", "text": "utf8_surrogatepass_hex", "list": "items", "tuple": "items", "map": "entries"}

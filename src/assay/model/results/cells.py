@@ -20,12 +20,12 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 _SETTLED = frozenset({NoneType, bool, int, float, str, bytes, Decimal, date, time, timedelta, UUID})
-"""The types of which every value is a cell as it is."""
+"""The types whose values are cells as they are."""
 _Rows = TypeVar("_Rows", bound=Sequence[Any])
 
 
 class FrozenMap(dict[Any, Any]):
-    """A structure or a map as a key. Nobody changes it."""
+    """A structure or a map as a key. It is never changed."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ class MapEntries(tuple[tuple[Any, Any], ...]):
 
 
 def map_of(entries: Iterable[tuple[Any, Any]]) -> dict[Any, Any] | MapEntries:
-    """The map of these entries: a dictionary where keys differ, otherwise all entries."""
+    """The map of these entries: a dictionary if keys differ, otherwise all entries."""
     entries = list(entries)
     keys = [key for key, _ in entries]
     if not set(map(type, keys)) <= _SETTLED:
@@ -51,7 +51,7 @@ def map_of(entries: Iterable[tuple[Any, Any]]) -> dict[Any, Any] | MapEntries:
         entries = list(zip(keys, [value for _, value in entries], strict=True))
     try:
         found = dict(entries)
-    except TypeError:  # a key of a class that has no hash and that nobody foresaw
+    except TypeError:  # a key of an unexpected class without a hash
         return MapEntries(entries)
     return found if len(found) == len(entries) else MapEntries(entries)
 
@@ -62,7 +62,7 @@ def cell_of_json(text: str | bytes) -> Any:
 
 
 def document_of(text: str | bytes) -> Any:
-    """As `cell_of_json`; the text itself where its numbers are too long, or its values nested too deeply."""
+    """As `cell_of_json`; the text itself if its numbers are too long, or its values nested too deeply."""
     try:
         return cell_of_json(text)
     except (ValueError, RecursionError):
@@ -70,7 +70,7 @@ def document_of(text: str | bytes) -> Any:
 
 
 class SettledRows(tuple[tuple[Any, ...], ...]):
-    """Rows of an engine that knows that each value is a cell as it is, so that nobody looks at all of them."""
+    """Rows of an engine that knows that each value is a cell as it is, so that they are not all checked."""
 
     __slots__ = ()
 

@@ -60,7 +60,7 @@ class ColumnCells(Struct, frozen=True, kw_only=True, eq=False):
         return found
 
     def equals(self, other: ColumnCells) -> bool | None:
-        """Whether Python's ``==`` holds for each pair of cells; None where the arrays do not tell."""
+        """Whether Python's ``==`` holds for each pair of cells; None if the arrays do not tell."""
         if type(other) is not type(self):
             return None
         one, two = self.nulls, other.nulls
@@ -99,7 +99,7 @@ class DecimalCells(ColumnCells, frozen=True, kw_only=True, eq=False):
     kind: ClassVar[type] = Decimal
 
     def equals(self, other: ColumnCells) -> bool | None:
-        """Whether Python's ``==`` holds for each pair of cells; None where the arrays do not tell."""
+        """Whether Python's ``==`` holds for each pair of cells; None if the arrays do not tell."""
         return super().equals(other) if isinstance(other, DecimalCells) and other.scale == self.scale else None
 
     def _made(self, start: int, stop: int) -> Cells:
@@ -137,7 +137,7 @@ class TimestampCells(ColumnCells, frozen=True, kw_only=True, eq=False):
 
 
 class TextCells(ColumnCells, frozen=True, kw_only=True, eq=False):
-    """Texts in UTF-8, one after the other in ``content``; ``values`` are where each ends."""
+    """Texts in UTF-8, one after the other in ``content``; ``values`` holds the end of each."""
 
     content: bytes | bytearray | NDArray[np.uint8]
 
@@ -149,7 +149,7 @@ class TextCells(ColumnCells, frozen=True, kw_only=True, eq=False):
         return _bytes(self.values, self.nulls) + len(self.content)
 
     def equals(self, other: ColumnCells) -> bool | None:
-        """Whether Python's ``==`` holds for each pair of cells; None where the arrays do not tell."""
+        """Whether Python's ``==`` holds for each pair of cells; None if the arrays do not tell."""
         # The text of a NULL is empty, so equal cells mean equal arrays.
         if not (is_equal := super().equals(other)) or not isinstance(other, TextCells):
             return is_equal
@@ -178,7 +178,7 @@ def _bytes(*arrays: NDArray[Any] | None) -> int:
 class ColumnRows(Sequence["tuple[object, ...]"]):
     """Rows that are columns: a row is a tuple made when it is asked for, and is not kept.
 
-    It compares and hashes as the tuple of its rows. Whoever looks at many rows, in no order, takes ``tuple(rows)``.
+    It compares and hashes as the tuple of its rows. To look at many rows, in no order, use ``tuple(rows)``.
     """
 
     __slots__ = ("_count", "columns")

@@ -23,7 +23,7 @@ class GivenResult(Struct, frozen=True, kw_only=True):
     """
 
     columns: tuple[str, ...] = ()
-    """Empty where the source names none."""
+    """Empty if the source names none."""
     content: str = "[]"
     """The rows as a JSON list of lists, their cells as in `assay.model.results.cell_json`."""
     row_count: int = 0
@@ -51,11 +51,11 @@ class GivenResult(Struct, frozen=True, kw_only=True):
 
     @property
     def column_count(self) -> int:
-        """Number of columns: that of the names, else of the first row; 0 where nothing tells."""
+        """Number of columns: that of the names, else of the first row; 0 if nothing tells."""
         return len(self.columns) or (self.result().column_count if self.row_count else 0)
 
     def result(self) -> Result:
-        """The rows as an engine would have given them. Each call reads them anew."""
+        """The rows as an engine would have given them. Each call reads them again."""
         rows = [tuple(map(cell_from_json, row)) for row in json.loads(self.content)]
         return Result.of(rows, columns=self.columns or None)
 
@@ -82,7 +82,7 @@ MOST_BYTES = 64 << 20
 
 
 class InvalidRows(Exception):
-    """A value that is no result. The message says why."""
+    """A value that is not a result. The message says why."""
 
 
 def result_from_rows(rows: Sequence[object], columns: Sequence[str] = (), *, cells: CellTypes = "json") -> GivenResult:
@@ -129,7 +129,7 @@ def result_from_rows(rows: Sequence[object], columns: Sequence[str] = (), *, cel
 def answered_rows(value: object) -> GivenResult | None:
     """The rows that a system's answer is: a list of them, or an object with ``rows`` and perhaps ``columns``.
 
-    None where it is something else. Raises InvalidRows where it is rows, but not of one shape.
+    None if it is something else. Raises InvalidRows if it is rows, but not of one shape.
     """
     if isinstance(value, GivenResult):
         return value
@@ -142,5 +142,5 @@ def answered_rows(value: object) -> GivenResult | None:
     if not isinstance(value, (list, tuple)):
         return None
     if not isinstance(columns, (list, tuple)) or not all(isinstance(name, str) for name in columns):
-        raise InvalidRows("has columns that are no list of names")
+        raise InvalidRows("has columns that are not a list of names")
     return result_from_rows(value, columns)

@@ -1,4 +1,4 @@
-"""The results of queries, and what came of executing a query."""
+"""The results of queries, and the result of executing a query."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ else:
 CellTypes = Literal["typed", "engine", "dateless", "json", "sheet", "text"]
 """What the cells of a source can say. ``typed``: every type (engines, Parquet, values in memory). ``json``: no dates,
 times or decimals, which it writes as texts. ``sheet``: likewise, and an empty cell is NULL or the empty text (Excel).
-``text``: nothing but text, and an empty cell is NULL or the empty text (CSV). ``engine``: what an engine has beside a
-result from elsewhere, where another has lists, objects or times of day; ``dateless``: likewise of one without dates."""
+``text``: nothing but text, and an empty cell is NULL or the empty text (CSV). ``engine``: what an engine has next to a
+given result, if another engine has lists, objects or times of day; ``dateless``: likewise for an engine without
+dates."""
 
 ExecutionStatus = Literal["rows", "empty", "error", "timeout", "refused", "truncated"]
 
@@ -42,7 +43,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     Rows are plain tuples of one length, in the order in which they came; duplicate and empty
     column names are kept as they came. A moment of a time zone has its offset in place of the zone.
-    ``columns`` is empty where a source gives no names with an empty result. A large result of DuckDB's makes its rows
+    ``columns`` is empty if a source gives no names with an empty result. A large result of DuckDB's makes its rows
     as they are asked for: take ``tuple(rows)`` to look at many of them.
     """
 
@@ -59,7 +60,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[Cell]], *, columns: Sequence[str] | None = None) -> Result:
-        """A Result from any rows; columns are named ``c0``, ``c1``, ... where no names are given."""
+        """A Result from any rows; columns are named ``c0``, ``c1``, ... if no names are given."""
         tuples = tuple(map(tuple, rows))
         if columns is None:
             columns = [f"c{index}" for index in range(len(tuples[0]) if tuples else 0)]
@@ -104,11 +105,11 @@ class Cost(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
 
 class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What came of executing one query.
+    """The result of executing one query.
 
     With the status ``rows`` or ``empty`` it holds a whole Result; with ``truncated`` one that a cap cut
     (``failure`` says which cap); with any other none, and ``failure`` says why. ``result`` is also None
-    where only the evidence was kept.
+    if only the evidence was kept.
     """
 
     query: str
@@ -116,18 +117,18 @@ class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     result: Result | None = None
     failure: Failure | None = None
     wall_time_s: float | None = None
-    """What it took in this run; None where it was not executed in it."""
+    """What it took in this run; None if it was not executed in it."""
     row_count: int | None = None
-    """Rows returned; None where none were (``error``, ``timeout``, ``refused``)."""
+    """Rows returned; None if none were (``error``, ``timeout``, ``refused``)."""
     columns: tuple[str, ...] = ()
     undecodable_text: bool = False
     """Some text was not valid UTF-8: its bad bytes are in the result as surrogate escapes."""
     head: tuple[Row, ...] = ()
     """The first rows as they came: kept for a case that is not correct, in place of the whole result."""
     earlier_time_s: float | None = None
-    """What it took when it was executed: set where the result came from a cache of earlier executions."""
+    """What it took when it was executed: set if the result came from a cache of earlier executions."""
     given: str | None = None
-    """Where a result comes from that was given in place of a query, which is then empty; None: it was executed."""
+    """The source of a result that was given in place of a query, which is then empty; None: it was executed."""
     cells: CellTypes = "typed"
     """What the cells of a given result can say."""
     cost: Cost | None = None
@@ -154,7 +155,7 @@ _MOST_BYTES = 2**60
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """Caps under which every query runs, gold's and the prediction's alike but for their time."""
+    """Caps under which every query runs, the gold query's and the prediction's alike but for their time."""
 
     timeout_s: float = 30.0
     max_rows: int = 1_000_000
@@ -163,7 +164,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     max_memory_bytes: int = 2 * 1024 * 1024 * 1024
     """What the engine itself may allocate while it runs one query."""
     gold_timeout_s: float | None = None
-    """For gold's queries and what is asked about their ties, in place of ``timeout_s``; None: the same."""
+    """For the gold queries and what is asked about their ties, in place of ``timeout_s``; None: the same."""
     comparison_timeout_s: float = 60.0
     """For comparing two results, and for each metric's score of one case."""
     max_bytes_billed: int | None = None
@@ -182,7 +183,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
     @property
     def of_gold(self) -> Limits:
-        """The limits of gold's queries."""
+        """The limits of the gold queries."""
         if self.gold_timeout_s is None:
             return self
         return replace(self, timeout_s=self.gold_timeout_s, gold_timeout_s=None)

@@ -23,10 +23,10 @@ _SURENESS: Mapping[Strength, int] = {
     "conditional": 1,
     "refuted": 0,
 }
-"""How much other databases say for a match; nothing is known of one that nobody looked at."""
+"""How much other databases support a match; nothing is known without a search."""
 
 ChangeKind = Literal["fixed", "broken", "better", "worse", "still_right", "still_wrong", "flaky", "unscored"]
-"""What became of a case that both runs have, by `match` (or by the metric that leads the run in its place).
+"""How the result of a case that both runs have changed, by `match` (or by the metric that leads the run in its place).
 
 ``fixed``: every scored answer of the baseline is wrong, every one of the candidate right; ``broken``: the other way
 round. ``better``, ``worse``: with repeats, the share of right answers rose or fell otherwise; ``flaky``: the share is
@@ -64,7 +64,7 @@ class CaseSide(Struct, frozen=True, kw_only=True):
     reason: str
     """The reason of the verdict on the same answer."""
     cause: str | None = None
-    """The name of its cause, where the answer is wrong and the run found one."""
+    """The name of its cause, if the answer is wrong and the run found one."""
     strength: Strength = "none"
     """How sure it is that the answer is right, where it is."""
 
@@ -76,7 +76,7 @@ class CaseSide(Struct, frozen=True, kw_only=True):
 
 
 class CaseChange(Struct, frozen=True, kw_only=True):
-    """One case that both runs have, unchanged in itself, and what became of it."""
+    """One case that both runs have, unchanged in itself, and how its result changed."""
 
     kind: ChangeKind
     baseline: CaseSide
@@ -122,7 +122,7 @@ class MetricDiff(Struct, frozen=True, kw_only=True):
     """One metric over the paired cases that both runs score; a repeated case counts once, by the mean of its answers.
 
     ``difference`` is the candidate's mean less the baseline's, ``low`` and ``high`` bound it at the diff's confidence.
-    All three are None where ``n`` is 0.
+    All three are None if ``n`` is 0.
     """
 
     metric: str
@@ -136,7 +136,7 @@ class MetricDiff(Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     gained: int
-    """Cases whose value got better: it rose, where higher is better."""
+    """Cases whose value got better: it rose, if higher is better."""
     lost: int
     """Cases whose value got worse."""
     higher_is_better: bool = True
@@ -152,16 +152,16 @@ class MetricDiff(Struct, frozen=True, kw_only=True):
     detectable: float | None = None
     """The smallest difference that this many cases can show at the diff's power and this rate of differing cases."""
     cases_needed: int | None = None
-    """How many cases would show the observed difference; None where there is no difference."""
+    """How many cases would show the observed difference; None if there is no difference."""
 
     @property
     def improvement(self) -> float | None:
-        """The difference, above 0 where the candidate is better."""
+        """The difference, above 0 if the candidate is better."""
         return self.difference if self.difference is None or self.higher_is_better else -self.difference
 
 
 class GroupDiff(Struct, frozen=True, kw_only=True):
-    """The paired cases that share a difficulty, database or tag (the candidate's, where the runs differ)."""
+    """The paired cases that share a difficulty, database or tag (the candidate's, if the runs differ)."""
 
     kind: Literal["difficulty", "database", "tag"]
     name: str | None
@@ -211,7 +211,7 @@ class RunDiff(Struct, frozen=True, kw_only=True):
     """Every paired case, in the candidate's order."""
     gates: tuple[GateResult, ...] = ()
     reviewed: ReviewedDiff | None = None
-    """None where no case of either run is reviewed."""
+    """None if no case of either run is reviewed."""
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -226,11 +226,11 @@ class Standing(Struct, frozen=True, kw_only=True):
     rank_high: int
     """The best and worst rank that the data leave: counted from the runs that are significantly better or worse."""
     groups: str
-    """Letters: runs that share one cannot be told apart, as in ``ab``."""
+    """Letters, for example ``ab``: runs that share one do not differ significantly."""
     answer_time: TimeSpread | None = None
-    """What answers took, over all of the run's own cases; None where it is not known."""
+    """What answers took, over all of the run's own cases; None if it is not known."""
     usage: UsageTotals | None = None
-    """Tokens and cost, over all of the run's own cases; None where no answer states any."""
+    """Tokens and cost, over all of the run's own cases; None if no answer states any."""
     reviewed: Rate | None = None
     """The share of right answers by the reviewed verdicts, over the cases that all runs have and score then. None: no
     case is reviewed."""
@@ -261,7 +261,7 @@ class BoardAnswer(Struct, frozen=True, kw_only=True):
     """What one run says of a case."""
 
     value: float | None
-    """Of the metric that the runs are ranked by; a mean where the question was asked several times."""
+    """Value of the metric that the runs are ranked by; a mean if the question was asked several times."""
     query: str | None
     reason: str
     cause: str | None = None
@@ -286,7 +286,7 @@ class BoardDetail(Struct, frozen=True, kw_only=True):
     metrics: tuple[str, ...]
     """Those that all runs have, the one that they are ranked by first."""
     groups: tuple[BoardGroup, ...]
-    """All cases first, then by difficulty, database and tag, each kind only where there are several groups."""
+    """All cases first, then by difficulty, database and tag, each kind only if there are several groups."""
     only_right: tuple[tuple[int, ...], ...]
     """``only_right[i][j]``: how many cases run i has right and run j wrong. Right is a value of 1."""
     alone_right: tuple[tuple[str, ...], ...]
@@ -310,4 +310,4 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     pairs: tuple[StandingPair, ...]
     notes: tuple[str, ...] = ()
     detail: BoardDetail | None = None
-    """None where only the ranking was asked for."""
+    """None if only the ranking was asked for."""

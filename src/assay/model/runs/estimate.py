@@ -1,4 +1,4 @@
-"""What is known of the accuracy of answers of which people labelled a few."""
+"""What is known of the accuracy of answers when people labelled a few of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 Target = Literal["frame", "future"]
-"""``frame``: the accuracy of these answers. ``future``: of answers to come, of which these are a sample."""
+"""``frame``: the accuracy of these answers. ``future``: of future answers; these are a sample of them."""
 
 EstimateMethod = Literal["labels", "cells", "cross_fitted", "strata", "unequal"]
 """``labels``: no signal is used. ``cells``: a random sample, each value of a signal by its share of the answers.
@@ -27,7 +27,7 @@ class SignalFigure(Struct, frozen=True, kw_only=True):
 
     name: str
     known: int
-    """Of how many answers it says something."""
+    """Number of answers that it is about."""
     share: float | None
     """How many of these it calls right; None: of none."""
     labels_for: int
@@ -75,7 +75,7 @@ class Drawn(Struct, frozen=True, kw_only=True):
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
-    """The accuracy of answers without gold, from labels of a few of them and signals of all."""
+    """The accuracy of answers without the gold query, from labels of a few of them and signals of all."""
 
     name: str
     """The answers as the user named them."""
@@ -93,7 +93,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     labels: int = 0
     right: int = 0
     unsure: int = 0
-    """Drawn answers of which the person does not know whether they are right."""
+    """Drawn answers whose reviewer is not sure whether they are right."""
     plain: Bounds | None = None
     """The interval of the labels alone: of as many random labels, if these were drawn from strata."""
     bounds: Bounds | None = None
@@ -132,7 +132,7 @@ class EstimatedDifference(Struct, frozen=True, kw_only=True):
     bounds: Bounds | None = None
     """Around the intervals with the unsure answers to one side and to the other; None if there are none."""
     labels: int = 0
-    """Questions with different results, both of whose answers have a label."""
+    """Questions with different results whose two answers both have a label."""
     gains: int = 0
     losses: int = 0
     unsure: int = 0

@@ -17,16 +17,17 @@ class MetricInfo(Struct, frozen=True, kw_only=True):
     """What a metric's class says of it: each field but ``timed`` is an attribute that the class may have.
 
     An absent attribute has the default. Totals, gates, comparisons and reports ask this. A run stores it for each of
-    its metrics, so that its reports look the same where a metric's package is not installed.
+    its metrics, so that its reports look the same if a metric's package is not installed.
     """
 
     name: str
     label: str = ""
-    """What people call it, shown beside the name."""
+    """What people call it, shown next to the name."""
     meaning: str = ""
     """What the metric measures, in a line, for a first-time reader of a report."""
     heading: str = ""
-    """The name of its rate in titles where it leads a run, such as ``Accuracy``. Empty: the label, or else the name."""
+    """The name of its rate in titles if it leads a run, for example ``Accuracy``. Empty: the label, or else the
+    name."""
     binary: bool = False
     """Whether its values are 0 and 1 only."""
     lowest: float | None = None
@@ -54,7 +55,7 @@ class MetricInfo(Struct, frozen=True, kw_only=True):
         try:
             info = msgspec.convert(said, cls)
         except msgspec.ValidationError as error:
-            raise UsageError(f"{who} says of itself what cannot be: {error}") from error
+            raise UsageError(f"{who} describes itself inconsistently: {error}") from error
         bounds = [bound for bound in (info.lowest, info.highest) if bound is not None]
         if not all(map(isfinite, bounds)) or bounds != sorted(bounds):
             raise UsageError(f"{who} says that its values go from {info.lowest} to {info.highest}: give finite numbers")
@@ -72,7 +73,7 @@ class MetricInfo(Struct, frozen=True, kw_only=True):
 
     @property
     def is_share(self) -> bool:
-        """Whether the metric's values are shown as percentages: not where they may go far beyond 1."""
+        """Whether the metric's values are shown as percentages: not if they may go far beyond 1."""
         return not any(bound is not None and abs(bound) >= 2.0 for bound in (self.lowest, self.highest))
 
     def reads_as_share(self, *values: float | None) -> bool:
@@ -81,7 +82,7 @@ class MetricInfo(Struct, frozen=True, kw_only=True):
         return self.is_share and (known or not any(value is not None and abs(value) > 1.0 for value in values))
 
     def gain(self, difference: float) -> float:
-        """How much better a value is that is larger by ``difference``: below 0 where it is worse."""
+        """How much better a value is that is larger by ``difference``: below 0 if it is worse."""
         return difference if self.higher_is_better else -difference
 
 
@@ -105,10 +106,10 @@ class Kappa(Struct, frozen=True, kw_only=True):
 
 
 class Rate(Struct, frozen=True, kw_only=True):
-    """A mean of per-case values with everything needed to judge it.
+    """A mean of per-case values with everything needed to score it.
 
     ``value`` is numerator / n, and None where n is 0. ``low`` and ``high`` bound it at
-    ``confidence``: Wilson's interval for values within [0, 1], at an effective sample size where
+    ``confidence``: Wilson's interval for values within [0, 1], at an effective sample size if
     they are not all 0 or 1; Student's t for any others. ``unscored`` cases are in none of these
     numbers.
     """

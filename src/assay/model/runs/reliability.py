@@ -10,11 +10,11 @@ from assay.model.cases.decision import Decision, Given
 from assay.model.runs.metric import Rate
 
 USUAL_PENALTIES = (0.0, 10.0)
-"""Where nobody asks for others; the number of questions, EHRSQL's N, is always added."""
+"""The default; the number of questions, EHRSQL's N, is always added."""
 
 
 class DecisionCount(Struct, frozen=True, kw_only=True):
-    """How many scored answers did one thing where this was right to do."""
+    """How many scored answers did one thing if this was right to do."""
 
     expects: Decision
     given: Given
@@ -60,11 +60,11 @@ class CalibrationBin(Struct, frozen=True, kw_only=True):
     n: int
     right: int
     mean_confidence: float | None
-    """None where the bin is empty."""
+    """None if the bin is empty."""
 
 
 class ConfidenceTotals(Struct, frozen=True, kw_only=True):
-    """Whether the confidence that a system states sorts its answers, and means what it says. Of scored answers."""
+    """Whether the confidence that a system states sorts its answers, and is calibrated, over the scored answers."""
 
     n: int
     """Answers given that state one."""
@@ -101,7 +101,7 @@ class ReliabilityTotals(Struct, frozen=True, kw_only=True):
     """The share of those declined among the questions without an answer (recall of declining)."""
     scores: tuple[PenaltyScore, ...]
     confidence: ConfidenceTotals | None = None
-    """None where no scored answer states a confidence."""
+    """None if no scored answer states a confidence."""
 
     def leading(self, asked: Sequence[float]) -> PenaltyScore:
         """The score that stands for all: at the first penalty that was asked for, else at 10."""
@@ -115,7 +115,7 @@ class ConversationTotals(Struct, frozen=True, kw_only=True):
     conversations: int
     turns: int
     whole: Rate
-    """The share of conversations of which every turn is right (interaction match)."""
+    """The share of conversations in which every turn is right (interaction match)."""
     by_turn: tuple[tuple[int, Rate], ...]
     """The share of right answers at each place in a conversation."""
     first_wrong: tuple[tuple[int, int], ...]

@@ -18,8 +18,8 @@ class InactiveReview(Struct, frozen=True, kw_only=True):
     decision: ReviewDecision
     reviewer: str
     why: str
-    """What changed since the review, such as ``gold`` or ``question and gold``; ``no such case``: the question set has
-    no case with that id."""
+    """What changed since the review, for example ``gold`` or ``question and gold``; ``no such case``: the question set
+    has no case with that id."""
     line: int | None = None
     """The line of the file; None: the reviews are not from a file."""
 
@@ -73,23 +73,23 @@ class Agreement(Struct, frozen=True, kw_only=True):
 class ReviewTotals(Struct, frozen=True, kw_only=True):
     """Accuracy before and after people's reviews, and what they decided. All counts are of cases.
 
-    The reviewed verdict of an answer stands beside Assay's own, in which nothing changes.
+    The reviewed verdict of an answer is shown next to Assay's own, which does not change.
     """
 
     before: Rate
     """The share of right answers by Assay's own verdicts."""
     after: Rate
-    """The same by the reviewed verdicts, and by Assay's own where there is none."""
+    """The same by the reviewed verdicts, and by Assay's own if there is none."""
     reviewed: tuple[str, ...] = ()
     """The cases with a reviewed verdict."""
     decisions: tuple[Count, ...] = ()
     """The reviewed cases by the decision that counts (`ReviewDecision`)."""
     changes: tuple[Count, ...] = ()
-    """The cases whose verdict changes, such as ``incorrect to correct``."""
+    """The cases whose verdict changes, for example ``incorrect to correct``."""
     pending: tuple[str, ...] = ()
-    """The cases that are unscored until their answer is scored by the corrected gold."""
+    """The cases that are unscored until their answer is scored by the corrected gold query."""
     unsure: tuple[str, ...] = ()
-    """The cases of which somebody is not sure, and nobody decided anything."""
+    """The cases with a reviewer who is not sure, and without a decision."""
     conflicts: tuple[str, ...] = ()
     """The cases about which reviewers disagree."""
     inactive: tuple[InactiveReview, ...] = ()
@@ -97,7 +97,7 @@ class ReviewTotals(Struct, frozen=True, kw_only=True):
     done: int = 0
     """How many reviews the question set follows by now."""
     settle: str = "latest"
-    """Which decision counts where reviewers disagree."""
+    """Which decision counts if reviewers disagree."""
     reviewers: tuple[str, ...] = ()
     agreement: Agreement | None = None
-    """None where fewer than two people reviewed anything."""
+    """None if fewer than two people reviewed anything."""

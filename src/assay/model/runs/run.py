@@ -63,8 +63,8 @@ class Group(Struct, frozen=True, kw_only=True):
     """The metrics over the cases that share a tag, difficulty or database.
 
     ``kind`` is ``all``, ``determined``, ``sound``, ``difficulty``, ``database``, ``tag``, ``turn`` or ``dataset``;
-    ``name`` the shared value, None where the cases have none. Of the kinds ``turn`` and ``dataset``, ``cases``
-    counts scored questions of conversations.
+    ``name`` the shared value, None if the cases have none. For the kinds ``turn`` and ``dataset``, ``cases`` counts
+    scored questions of conversations.
     """
 
     kind: str
@@ -72,10 +72,10 @@ class Group(Struct, frozen=True, kw_only=True):
     cases: int
     metrics: tuple[MetricSummary, ...]
     answer_time: TimeSummary | None = None
-    """The total time of an answer as the system states it (``total_execution_time``); None where no case has one."""
+    """The total time of an answer as the system states it (``total_execution_time``); None if no case has one."""
 
     def rate(self, metric: str) -> Rate | None:
-        """That metric's rate, or None where the run did not ask for it."""
+        """That metric's rate, or None if the run did not ask for it."""
         return next((summary.rate for summary in self.metrics if summary.metric == metric), None)
 
 
@@ -96,7 +96,7 @@ class Disagreement(Struct, frozen=True, kw_only=True):
 
 
 CauseGroupKind = Literal["difficulty", "database", "table", "column", "feature"]
-"""``table`` and ``column``: what the primary cause is about; ``feature``: of the SQL of the first gold."""
+"""``table`` and ``column``: what the primary cause is about; ``feature``: of the SQL of the first gold query."""
 
 
 class CauseGroup(Struct, frozen=True, kw_only=True):
@@ -149,11 +149,11 @@ class SelectionTotals(Struct, frozen=True, kw_only=True):
     by_dimension: tuple[DimensionTotal, ...] = ()
     """Dimensions in the order in which targets first have them, then those that only selections have."""
     by_turn: tuple[Group, ...] = ()
-    """By the question's place in its conversation; empty where every case has one question."""
+    """By the question's place in its conversation; empty if every case has one question."""
     by_dataset: tuple[Group, ...] = ()
-    """By dataset of the targets; empty where all targets have the same. A question counts in each of its datasets."""
+    """By dataset of the targets; empty if all targets have the same. A question counts in each of its datasets."""
     wrong_terms: tuple[Count, ...] = ()
-    """Cases by the note that a false positive carries (`TermNote`), such as ``unknown_code``."""
+    """Cases by the note that a false positive carries (`TermNote`), for example ``unknown_code``."""
     time_states: tuple[Count, ...] = ()
     """Cases by `TimeState`, without ``not_judged``."""
     through_hierarchy: int = 0
@@ -192,7 +192,7 @@ class RepeatTotals(Struct, frozen=True, kw_only=True):
 class Aggregates(Struct, frozen=True, kw_only=True):
     """The numbers of a run, computed once; reports only draw them.
 
-    Where questions were asked several times, ``cases`` counts cases, ``correct``, ``incorrect``, ``unscored`` and
+    If questions were asked several times, ``cases`` counts cases, ``correct``, ``incorrect``, ``unscored`` and
     ``unanswered`` count answers, and every rate is over cases, each by the mean of its scored answers.
     """
 
@@ -212,38 +212,40 @@ class Aggregates(Struct, frozen=True, kw_only=True):
     """Counted by ``blame: kind``, for instance ``gold: error``."""
     causes: tuple[Count, ...] = ()
     fix_first: tuple[Count, ...] = ()
-    """Causes by how many answers become right by mending this cause alone: a repair of one clause was executed."""
+    """Causes by how many answers become right by fixing this cause alone: a repair of one clause was executed."""
     cause_groups: tuple[CauseGroup, ...] = ()
     """Kind after kind, the largest group first."""
     schema_use: tuple[Count, ...] = ()
-    """Incorrect cases by the tables and columns that they use beside gold's: `Diagnosis.schema_use`."""
+    """Incorrect cases by the tables and columns that they use compared with the gold query's:
+    `Diagnosis.schema_use`."""
     retrieval: tuple[Count, ...] = ()
-    """Incorrect cases by what retrieval had to do with it (`Retrieval`); empty where no prediction says what the system
+    """Incorrect cases by what retrieval had to do with it (`Retrieval`); empty if no prediction says what the system
     was given."""
     forgiven: tuple[Forgiven, ...] = ()
-    """The kinds of near miss that would make some case right, in their order; empty where `match` was not computed."""
+    """The kinds of near miss that would make some case right, in their order; empty if `match` was not computed."""
     selection: SelectionTotals | None = None
     """For SDMX runs only."""
     repeats: RepeatTotals | None = None
-    """None where every question was asked once."""
+    """None if every question was asked once."""
     usage: UsageTotals | None = None
-    """None where no answer states tokens or a cost."""
+    """None if no answer states tokens or a cost."""
     billed: Cost | None = None
-    """What all queries of the run cost; None where no service tells."""
+    """What all queries of the run cost; None if no service tells."""
     determined: Group | None = None
-    """The cases without the flag ``ambiguous_gold``, whose gold determines its answer; None where all are."""
+    """The cases without the flag ``ambiguous_gold``, whose gold query determines its answer; None where all are."""
     sound: Group | None = None
-    """The cases whose gold the lint did not find doubtful; None where there was no lint, or it doubts no gold."""
+    """The cases whose gold query the lint did not find doubtful; None if there was no lint, or it doubts no gold
+    query."""
     times: tuple[TimeSpread, ...] = ()
     """The times of answers, gold queries and predicted queries, as far as they were measured."""
     witnesses: WitnessTotals | None = None
-    """None where nobody looked for witnesses."""
+    """None without a search for witnesses."""
     reliability: ReliabilityTotals | None = None
-    """None where every question has an answer, and no system declines, asks back or says how sure it is."""
+    """None if every question has an answer, and no system declines, asks back or says how sure it is."""
     conversations: ConversationTotals | None = None
-    """None where no question is part of a conversation of queries."""
+    """None if no question is part of a conversation of queries."""
     reviews: ReviewTotals | None = None
-    """None where nobody reviewed anything."""
+    """None without reviews."""
 
 
 class Fingerprint(Struct, frozen=True, kw_only=True):
@@ -281,13 +283,13 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     repeats: int = 1
     """How often a live system was asked each question."""
     leniency: Leniency = STRICT
-    """Differences that do not count as mistakes, where a case does not say otherwise."""
+    """Differences that do not count as mistakes, if a case does not say otherwise."""
     selection: SelectionSettings | None = None
-    """Set where the run judges selections instead of queries: ``database`` is then empty."""
+    """Set if the run scores selections instead of queries: ``database`` is then empty."""
     witness: WitnessSettings | None = None
     """How witnesses of the matches were looked for; None: not at all."""
     gold_database: str | None = None
-    """The database of gold's queries, where they have their own, with passwords masked."""
+    """The database of the gold queries, where they have their own, with passwords masked."""
     suite: str | None = None
     """The suite whose databases answers were tried on too: its folder's name, and a hash of its content."""
     extract: bool = True
@@ -310,7 +312,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     python_version: str
     platform: str
     engine_versions: tuple[Fingerprint, ...] = ()
-    """Engine name and version, such as ``sqlite`` and ``3.40.1``."""
+    """Engine name and version, for example ``sqlite`` and ``3.40.1``."""
     inputs: tuple[Fingerprint, ...] = ()
     """Case file, prediction file and databases, by content."""
     started_at: str | None = None
@@ -321,13 +323,13 @@ class Provenance(Struct, frozen=True, kw_only=True):
     unmatched_predictions: tuple[str, ...] = ()
     """Ids of predictions that fit no case."""
     joining: Joining | None = None
-    """How answers were joined to their questions; None where a live system was asked."""
+    """How answers were joined to their questions; None if a live system was asked."""
     notes: tuple[str, ...] = ()
     """Sentences that say what could not be read in the inputs or is missing, and what is therefore unknown."""
     unprotected: tuple[str, ...] = ()
     """The names of the safeguards that this operating system lacks (`assay.platform.safeguards`); none on Linux."""
     cache: CacheUse | None = None
-    """None where every query was executed for this run."""
+    """None if every query was executed for this run."""
     reviews: str | None = None
     """The file of people's reviews, seen from the run's folder. None: there was none."""
     cases: str | None = None
@@ -340,7 +342,7 @@ class HistoryPoint(Struct, frozen=True, kw_only=True):
     folder: str
     status: Literal["running", "finished", "damaged"]
     settings: RunSettings | None
-    """None where the run is damaged."""
+    """None if the run is damaged."""
     provenance: Provenance | None
     cases: int = 0
     correct: int = 0
@@ -370,6 +372,6 @@ class Run(Struct, frozen=True, kw_only=True):
     gates: tuple[GateResult, ...] = ()
     """The results of the gates that it is held to, for its reports; of a stored run, those that it was made with."""
     history: tuple[HistoryPoint, ...] = ()
-    """Earlier runs beside this one, oldest first, for its reports; not stored with it."""
+    """Earlier runs in neighbouring folders, oldest first, for its reports; not stored with it."""
     lint: LintReport | None = None
-    """What is doubtful about the gold itself; None where nobody asked for that. Stored in a file of its own."""
+    """What is doubtful about the gold query itself; None without lint. Stored in a file of its own."""

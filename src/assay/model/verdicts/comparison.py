@@ -30,7 +30,7 @@ NearMissKind = Literal[
 
 
 class NearMiss(Struct, frozen=True, kw_only=True, gc=False):
-    """One way in which a wrong answer comes close to gold."""
+    """One way in which a wrong answer comes close to the gold query."""
 
     kind: NearMissKind
     detail: str
@@ -41,11 +41,11 @@ class ComparisonOptions(Struct, frozen=True, kw_only=True):
 
     columns: ColumnRule = "any"
     relative_tolerance: float = 1e-12
-    """A share of the larger number, below 1. Only where a float takes part: integers and decimals compare exactly."""
+    """A share of the larger number, below 1. Only if a float takes part: integers and decimals compare exactly."""
     absolute_tolerance: float = 1e-12
-    """Where a float takes part, two numbers at most this far from 0 both count as 0. Larger numbers are unaffected."""
+    """If a float takes part, two numbers at most this far from 0 both count as 0. Larger numbers are unaffected."""
     boolean_is_integer: bool = False
-    """True for engines without a boolean type, where True is 1 and False is 0."""
+    """True for engines without a boolean type, if True is 1 and False is 0."""
     near_misses: bool = True
     sample_rows: int = 20
     """How many missing, extra and aligned rows to keep as evidence, each."""
@@ -59,11 +59,12 @@ _SHOWN_ROWS, _SHOWN_COLUMNS = 20, 12
 
 
 class AlignedRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One line of the aligned difference: gold's row beside the predicted one.
+    """One line of the aligned difference: the gold query's row and the predicted one.
 
-    ``predicted`` has its columns in gold's order, by the comparison's column mapping, followed by the columns without
-    a counterpart in gold. ``missing`` has no predicted row, ``extra`` no gold row; ``matched`` has a predicted row
-    only where the prediction has columns that gold lacks, since the other cells are gold's.
+    ``predicted`` has its columns in the gold query's order, by the comparison's column mapping, followed by the
+    columns without a counterpart in the gold query. ``missing`` has no predicted row, ``extra`` no gold row;
+    ``matched`` has a predicted row only if the prediction has columns that the gold query lacks, since the other cells
+    are the gold query's.
     """
 
     state: RowState
@@ -72,10 +73,10 @@ class AlignedRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
 
 
 class Comparison(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """How a predicted result relates to gold's.
+    """How a predicted result relates to the gold query's.
 
-    ``column_mapping[i]`` is the predicted column that stands for gold's column i, or None where
-    gold's column i has no counterpart. For a match it is the proof, for a mismatch the best
+    ``column_mapping[i]`` is the predicted column that stands for the gold query's column i, or None if
+    the gold query's column i has no counterpart. For a match it is the proof, for a mismatch the best
     mapping that was found. The row counts are exact; ``aligned`` is a sample.
     """
 
@@ -93,20 +94,20 @@ class Comparison(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False
     vacuous: bool = False
     """Equal, but that says little: both results are empty, or one row that both queries computed over no rows."""
     ambiguous: bool = False
-    """Gold does not determine its answer: a LIMIT cuts through rows that tie."""
+    """The gold query does not determine its answer: a LIMIT cuts through rows that tie."""
     lenient: bool = False
     """Equal only by the leniency that the case or the run declares."""
     decided: bool = True
-    """False where the search for a column permutation ran out of its budget; ``equal`` is then False."""
+    """False if the search for a column permutation ran out of its budget; ``equal`` is then False."""
     provoked: bool = False
-    """Only the predicted rows exhausted the search: gold's own rows in another order of columns are found."""
+    """Only the predicted rows exhausted the search: the gold query's own rows in another order of columns are found."""
     reason: str = ""
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the reason, near misses, and a sample of the rows, with a sign where they differ."""
+        """What a notebook shows: the reason, near misses, and a sample of the rows, with a sign if they differ."""
         from assay.model.notebook import block, table
 
-        told = [f"rows: {self.gold_row_count:,} of gold, {self.predicted_row_count:,} predicted"]
+        told = [f"rows: {self.gold_row_count:,} of the gold query, {self.predicted_row_count:,} predicted"]
         told += [f"near miss: {miss.kind.replace('_', ' ')}: {miss.detail}" for miss in self.near_misses]
         shown = [
             (_SIGNS[row.state], *((row.predicted if row.gold is None else row.gold) or ())[:_SHOWN_COLUMNS])

@@ -73,8 +73,8 @@ Symptom = Literal["fan_out", "null_handling", "integer_division", "value_never_o
 fraction, a value that its column does not hold."""
 
 SchemaUse = Literal["other_tables", "other_columns", "same"]
-"""The tables and columns that a prediction uses beside those of the gold query that is nearest in this. ``same``: the
-answer is wrong with the same ones."""
+"""The tables and columns that a prediction uses, compared with those of the gold query that is nearest in this.
+``same``: the answer is wrong with the same ones."""
 
 
 class Cause(Struct, frozen=True, kw_only=True, gc=False):
@@ -84,12 +84,12 @@ class Cause(Struct, frozen=True, kw_only=True, gc=False):
     message: str
     """One sentence that names what gold and the prediction say, or what the database holds."""
     clause: str = ""
-    """Where in the query, such as ``WHERE``, or in the selection, such as its dimension; empty where it did not run."""
+    """Clause of the query, for example ``WHERE``, or part of the selection; empty if it did not run."""
     gold: str = ""
     predicted: str = ""
     symptom: Symptom | None = None
     proved: bool = False
-    """Putting gold's clause in its place is part of the repair that makes the answer right."""
+    """Putting the gold query's clause in its place is part of the repair that makes the answer right."""
     table: str = ""
     """The table it is about, if it is about one."""
     column: str = ""
@@ -97,7 +97,7 @@ class Cause(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RepairStep(Struct, frozen=True, kw_only=True, gc=False):
-    """One clause of the prediction, and gold's clause in its place; empty where there is none."""
+    """One clause of the prediction, and the gold query's clause in its place; empty if there is none."""
 
     clause: str
     before: str
@@ -105,15 +105,16 @@ class RepairStep(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Repair(Struct, frozen=True, kw_only=True, gc=False):
-    """The smallest change found that makes the answer right: the prediction with these clauses of gold's."""
+    """The smallest change found that makes the answer right: the prediction with these clauses of the gold query's."""
 
     steps: tuple[RepairStep, ...]
     query: str
-    """The repaired prediction. It was executed and judged right; a selection was judged again."""
+    """The repaired prediction. It was executed and scored right; a selection was scored again."""
     strength: Strength = "none"
-    """What other databases say of the repaired query, as of a match; ``none``: nobody looked."""
+    """The strength of the repaired query, as of a match; ``none``: no search."""
     elsewhere: str = ""
-    """Where another database parts the repaired query from gold, in a sentence: more than this repair is wrong."""
+    """In a sentence, how another database distinguishes the repaired query from the gold query: more is wrong than
+    this repair fixes."""
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True, gc=False):
@@ -127,8 +128,8 @@ class Diagnosis(Struct, frozen=True, kw_only=True, gc=False):
     """Why no more is known, such as a prediction that cannot be parsed."""
 
     alike: tuple[str, ...] = ()
-    """Clauses such as ``FROM`` in which both queries say the same, however they spell it; empty where either has more
-    than one SELECT, and for selections."""
+    """Clauses, for example ``FROM``, that are the same in both queries, however they are spelt; empty if either has
+    more than one SELECT, and for selections."""
 
     title: str | None = None
     """The name under which reports count the primary cause."""

@@ -35,23 +35,23 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     gold_executions: tuple[Execution, ...] = ()
     predicted_execution: Execution | None = None
     candidates: tuple[Execution, ...] = ()
-    """The executions of an answer's queries after the first, where it holds several."""
+    """The executions of an answer's queries after the first, if it holds several."""
     pair_timings: tuple[PairTiming, ...] = ()
     """What an efficiency metric measured, in the order of measuring, without warm-ups."""
     cause: str | None = None
-    """The named cause of a wrong answer, where a diagnosis gave one."""
+    """The named cause of a wrong answer, if a diagnosis gave one."""
     turns: tuple[TurnScore, ...] = ()
-    """For SDMX: what became of each question of the conversation."""
+    """For SDMX: the outcome of each question of the conversation."""
     diagnosis: Diagnosis | None = None
     """Why the answer is wrong, and its repair; ``cause`` is the name of the first of its causes."""
     refutation: Refutation | None = None
-    """What came of looking for a database that parts a right answer from gold; None where nobody looked."""
+    """Result of the counterexample search for a right answer; None if it was not run."""
     cost: Cost | None = None
-    """What all queries cost that were executed for the case; None where no service tells."""
+    """What all queries cost that were executed for the case; None if no service tells."""
     result_hash: str | None = None
     """A hash of the result of an incorrect answer (`assay.comparison.result_hash`); None if it has no result."""
     reviewed: Reviewed | None = None
-    """The verdict by what people decided. None: nobody decided anything that concerns this answer."""
+    """The verdict by what people decided. None: no decision concerns this answer."""
 
     @property
     def outcome(self) -> Outcome:
@@ -60,10 +60,10 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
     @property
     def gold_execution(self) -> Execution | None:
-        """Of the gold query that the answer was judged by; the first one's if it was judged by none."""
+        """The execution of the gold query that the answer was scored by; the first one's if it was scored by none."""
         index = self.verdict.gold_index or 0
         return self.gold_executions[index] if index < len(self.gold_executions) else None
 
     def score(self, metric: str) -> Score | None:
-        """The score of that metric, or None where the run did not ask for it."""
+        """The score of that metric, or None if the run did not ask for it."""
         return next((score for score in self.scores if score.metric == metric), None)

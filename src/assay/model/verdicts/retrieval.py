@@ -7,16 +7,16 @@ from typing import Final, Literal, TypeAlias
 from assay.model.verdicts.verdict import Outcome
 
 Retrieval: TypeAlias = Literal["missed", "had_it", "unknown"]
-"""Of a wrong answer: ``missed``: the system was not given everything that gold uses; ``had_it``: it was, and still
-failed; ``unknown``: it does not say what it was given, or gold cannot be read."""
+"""For a wrong answer: ``missed``: the system was not given everything that the gold query uses; ``had_it``: it was, and
+still failed; ``unknown``: it does not say what it was given, or the gold query cannot be read."""
 
 CONTEXT_COMPLETE: Final = "context_complete"
-"""The metric that is 1 where the system was given everything that a gold query uses."""
+"""The metric that is 1 if the system was given everything that a gold query uses."""
 RETRIEVAL_METRICS: Final = (
     *("context_table_recall", "context_table_precision", "context_column_recall", "context_column_precision"),
     CONTEXT_COMPLETE,
 )
-"""The metrics that a run computes by itself where predictions say what the system was given."""
+"""The metrics that a run computes by itself if predictions say what the system was given."""
 
 
 def retrieval_of(outcome: Outcome, complete: float | None) -> Retrieval | None:

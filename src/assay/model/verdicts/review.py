@@ -11,14 +11,15 @@ from assay.model.verdicts.verdict import Outcome, Verdict
 
 ReviewDecision = Literal["confirm", "accept", "reject", "gold_wrong", "ambiguous", "unanswerable", "unsure", "undo"]
 """``confirm``: the verdict is right. ``accept``: the answer is right, too. ``reject``: the answer is wrong.
-``gold_wrong``: the gold is wrong, with a corrected one or without. ``ambiguous``: the question has several readings.
-``unanswerable``: the question has no answer. ``unsure``: the person does not know. ``undo`` takes a review back."""
+``gold_wrong``: the gold query is wrong, with a corrected one or without. ``ambiguous``: the question has several
+readings. ``unanswerable``: the question has no answer. ``unsure``: the person does not know. ``undo`` takes a review
+back."""
 
 ABOUT_THE_QUESTION: Final[frozenset[ReviewDecision]] = frozenset({"gold_wrong", "ambiguous", "unanswerable"})
 """These decisions hold for every answer to the question; the others hold for equal answers only."""
 
 REVIEWS_FILE: Final = "reviews.jsonl"
-"""The name under which a question set's reviews are found beside it, or in its folder."""
+"""The name under which a question set's reviews are found next to it, or in its folder."""
 
 DrawMethod = Literal["random", "strata", "unequal"]
 
@@ -47,8 +48,8 @@ class Draw(Struct, frozen=True, kw_only=True):
 class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One decision of one person: a line of ``reviews.jsonl``.
 
-    A review holds for later runs and other systems as long as the question, its gold and the database stay the same,
-    and the answer has the same text or the same result.
+    A review holds for later runs and other systems as long as the question, its gold query and the database stay the
+    same, and the answer has the same text or the same result.
     """
 
     id: str
@@ -57,7 +58,7 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: Outcome | None = None
     """What the answer is by this decision. None: the person is not sure."""
     verdict: Outcome | None = None
-    """What Assay said of the answer. None: there was no gold."""
+    """What Assay said of the answer. None: there was no gold query."""
     query: str | None = None
     """The predicted query. None: the system gave a result, a selection, or nothing."""
     result: str | None = None
@@ -74,9 +75,9 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """ISO 8601 in UTC."""
     question_hash: str
     gold_hash: str = ""
-    """Empty where there was no gold."""
+    """Empty if there was no gold query."""
     database_hash: str = ""
-    """Empty where the database's content was not known."""
+    """Empty if the database's content was not known."""
     run: str = ""
     """The run or the file of answers that was reviewed."""
     draw: Draw | None = None
@@ -86,11 +87,11 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Reviewed(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The verdict of one case by what people decided, beside Assay's own."""
+    """The verdict of one case by what people decided, next to Assay's own."""
 
     outcome: Outcome
     reason: str
-    """A sentence that names the decision, such as ``Ana: the prediction is right, too``."""
+    """A sentence that names the decision, for example ``Ana: the prediction is right, too``."""
     decision: ReviewDecision
     reviews: tuple[str, ...] = ()
     """The ids of the reviews that it follows from."""

@@ -108,17 +108,17 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     failure: Failure | None = None
     """Why the case is unscored, or why the answer could not be compared."""
     all_tie: bool = False
-    """Whether every row that gold could return ties."""
+    """Whether every row that the gold query could return ties."""
     scores: tuple[Score, ...] = ()
     """In the order of the run's metrics, without their details."""
     near_misses: tuple[NearMissKind, ...] = ()
-    """Of an incorrect answer; of another one none is counted."""
+    """Counted for incorrect answers only."""
     provoked: bool = False
     """Whether the comparison of the rows was cut short by a limit."""
     golds: tuple[ExecutionSummary, ...] = ()
     predicted: ExecutionSummary | None = None
     result_hash: str | None = None
-    """Of an incorrect answer: systems with equal hashes agree with one another against gold."""
+    """For an incorrect answer: systems with equal hashes agree with one another against the gold query."""
     billed: Cost | None = None
     """What the queries that were executed for the case cost, where the service tells."""
 
@@ -131,7 +131,7 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     repair_strength: Strength = "none"
     schema_use: SchemaUse | None = None
     search: SearchSummary | None = None
-    """None: nobody searched for a counterexample."""
+    """None without a counterexample search."""
 
     # People's reviews
     reviewed: Outcome | None = None
@@ -139,7 +139,7 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     review: ReviewDecision | None = None
     """The decision that it follows from."""
     pending: bool = False
-    """Whether the answer must still be scored by the corrected gold."""
+    """Whether the answer must still be scored by the corrected gold query."""
 
     def score(self, metric: str) -> Score | None:
         """The score of that metric; None if the run did not ask for it."""
@@ -153,7 +153,7 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
 
     @property
     def executions(self) -> tuple[ExecutionSummary, ...]:
-        """Gold's executions, then the prediction's."""
+        """The gold query's executions, then the prediction's."""
         return self.golds if self.predicted is None else (*self.golds, self.predicted)
 
     @property

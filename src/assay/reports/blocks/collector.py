@@ -10,7 +10,7 @@ from assay.model import CaseSummary, Count, Evidence, Failure, MetricInfo, Run
 from assay.reports.blocks.unscored import UnscoredCounts
 from assay.reports.blocks.values import CaseLink
 from assay.reports.cases.selection import TermLengths, TermNotes
-from assay.reports.text.plain import distinct, one_line
+from assay.reports.text.plain import distinct, one_line, plural
 
 
 class Collector:
@@ -25,7 +25,7 @@ class Collector:
         self.links: dict[str, CaseLink] = {}
         """The link to each case, to its first answer, by its id."""
         self._answers: dict[tuple[str, int], CaseLink] = {}
-        """Where questions were asked several times, the link to each answer, by which answer to the case it is."""
+        """If questions were asked several times, the link to each answer, by which answer to the case it is."""
         names = [one_line(case.case_id, limit=80) for case in cases]
         for case, name, anchor in zip(cases, names, distinct(names), strict=True):
             link = CaseLink(id=name, anchor=anchor)
@@ -59,7 +59,7 @@ class Collector:
             if beside is not None:
                 beside(item)
         self.messages = _messages(run.aggregates.failures, cases, turns)
-        """For each kind of failure, the message of the first case that has it, on one line."""
+        """For each kind of failure, the message of the first case that has it, and how many others there are."""
 
     def link_of(self, case_id: str, repeat: int) -> CaseLink:
         """The link to one answer."""
@@ -71,7 +71,7 @@ class ScoreValues:
 
     def __init__(self, cases: Sequence[CaseSummary]) -> None:
         self._farthest: dict[str, float] = {}
-        """Of the metrics with values other than 0 and 1, the value farthest from 0."""
+        """For metrics with values other than 0 and 1, the value farthest from 0."""
         self.beyond_one: set[str] = set()
         """Metrics with values below 0 or above 1."""
         for case in cases:
@@ -96,21 +96,26 @@ class ScoreValues:
 def _messages(
     counts: Sequence[Count], cases: Sequence[CaseSummary], turns: Mapping[str, Sequence[Failure | None]]
 ) -> dict[str, str]:
-    """For each kind of failure the message of its first case, whose ``turns`` may have failed, too."""
-    first = {count.name: count.case_ids[0] for count in counts if count.case_ids}
-    failures: dict[str, list[Failure | None]] = {case_id: [] for case_id in first.values()}
+    """For each kind of failure the message of its first case, and how many others there are.
+
+    The ``turns`` of a case may have failed, too.
+    """
+    found: dict[str, dict[str, None]] = {count.name: {} for count in counts}
     for case in cases:
-        if case.case_id in failures:
-            failures[case.case_id] += [case.failure, case.answer_failure, *(one.failure for one in case.executions)]
-    return {
-        name: one_line(failure.message, limit=160)
-        for name, case_id in first.items()
-        for failure in reversed([*failures[case_id], *turns.get(case_id, ())])  # the first one stays
-        if failure is not None and f"{failure.blame}: {failure.kind}" == name
-    }
+        failures = [case.failure, case.answer_failure, *(one.failure for one in case.executions)]
+        for failure in (*failures, *turns.get(case.case_id, ())):
+            if failure is not None and (name := f"{failure.blame}: {failure.kind}") in found:
+                found[name][one_line(failure.message, limit=160)] = None
+    return {name: _several(list(messages)) for name, messages in found.items() if messages}
+
+
+def _several(messages: Sequence[str]) -> str:
+    """The first message, and how many others there are."""
+    others = len(messages) - 1
+    return f"{messages[0]} (and {plural(others, 'other message')})" if others else messages[0]
 
 
 def answer_name(repeat: int, run: Run) -> str:
-    """Which answer to its question this is: ``answer 2 of 3``; '' where each question was asked once."""
+    """Which answer to its question this is: ``answer 2 of 3``; '' if each question was asked once."""
     asked = run.settings.repeats
     return f"answer {repeat + 1:,} of {asked:,}" if asked > 1 else ""

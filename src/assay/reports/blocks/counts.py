@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.model import CauseGroup, CauseGroupKind, Count
@@ -34,9 +33,10 @@ _GROUP_KINDS: Mapping[CauseGroupKind, str] = {
     "database": "database",
     "table": "table",
     "column": "column",
-    "feature": "gold's SQL",
+    "feature": "gold SQL",
 }
 _MOST = 25
+FIX_FIRST = "Fix this first: answers that one repair makes right"
 
 
 def meaning_column() -> Column:
@@ -113,25 +113,29 @@ def sections(report: RunNumbers) -> Iterable[Section]:
     ]
     terms, periods = (totals.wrong_terms, totals.time_states) if totals else ((), ())
     steady = [] if numbers.repeats is None else [*repeats.steadiness(report, numbers.repeats)]
-    tables: tuple[tuple[str, list[Row]], ...] = (
-        ("Questions by how steady their answers are", steady),
-        ("Failures, by whose they are", _failures(report)),
-        ("Wrong terms, by what is known of them", _named(report, "term", terms, meanings.TERM_NOTES)),
-        ("Selected periods beside the target's", _named(report, "period", periods, meanings.TIME_STATES)),
-        ("Near misses", _named(report, "near", numbers.near_misses, meanings.NEAR_MISSES)),
-        ("Right but for …, with the accuracy if it were forgiven", _forgiven(report)),
-        ("Causes", causes),
-        ("Wrong answers by schema use", use),
-        ("Wrong answers by retrieval", retrieval),
-        ("Flags", _named(report, "flag", numbers.flags, meanings.FLAGS)),
-        ("Doubts about gold, by rule", doubts),
+    tables: tuple[tuple[str, str, list[Row]], ...] = (
+        ("consistency", "Questions by consistency of their answers", steady),
+        ("failures", "Failures, by attribution", _failures(report)),
+        ("wrong-terms", "Wrong terms, by kind", _named(report, "term", terms, meanings.TERM_NOTES)),
+        (
+            "periods",
+            "Selected periods, compared with the target's",
+            _named(report, "period", periods, meanings.TIME_STATES),
+        ),
+        ("near-misses", "Near misses", _named(report, "near", numbers.near_misses, meanings.NEAR_MISSES)),
+        ("forgiven", "Accuracy if one kind of difference were accepted", _forgiven(report)),
+        ("causes", "Causes", causes),
+        ("schema-use", "Wrong answers by schema use", use),
+        ("retrieval", "Wrong answers by retrieval", retrieval),
+        ("flags", "Flags", _named(report, "flag", numbers.flags, meanings.FLAGS)),
+        ("findings", "Findings about gold queries, by rule", doubts),
     )
-    for title, made in tables:
+    for key, title, made in tables:
         if made:
             shown = made is causes or made is use or made is retrieval
             heads = ("cause" if made is causes else "name", "cases")
             yield Section(
-                key="failures" if title.startswith("Failures") else _key(title),
+                key=key,
                 title=title,
                 blocks=(count_table(heads, made, bars=shown),),
                 tab="overview" if made is steady else "causes",
@@ -147,12 +151,8 @@ def _named(
     return [report.counted(one, name, said.get(one.name, ""), link=((facet, name),), of=of) for name, one in named]
 
 
-def _key(title: str) -> str:
-    return re.sub(r"[^a-z]+", "-", title.lower()).strip("-")
-
-
 def _failures(report: RunNumbers) -> list[Row]:
-    """Failures of gold, setup, engine and judge first: readers would not look for them."""
+    """Failures of gold queries, setup, engine and LLM judge first: readers would not look for them."""
     said = meanings.SELECTION_FAILURES if report.of_selections else meanings.FAILURES
     made = []
     for one in report.numbers.failures:
@@ -176,7 +176,7 @@ def _forgiven(report: RunNumbers) -> list[Row]:
 
 
 def fix_first(report: RunNumbers) -> Section:
-    """What to mend first, before all else: on the page as bars beside all answers of that cause."""
+    """What to repair first: on the page as bars, with all answers of that cause."""
     every = {one.name: one.count for one in report.numbers.causes}
     bars, made = [], []
     for one in report.numbers.fix_first:
@@ -184,11 +184,11 @@ def fix_first(report: RunNumbers) -> Section:
         made.append(report.counted(one, name, meaning, link=link))
         whole, cases = every.get(one.name, one.count), report.linked(one.case_ids)
         bars.append(Bar(name=name, meaning=meaning, count=whole, part=one.count, cases=cases, link=link))
-    title = "Fix this first: answers that one repair makes right"
+    title = FIX_FIRST
     # What to do about a cause is read in plain lines, too.
     table = count_table(("name", "cases"), made, detail="both")
-    drawn = Bars(rows=tuple(bars), whole="wrong by this cause", part="right if mended alone", table=table)
-    return Section(key=_key(title), title=title, blocks=(drawn,), tab="overview", rank=-1)
+    drawn = Bars(rows=tuple(bars), whole="wrong by this cause", part="right if only this is repaired", table=table)
+    return Section(key="fix-first", title=title, blocks=(drawn,), tab="overview", rank=-1)
 
 
 def cause_sections(report: RunNumbers) -> Iterable[Section]:
@@ -211,7 +211,7 @@ def cause_sections(report: RunNumbers) -> Iterable[Section]:
     if tables:
         yield Section(
             key="where-causes",
-            title="Where the causes are",
+            title="Causes by group",
             blocks=tuple(tables),
             rank=4,
             tab="causes",

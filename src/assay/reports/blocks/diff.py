@@ -90,7 +90,9 @@ class DiffReport:
         self.confidence = f"{diff.settings.confidence * 100:g} %"
         self.leading = next((one for one in diff.metrics if one.metric == diff.headline_metric), None)
         self.baseline, self.candidate = label_of(diff.baseline), label_of(diff.candidate)
-        self.direction, self.lead, self.rest = diff_answer.answer(diff, self.leading)
+        self.answer = diff_answer.answer(diff, self.leading)
+        self.direction, self.lead = self.answer.direction, self.answer.lead
+        self.rest = "; ".join((self.answer.movement, *self.answer.limits))
         # The headline was chosen beforehand, so it needs no adjustment; the other metrics are many tests on the same
         # data.
         self.figures = {
@@ -432,7 +434,7 @@ def facts_of(head: RunHead) -> tuple[tuple[str, str], ...]:
         ("Predictions", settings.predictions),
         ("Cases", settings.cases),
         ("Database", settings.database),
-        ("Gold's database", settings.gold_database or ""),
+        ("Gold database", settings.gold_database or ""),
         ("Repeats", f"{head.repeats:,}" if head.repeats > 1 else ""),
         ("Assay", f"{provenance.assay_version} on Python {provenance.python_version}, {provenance.platform}"),
         ("Started", provenance.started_at or ""),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from assay.model import MetricDiff, RunDiff, RunHead
 from assay.reports.blocks.values import Direction
 from assay.reports.text.plain import one_line, p_said, percent, plural, points, points_interval, some
@@ -32,19 +34,31 @@ def is_share(one: MetricDiff, head: RunHead) -> bool:
 
 
 def _size(value: float | None, share: bool) -> str:  # noqa: FBT001 - private
-    """``2.3 points``, or a plain number where ``share`` is false."""
+    """``2.3 points``, or a plain number if ``share`` is false."""
     return points(value, signed=False, share=share) + (" points" if share else "")
 
 
-def answer(diff: RunDiff, one: MetricDiff | None) -> tuple[Direction, str, str]:
-    """Whether the candidate is better: as a direction, as a few words, and as the rest of the sentence."""
+class Answer(Struct, frozen=True, kw_only=True):
+    """Whether the candidate is better."""
+
+    direction: Direction
+    lead: str
+    """A few words."""
+    movement: str
+    """The rest of the sentence: by how much, and how certain."""
+    limits: tuple[str, ...] = ()
+    """What these cases cannot show."""
+
+
+def answer(diff: RunDiff, one: MetricDiff | None) -> Answer:
+    """Whether the candidate is better."""
     metric = metric_name(diff.headline_metric)
     if not diff.matching.paired:
-        return "unknown", "Nothing to compare", "the two runs have no case of the same content in common"
+        return _nothing("no case of the same content in common")
     if one is None:
-        return "unknown", "Nothing to compare", f"not both runs have the metric {metric}"
+        return _nothing(f"not both runs have the metric {metric}")
     if one.difference is None:
-        return "unknown", "Nothing to compare", f"no case has a score of {metric} in both runs"
+        return _nothing(f"no case has a score of {metric} in both runs")
     direction, share = direction_of(one.improvement, one.p_value, diff.settings.alpha), is_share(one, diff.candidate)
     cases = plural(one.n, "case")
     told = p_said(one.p_value, alpha=diff.settings.alpha)
@@ -55,14 +69,22 @@ def answer(diff: RunDiff, one: MetricDiff | None) -> tuple[Direction, str, str]:
         lead = "Better" if direction == "better" else "Worse"
         if one.clusters is not None and one.low is not None and one.high is not None and one.low <= 0 <= one.high:
             lead += " on these cases, perhaps not on others"
-        return direction, lead, f"{_movement(metric, one, share)} over {cases}{ending}"
+        return Answer(direction=direction, lead=lead, movement=f"{_movement(metric, one, share)} over {cases}{ending}")
     these = "this case" if one.n == 1 else f"these {cases}"
     limits = [f"a difference below {_size(one.detectable, share)} would probably go unnoticed"]
     limits = limits if one.detectable is not None else []
     if one.cases_needed is not None and one.difference:
         limits.append(f"some {some(one.cases_needed)} cases would be needed for the one observed")
-    rest = "; ".join((f"{_movement(metric, one, share)}{ending}", *limits))
-    return direction, f"No difference that {these} can show", rest
+    return Answer(
+        direction=direction,
+        lead=f"No difference that {these} can show",
+        movement=f"{_movement(metric, one, share)}{ending}",
+        limits=tuple(limits),
+    )
+
+
+def _nothing(why: str) -> Answer:
+    return Answer(direction="unknown", lead="Nothing to compare", movement=why)
 
 
 def _movement(metric: str, one: MetricDiff, share: bool) -> str:  # noqa: FBT001 - private
@@ -100,7 +122,7 @@ def _database_notes(one: MetricDiff, databases: int, direction: Direction, alpha
 
 
 def notes(one: MetricDiff | None, direction: Direction, alpha: float) -> Iterable[str]:
-    """Notes where interval and test, which answer different questions, seem to contradict each other."""
+    """Notes for the case that interval and test, which answer different questions, seem to contradict each other."""
     if one is None or one.low is None or one.high is None or one.difference is None:
         return
     holds_zero = one.low <= 0 <= one.high
@@ -155,7 +177,7 @@ def methods(one: MetricDiff | None, diff: RunDiff) -> Iterable[str]:
     if any(each.adjusted_p_value is not None for each in diff.metrics):
         metric = metric_name(diff.headline_metric)
         yield (
-            f"{metric} is judged by its own p, every other metric and group by the adjusted one (Holm), "
+            f"{metric} is tested by its own p, every other metric and group by the adjusted one (Holm), "
             f"at α = {settings.alpha:g}."
         )
 

@@ -53,10 +53,9 @@ class EstimateReport:
         """What it is the accuracy of."""
         made = self.estimate
         if made.target == "future":
-            return f"Of answers to come, of which these {made.size:,} are a sample."
-        return (
-            f"Of these {made.size:,} answers." if isinstance(made, Estimate) else f"Over these {made.size:,} questions."
-        )
+            return f"Population: future answers. These {made.size:,} are a sample of them."
+        noun = "answers" if isinstance(made, Estimate) else "questions"
+        return f"Population: these {made.size:,} {noun}."
 
     @property
     def foot(self) -> str:

@@ -11,16 +11,17 @@ from assay.reports.blocks.values import (
     Column,
     Description,
     Name,
+    Row,
     Section,
     Status,
     Table,
     columns,
     named_ids,
-    rows,
 )
 from assay.reports.text.plain import one_line
 
 _NAME_LENGTH = 120
+_NAMED = 3
 
 
 def gates_section(results: Sequence[GateResult], links: Mapping[str, CaseLink] | None = None) -> Section:
@@ -44,7 +45,7 @@ def gates_section(results: Sequence[GateResult], links: Mapping[str, CaseLink] |
     titles = (Column(title=title, detail="full") for title in ("wanted", "found", "missed by", "which"))
     table = Table(
         columns=columns("gate", "state", *titles, Column(title="found", detail="summary")),
-        rows=rows(map(line, results)),
+        rows=tuple(Row(cells=line(one), weight=not one.passed) for one in results),
         look="gates",
         wraps=True,
         most=30,
@@ -75,7 +76,8 @@ def conclusion(results: Sequence[GateResult]) -> str:
     """``gates: 3 of 4 passed``, and which are missed."""
     names = [gate_name(result) for result in results if not result.passed]
     said = f"gates: {len(results) - len(names):,} of {len(results):,} passed"
-    return f"{said}; missed: {', '.join(names)}" if names else said
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"{said}; missed: {', '.join(names[:_NAMED])}{more}" if names else said
 
 
 def _cases(result: GateResult, links: Mapping[str, CaseLink] | None) -> tuple[CaseLink, ...]:

@@ -106,7 +106,7 @@ class LeaderboardReport:
         """Which run is first, and whether another may be: a sentence."""
         board, metric, higher = self.board, self.metric, self.info.higher_is_better
         if not board.standings:
-            return "There is no run to rank."
+            return "No runs to rank."
         first, name = board.standings[0], self.labels[0]
         value = f"{percent(first.rate.value, share=self.share)} {interval(first.rate, share=self.share)}".strip()
         if len(board.standings) == 1 and first.rate.value is not None:
@@ -122,12 +122,12 @@ class LeaderboardReport:
         equals = [label_of(one.run) for one in board.standings[1:] if one.rank == first.rank]
         if equals:
             rest = [self.labels[place] for place in tied if board.standings[place].rank > 1]
-            ending = f", and {_listed(rest)} cannot be told apart from {name}" if rest else ""
+            ending = f", and the lead over {_listed(rest)} may be chance" if rest else ""
             return f"No single best run: {_listed([name, *equals])} have the same {metric}, {value}{ending}."
         best = f"{name} has the {'highest' if higher else 'lowest'} {metric}, {value}"
         if len(tied) == len(board.standings) - 1 and len(tied) > 1:
-            return f"No best run: {best}, but no other can be told apart from it."
-        return f"No single best run: {best}, but {_listed(others)} cannot be told apart from it."
+            return f"No best run: {best}, but its lead over every other run may be chance."
+        return f"No single best run: {best}, but its lead over {_listed(others)} may be chance."
 
     @cached_property
     def legend(self) -> tuple[str, ...]:
@@ -220,7 +220,7 @@ def _used(one: Standing) -> dict[str, str]:
 
 
 def tokens_in_all(usage: UsageTotals | None) -> int | None:
-    """The total that the answers state, else what went in and came out; None where they state neither."""
+    """The total that the answers state, else what went in and came out; None if they state neither."""
     if usage is None or usage.total is not None:
         return None if usage is None else usage.total
     return None if usage.input is None and usage.output is None else (usage.input or 0) + (usage.output or 0)
@@ -230,8 +230,8 @@ def _legend(board: Leaderboard) -> Iterable[str]:
     settings = board.settings
     if len(board.standings) > 1:
         yield (
-            "Runs that share a letter cannot be told apart: their difference may be chance. Places are those that the "
-            "data leave possible."
+            "Runs that share a letter do not differ significantly. 'possible' is the range of places that the data "
+            "allow."
         )
         yield (
             f"Pairs: paired tests over the same cases, at α = {settings.alpha:g} after Holm's correction across "
@@ -245,8 +245,7 @@ def _legend(board: Leaderboard) -> Iterable[str]:
         )
     if any(is_apart(pair, board) and _holds_zero(pair.diff) for pair in board.pairs):
         yield (
-            "Interval and test ask different questions: at the edge an interval may hold 0 where two runs can be told "
-            "apart."
+            "An interval can contain 0 although the test finds a significant difference: they ask different questions."
         )
 
 
@@ -377,11 +376,11 @@ def _only_right(report: LeaderboardReport, detail: BoardDetail) -> Section:
     )
     caption = "How many cases the run of a line has right and that of a column wrong."
     table = matrix(report.labels, cells, caption)
-    return Section(key="disagree", title="Where two runs disagree", blocks=(table,), folded=True)
+    return Section(key="disagree", title="Cases on which two runs disagree", blocks=(table,), folded=True)
 
 
 def _apart(report: LeaderboardReport) -> Section:
-    """By how many points a run lies above or below another, ``=`` if the two cannot be told apart."""
+    """By how many points a run lies above or below another, ``=`` if the difference is not significant."""
     places = range(len(report.labels))
     cells: list[list[Number | None]] = [[None for _ in places] for _ in places]
     for pair in report.board.pairs:
@@ -391,10 +390,10 @@ def _apart(report: LeaderboardReport) -> Section:
             text = SAME if apart is None else report.points(apart)
             cells[line][column] = Number(value=apart, text=text, style="percent" if report.share else "number")
     caption = (
-        "By how many points the run of a line lies above (+) or below (-) that of a column; "
-        f"{SAME} cannot be told apart."
+        "Points by which the run of a row is above (+) or below (-) that of a column; "
+        f"{SAME} no significant difference."
     )
-    return Section(key="apart", title="Who can be told apart", blocks=(matrix(report.labels, cells, caption),))
+    return Section(key="apart", title="Significant differences", blocks=(matrix(report.labels, cells, caption),))
 
 
 def _pairs(report: LeaderboardReport) -> Section:
@@ -408,7 +407,7 @@ def _pairs(report: LeaderboardReport) -> Section:
         chances = (p_text(value, alpha=alpha) for value in (one.p_value, one.adjusted_p_value))
         return *names, report.points(lead), bounds, *chances, "yes" if is_apart(pair, report.board) else "no"
 
-    titles = columns("run", "against", Column(title="points", right=True), "interval", "p", "adjusted p", "told apart")
+    titles = columns("run", "against", Column(title="points", right=True), "interval", "p", "adjusted p", "significant")
     table = Table(
         columns=titles,
         rows=rows(map(line, report.board.pairs)),

@@ -73,8 +73,8 @@ def said(totals: ReliabilityTotals, penalties: tuple[float, ...]) -> Iterable[st
     if none:
         which = "1 question without an answer" if none == 1 else f"{none:,} questions without an answer"
         yield (
-            f"For {which} there is no query, and no word that the system declines: they count as unanswered, and not "
-            "as right. A prediction declines by the query null, or by a field such as decision: decline."
+            f"For {which}, the prediction has neither a query nor a refusal: unanswered, not correct. To decline, a "
+            "prediction has the query null or, for example, the field decision: decline."
         )
 
 
@@ -161,7 +161,7 @@ def _confidence_said(found: ConfidenceTotals) -> Iterable[str]:
 
 
 def _curve_table(score_names: tuple[str, ...], points: tuple[RiskPoint, ...]) -> Table:
-    """Every point; where there is less room, points evenly spread over the curve, its ends among them."""
+    """Every point; with less room, points evenly spread over the curve, its ends among them."""
     last = len(points) - 1
     some = {round(number * last / (_SHOWN - 1)) for number in range(_SHOWN)}
     titles = columns(

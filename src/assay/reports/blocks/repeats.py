@@ -32,7 +32,7 @@ def shown_rates(totals: RepeatTotals) -> Sequence[PassRate]:
 
 
 def said(totals: RepeatTotals, cases: int) -> str:
-    """Such as ``36 questions, asked 3 times each: 12 stable right, 20 stable wrong, 4 flaky; pass@3 …, pass^3 ….``"""
+    """``36 questions, asked 3 times each: 12 stable right, 20 stable wrong, 4 flaky; pass@3 …, pass^3 ….``"""
     counts = f"{totals.stable_right:,} stable right, {totals.stable_wrong:,} stable wrong, {len(totals.flaky):,} flaky"
     without = f", {totals.unscored:,} without a scored answer" if totals.unscored else ""
     text = f"{plural(cases, 'question')}, asked {totals.asked:,} times each: {counts}{without}"
@@ -61,7 +61,7 @@ def section(report: RunNumbers, totals: RepeatTotals) -> Section:
     )
     return Section(
         key="repeats",
-        title="Of k answers to a question",
+        title="k answers to a question",
         aside="pass@k, at least one is right; pass^k, all are",
         blocks=(table,),
         rank=1,

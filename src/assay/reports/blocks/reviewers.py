@@ -55,9 +55,7 @@ def _pairs(pairs: Sequence[PairAgreement]) -> Table:
         Column(title="Cohen's kappa", right=True, strong=True),
         Column(title="interval", right=True),
     )
-    foot = (
-        "Kappa is the agreement beyond chance: 1 is perfect, 0 is chance. It is low where nearly all answers are alike."
-    )
+    foot = "Kappa is the agreement beyond chance: 1 is perfect, 0 is chance. It is low if nearly all answers are alike."
     return Table(columns=titles, rows=rows(map(line, pairs)), look="grid", most=25, foot=foot)
 
 
@@ -68,7 +66,7 @@ def _kappa(kappa: Kappa | None) -> tuple[Cell, ...]:
 
 
 def _table(pair: PairAgreement) -> Table:
-    """What one says beside what the other says."""
+    """What one says, against what the other says."""
     names = [words(outcome) for outcome in pair.outcomes]
     cells = ([count(number) for number in row] for row in pair.table)
     first, second = (one_line(name, limit=_NAME) for name in (pair.first, pair.second))
@@ -85,9 +83,9 @@ def _table(pair: PairAgreement) -> Table:
 def _said(agreement: Agreement) -> Iterable[str]:
     """Who decided on how many answers, and how far all agree."""
     people = ", ".join(f"{one_line(name, limit=_NAME)} ({count:,})" for name, count in agreement.reviewers)
-    yield f"Answers decided on, by reviewer: {people}." if people else "Nobody decided on an answer."
+    yield f"Answers decided on, by reviewer: {people}." if people else "No answer has a decision."
     if not (shared := agreement.everyone).n:
-        yield "No two people decided on the same answer."
+        yield "No answer has decisions by two people."
         return
     same, low, high = (percent(value) for value in (shared.value, shared.low, shared.high))
     yield f"Of {plural(shared.n, 'answer')} with several reviewers, all say the same of {same} [{low}, {high}]."
@@ -96,7 +94,7 @@ def _said(agreement: Agreement) -> Iterable[str]:
         by_all = plural(agreement.fleiss_answers, "answer")
         yield f"Fleiss' kappa is {number} {interval}, over the {by_all} that all {len(agreement.reviewers)} decided on."
     elif len(agreement.reviewers) > 2 and not agreement.fleiss_answers:
-        yield "There is no Fleiss' kappa: no answer was decided on by all of them."
+        yield "Fleiss' kappa needs answers that all of them decided on: there are none."
 
 
 def _conflicts(agreement: Agreement, links: Mapping[str, CaseLink]) -> Table:
@@ -117,7 +115,7 @@ def _conflicts(agreement: Agreement, links: Mapping[str, CaseLink]) -> Table:
         look="grid",
         wraps=True,
         most=50,
-        foot=f"Where people disagree, {rule} (`--settle`).",
+        foot=f"If people disagree, {rule} (`--settle`).",
     )
 
 

@@ -20,7 +20,7 @@ def section(report: RunNumbers, totals: ReviewTotals) -> Section:
     """Accuracy before and after the reviews, the decisions, and the verdicts that they change."""
     lines = (
         ("before", totals.before, "by Assay's own verdicts"),
-        ("after", totals.after, "by the reviewed verdicts, and by Assay's own where nobody reviewed anything"),
+        ("after", totals.after, "by the reviewed verdicts, and by Assay's own without a review"),
     )
     figures = figure_table(
         "accuracy",
@@ -47,7 +47,7 @@ def section(report: RunNumbers, totals: ReviewTotals) -> Section:
     if people := ", ".join(one_line(name, limit=40) for name in totals.reviewers):
         rule = {"latest": "the latest decision counts", "majority": "the majority decides"}
         settle = rule.get(totals.settle, f"the decision of {totals.settle} counts")
-        shared = f"; where they disagree, {settle}" if len(totals.reviewers) > 1 else ""
+        shared = f"; if they disagree, {settle}" if len(totals.reviewers) > 1 else ""
         blocks.append(Text(lines=(f"Reviewed by {people}{shared}.",)))
     return Section(key="reviews", title="After people's reviews", blocks=tuple(blocks), rank=1)
 

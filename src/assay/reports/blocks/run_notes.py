@@ -18,31 +18,44 @@ _NAMED = 5
 def notes(report: RunNumbers) -> Iterable[str]:
     """Every note, each a sentence or two, the most important first."""
     numbers = report.numbers
+    noun, asking = ("answer", "asking") if report.asked > 1 else ("case", "case")
+    gold = "target" if report.of_selections else "gold query"
+    yield from unscored_notes(report.collected.unscored, noun=noun, gold=gold)
+    yield from _flagged(report)
+    without = "" if numbers.sound is None else _over_the_others(report, numbers.sound, bounded=True)
+    yield from report.findings.notes(without)
+    if none := numbers.unanswered:
+        wrong = report.collected.wrong_unanswered
+        # An unanswered case whose gold query fails, too, is excluded.
+        which = " and" if wrong == none else f"; {wrong:,} of them"
+        said = f"{which} {'counts' if wrong == 1 else 'count'} as incorrect" if wrong else ""
+        yield f"{plural(none, asking)} got no answer{said}."
     yield from _lenient(report)
-    if numbers.reviews is not None:
-        yield from reviews.said(numbers.reviews)
     if numbers.witnesses is not None:
         yield strengths.said(numbers.witnesses)
+    yield from _by_chance(report)
+    if numbers.reviews is not None:
+        yield from reviews.said(numbers.reviews)
     if numbers.reliability is not None:
         yield from reliability.said(numbers.reliability, report.run.settings.penalties)
     if numbers.repeats is not None:
         yield repeats.said(numbers.repeats, numbers.cases)
-    noun, asking = ("answer", "asking") if report.asked > 1 else ("case", "case")
-    gold = "target" if report.of_selections else "gold"
-    yield from unscored_notes(report.collected.unscored, noun=noun, gold=gold)
     yield from _selections(report)
-    if none := numbers.unanswered:
-        wrong = report.collected.wrong_unanswered
-        # An unanswered case whose gold is also broken is in no rate.
-        which = " and" if wrong == none else f", of which {wrong:,}"
-        said = f"{which} {'counts' if wrong == 1 else 'count'} as incorrect" if wrong else ""
-        yield f"{plural(none, asking)} got no answer{said}."
-    yield from _flagged(report)
-    without = "" if numbers.sound is None else _over_the_others(report, numbers.sound, bounded=True)
-    yield from report.findings.notes(without)
+    yield from _extracted(report)
     yield from slow_golds(report.run.summaries, report.run.settings.limits)
     yield from _joining(report.run.provenance.joining)
     yield from _provenance(report)
+
+
+def _by_chance(report: RunNumbers) -> Iterable[str]:
+    """How many matches are due to chance: an order or a choice of rows that the prediction does not determine."""
+    flags = ("order_by_chance", "tie_by_chance", "storage_order")
+    found = sum(bool(case.outcome == "correct" and set(flags) & set(case.flags)) for case in report.run.summaries)
+    if found:
+        yield (
+            f"{plural(found, 'match', 'matches')} may be by chance: the prediction does not determine the order or the "
+            "choice of rows."
+        )
 
 
 def _lenient(report: RunNumbers) -> Iterable[str]:
@@ -58,6 +71,20 @@ def _lenient(report: RunNumbers) -> Iterable[str]:
 
 def _flagged(report: RunNumbers) -> Iterable[str]:
     """What the flags of cases say about all of them, with the accuracy over the others."""
+    if vacuous := report.flagged("vacuous"):
+        others = report.figure(report.numbers.overall, "non_empty_match")
+        rest = f" Without these, accuracy is {others.text}." if others.rate.n else ""
+        yield f"{plural(vacuous, 'match', 'matches')} over an empty input {_is(vacuous)} weak evidence.{rest}"
+    if report.numbers.determined is not None:
+        all_tie = len(report.collected.all_tie)
+        wide = f"; in {all_tie:,}, all rows tie and a match says almost nothing" if all_tie else ""
+        rest = _over_the_others(report, report.numbers.determined)
+        cases = plural(len(report.collected.ambiguous), "case")
+        yield f"In {cases} the gold query is ambiguous: it takes some of the tied rows{wide}.{rest}"
+
+
+def _extracted(report: RunNumbers) -> Iterable[str]:
+    """How many predictions are texts that contain a statement."""
     if extracted := report.flagged("extracted"):
         contain = "contains" if extracted == 1 else "contain"
         yield (
@@ -65,17 +92,6 @@ def _flagged(report: RunNumbers) -> Iterable[str]:
             "evaluated (flag extracted; --no-extract evaluates texts as written). The benchmarks' own metrics score "
             "the whole text of a file's prediction."
         )
-    if vacuous := report.flagged("vacuous"):
-        others = report.figure(report.numbers.overall, "non_empty_match")
-        rest = f" Over the others, accuracy is {others.text}." if others.rate.n else ""
-        said = "both results are empty or computed over no rows, which says little"
-        yield f"In {plural(vacuous, 'case')} {said}.{rest}"
-    if report.numbers.determined is not None:
-        all_tie = len(report.collected.all_tie)
-        wide = f", and in {all_tie:,} all its rows tie, where a match says almost nothing" if all_tie else ""
-        rest = _over_the_others(report, report.numbers.determined)
-        cases = plural(len(report.collected.ambiguous), "case")
-        yield f"In {cases} gold leaves its answer open: it takes some of the rows that tie{wide}.{rest}"
 
 
 def _over_the_others(report: RunNumbers, others: Group, *, bounded: bool = False) -> str:
@@ -85,7 +101,7 @@ def _over_the_others(report: RunNumbers, others: Group, *, bounded: bool = False
         return ""
     what = info.heading.lower() or one_line(info.title, limit=80)
     bounds = f" {without.interval}" if bounded and without.interval else ""
-    return f" Over the others, {what} is {without.text}{bounds} ({without.tally})."
+    return f" Without these, {what} is {without.text}{bounds} ({without.tally})."
 
 
 def _selections(report: RunNumbers) -> Iterable[str]:
@@ -103,7 +119,7 @@ def _selections(report: RunNumbers) -> Iterable[str]:
             "one side or both had no name for them."
         )
     if not settings.structures:
-        yield "No structures were given, so nobody knows which of the wrong codes exist."
+        yield "No structures were given, so it is unknown which of the wrong codes exist."
     if found.invented is not None:
         where, them = plural(found.invented.count, "case"), "it" if found.codes == 1 else "them"
         codes = plural(found.codes, "selected code")
@@ -124,7 +140,7 @@ def _selections(report: RunNumbers) -> Iterable[str]:
 
 
 def slow_golds(cases: Iterable[CaseSummary], limits: Limits) -> Iterable[str]:
-    """Which golds ran out of their time limit, and which took half of it or more."""
+    """The gold queries that timed out, and those that took half of their time limit or more."""
     limit_s = limits.of_gold.timeout_s
     near: dict[str, float] = {}
     out: dict[str, None] = {}
@@ -141,12 +157,12 @@ def slow_golds(cases: Iterable[CaseSummary], limits: Limits) -> Iterable[str]:
 
     limit = seconds(limit_s)
     if out:
-        advice = "--gold-timeout gives gold more time than predictions have"
-        yield f"Of {plural(len(out), 'case')} gold ran out of its {limit} ({named(out)}): {advice}."
+        advice = "--gold-timeout gives gold queries more time"
+        yield f"In {plural(len(out), 'case')} the gold query timed out after {limit} ({named(out)}): {advice}."
     if near:
         yield (
-            f"Of {plural(len(near), 'case')} gold took half of its {limit} or more, at most "
-            f"{seconds(max(near.values()))} ({named(near)}): on a slower machine they may be in no rate."
+            f"In {plural(len(near), 'case')} the gold query took half of its {limit} or more, at most "
+            f"{seconds(max(near.values()))} ({named(near)}): on a slower machine they may be excluded."
         )
 
 
@@ -156,14 +172,14 @@ def _joining(joining: Joining | None) -> Iterable[str]:
         return
     if joining.by == "position":
         why = "" if joining.stated else ", since neither file has ids"
-        yield f"The n-th prediction was taken for the answer to the n-th question{why}."
+        yield f"Predictions were matched to questions by position{why}."
     if joining.by == "question":
         yield "Predictions were joined by the text of their questions, since they have no ids of the question set."
     if joining.loose_ids:
         ids = plural(joining.loose_ids, "id")
-        yield f"{ids} of predictions differ from the case's in letter case, blanks, leading zeros or .0 alone."
+        yield f"{ids} in the predictions differ from the case's only in letter case, blanks, leading zeros or .0."
     if joining.questions_ignored:
-        ignored = "What predictions repeat of their questions was not compared (--ignore-questions)."
+        ignored = "Questions in the predictions were not compared with those of the cases (--ignore-questions)."
         if differ := joining.questions_differ:
             repeat = "repeats" if differ == 1 else "repeat"
             ignored += (
@@ -173,21 +189,22 @@ def _joining(joining: Joining | None) -> Iterable[str]:
         yield ignored
     if joining.left_out:
         names = ", ".join(one_line(name, limit=40) for name in joining.left_out[:5])
-        yield f"Not read, of the workbook: {plural(len(joining.left_out), 'sheet')} ({names})."
+        sheets = len(joining.left_out)
+        yield f"{plural(sheets, 'sheet')} of the workbook {_is(sheets)} not read ({names})."
 
 
 def _provenance(report: RunNumbers) -> Iterable[str]:
     """What was skipped, what fits no case, and which protections this system lacks."""
     made = report.run.provenance
     if made.blank_rows:
-        yield f"{plural(made.blank_rows, 'blank row')} of the question set {_is(made.blank_rows)} skipped."
+        yield f"{plural(made.blank_rows, 'blank row')} in the question set {_is(made.blank_rows)} skipped."
     if ids := made.unmatched_predictions:
         named = ", ".join(one_line(name, limit=40) for name in ids[:5]) + (", …" if len(ids) > 5 else "")
         yield f"{plural(len(ids), 'prediction')} {'fits' if len(ids) == 1 else 'fit'} no case: {named}."
     if made.unprotected:
         yield (
-            f"The system of this run ({made.platform}) lacks protections: {', '.join(made.unprotected)}. Judge queries "
-            "that you do not trust on Linux or in a container."
+            f"The system of this run ({made.platform}) lacks protections: {', '.join(made.unprotected)}. Evaluate "
+            "queries that you do not trust on Linux or in a container."
         )
 
 
@@ -201,7 +218,7 @@ def joined(run: Run) -> str:
     joining = run.provenance.joining
     if joining is None:
         return ""
-    told = [_BY[joining.by] + (", as was said" if joining.stated else "")]
+    told = [_BY[joining.by] + (", as the format says" if joining.stated else "")]
     for side, uses in (("questions", joining.case_columns), ("predictions", joining.prediction_columns)):
         named = ", ".join(
             use.field if use.field == use.column else f"{use.field} from {one_line(use.column, limit=40)}"
@@ -228,8 +245,11 @@ def _facts(report: RunNumbers) -> Iterable[tuple[str, str]]:
         yield "Libraries", engines
     else:
         yield "Database", settings.database
-        yield "Gold's database", settings.gold_database or ""
-        yield "Columns", "in gold's order" if settings.columns == "strict" else "in any order, the same for all rows"
+        yield "Gold database", settings.gold_database or ""
+        yield (
+            "Columns",
+            "in gold order" if settings.columns == "strict" else "in any order, the same for all rows",
+        )
         yield "Tolerance", f"relative {settings.relative_tolerance:g}, absolute {settings.absolute_tolerance:g}"
         yield "Leniency", settings.leniency.said or "none"
         yield "Limits", _limits(settings.limits)
@@ -269,7 +289,7 @@ def _limits(limits: Limits) -> str:
     own = "" if limits.gold_timeout_s is None else f" (gold {limits.gold_timeout_s:g} s)"
     bytes_ = limits.max_memory_bytes
     memory = f"{bytes_ / 2**30:g} GiB" if bytes_ >= 2**30 else f"{bytes_ / 2**20:g} MiB"
-    return f"{limits.timeout_s:g} s{own}, {limits.max_rows:,} rows, {memory} a query"
+    return f"{limits.timeout_s:g} s{own}, {limits.max_rows:,} rows, {memory} per query"
 
 
 def _is(count: int) -> str:

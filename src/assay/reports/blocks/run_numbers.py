@@ -35,7 +35,7 @@ class MetricRow(Struct, frozen=True, kw_only=True):
 
 
 class RunNumbers:
-    """A run with the text of its numbers, of which its notes and sections are made.
+    """A run with the text of its numbers, from which its notes and sections are made.
 
     The numbers are the run's aggregates; nothing is computed here. What the aggregates do not hold, for example links
     to cases and the slowest queries, one pass over the summaries collects (`Collector`).
@@ -146,7 +146,7 @@ class RunNumbers:
 
     @property
     def reviewed(self) -> str:
-        """Accuracy after people's reviews, such as ``83.3 % [43.6, 97.0] (5 of 6)``; empty without reviews."""
+        """Accuracy after people's reviews: ``83.3 % [43.6, 97.0] (5 of 6)``; empty without reviews."""
         totals = self.numbers.reviews
         if totals is None or not totals.reviewed:
             return ""
@@ -156,7 +156,12 @@ class RunNumbers:
 
     @property
     def tally(self) -> str:
-        """Such as ``736 of 1,034 correct · 0 unscored``, followed by a caution and the run's leniency."""
+        """``736 of 1,034 correct · 0 unscored``, followed by a caution, the run's leniency and reviews."""
+        return " · ".join(self.tallies)
+
+    @property
+    def tallies(self) -> tuple[str, ...]:
+        """The parts of ``tally``."""
         rate = self.headline.rate
         if self.asked > 1:
             said = (
@@ -166,9 +171,9 @@ class RunNumbers:
             # Another metric may accept a case that the verdict does not call correct.
             own = self.leading in VERDICT and self.leading not in self.graded and rate.n
             said = self.headline.tally + ("" if not own else " exact" if self.of_selections else " correct")
-        caution = f" · {self.caution}" if self.caution else ""
-        reviewed = f" · after reviews {self.reviewed}" if self.reviewed else ""
-        return f"{said} · {rate.unscored:,} unscored{caution}{self.lenient}{reviewed}"
+        reviewed = f"after reviews {self.reviewed}" if self.reviewed else ""
+        parts = (said, f"{rate.unscored:,} unscored", self.caution, self.lenient.removeprefix(" · "), reviewed)
+        return tuple(filter(None, parts))
 
     @property
     def outcomes(self) -> str:

@@ -135,7 +135,7 @@ def _rate(value: float | None) -> Number:
 
 
 def _groups(report: RunNumbers, kind: str, groups: Sequence[Group], *, rank: int, tab: Tab = "overview") -> Section:
-    """The headline by group, for selections with the metrics beside it; a workbook has their other metrics, too."""
+    """The headline by group, for selections with further metrics; a workbook has their other metrics, too."""
     beside = report.beside
     others = [name for name in report.infos if beside and name != report.leading and name not in dict(beside).values()]
     of_turns = kind in ("turn", "dataset")  # a case has several of them, and no filter shows them
@@ -207,7 +207,7 @@ def _metrics(report: RunNumbers) -> Section:
 
 
 def explained(meanings: Mapping[str, str]) -> Iterable[Block]:
-    """The meaning of metric names that only their own package explains, where a summary has no column for it."""
+    """The meaning of metric names that only their own package explains, for a summary, which has no column for it."""
     if meanings:
         yield Text(lines=tuple(f"{name}: {meaning}" for name, meaning in meanings.items()), detail="summary")
 

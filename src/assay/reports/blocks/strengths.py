@@ -19,14 +19,14 @@ def said(totals: WitnessTotals) -> str:
     counts = {one.name: one.count for one in totals.strengths}
     refuted, conditional = counts.get("refuted", 0), counts.get("conditional", 0)
     sure = sum(counts.get(name, 0) for name in ("same_text", "proved"))
-    after = f": {percent(totals.after.value)} {interval(totals.after)} stand of {percent(totals.claimed.value)}"
+    after = f": {percent(totals.after.value)} {interval(totals.after)} instead of {percent(totals.claimed.value)}"
     text = (
         f"Of {plural(totals.matches, 'match', 'matches')} {are(sure)} right on any data, and {are(refuted)} refuted "
-        f"by another database like the real one{after if refuted else ''}."
+        f"by a counterexample{after if refuted else ''}."
     )
     if conditional:
         text += (
-            f" {conditional:,} more {'differs' if conditional == 1 else 'differ'} where some regularity of the data "
+            f" {conditional:,} more {'differs' if conditional == 1 else 'differ'} if a regularity of the data "
             f"breaks; without these, {percent(totals.at_worst.value)} {interval(totals.at_worst)}."
         )
     if left := totals.matches - totals.searched:

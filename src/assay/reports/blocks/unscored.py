@@ -1,4 +1,4 @@
-"""Notes on the answers that are in no rate: why, and what to do about it."""
+"""Notes on the answers that are excluded from the rates: why, and what to do about it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_CAUSES = 20
 
 
 def causes(failures: Mapping[Failure, int]) -> str:
-    """Why so many answers failed: the message where there is one cause, else how often each cause occurred."""
+    """Why answers failed: the message if there is one cause, else how often each cause occurred."""
     messages: Counter[str] = Counter()
     labels: Counter[str] = Counter()
     for failure, count in failures.items():
@@ -53,7 +53,7 @@ def _told_apart(labels: Iterable[str]) -> dict[str, str]:
 
 
 class UnscoredCounts:
-    """How many answers are in no rate, and why."""
+    """How many answers are excluded from the rates, and why."""
 
     def __init__(self, cases: Sequence[CaseSummary]) -> None:
         failed = [(case, case.failure, case.outcome == "unscored") for case in cases if case.failure is not None]
@@ -86,11 +86,11 @@ class UnscoredCounts:
         self.broken = len(of_gold) - self.lacking
         broken = {case.case_id for case in cases for gold in case.golds if _is_broken(gold)}
         self.several = len(broken - {case_id for case_id, _ in of_gold})
-        """The scored cases of which one of several gold queries is broken."""
+        """The scored cases with several gold queries, one of them failing."""
 
 
 def with_reason(headline: Figure, counts: UnscoredCounts) -> Figure:
-    """The headline; where nothing in the run could be asked or scored, the reason replaces the number."""
+    """The headline; if nothing in the run could be asked or scored, the reason replaces the number."""
     if not counts.nothing:
         return headline
     return replace(
@@ -99,42 +99,49 @@ def with_reason(headline: Figure, counts: UnscoredCounts) -> Figure:
 
 
 def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[str]:
-    """How many answers are in no rate, by cause: broken gold, missing gold, trouble around the run, other trouble."""
+    """How many answers are excluded, by cause: broken or missing gold, failures outside the system, others."""
     unscored, broken, lacking = counts.unscored, counts.broken, counts.lacking
     homeless = counts.without_database
     others = unscored - broken - lacking - counts.lost - counts.masked - homeless.total()
     to_give = ", ".join(f"--db {engine}=URL for {count:,}" for engine, count in homeless.most_common())
     counted = (
-        (broken, f"{_their(broken)} {gold} is broken, which is not the system's fault", f"broken {gold}"),
+        (broken, _failing(broken, gold), f"broken {gold}"),
         (lacking, f"{_it_has(lacking)} no {gold}", f"no {gold}"),
-        (counts.lost, "what befell them is no answer's fault", "trouble around the run"),
+        (counts.lost, "the failure is not the system's", "failures outside the system"),
         (
             counts.masked,
             f"the database masked values in {_their(counts.masked)} results; use an account that may see them",
             "masked results",
         ),
         (homeless.total(), f"they need a database that is not given: give {to_give}", f"no database (give {to_give})"),
-        (others, "they could not be scored", "other trouble"),
+        (others, "they could not be scored", "other failures"),
     )
     found = [(count, alone, beside) for count, alone, beside in counted if count]
-    in_no_rate = f"{plural(unscored, noun)} {'is' if unscored == 1 else 'are'} in no rate"
+    excluded = f"{plural(unscored, noun)} {'is' if unscored == 1 else 'are'} excluded"
     if len(found) == 1:
-        yield f"{in_no_rate}: {found[0][1]}."
+        yield f"{excluded}: {found[0][1]}."
     elif found:
-        yield f"{in_no_rate}: {', '.join(f'{beside} in {count:,}' for count, _, beside in found)}."
+        yield f"{excluded}: {', '.join(f'{beside} in {count:,}' for count, _, beside in found)}."
     if counts.undone:
-        yield f"{plural(counts.undone, noun)} to be done again, by the same command: {causes(counts.failures)}."
+        yield f"{plural(counts.undone, noun)} can be repeated with the same command: {causes(counts.failures)}."
     if counts.rejected:
         were = "was" if counts.rejected.total() == 1 else "were"
         yield (
-            f"{plural(counts.rejected.total(), noun)} {were} rejected by the system, and the same command asks again: "
+            f"{plural(counts.rejected.total(), noun)} {were} rejected by the system; the same command asks again: "
             f"{causes(counts.rejected)}."
         )
     if counts.moved:
         queries = "query was" if counts.moved == 1 else "queries were"
         yield f"{counts.moved:,} {queries} taken from the response's text (answer): sql_query was empty."
-    if counts.several and gold == "gold":
-        yield f"In {plural(counts.several, 'scored case')} one of several gold queries is broken."
+    if counts.several and gold == "gold query":
+        yield f"In {plural(counts.several, 'scored case')} one of several gold queries fails."
+
+
+def _failing(count: int, gold: str) -> str:
+    """``its gold query fails``; of selections, ``its target is broken``."""
+    if gold != "gold query":
+        return f"{_their(count)} {gold} is broken"
+    return f"{_their(count)} gold {'query fails' if count == 1 else 'queries fail'}"
 
 
 def _is_broken(execution: ExecutionSummary) -> bool:

@@ -24,7 +24,7 @@ Tab: TypeAlias = Literal["overview", "metrics", "causes", "run"]
 """The parts of a page, each under a tab of its own; the cases are one, too."""
 
 Link: TypeAlias = tuple[tuple[str, str], ...]
-"""What the page's table of cases shows on a click, such as ``(("flag", "vacuous"),)``; empty: no link."""
+"""What the page's table of cases shows on a click: ``(("flag", "vacuous"),)``; empty: no link."""
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Figure(Struct, frozen=True, kw_only=True):
 
 
 def figure(rate: Rate, *, share: bool = True, counted: bool = True) -> Figure:
-    """The figure of a rate. ``counted``: it says how many cases of how many; else it is a mean over so many."""
+    """The figure of a rate. ``counted``: it says how many cases of how many; else it is a mean over that number."""
     tally = f"{number(rate.numerator)} of {rate.n:,}" if counted else f"mean of {rate.n:,}"
     return Figure(
         rate=rate,
@@ -51,7 +51,7 @@ def figure(rate: Rate, *, share: bool = True, counted: bool = True) -> Figure:
 
 
 class CaseLink(Struct, frozen=True, kw_only=True, gc=False):
-    """A case by its id; ``anchor`` is unique within the report: the id, with an addition where ids look the same."""
+    """A case by its id; ``anchor`` is unique within the report: the id, with an addition if ids look the same."""
 
     id: str
     anchor: str
@@ -104,7 +104,7 @@ class DiffFigure(Struct, frozen=True, kw_only=True):
     direction: Direction
     beyond: bool
     """Whether the interval excludes 0. An interval that allows for cases of a database being alike may include 0
-    where the test, which is over these cases only, rules out chance."""
+    although the test, which is over these cases only, rules out chance."""
 
     @property
     def sign(self) -> str:
@@ -150,7 +150,7 @@ class Description(Struct, frozen=True, kw_only=True):
 
     @property
     def short(self) -> str:
-        """The example where there is one, else the meaning."""
+        """The example if there is one, else the meaning."""
         return self.example or self.meaning
 
 
@@ -198,7 +198,7 @@ class Column(Struct, frozen=True, kw_only=True):
 
     title: str = ""
     long: str = ""
-    """The title where there is room for more: in a workbook and, folded, on the page."""
+    """The title if there is room for more: in a workbook and, folded, on the page."""
     detail: Detail = "both"
     """A terminal has the columns of the full form, too, where all others fit beside them: but not beside differences,
     whose bars take the room, nor where columns of the summary say the same."""
@@ -230,7 +230,7 @@ class Row(Struct, frozen=True, kw_only=True):
     style: Literal["percent", "number", ""] = ""
     """How a workbook writes the figures of this row; empty: as the column says."""
     weight: int = 0
-    """Where not all rows fit, those with the greatest weight stay."""
+    """If not all rows fit, those with the greatest weight stay."""
 
 
 def columns(*given: Column | str) -> tuple[Column, ...]:
@@ -266,7 +266,7 @@ class Table(Struct, frozen=True, kw_only=True):
     most: int | None = None
     """How many rows Markdown shows, and a page whose table is not folded; a workbook has all."""
     ranked: bool = False
-    """Whether the page has the lowest figures first, where most can be gained."""
+    """Whether the page has the lowest figures first, which can gain most."""
     bars: tuple[int, ...] = ()
     """The columns of numbers that a workbook also draws as bars."""
     bars_are: Literal["shares", "counts"] = "shares"
@@ -316,7 +316,7 @@ class Bar(Struct, frozen=True, kw_only=True):
 
 
 class Bars(Chart, frozen=True, kw_only=True):
-    """Counts as horizontal bars, of which a part is set off."""
+    """Counts as horizontal bars with a part set off."""
 
     rows: tuple[Bar, ...]
     whole: str
@@ -340,7 +340,7 @@ class Curve(Chart, frozen=True, kw_only=True):
     """From 0 to 1 each, by rising first number."""
     stepped: bool = False
     diagonal: bool = False
-    """Whether a line shows where both numbers are equal."""
+    """Whether a line marks equal numbers."""
 
 
 class Times(Chart, frozen=True, kw_only=True):
@@ -375,14 +375,14 @@ class SideText(Struct, frozen=True, kw_only=True):
     reason: str
     """One line."""
     query: str | None
-    """The query's text with its line breaks, cut where it is very long."""
+    """The query's text with its line breaks, cut if it is very long."""
 
 
 class ChangeRow(Struct, frozen=True, kw_only=True):
     """A case that changed between right and wrong, or is wrong in another way."""
 
     id: str
-    """``17``, or ``17 (was 16)`` where the baseline has another id for it."""
+    """``17``, or ``17 (was 16)`` if the baseline has another id for it."""
     question: str
     """One line."""
     where: str
@@ -416,7 +416,7 @@ class Section(Struct, frozen=True, kw_only=True):
     tab: Tab = "overview"
     """Under which of the page's tabs it stands."""
     place: Literal["top", "columns", "bottom"] = "columns"
-    """Where there: over the whole width at the top or bottom, or as a card in one of two columns."""
+    """The place there: over the whole width at the top or bottom, or as a card in one of two columns."""
     rank: int = 0
     """The order among the page's cards: the lowest rank first."""
     folded: bool = False

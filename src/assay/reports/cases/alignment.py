@@ -103,7 +103,7 @@ def _texts(cells: Iterable[CellText | None]) -> tuple[str, ...]:
 
 
 def alignment(item: Evidence, *, most: Mapping[RowState, int] = _ROWS, columns: int = _COLUMNS) -> Alignment | None:
-    """The two results of a case, at most so many rows of each state and columns; None if they were not compared."""
+    """The two results of a case, with at most those rows of each state and columns; None if they were not compared."""
     comparison = item.comparison
     if comparison is None:
         return None

@@ -28,15 +28,15 @@ _COLUMNS = 12
 
 
 class QueryView(Struct, frozen=True, kw_only=True, gc=False):
-    """One query of a case and its outcome, such as ``4 rows in 12 ms`` or an error message."""
+    """One query of a case and its outcome, for example ``4 rows in 12 ms`` or an error message."""
 
     label: str
     query: str | None
-    """None: there was no query."""
+    """None: the system returned none."""
     outcome: str
     failed: bool
     original: str | None = None
-    """The given text for the clipboard, where it differs from the shown one and is not too long."""
+    """The given text for the clipboard, if it differs from the shown one and is not too long."""
 
 
 class ScoreView(Struct, frozen=True, array_like=True, gc=False):
@@ -189,7 +189,7 @@ def short_name(text: str | None) -> str | None:
 
 
 def message(text: str) -> str:
-    """A reason or error message on one line, cut where it is long."""
+    """A reason or error message on one line, cut if it is long."""
     return one_line(text, limit=_MESSAGE_LENGTH)
 
 
@@ -200,7 +200,7 @@ def _golds(item: Evidence) -> tuple[QueryView, ...]:
         execution = item.gold_executions[index] if index < len(item.gold_executions) else None
         label = f"Gold {index + 1}" if several else "Gold"
         if several and index == item.verdict.gold_index:
-            label += ", judged by this one"
+            label += ", compared with this one"
         views.append(_query(label, query, execution, None))
     return tuple(views)
 
@@ -258,7 +258,7 @@ TermState = Literal["right", "extra", "missing"]
 
 
 class TermView(Struct, frozen=True, kw_only=True):
-    """One judged term. ``name`` and ``dataset`` are empty where there is none or it is not needed."""
+    """One scored term. ``name`` and ``dataset`` are empty if absent or not needed."""
 
     code: str
     name: str = ""
@@ -300,7 +300,7 @@ class DimensionView(Struct, frozen=True, kw_only=True):
 
 
 class TimeView(Struct, frozen=True, kw_only=True):
-    """The periods of one dataset, in words. ``good`` None: not judged."""
+    """The periods of one dataset, in words. ``good`` None: not scored."""
 
     dataset: str
     said: str
@@ -316,18 +316,18 @@ class TurnView(Struct, frozen=True, kw_only=True):
     """``Turn 2`` of a conversation, else empty."""
     question: str
     said: str
-    """Such as ``exact`` or ``not exact``."""
+    """``exact`` or ``not exact``."""
     exact: bool | None
     """None: not scored."""
     figures: str
-    """Such as ``macro recall 0.500, macro precision 1.000``; empty where the turn is not scored."""
+    """``macro recall 0.500, macro precision 1.000``; empty if the turn is not scored."""
     dimensions: tuple[DimensionView, ...]
     beyond: tuple[DimensionView, ...]
     """Dimensions that the target does not have."""
     datasets: tuple[tuple[TermState, str], ...]
     time: tuple[TimeView, ...]
     remarks: tuple[str, ...]
-    """The target it was judged by, terms that match through a hierarchy, terms compared by code alone."""
+    """The target it was scored by, terms that match through a hierarchy, terms compared by code alone."""
     failures: tuple[str, ...]
     text: str | None
     raw: str | None
@@ -365,7 +365,7 @@ def retrieval_line(item: Evidence) -> str:
 
 
 def repair(item: Evidence) -> tuple[str, ...]:
-    """The repair of an answer, a line for each clause; nothing where none is known."""
+    """The repair of an answer, a line for each clause; nothing if none is known."""
     return () if item.diagnosis is None else repair_lines(item.diagnosis)
 
 

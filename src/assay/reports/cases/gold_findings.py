@@ -1,4 +1,4 @@
-"""What the lint of a run's gold found, beside the verdicts."""
+"""The findings of a run's lint of its gold queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROOTS = 3
 
 
 class GoldFindings:
-    """The findings of a run's lint by case and by rule; nothing where there was no lint."""
+    """The findings of a run's lint by case and by rule; nothing without a lint."""
 
     def __init__(self, run: Run) -> None:
         self.lint = run.lint
@@ -55,13 +55,13 @@ class GoldFindings:
         return {name: f"{rule.severity}: {rule.finds}" for name, rule in rules_by_name().items()}
 
     def notes(self, without: str) -> Iterable[str]:
-        """How many golds are doubtful; ``without``: a sentence with the accuracy over the others."""
+        """How many gold queries are doubtful; ``without``: a sentence with the accuracy over the others."""
         if self.lint is None:
             return
         doubtful = len(self.lint.doubtful())
         if doubtful:
             cases = plural(doubtful, "case")
-            yield f"In {cases} the gold itself is doubtful, by an error or a warning of the lint.{without}"
+            yield f"The lint reports errors or warnings about the gold queries of {cases}.{without}"
         roots = self.lint.root_causes()
         if roots:
             largest = "; ".join(
@@ -70,11 +70,11 @@ class GoldFindings:
                 for one in roots[:_ROOTS]
             )
             more = f"; and {len(roots) - _ROOTS:,} more" if len(roots) > _ROOTS else ""
-            yield f"Findings of the lint share root causes: {largest}{more}."
+            yield f"Lint findings share root causes: {largest}{more}."
         for gap in self.lint.gaps:
             if gap.cases:
                 cases = plural(len(gap.cases), "case")
-                yield f"The lint knows less of the gold of {cases}: {one_line(gap.why, limit=200)}."
+                yield f"The lint could not apply all rules to {cases}: {one_line(gap.why, limit=200)}."
 
     def facts(self) -> Sequence[tuple[str, str]]:
         """What the lint looked at, for how the run was made."""
@@ -82,7 +82,7 @@ class GoldFindings:
             return ()
         found = f"{plural(len(self.lint.findings), 'finding')} by {plural(len(self.lint.rules), 'rule')}"
         ignored = f", {self.lint.ignored:,} turned off by comments" if self.lint.ignored else ""
-        return (("Lint of gold", f"{found} about {plural(self.lint.golds, 'gold')}{ignored}"),)
+        return (("Lint of gold", f"{found} about {plural(self.lint.golds, 'gold query', 'gold queries')}{ignored}"),)
 
 
 def _told(finding: LintFinding, *, numbered: bool) -> str:

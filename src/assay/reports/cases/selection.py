@@ -306,7 +306,7 @@ def _period(found: TimeRange) -> str:
 
 def _remarks(score: SelectionScore, targets: int) -> Iterable[str]:
     if targets > 1:
-        yield f"Judged by target {score.target_index + 1:,} of {targets:,}, the closest one."
+        yield f"Scored by target {score.target_index + 1:,} of {targets:,}, the closest one."
     shown = score.equivalences[:_EQUIVALENCES]
     yield from map(equivalence, shown)
     if len(score.equivalences) > len(shown):

@@ -1,4 +1,4 @@
-"""How sure each match is, in words: the counts of a run, and what parts one answer from gold."""
+"""How sure each match is, in words: the counts of a run, and a counterexample to one answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ShownTable(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
 
 
 class WitnessView(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What came of looking for a database that parts an answer from gold."""
+    """The result of the counterexample search for an answer."""
 
     title: str
     said: str
@@ -42,7 +42,7 @@ class WitnessView(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
 
 
 def strength_name(item: Evidence) -> str:
-    """The strength of a match in words; empty for any other verdict, and where nobody looked."""
+    """The strength of a match in words; empty for any other verdict, and without a search."""
     found = item.verdict.strength
     return words(found) if item.outcome == "correct" and item.refutation is not None else ""
 
@@ -58,17 +58,17 @@ def strength_said(item: Evidence) -> tuple[str, str] | None:
 
 
 def sentence(item: Evidence) -> str:
-    """What came of looking for another database, in a sentence; empty where nobody looked."""
+    """The result of the counterexample search in a sentence; empty if there was none."""
     found = item.refutation
     if found is None:
         return ""
     tried = f" ({plural(found.trials, 'database')} tried)" if item.verdict.strength == "survived" else ""
-    where = f"; differs where {found.causes[0].message}" if found.causes else ""
+    where = f"; differs: {found.causes[0].message}" if found.causes else ""
     return one_line(found.reason + where, limit=_SENTENCE) + tried
 
 
 def witness_view(item: Evidence) -> WitnessView | None:
-    """Tables, results and SQL of what was found; None where nobody looked, or the two are of one text."""
+    """Tables, results and SQL of what was found; None without a search, and if both queries have the same text."""
     found = item.refutation
     if found is None or item.verdict.strength == "same_text":
         return None

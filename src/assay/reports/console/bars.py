@@ -117,11 +117,19 @@ def bar(figure: Figure, cells: int) -> Text:
     """A bar up to the value: solid to the interval's lower end, thin to its upper one."""
     from rich.text import Text
 
-    drawn, ends = Text(no_wrap=True), _ends(figure)
-    if ends is None:
-        return drawn.append("·" * cells, style="dim")
+    return Text.assemble(*bar_pieces(figure, cells), no_wrap=True)
+
+
+def bar_pieces(figure: Figure, cells: int) -> list[tuple[str, str]]:
+    """The pieces of that bar, each with its style."""
+    if (ends := _ends(figure)) is None:
+        return [("·" * cells, "dim")]
+    colour = shade(figure)
     sure, value, possible = (round(min(1.0, max(0.0, part)) * cells) for part in ends)
-    drawn.append("━" * sure, style=shade(figure))
-    drawn.append("━" * (value - sure), style=f"{shade(figure)} dim")
-    drawn.append("╌" * (possible - value), style=shade(figure))
-    return drawn.append("─" * (cells - possible), style="bright_black")
+    pieces = (
+        ("━" * sure, colour),
+        ("━" * (value - sure), f"{colour} dim"),
+        ("╌" * (possible - value), colour),
+        ("─" * (cells - possible), "bright_black"),
+    )
+    return [piece for piece in pieces if piece[0]]

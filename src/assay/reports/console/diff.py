@@ -53,7 +53,7 @@ def _plain_diff(report: DiffReport, steps: Sequence[tuple[str, str]]) -> str:
 
 
 def _steps(heads: Sequence[RunHead]) -> list[tuple[str, str]]:
-    """The command for a pull request's comment, where both runs are stored."""
+    """The command for a pull request's comment, if both runs are stored."""
     folders = [head.folder or "" for head in heads]
     # A folder name with hidden characters could not be typed from what is shown.
     if not all(folder and one_line(folder) == folder for folder in folders):

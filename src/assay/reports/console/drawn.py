@@ -49,7 +49,7 @@ _LEAST_WIDTH = 10
 _SOFT = 6
 """Columns of this rank or above are dropped to make a bar easy to read; the others only to fit a bar at all."""
 _LONG: Final = frozenset({"ids", "query", "remark", "quoted"})
-"""Roles whose text is cut where a line ends, so that names stay whole."""
+"""Roles whose text is cut at the end of a line, so that names stay whole."""
 _STYLES: Final = {"aside": "dim", "ids": "dim", "remark": "dim", "query": "dim"}
 KIND_STYLES: Final[dict[ShownKind, tuple[str, str]]] = {
     "still_right": ("━", "green dim"),
@@ -129,7 +129,7 @@ def panel(parts: Sequence[RenderableType], notes: Sequence[str], *, head: str, f
 
 
 def drawn_steps(steps: Sequence[tuple[str, str]]) -> Iterable[Text]:
-    """Where to read on, under a heading; nothing without steps."""
+    """What to do next, under a heading; nothing without steps."""
     from rich.text import Text
 
     if steps:
@@ -296,7 +296,7 @@ def _drawn(piece: Piece) -> Text:
 
 
 def lines(rows: Iterable[Sequence[Text]]) -> RenderableType:
-    """Rows as aligned lines, the last column of which is cut at the end of the line."""
+    """Rows as aligned lines, whose last column is cut at the end of the line."""
     made = _grid_table()
     for row in rows:
         row[-1].no_wrap, row[-1].overflow = True, "ellipsis"
@@ -367,6 +367,6 @@ def padded(text: Text, room: int) -> Text:
 
 
 def unbroken(line: Text) -> Text:
-    """A line that is cut where the terminal ends."""
+    """A line that is cut at the terminal's width."""
     line.no_wrap, line.overflow = True, "ellipsis"
     return line

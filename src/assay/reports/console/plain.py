@@ -21,7 +21,7 @@ from assay.reports.blocks.values import (
 from assay.reports.text.plain import aligned
 
 MORE_IDS = 12
-"""How many case ids are listed where cases are only named."""
+"""How many case ids are listed if cases are only named."""
 
 
 def plain_text(lines: Iterable[str]) -> str:

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO, TYPE_CHECKING
 
-import msgspec
-
 from assay.model import Agreement, GateResult, HistoryPoint, Leaderboard
 from assay.model.runs.estimate import Estimate, EstimatedDifference
 from assay.reports.blocks.gates import gates_section
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 def print_either(
     drawn: Callable[[int], Iterable[RenderableType]], plain: Callable[[], str], console: Console | None
 ) -> None:
-    """Print what ``drawn`` gives for the terminal's width, without colour where NO_COLOR is set; else ``plain``."""
+    """Print what ``drawn`` gives for the terminal's width, without colour if NO_COLOR is set; else ``plain``."""
     if console is None and is_surely_plain():
         _write_plain(sys.stdout, getattr(sys.stdout, "encoding", None) or "utf-8", plain)
         return
@@ -40,11 +38,11 @@ def print_either(
 
 
 _FORCING = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
-"""Environment variables by which a user can have what is no terminal treated as one."""
+"""Environment variables by which a user can have anything treated as a terminal."""
 
 
 def is_surely_plain() -> bool:
-    """Whether standard output is no terminal, and nothing says otherwise: then rich need not be imported to know it."""
+    """Whether standard output is not a terminal, and nothing says otherwise. It is known without importing rich."""
     if any(name in os.environ for name in _FORCING):
         return False
     try:
@@ -68,11 +66,8 @@ def print_table(results: Sequence[GateResult], *, console: Console | None = None
     )
 
 
-def print_agreement(agreement: Agreement, *, as_json: bool = False, console: Console | None = None) -> None:
-    """Print how far reviewers agree, and their conflicts: drawn on a terminal, plain lines elsewhere, or as JSON."""
-    if as_json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(agreement), indent=2).decode() + "\n")
-        return
+def print_agreement(agreement: Agreement, *, console: Console | None = None) -> None:
+    """Print how far reviewers agree, and their conflicts: drawn on a terminal, plain lines elsewhere."""
     from assay.reports.blocks.reviewers import section
 
     made = section(agreement)

@@ -22,7 +22,7 @@ _STYLES: Mapping[TokenKind, str] = {
 }
 _DIFFERS = "bold underline magenta"
 """Without colours it stays underlined."""
-_LEGEND = "underlined: what the other query does not have there"
+LEGEND = "underlined: what the other query does not have there"
 
 
 def print_drawn(parts: Iterable[TextPart], console: Console | None = None) -> bool:
@@ -51,13 +51,22 @@ def _drawn(parts: Iterable[TextPart]) -> Iterator[Text]:
         query, is_marked = _query(part)
         yield query
         if is_marked and not part.is_gold:
-            yield Text(f"{MARGIN}{_LEGEND}", style="dim")
+            yield Text(f"{MARGIN}{LEGEND}", style="dim")
 
 
 def _query(part: QueryText) -> tuple[Text, bool]:
     """The query as drawn, and whether anything differs in it or in the other one."""
     from rich.text import Text
 
+    pieces, is_marked = query_pieces(part)
+    drawn = Text(MARGIN)
+    for text, style in pieces:
+        drawn.append(text.replace("\n", f"\n{MARGIN}"), style=style)
+    return drawn, is_marked
+
+
+def query_pieces(part: QueryText) -> tuple[list[tuple[str, str]], bool]:
+    """The tokens of a query, each with its style, and whether anything differs in it or in the other query."""
     tokens = tokens_of(visible(part.text.strip()))
     marked: frozenset[int] = frozenset()
     is_marked = False
@@ -65,8 +74,5 @@ def _query(part: QueryText) -> tuple[Text, bool]:
         other = tokens_of(visible(part.beside.strip()))
         sides = differing(tokens, other, part.alike) if part.is_gold else differing(other, tokens, part.alike)
         marked, is_marked = sides[0 if part.is_gold else 1], any(sides)
-    drawn = Text(MARGIN)
-    for token in tokens:
-        style = _DIFFERS if token.place in marked else _STYLES.get(token.kind, "")
-        drawn.append(token.text.replace("\n", f"\n{MARGIN}"), style=style)
-    return drawn, is_marked
+    pieces = [(one.text, _DIFFERS if one.place in marked else _STYLES.get(one.kind, "")) for one in tokens]
+    return pieces, is_marked

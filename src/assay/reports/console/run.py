@@ -31,7 +31,7 @@ def print_summary(
 ) -> None:
     """Print the summary of a run.
 
-    On a terminal it is drawn to the console's width, without colour where NO_COLOR is set; elsewhere
+    On a terminal it is drawn to the console's width, without colour if NO_COLOR is set; elsewhere
     it is the plain text of `plain_summary`. ``run_path`` is where the run is stored, ``earlier`` where an
     earlier run over the same cases is, and ``written`` has the path of each report that exists by format:
     for the hints at the end.
@@ -86,7 +86,7 @@ def next_steps(
     there = dict(written or {})
     if run_path:
         run = quoted(run_path)
-        if (wrong := _telling_case(report)) is not None:
+        if (wrong := telling_case(report)) is not None:
             steps.append(("why one is wrong", f"assay explain {run} {wrong}"))
         if earlier is not None:
             steps.append(("what has changed", f"assay diff {quoted(earlier)} {run}"))
@@ -100,7 +100,7 @@ def next_steps(
     return steps
 
 
-def _telling_case(report: RunReport) -> str | None:
+def telling_case(report: RunReport) -> str | None:
     """The id of a wrong answer as a shell takes it, if there is one: best one with a repair, else with a cause."""
     numbers = report.numbers
     failed = [count for count in numbers.failures if count.name.startswith("system: ")]

@@ -151,7 +151,7 @@ def case_document(items: Sequence[Evidence]) -> str:
 
 
 def pair_document(item: Evidence) -> bytes:
-    """One judged pair of queries: ``format`` (``assay-pair``), ``version``, and the fields of a case in a report."""
+    """One scored pair of queries: ``format`` (``assay-pair``), ``version``, and the fields of a case in a report."""
     case = asdict(_case(encode_evidence(item), of_selections=False))
     told = {name: value for name, value in case.items() if value is not UNSET}
     return document({"format": "assay-pair", "version": 1, **told})

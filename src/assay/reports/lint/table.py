@@ -11,49 +11,33 @@ from assay.reports.text.plain import aligned, one_line, plural, visible
 
 _QUESTION = 150
 _QUERY = 300
-_ROOT_CAUSES = 10
 
 
-def lint_text(report: LintReport, *, most: int | None = None) -> str:
-    """The whole lint for a person; at most ``most`` findings, the severest first where some are left out."""
-    return "\n".join(_lines(report, most)) + "\n"
+def lint_text(report: LintReport) -> str:
+    """The whole lint for a person, the severest findings first."""
+    return "\n".join(_lines(report)) + "\n"
 
 
-def _lines(report: LintReport, most: int | None) -> Iterator[str]:
-    shown = sorted(report.findings, key=lambda one: SEVERITIES.index(one.severity))
-    with_others = {one: group for group in report.root_causes() for one in group.findings}
-    told = 0
-    seen: set[str] = set()
-    entries = 0
-    for finding in shown:
-        group = None if most is None else with_others.get(finding)
-        if group is not None and group.name in seen:
-            continue
-        if most is not None and entries == most:
-            break
+def _lines(report: LintReport) -> Iterator[str]:
+    for finding in sorted(report.findings, key=lambda one: SEVERITIES.index(one.severity)):
         yield from _finding(finding)
-        if group is not None:
-            more = plural(len(group.findings) - 1, "more finding")
-            yield f"  and {more} with this root cause: {one_line(group.name, limit=200)}"
-            seen.add(group.name)
-        entries += 1
-        told += 1 if group is None else len(group.findings)
-        yield ""
-    left = len(shown) - told
-    if left:
-        yield f"{plural(left, 'more finding')}: --all shows them, --html FILE and --json hold them."
         yield ""
     if report.findings:
         yield from aligned([(rule, f"{count:,}") for rule, count in report.counts().items()])
         yield ""
     if lines := list(root_cause_lines(report)):
         yield "root causes that findings share:"
-        yield from (f"  {line}" for line in lines[:_ROOT_CAUSES])
-        if len(lines) > _ROOT_CAUSES:
-            yield f"  and {len(lines) - _ROOT_CAUSES:,} more: --html FILE and --json hold them"
+        yield from (f"  {line}" for line in lines)
         yield ""
     yield conclusion(report)
     yield from accuracy_lines(report)
+    yield from gap_lines(report)
+    for note in report.notes:
+        yield f"note: {one_line(note, limit=300)}"
+
+
+def gap_lines(report: LintReport) -> Iterator[str]:
+    """A line per reason why some rules were not applied to some cases."""
     for gap in report.gaps:
         cases = plural(len(gap.cases), "case") if gap.cases else "all cases"
         named = (
@@ -61,10 +45,8 @@ def _lines(report: LintReport, most: int | None) -> Iterator[str]:
             if gap.cases
             else ""
         )
-        rules = f", so that {plural(len(gap.rules), 'rule')} could not be applied" if gap.rules else ""
+        rules = f", {plural(len(gap.rules), 'rule')} not applied" if gap.rules else ""
         yield f"{cases}{named}: {one_line(gap.why, limit=300)}{rules}"
-    for note in report.notes:
-        yield f"note: {one_line(note, limit=300)}"
 
 
 def root_cause_lines(report: LintReport) -> Iterator[str]:
@@ -87,26 +69,31 @@ def _share(part: int, whole: int) -> str:
 
 
 def conclusion(report: LintReport) -> str:
-    """One sentence: how many findings of which severity in how many cases."""
+    """One sentence: the number of findings by severity, and of their cases."""
     kinds = [
         plural(count, one) for one in SEVERITIES if (count := sum(item.severity == one for item in report.findings))
     ]
     cases = len({one.case_id for one in report.findings})
     found = f"{', '.join(kinds)} in {plural(cases, 'case')}" if kinds else "nothing found"
     turned_off = f" ({plural(report.ignored, 'finding')} turned off by comments)" if report.ignored else ""
-    looked = f"{plural(report.golds, 'gold')} of {plural(report.cases, 'case')}"
+    looked = f"{plural(report.golds, 'gold query', 'gold queries')} of {plural(report.cases, 'case')}"
     return f"{found}, of {looked} by {plural(len(report.rules), 'rule')}{turned_off}"
 
 
 def _finding(finding: LintFinding) -> Iterator[str]:
-    place = "" if finding.line is None else f":{finding.line}:{finding.column}"
-    gold = f" gold {finding.gold + 1}" if finding.gold else ""
-    yield visible(f"{finding.severity}  {finding.rule}  case {one_line(finding.case_id, limit=60)}{gold}{place}")
+    yield visible(f"{finding.severity}  {finding.rule}  {place_of(finding)}")
     yield f"  {one_line(finding.evidence, limit=400)}"
     if finding.question:
         yield f"  question: {one_line(finding.question, limit=_QUESTION)}"
-    yield f"  gold:     {one_line(finding.query, limit=_QUERY)}"
+    yield f"  query:    {one_line(finding.query, limit=_QUERY)}"
     yield f"  remedy:   {one_line(finding.remedy, limit=300)}"
+
+
+def place_of(finding: LintFinding) -> str:
+    """``case 17 gold 2:1:8``: the case, which of several gold queries, line and column."""
+    place = "" if finding.line is None else f":{finding.line}:{finding.column}"
+    gold = f" gold {finding.gold + 1}" if finding.gold else ""
+    return visible(f"case {one_line(finding.case_id, limit=60)}{gold}{place}")
 
 
 def lint_html(report: LintReport) -> bytes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
 
 from assay.reports.blocks.lines import Piece, text_columns
 from assay.reports.blocks.values import (
@@ -22,7 +24,7 @@ from assay.reports.blocks.values import (
 LENGTH = 60_000
 """Characters: GitHub refuses comments of more than 65,536, and step summaries of more than 1 MiB."""
 _BACKTICKS = re.compile("`+")
-_NOTES = 10
+_NOTES = 8
 _NOTE_LENGTH = 600
 
 
@@ -73,10 +75,10 @@ def sentence(text: str) -> str:
     return plain(apart)
 
 
-def noted(notes: Sequence[str]) -> Iterable[str]:
-    """Notes as a quotation."""
+def noted(notes: Sequence[str], show: Callable[[str], str] = sentence) -> Iterable[str]:
+    """The first notes as a quotation."""
     for note in notes[:_NOTES]:
-        yield f"> {sentence(note)}"
+        yield f"> {show(note)}"
         yield ">"
     if len(notes) > _NOTES:
         yield f"> and {len(notes) - _NOTES:,} more notes"
@@ -105,6 +107,35 @@ _LARGEST_MATRIX = 12
 _PLAIN_HEAD = re.compile(r"[A-Za-z0-9 %()^-]*( / [a-z]+)?")
 
 DrawChanges = Callable[[Changes], Iterable[str]]
+
+
+def shortened(sections: Iterable[Section], changes: DrawChanges, is_open: Mapping[str, int]) -> Iterable[str]:
+    """Each section as text. One that is not in ``is_open`` is folded; the others show that many rows of each table.
+
+    A section with a longer table is there once more, folded and with all the rows that Markdown shows.
+    """
+    for one in sections:
+        most = is_open.get(one.key)
+        folded = replace(one, folded=True)
+        if most is None:
+            yield "\n".join(section_lines(folded, changes))
+            continue
+        yield "\n".join(section_lines(_of_rows(one, most), changes))
+        if any(isinstance(block, Table) and len(block.rows) > most for block in map(_table_of, one.blocks)):
+            yield "\n".join(section_lines(replace(folded, title=f"{one.title}: all"), changes))
+
+
+def _table_of(block: Block) -> Block:
+    return block.table if isinstance(block, Chart) else block
+
+
+def _of_rows(one: Section, most: int) -> Section:
+    """The section with at most that number of rows in each of its tables; a chart becomes its table."""
+
+    def cut(block: Block) -> Block:
+        return replace(block, most=min(most, block.most or most)) if isinstance(block, Table) else block
+
+    return replace(one, folded=False, blocks=tuple(cut(_table_of(block)) for block in one.blocks))
 
 
 def section_lines(one: Section, changes: DrawChanges) -> Iterable[str]:

@@ -14,10 +14,12 @@ from assay.reports.blocks.diff import DiffReport
 from assay.reports.blocks.estimate import EstimateReport
 from assay.reports.blocks.leaderboard import LeaderboardReport
 from assay.reports.blocks.values import ChangeRow, Changes, Direction, Section, SideText, first_names, sections_in
-from assay.reports.markdown.blocks import LENGTH, code, fenced, noted, section_lines, sentence, within
+from assay.reports.markdown.blocks import LENGTH, code, fenced, noted, section_lines, sentence, shortened, within
 
 _CASES = 20
 _MORE_IDS = 40
+_OPEN = {"gates": 20, "reviews": 12, "metrics": 12, "ranking": 30, "power": 8, "legend": 8}
+"""The sections that are not folded, each with the number of rows that it shows."""
 _MARKS: dict[Direction, str] = {"better": "🟢", "worse": "🔴", "unclear": "⚪", "unknown": "⚪"}
 
 
@@ -27,7 +29,7 @@ def diff_markdown(diff: RunDiff, cases: int | None = None) -> bytes:
     answer = "\n".join(_answer(report))
     sections = sections_in(report.sections, "full")
     changes = [one for one in sections if isinstance(one.blocks[0], Changes)]
-    others = [_part(one, 0) for one in sections if one not in changes]
+    others = list(shortened((one for one in sections if one not in changes), lambda _: (), _OPEN))
     room = LENGTH - 1000 - len(answer)
     kept = within(others, room)
     # Each kind of change gets an equal share of the room that is still free.
@@ -102,7 +104,8 @@ def estimate_markdown(estimate: Estimate | EstimatedDifference) -> bytes:
 def _short(report: LeaderboardReport | EstimateReport) -> bytes:
     answer = "\n".join(_board_answer(report))
     sections = sections_in(report.sections, "full")
-    parts = ["\n".join(section_lines(one, lambda _: ())) for one in sections]
+    is_open = _OPEN if isinstance(report, LeaderboardReport) else dict.fromkeys((one.key for one in sections), 12)
+    parts = list(shortened(sections, lambda _: (), is_open))
     return ("\n".join([answer, *within(parts, LENGTH - 1000 - len(answer))]) + "\n").encode()
 
 

@@ -14,8 +14,9 @@ from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.values import sections_in
 from assay.reports.cases.case import CaseView, DimensionView, QueryView, TermList, TurnView
 from assay.reports.cases.witness import sentence, witness_text
-from assay.reports.markdown.blocks import LENGTH, code, fenced, html, plain, section_lines
-from assay.reports.text.plain import clipped, one_line
+from assay.reports.markdown.blocks import LENGTH, code, fenced, html, noted, plain, shortened, within
+from assay.reports.screen.run import telling
+from assay.reports.text.plain import clipped, one_line, plural
 from assay.reports.text.results import given_text, golds_text
 
 _CASES = 20
@@ -51,7 +52,7 @@ class MarkdownReporter:
             room=room * 2 // 3 if refuted else room,
         )
         witnesses = _details(
-            "Matches that another database parts from gold",
+            "Matches that a counterexample refutes",
             (_witness(run.evidence[place]) for place in refuted[:_CASES]),
             total=len(refuted),
             room=room - len(details),
@@ -105,16 +106,13 @@ def _witness(item: Evidence) -> Iterable[str]:
     yield "</details>"
 
 
-def _fitting(lines: Iterable[str], room: int) -> str:
-    """The whole lines that fit: a run may have hundreds of metrics, and a table may end at any line."""
-    kept: list[str] = []
-    for line in lines:
-        room -= len(line) + 1
-        if room < 0:
-            return "\n".join(
-                [*kept, "", "What follows is too long for a comment: the HTML and JSON reports have it.", ""]
-            )
-        kept.append(line)
+def _fitting(parts: Iterable[str], room: int) -> str:
+    """The parts that fit, each whole: a run may have hundreds of metrics."""
+    made = list(parts)
+    kept = within(made, room)
+    if len(kept) < len(made):
+        left = plural(len(made) - len(kept), "section")
+        kept.append(f"\n{left} too long for a comment: the HTML and JSON reports have all numbers.\n")
     return "\n".join(kept)
 
 
@@ -127,12 +125,12 @@ def _numbers(report: RunReport) -> Iterable[str]:
         figures = report.figures_beside
         yield " · ".join(f"{name} **{figure.text}** {figure.interval}".rstrip() for name, figure in figures)
         yield ""
-    for note in report.notes:
-        yield f"> {plain(note)}"
-        yield ">"
-    yield f"> {code(report.headline_metric)}, with its {report.confidence} interval in brackets. {report.outcomes}."
-    for section in sections_in(report.sections, "full"):
-        yield from section_lines(section, lambda _: ())
+    yield from noted(report.notes, plain)
+    yield f"{code(report.headline_metric)}, with its {report.confidence} interval in brackets. {report.outcomes}."
+    sections = sections_in(report.sections, "full")
+    chosen = telling(report)
+    is_open = {"gates": 20, "fix-first": 5, "metrics": 12} | ({f"by-{chosen[0]}": 8} if chosen else {})
+    yield from shortened(sections, lambda _: (), is_open)
 
 
 def _case(case: CaseView) -> Iterable[str]:
@@ -157,13 +155,13 @@ def _case(case: CaseView) -> Iterable[str]:
         yield f"Repair: {'; '.join(code(line) for line in case.repair)}"
         yield ""
     if case.findings:
-        yield f"Doubts about the gold: {'; '.join(code(line) for line in case.findings)}"
+        yield f"Findings about the gold query: {'; '.join(code(line) for line in case.findings)}"
         yield ""
     if case.near_misses:
         yield f"Near misses: {', '.join(code(miss) for miss in case.near_misses)}"
         yield ""
     if case.difference and case.difference.rows:
-        yield f"{case.difference.summary}; `-` only gold has, `+` only the prediction:"
+        yield f"{case.difference.summary}; `-` only in the gold result, `+` only in the prediction:"
         yield ""
         yield from fenced("diff", case.difference.text)
     yield "</details>"
@@ -195,7 +193,7 @@ def selection_turn(turn: TurnView) -> Iterable[str]:
     dimensions = [line for one in turn.dimensions for line in _dimension(one)]
     dimensions += [line for one in turn.beyond for line in _dimension(one, aside="not in target, ")]
     if dimensions:
-        yield "`-` only the target has, `+` only the selection:"
+        yield "`-` only in the target, `+` only in the selection:"
         yield ""
         yield from fenced("diff", "\n".join(dimensions))
     points = [f"Dataset {code(name)}: {state}" for state, name in turn.datasets if state != "right"]

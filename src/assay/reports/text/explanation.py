@@ -36,7 +36,7 @@ def explanation_parts(item: Evidence) -> Iterator[TextPart]:
         yield f"question: {one_line(item.case.question, limit=_LENGTH)}"
     yield from _selected(item)
     for place, gold in enumerate(golds_text(item.case)):
-        yield "\ngold:"
+        yield "\ngold query:"
         yield gold_text(item, place, gold)
     if item.prediction.query is not None:
         yield "\nprediction:"
@@ -80,7 +80,7 @@ def _extracted(extraction: Extraction, text: str | None) -> Iterator[str]:
 
 
 def _selected(item: Evidence) -> Iterator[str]:
-    """Of a conversation, what each wrong answer selects beside its target."""
+    """What each wrong answer of a conversation selects that its target does not have, and the reverse."""
     for turn in item.turns:
         if turn.score is not None and not turn.score.exact:
             where = f" {turn.number}" if len(item.turns) > 1 else ""
@@ -106,12 +106,12 @@ def diagnosis_parts(found: Diagnosis) -> Iterator[TextPart]:
     if found.repair is not None:
         yield from _repair(found.repair, selection=CAUSES[found.causes[0].kind].category == SELECTION)
     elif found.tried:
-        yield f"\nno repair: none of {found.tried} tried makes the answer right"
+        yield f"\nno repair: none of the {found.tried} that were tried makes the prediction correct"
     yield from (f"\nnote: {one_line(note, limit=_LENGTH)}" for note in found.notes)
 
 
 def _repair(repair: Repair, *, selection: bool) -> Iterator[TextPart]:
-    yield "\nrepair, executed and judged right:" if not selection else "\nrepair, judged right:"
+    yield "\nrepair, executed and correct:" if not selection else "\nrepair, correct:"
     for step in repair.steps:
         for sign, text in (("-", step.before), ("+", step.after)):
             if text:
@@ -124,7 +124,7 @@ def _repair(repair: Repair, *, selection: bool) -> Iterator[TextPart]:
 
 
 def examined_text(item: Evidence, executions: Executions) -> str:
-    """The verdict, the reason, both queries and results, causes with the repair, and what parts the two elsewhere.
+    """The verdict, the reason, both queries and results, causes with the repair, and a counterexample.
 
     Nothing in it steers a terminal.
     """

@@ -10,21 +10,21 @@ from collections.abc import Mapping
 from assay.reports.text.plain import words
 
 NEAR_MISSES: Mapping[str, str] = {
-    "superset_columns": "gold's columns are there, and more",
-    "subset_columns": "some of gold's columns are missing",
-    "missing_rows": "all rows are right, but some of gold's are missing",
-    "extra_rows": "gold's rows are there, and more",
+    "superset_columns": "the gold columns and others",
+    "subset_columns": "some gold columns are missing",
+    "missing_rows": "all rows are right, but some gold rows are missing",
+    "extra_rows": "the gold rows and others",
     "duplicates_only": "only the number of duplicates differs",
     "order_only": "only the order of rows differs",
     "column_order_only": "only the order of columns differs",
-    "type_only": "equal once text, numbers and dates are taken for each other",
-    "rounding_only": "equal once rounded",
+    "type_only": "equal if text, numbers and dates are converted",
+    "rounding_only": "equal after rounding",
     "case_or_whitespace_only": "only letter case or blanks differ",
     "scaled": "off by a constant factor",
     "sign": "only the sign differs",
-    "pivoted": "gold's cells, with a dimension across the columns in place of down the rows",
-    "unpivoted": "gold's cells, with a row for each measure or value in place of a column",
-    "totals_row": "a row of totals is too many, or missing",
+    "pivoted": "the gold cells, with a dimension in columns instead of rows",
+    "unpivoted": "the gold cells, with a row instead of a column per measure or value",
+    "totals_row": "a row of totals is added or missing",
 }
 
 FORGIVEN: Mapping[str, str] = {
@@ -42,24 +42,24 @@ FORGIVEN: Mapping[str, str] = {
 """Near misses in words: what a case would be right but for."""
 
 FLAGS: Mapping[str, str] = {
-    "vacuous": "both results are empty, or one row computed over no rows: equal, and saying little",
-    "ambiguous_gold": "gold does not determine its answer: it takes some of the rows that tie, or any row of several",
-    "order_by_chance": "gold orders its rows; the prediction leaves them unordered or tied, and they came out right",
+    "vacuous": "both results are empty or computed over no rows: weak evidence",
+    "ambiguous_gold": "the gold query takes some of the tied rows, or any row of several: other results are right, too",
+    "order_by_chance": "the gold query orders its rows; the prediction does not, and the order was right by chance",
     "tie_by_chance": "the prediction's LIMIT cuts through a tie, and other rows of the tie would be wrong",
     "storage_order": "the prediction reads any row of several, and another row gives another result",
-    "nondeterministic": "the query reads a clock or random numbers",
-    "truncated": "a cap cut a result",
-    "timeout": "a query ran out of time",
+    "nondeterministic": "the query uses the time or random numbers",
+    "truncated": "a limit cut a result",
+    "timeout": "a query timed out",
     "noisy_timing": "the measured times vary so much that another measurement may earn another reward",
-    "lenient": "right only by what the case or the run declares to be no mistake",
+    "lenient": "correct only by a leniency of the case or the run",
     "extracted": "the prediction is not a statement: the one in its text was evaluated",
-    "strict_order": "gold's ties could not be seen, so its row order was taken as it came",
+    "strict_order": "ties in the gold result are unknown, so its row order was required as returned",
 }
 
 SCHEMA_USE_LABELS: Mapping[str, str] = {"same": "the same tables and columns"}
 
 SCHEMA_USE: Mapping[str, str] = {
-    "other_tables": "a table that the gold query does not use, or not all of its tables",
+    "other_tables": "other tables than the gold query, or not all of them",
     "other_columns": "the gold query's tables, but not the same columns of them",
     "same": "what is done with them is wrong",
 }
@@ -75,15 +75,15 @@ RETRIEVAL: Mapping[str, str] = {
 """What retrieval had to do with a wrong answer."""
 
 STRENGTHS: Mapping[str, str] = {
-    "same_text": "gold's own text: the same on any data",
+    "same_text": "the text of the gold query",
     "proved": "the same results on any data, by proof",
     "bounded": "the same results on tables of a few rows",
     "survived": "no difference on any data that was tried",
-    "tie": "apart only by a choice that a query leaves open, such as which of two tied rows it takes",
+    "tie": "the results differ only by a free choice, for example between two tied rows",
     "unknown": "no other data could be tried",
     "matched_on_one_database": "the results are the same on this database; on other data they may not be",
-    "conditional": "they differ if a regularity breaks that nothing declares, such as names being unique",
-    "refuted": "they differ on data like the real: on a small database that keeps everything observed in it",
+    "conditional": "they differ if an undeclared regularity breaks, for example unique names",
+    "refuted": "they differ on a small database that keeps all that is observed in the real one",
 }
 """The strengths of a match: how sure it is."""
 
@@ -98,32 +98,32 @@ REVIEW_DECISIONS: Mapping[str, str] = {
     "ambiguous": "the question has several readings",
     "unanswerable": "the question has no answer",
     "unsure": "the reviewer is not sure",
-    "undo": "an earlier review is taken back",
+    "undo": "an earlier review is withdrawn",
 }
 """What people decide about a case."""
 
 FAILURES: Mapping[str, str] = {
     "unanswered": "no prediction for the case",
-    "clarification": "a question or a refusal in place of a query",
-    "declined": "the system declines a question that it should answer or ask back about",
-    "asked_back": "the system asks back where it should answer or decline",
-    "answered_anyway": "the system answers a question that has no answer, or that must be clarified first",
+    "clarification": "a question or a refusal instead of a query",
+    "declined": "the system declined, and should have answered or asked back",
+    "asked_back": "the system asked back, and should have answered or declined",
+    "answered_anyway": "the system answered a question that has no answer or must be clarified first",
     "no_query": "the answer holds no query",
     "several_statements": "more than one statement",
     "writes": "the query would write",
     "refused": "the engine refused the query",
     "error": "the query fails",
-    "timeout": "the query ran out of time",
+    "timeout": "the query timed out",
     "out_of_memory": "the query ran out of memory",
-    "crashed": "the query took its process or its connection down",
-    "truncated": "a cap cut the result",
-    "billing_limit": "the query would bill more bytes than it may",
+    "crashed": "the query ended its process or its connection",
+    "truncated": "a limit cut the result",
+    "billing_limit": "the query would exceed the limit of billed bytes",
     "masked": "the database masked values in the result",
     "no_gold": "the case has no gold query",
-    "unusable_gold": "the file of gold's result is missing or no table",
+    "unusable_gold": "the file of the gold result is missing or not a table",
     "unreadable_database": "the database cannot be read, or was lost",
-    "no_database": "the question is for an engine of which no database is given",
-    "unscorable": "the metric cannot judge the case",
+    "no_database": "the question needs an engine without a database: give --db ENGINE=URL",
+    "unscorable": "the metric cannot score the case",
     "ask_failed": "the system failed at the question, or could not be reached",
     "rejected": "the system rejected the request, and asking again would not help",
     "unreadable_answer": "the answer cannot be read as a query or as rows",
@@ -136,10 +136,10 @@ SELECTION_FAILURES: Mapping[str, str] = {
     "unanswered": "no answer to the case",
     "no_query": "the answer holds no data query",
     "no_gold": "no question of the case has a target",
-    "error": "the answer cannot be judged",
+    "error": "the answer cannot be scored",
     "unreadable_answer": "the answer cannot be read as a data query",
 }
-"""As `FAILURES`, for judged selections."""
+"""As `FAILURES`, for selections."""
 
 TERM_LABELS: Mapping[str, str] = {
     "unknown_code": "invented code",
@@ -151,7 +151,7 @@ TERM_LABELS: Mapping[str, str] = {
     "through_hierarchy": "through the hierarchy",
     "rest_of_the_list": "rest of the list",
 }
-"""The notes of a judged term, as reports name them."""
+"""The notes of a scored term, as reports name them."""
 
 TARGET_LABELS: Mapping[str, str] = {**TERM_LABELS, "unknown_code": "no such code"}
 """As `TERM_LABELS`, for terms that only the target has: the system did not invent them."""
@@ -163,12 +163,12 @@ TERM_NOTES: Mapping[str, str] = {
     "unavailable": "the code exists, but the dataset has no data for it",
     "name_differs": "the code is right, and its name is not",
     "other_dataset": "the code is right, and its dataset is not",
-    "through_hierarchy": "a parent code in place of its children, or they in place of it",
+    "through_hierarchy": "a parent code instead of its children, or the reverse",
     "rest_of_the_list": "a wildcard takes more codes than the target has",
 }
 
 TIME_STATES: Mapping[str, str] = {
-    "exact": "the target's periods, no more and no less",
+    "exact": "exactly the target's periods",
     "overlap": "some of the target's periods, or more than them",
     "disjoint": "none of the target's periods",
     "missing": "the target has periods, the selection has none",
@@ -179,7 +179,7 @@ STEADINESS: Mapping[str, str] = {
     "stable right": "every scored answer is right",
     "stable wrong": "every scored answer is wrong",
     "flaky": "some answers are right and some are wrong",
-    "no scored answer": "in none of the rates",
+    "no scored answer": "excluded from the rates",
 }
 """How steady the answers to a question are that was asked several times."""
 

@@ -1,4 +1,4 @@
-"""One judged pair of queries as plain text, as a failed test shows it."""
+"""One scored pair of queries as plain text, as a failed test shows it."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from unicodedata import east_asian_width
 
 from msgspec import Struct
 
+from assay.errors import plural as plural  # noqa: PLC0414 - reports import it from here
 from assay.model import Cell, Cost, Rate
 
 CellKind = Literal["null", "text", "number", "bytes", "boolean", "time", "other"]
@@ -61,7 +62,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str, *, limit: int | None = None) -> str:
-    """As `visible`, on one line and cut at ``limit`` characters, with an ellipsis where it was cut."""
+    """As `visible`, on one line and cut at ``limit`` characters, with an ellipsis if it was cut."""
     flat = text
     if not (text.isascii() and text.isprintable()) or "  " in text or text[:1] == " " or text[-1:] == " ":
         flat = " ".join(visible(text).split())
@@ -69,7 +70,7 @@ def one_line(text: str, *, limit: int | None = None) -> str:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """The same names, told apart where several are the same: the first keeps its name, later ones read ``name~2``.
+    """The same names, made different: the first keeps its name, later ones read ``name~2``.
 
     A name that occurs once is never changed. The result has as many names, all different.
     """
@@ -96,7 +97,7 @@ def clipped(text: str, *, limit: int) -> str:
 def cell_text(cell: Cell, *, limit: int = _CELL_LENGTH) -> CellText:
     """The text of a cell: NULL is a marked word, dates are ISO, bytes hexadecimal, long cells cut with a count.
 
-    Text is in quotes where it could be taken for something else: empty, like a number, like
+    Text is in quotes if it could be taken for something else: empty, like a number, like
     NULL, with spaces at an end, or with characters that do not show.
     """
     # The most frequent types first.
@@ -144,7 +145,7 @@ def hundredths(value: float | None) -> str:
 
 
 def interval(rate: Rate, *, share: bool = True) -> str:
-    """``[68.4, 73.9]`` in percent, or nothing where the rate has no interval."""
+    """``[68.4, 73.9]`` in percent, or nothing if the rate has no interval."""
     if rate.low is None or rate.high is None:
         return ""
     digits = _percent_digits if share else number
@@ -152,7 +153,7 @@ def interval(rate: Rate, *, share: bool = True) -> str:
 
 
 def number(value: float) -> str:
-    """A count or sum: ``1,034``, or ``750.25`` where it is not whole."""
+    """A count or sum: ``1,034``, or ``750.25`` if it is not whole."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
 
 
@@ -188,11 +189,6 @@ def binary_size(size: float) -> str:
     return f"{size:,.4g} TiB"
 
 
-def plural(count: int, noun: str, many: str | None = None) -> str:
-    """``1 case``, ``2 cases``."""
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
-
-
 def left_out(rows: int, columns: int) -> list[str]:
     """The line below a cut table: ``… and 3 more rows and 1 more column``; none if nothing is left out."""
     parts = [plural(count, f"more {noun}") for count, noun in ((rows, "row"), (columns, "column")) if count > 0]
@@ -200,7 +196,7 @@ def left_out(rows: int, columns: int) -> list[str]:
 
 
 def unscored(rate: Rate) -> str:
-    """``3 unscored``; empty where nothing is."""
+    """``3 unscored``; empty if nothing is."""
     return f"{rate.unscored:,} unscored" if rate.unscored else ""
 
 
@@ -210,12 +206,12 @@ def words(name: str) -> str:
 
 
 def source_name(path: str) -> str:
-    """A file's name without folders and suffix, a model's name, or a live system's path; anything else unchanged."""
+    """A file's name without folders and suffix, a model's name, or a live system's host and path."""
     if path.startswith("chat:") and (model := _MODEL.search(path)):
         return model[1] or model[2]
     if "://" in path:
         path = path.split(" ", 1)[0]  # the address of a live system is followed by how it is asked
-        path = path.removesuffix("/chat/completions")  # every chat model's address ends so
+        return path.partition("://")[2].removesuffix("/chat/completions").partition("?")[0].rstrip("/") or path
     name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
     return name.rsplit(".", 1)[0] or name
 
@@ -227,12 +223,12 @@ def grid_lines(
 
     ``rule`` joins the lines of dashes under the first row; without it there are none.
     """
-    widths = [max(map(_places, column)) for column in zip_longest(*rows, fillvalue="")]
+    widths = [max(map(columns_of, column)) for column in zip_longest(*rows, fillvalue="")]
     lines = []
     for row in rows:
         cells = []
         for place, (text, width) in enumerate(zip(row, widths, strict=False)):
-            blanks = " " * (width - _places(text))
+            blanks = " " * (width - columns_of(text))
             cells.append(blanks + text if place in right else text + blanks)
         lines.append(gap.join(cells).rstrip())
     if rule:
@@ -245,8 +241,8 @@ def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> li
     return [f"  {line}" for line in grid_lines(rows, right=right, gap="  ")]
 
 
-def _places(text: str) -> int:
-    """How many places of a fixed-width line a text takes."""
+def columns_of(text: str) -> int:
+    """How many columns of a fixed-width line a text takes."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
@@ -309,7 +305,7 @@ _DIGITS = range(2, 7)
 
 
 def points(value: float | None, *, signed: bool = True, share: bool = True) -> str:
-    """A difference of shares in percentage points: ``+2.3``, ``-0.04`` where a tenth would hide it, ``0.0``.
+    """A difference of shares in percentage points: ``+2.3``, ``-0.04`` if a tenth would hide it, ``0.0``.
 
     None reads ``n/a``. Without ``signed`` only the size; without ``share`` the difference itself.
     """

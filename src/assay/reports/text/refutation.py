@@ -1,4 +1,4 @@
-"""What came of two queries, for a person: the tables, both results with the rows that differ, or the proof's rules."""
+"""Two queries on other databases, for a person: the tables, both results with what differs, or the proof's rules."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _TITLES = {
 _TAGS = {
     "multiplicity_only": "the same rows, some more often",
     "order_only": "the same rows in another order",
-    "column_count": "another number of columns",
+    "column_count": "the numbers of columns differ",
     "needs_empty_result": "one result is empty",
     "needs_empty_table": "a table is empty",
-    "needs_null": "it takes a NULL",
-    "typing": "the values differ in type alone",
+    "needs_null": "only with a NULL",
+    "typing": "the values differ only in type",
 }
 _WIDEST = 40
 _LENGTH = 300
@@ -34,8 +34,8 @@ _QUERIES = "the first query", "the second query"
 
 
 def refutation_text(outcome: Refutation, *, gold: bool = False) -> str:
-    """The whole outcome. ``gold``: the first query is gold's, the second the prediction."""
-    return "\n".join(_lines(outcome, ("gold", "the prediction") if gold else _QUERIES)) + "\n"
+    """The whole outcome. ``gold``: the first is the gold query, the second the prediction."""
+    return "\n".join(_lines(outcome, ("the gold query", "the prediction") if gold else _QUERIES)) + "\n"
 
 
 def refutation_parts(outcome: Refutation) -> Iterator[str]:
@@ -46,13 +46,13 @@ def refutation_parts(outcome: Refutation) -> Iterator[str]:
 
 
 def remarks(outcome: Refutation) -> Iterator[str]:
-    """What stands below the tables, a line each: assumptions, tags, the proof's rules, notes, the number of trials."""
+    """The lines below the tables: assumptions, tags, the proof's rules, notes, the number of trials."""
     yield from differs_where(outcome)
     for one in outcome.broken:
         yield f"it assumes that {one_line(one.broken)}; in the data, {one_line(one.text)}"
     for others in outcome.alternatives:
         told = " and ".join(one_line(one.broken) for one in others)
-        yield f"enough, too: {told}; in the data, {' and '.join(one_line(one.text) for one in others)}"
+        yield f"also enough: {told}; in the data, {' and '.join(one_line(one.text) for one in others)}"
     if outcome.tags and outcome.witness is not None:
         yield "; ".join(_TAGS[tag] for tag in outcome.tags)
     if outcome.proof is not None:
@@ -65,17 +65,17 @@ def remarks(outcome: Refutation) -> Iterator[str]:
 
 
 def differs_where(outcome: Refutation) -> Iterator[str]:
-    """Where a match and gold differ, a line each, and what of gold's makes them agree on the witness, too."""
+    """How a match differs from the gold query, a line each, and which of its clauses would make them agree."""
     for cause in outcome.causes:
         proved = ", as the witness shows" if cause.proved else ""
-        yield f"differs where {one_line(cause.message, limit=_LENGTH)} ({CAUSES[cause.kind].title.lower()}{proved})"
+        yield f"differs: {one_line(cause.message, limit=_LENGTH)} ({CAUSES[cause.kind].title.lower()}{proved})"
     if outcome.repair is not None:
         steps = (
             f"{one_line(step.after, limit=_LENGTH) or 'nothing'} in place of "
             f"{one_line(step.before, limit=_LENGTH) or 'nothing'}"
             for step in outcome.repair.steps
         )
-        yield f"nothing was found that parts them with gold's {'; '.join(steps)}"
+        yield f"no counterexample was found with {'; '.join(steps)} as in the gold query"
 
 
 def witness_sql(witness: Witness) -> str:
@@ -92,11 +92,11 @@ def _lines(outcome: Refutation, names: tuple[str, str]) -> Iterator[str]:
         yield from _witness(outcome.witness, names)
     if outcome.broken:
         yield ""
-        yield "It assumes what the data never shows:"
+        yield "It assumes something that does not occur in the data:"
         for one in outcome.broken:
             yield f"  {one_line(one.broken)}  (in the data, {one_line(one.text)})"
     for others in outcome.alternatives:
-        yield "Enough by itself, too:"
+        yield "Also enough by itself:"
         for one in others:
             yield f"  {one_line(one.broken)}  (in the data, {one_line(one.text)})"
     if outcome.tags and outcome.witness is not None:
@@ -126,7 +126,7 @@ def _witness(witness: Witness, names: tuple[str, str]) -> Iterator[str]:
         (names[1], witness.second, witness.only_second),
     ):
         yield ""
-        yield f"{title} gives {'no rows' if not result.rows else ''}".rstrip()
+        yield f"{title} returns {'no rows' if not result.rows else ''}".rstrip()
         if result.rows:
             yield from _of_result(result, only)
 

@@ -16,8 +16,8 @@ _LARGEST = 1_000_000
 
 
 def given_text(given: GivenResult) -> str:
-    """Where a result comes from, how many rows it has, and the first of them; as comments of SQL, so that nobody takes
-    them for a query."""
+    """Where a result comes from, how many rows it has, and the first of them; as comments of SQL, so that they are not
+    taken for a query."""
     return "\n".join(f"-- {line}" for line in _lines(given))
 
 
@@ -42,7 +42,7 @@ def _lines(given: GivenResult) -> list[str]:
 
 
 def head_table(execution: Execution) -> str | None:
-    """The kept first rows under the result's column names, cells as in all reports; None where no row is kept.
+    """The kept first rows under the result's column names, cells as in all reports; None if no row is kept.
 
     At most 12 columns of 32 characters are drawn; what is left out is counted. Numbers are aligned to the right.
     """

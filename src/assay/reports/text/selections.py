@@ -1,4 +1,4 @@
-"""How a selection's terms were judged, as text: the details cell of the SDMX workbook, the body of a JUnit failure.
+"""How a selection's terms were scored, as text: the details cell of the SDMX workbook, the body of a JUnit failure.
 
 Each dimension reads as the evaluation method of StatGPT writes it (``indicator selection details``):
 
@@ -11,7 +11,7 @@ Each dimension reads as the evaluation method of StatGPT writes it (``indicator 
     False Positives [1]
       * GDP_CONST: gross domestic product constant prices
 
-Datasets, time, hierarchies and notes on a term, which the method has no words for, are added only where they occur.
+Datasets, time, hierarchies and notes on a term, which the method has no words for, are added only if they occur.
 Wrong parts come before right ones, because a cell shows a limited number of lines.
 """
 
@@ -78,7 +78,7 @@ def _turn(turn: TurnScore, case: Case | None) -> list[str]:
     place = turn.number - 1
     targets = len(case.turns[place].targets) if case is not None and place < len(case.turns) else 1
     if targets > 1:
-        blocks.append([f"judged by target {turn.score.target_index + 1} of {targets} acceptable ones"])
+        blocks.append([f"scored by target {turn.score.target_index + 1} of {targets} acceptable ones"])
     if not blocks:
         blocks = [["nothing is to be selected, and nothing was"]]
     lines = blocks[0]

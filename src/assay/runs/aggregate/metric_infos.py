@@ -45,7 +45,7 @@ def _installed(name: str) -> MetricInfo:
             return MetricInfo.of(metric)
     try:
         return next(MetricInfo.of(entry.load()()) for entry in entry_points(group="assay.metrics", name=name))
-    except Exception:  # noqa: BLE001 - an old run stays readable where a plugin is gone or broken
+    except Exception:  # noqa: BLE001 - an old run stays readable if a plugin is gone or broken
         return MetricInfo(name=name, binary=True)
 
 
@@ -57,7 +57,7 @@ def leading_metric(metrics: Sequence[str]) -> str:
 def common_metric(runs: Sequence[RunSettings]) -> str:
     """The leading metric of compared runs: among the metrics that all have, in the last run's order.
 
-    Raises InputError where they share none.
+    Raises InputError if they share none.
     """
     shared = [metric for metric in runs[-1].metrics if all(metric in one.metrics for one in runs)]
     if not shared:

@@ -26,7 +26,7 @@ class Answers(Struct, frozen=True, kw_only=True):
     count: int
     """How many answers there are."""
     confidence: float = 0.95
-    """Of the rates' intervals."""
+    """Confidence of the rates' intervals."""
 
     @classmethod
     def of(cls, summaries: Sequence[CaseSummary], *, repeats: int, confidence: float = 0.95) -> Answers:

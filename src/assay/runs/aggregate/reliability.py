@@ -41,7 +41,7 @@ _MOST_POINTS = 100
 def reliability_totals(
     summaries: Sequence[CaseSummary], answers: Answers, *, penalties: Sequence[float] = ()
 ) -> ReliabilityTotals | None:
-    """None where every question has an answer and no system declines, asks back or says how sure it is.
+    """None if every question has an answer and no system declines, asks back or says how sure it is.
 
     ``penalties`` of the reliability score; without any the usual ones. The number of questions is always added.
     """
@@ -53,7 +53,7 @@ def reliability_totals(
 
     def share(of: Callable[[CaseSummary], bool], among: Callable[[CaseSummary], bool]) -> Rate:
         found = answers.rate([float(of(case)) if case is not None and among(case) else None for case in told])
-        return replace(found, unscored=0)  # the others are not without a score: they are no part of this
+        return replace(found, unscored=0)  # the others are not without a score: they are not part of this
 
     # As many as are scored, for the number is EHRSQL's own way to weigh one wrong answer as much as all right ones.
     whole = float(sum(any(group) for group in answers.split(told)))
@@ -172,7 +172,7 @@ RUN_RATES: Final[Mapping[str, MetricInfo]] = {
 
 
 def run_rate(run: Run, name: str) -> Rate | None:
-    """The rate of that name; None where the run has no such numbers."""
+    """The rate of that name; None if the run has no such numbers."""
     found, talks = run.aggregates.reliability, run.aggregates.conversations
     if name == "interaction_match":
         return None if talks is None else talks.whole
@@ -187,11 +187,11 @@ def why_none(name: str) -> str:
     """Why a run has no such rate."""
     if name == "interaction_match":
         return "no question is part of a conversation"
-    return "every question has an answer, and nothing was declined or said with a confidence"
+    return "every question has an answer, no answer was declined, and none states a confidence"
 
 
 def with_penalties(run: Run, penalties: Sequence[float]) -> Run:
-    """The run with its reliability score at other penalties. Raises UsageError where it has no such score."""
+    """The run with its reliability score at other penalties. Raises UsageError if it has no such score."""
     if run.aggregates.reliability is None:
         raise UsageError(f"the run has no reliability score that a penalty would change: {why_none('reliability')}")
     answers = Answers.of(run.summaries, repeats=run.settings.repeats)

@@ -13,13 +13,13 @@ from assay.stats import pass_all_k, pass_at_k
 
 
 def check_repeats(repeats: int, *, live: bool) -> None:
-    """Raise UsageError for fewer than one answer per question, and for more than one where no live system is asked."""
+    """Raise UsageError for fewer than one answer per question, and for more than one if no live system is asked."""
     if repeats < 1:
         raise UsageError(f"repeats is {repeats}: ask each question at least once")
     if repeats > 1 and not live:
         raise UsageError(
             f"each question was to be asked {repeats} times, and only a live system can be asked: give --system "
-            "(in Python open_system(...)), or leave --repeat out for answers that there are already"
+            "(in Python open_system(...)), or leave --repeat out for existing answers"
         )
 
 
@@ -59,10 +59,10 @@ def repeat_totals(summaries: Sequence[CaseSummary], *, asked: int, confidence: f
 
 
 def conversation_totals(summaries: Sequence[CaseSummary], answers: Answers) -> ConversationTotals | None:
-    """None where no case is part of a conversation.
+    """None if no case is part of a conversation.
 
-    A conversation is right where every turn of it is (interaction match: Yu et al., SParC, 2019, and CoSQL, 2019). One
-    with an unscored turn and no wrong one is unscored. Where the system was asked repeatedly, the n-th answers to its
+    A conversation is right if every turn of it is (interaction match: Yu et al., SParC, 2019, and CoSQL, 2019). One
+    with an unscored turn and no wrong one is unscored. If the system was asked repeatedly, the n-th answers to its
     turns are one conversation, and a conversation counts by the mean of its own.
     """
     found: dict[str, list[tuple[int, Values]]] = {}

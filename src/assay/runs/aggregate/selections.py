@@ -1,4 +1,4 @@
-"""The totals of a run's judged selections: pooled terms, dimensions, turns, kinds of errors."""
+"""The totals of a run's scored selections: pooled terms, dimensions, turns, kinds of errors."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _pooled(dimensions: Iterable[DimensionScore]) -> tuple[int, int, int]:
 
 
 def _by_turn(evidence: Sequence[Evidence]) -> tuple[Group, ...]:
-    """The metrics by the question's place in its conversation; empty where every case has one question."""
+    """The metrics by the question's place in its conversation; empty if every case has one question."""
     if all(len(item.turns) <= 1 for item in evidence):
         return ()
     found = _groups("turn", evidence, lambda _, turn: [str(turn.number)])
@@ -87,7 +87,7 @@ def _by_turn(evidence: Sequence[Evidence]) -> tuple[Group, ...]:
 
 
 def _by_dataset(evidence: Sequence[Evidence]) -> tuple[Group, ...]:
-    """The metrics by the datasets of the targets; empty where there is at most one."""
+    """The metrics by the datasets of the targets; empty if there is at most one."""
     every = (one for item in evidence for turn in item.case.turns for one in turn.targets)
     labels = labels_of(dataset.dataset for one in every for dataset in one.datasets)
 
@@ -103,7 +103,7 @@ def _by_dataset(evidence: Sequence[Evidence]) -> tuple[Group, ...]:
 def _groups(
     kind: str, evidence: Sequence[Evidence], names: Callable[[Evidence, TurnScore], Iterable[str]]
 ) -> Iterator[Group]:
-    """The metrics over the judged questions that share a name."""
+    """The metrics over the scored questions that share a name."""
     found: dict[str, dict[tuple[str, int], list[SelectionScore | None]]] = {}
     for item in evidence:
         for turn in item.turns:

@@ -56,7 +56,7 @@ class Summarizer:
         return summaries
 
     def stored(self, line: bytes) -> CaseSummary:
-        """The summary of the case in a line of a journal. Raises RunError where the line is damaged."""
+        """The summary of the case in a line of a journal. Raises RunError if the line is damaged."""
         evidence = decode_evidence_as(line, _Stored)
         scores = self._scores(bytes(evidence.scores))
         return self._share(summary_of(evidence, scores), scores)

@@ -53,16 +53,16 @@ def aggregate(
     """Every number of a run: over all cases, and over those that share a difficulty, database or tag.
 
     Groups are in order of difficulty, else of name, the cases without one last; a kind that no case
-    has gives no groups. A case is unscored for a metric where its score has no value or is missing:
+    has gives no groups. A case is unscored for a metric if its score has no value or is missing:
     of that metric's numbers it then counts only in ``unscored``. Case ids are in the run's order.
 
-    Where each question was asked ``repeats`` times, the answers to a case are consecutive. Rates and times are over
+    If each question was asked ``repeats`` times, the answers to a case are consecutive. Rates and times are over
     cases, each by the mean of its answers that have a value: answers to one question are not an independent sample
     of questions, and an interval depends on the number of questions. Flags, near misses, failures and causes count
-    the cases that have some answer with them. ``doubtful`` are the ids of the cases whose gold is;
+    the cases that have some answer with them. ``doubtful`` are the ids of the cases whose gold query is;
     ``penalties`` are of the reliability score.
 
-    Raises `UsageError` where a metric's value is not finite, or not 0 or 1 though it says it is.
+    Raises `UsageError` if a metric's value is not finite, or not 0 or 1 though it says it is.
     """
     answers = Answers.of(summaries, repeats=repeats, confidence=confidence)
     firsts = [summaries[start] for start in answers.starts]
@@ -203,7 +203,7 @@ def usage_of(summaries: Sequence[CaseSummary]) -> UsageTotals | None:
 
 
 def billed_for(summaries: Iterable[CaseSummary]) -> Cost | None:
-    """What the queries of all cases cost; None where no service tells."""
+    """What the queries of all cases cost; None if no service tells."""
     total: Cost | None = None
     for case in summaries:
         if case.billed is not None:
@@ -226,7 +226,7 @@ def _disagreements(
     """Every pair of yes/no metrics that differ on some answer, in the metrics' order.
 
     A case is listed under each metric that alone accepts some answer of it. A case on whose answers both metrics
-    always agree counts as ``both`` where they accept any of them, else as ``neither``.
+    always agree counts as ``both`` if they accept any of them, else as ``neither``.
     """
     names = [metric.name for metric in metrics if metric.binary]
     binary = [column for metric, column in zip(metrics, columns, strict=True) if metric.binary]
@@ -341,7 +341,7 @@ def forgiven_of(summaries: Sequence[CaseSummary], answers: Answers) -> tuple[For
 
 
 def witness_totals(summaries: Sequence[CaseSummary], answers: Answers) -> WitnessTotals | None:
-    """The matches by their strength, and accuracy as it stands after witnesses; None where nobody looked for any."""
+    """The matches by their strength, and accuracy as it stands after witnesses; None without a search."""
     if not any(case.search is not None for case in summaries):
         return None
     matches = [case for case in summaries if case.outcome == "correct" and case.decision is None]

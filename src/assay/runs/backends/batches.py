@@ -10,7 +10,7 @@ from msgspec import Struct
 from assay.ports import Task
 
 MOST_TASKS = 250
-"""The size up to which a batch that may be parted goes to a node."""
+"""The largest size at which a batch that may be split goes to a node."""
 _UNKNOWN_S = 0.05
 """What a task is taken to cost before any was measured."""
 _WEIGHT = 0.1
@@ -39,7 +39,7 @@ class Batch(Struct, kw_only=True, eq=False):
                 yield Batch(tasks=dict(part), shared=self.shared, times_lost=self.times_lost)
 
     def head(self, count: int) -> Batch | None:
-        """The first tasks, at most so many and at least one, taken off; None where the batch is to stay whole."""
+        """The first tasks, at most ``count`` and at least one, taken off; None if the batch is to stay whole."""
         count = min(max(1, count), MOST_TASKS)
         if not self.shared or len(self.tasks) <= count:
             return None
@@ -56,7 +56,7 @@ class Costs(Struct, kw_only=True):
     _usual: float | None = None
 
     def note(self, name: str, took_s: float, *, tasks: int = 1) -> None:
-        """So many tasks on that database took so long each."""
+        """Note how long each of some tasks on that database took."""
         self._by_name[name] = _nearer(self._by_name.get(name), took_s, tasks)
         self._usual = _nearer(self._usual, took_s, tasks)
 
@@ -67,5 +67,5 @@ class Costs(Struct, kw_only=True):
 
 
 def _nearer(mean_s: float | None, took_s: float, times: int) -> float:
-    """A running mean with so many more measurements."""
+    """A running mean with ``times`` more measurements."""
     return took_s if mean_s is None else took_s + (1 - _WEIGHT) ** times * (mean_s - took_s)

@@ -15,7 +15,7 @@ from assay.ports import EngineClass
 
 _CHUNK_BYTES = 4 * 1024 * 1024
 _LOGS = ("-wal", ".wal")
-"""What may stand beside a database's file and belongs to its content."""
+"""Files next to a database's file that belong to its content."""
 
 
 class BundledFile(Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class BundledFile(Struct, frozen=True, kw_only=True):
 
 
 class Bundle(Struct, frozen=True, kw_only=True):
-    """All files of a database: its own first, then its logs, and the databases of the same schema beside it."""
+    """All files of a database: its own first, then its logs, and the databases of the same schema next to it."""
 
     folder: str
     """The name of the folder that they are in: by it an engine knows which files are siblings."""
@@ -55,7 +55,7 @@ def is_file(engine: EngineClass, url: DatabaseUrl) -> bool:
 
 
 def bundle_of(engine: EngineClass, url: DatabaseUrl, limits: Limits) -> Bundle:
-    """The files of a database of this machine. Raises DatabaseError where they cannot be read."""
+    """The files of a database of this machine. Raises DatabaseError if they cannot be read."""
     with closing(engine.open(url, limits)) as opened:
         siblings = [sibling.path for sibling in opened.siblings()]
     logs = [log for path in (url.path, *siblings) for ending in _LOGS if os.path.isfile(log := path + ending)]

@@ -30,7 +30,7 @@ from assay.runs.workers.worker_tasks import MatchTask, TimingTask, WorkerSetting
 _MOST_WAITING_BYTES = 32 * 1024 * 1024
 """Outcomes of this size wait at most for the driver: then the workers wait, too."""
 _OTHER_BYTES = 64 * 1024
-"""What an outcome is taken to weigh that is no line of evidence."""
+"""What an outcome is taken to weigh that is not a line of evidence."""
 _ENOUGH = 512
 _LINGER_S = 0.1
 """How long outcomes are collected before they are handed out: each call takes as long as a short task."""

@@ -1,4 +1,4 @@
-"""Databases on a cluster's node: where the driver has them, or in the node's cache, by their content."""
+"""Databases on a cluster's node: in the place where the driver has them, or in the node's cache, by their content."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from assay.runs.backends.bundle import Bundle, is_file, is_whole
 CACHE_VARIABLE = "ASSAY_NODE_CACHE"
 """The environment variable that names the folder in which a node keeps databases."""
 _LEFT_S = 24 * 3600.0
-"""After how long unfinished files are nobody's any more."""
+"""Age after which unfinished files count as abandoned."""
 _SLACK = 1.1
 """How much more room than its size a database is given."""
 
 
 class NodeDatabases:
-    """Finds databases on this node: where the driver has them, or in the node's cache, by their content."""
+    """Finds databases on this node: in the place where the driver has them, or in the node's cache, by their
+    content."""
 
     def __init__(self, engines: Mapping[str, str], cache: Path | None = None) -> None:
         self.places: dict[str, DatabaseUrl] = {}
@@ -37,16 +38,16 @@ class NodeDatabases:
         self._incoming: dict[str, Path] = {}
 
     def locate(self, needed: NeededDatabase, bundle: Bundle | None = None) -> bool:
-        """Find a database; from then on tasks on it are done where it is. False: its files must be sent first.
+        """Find a database; from then on tasks on it are done in its place. False: its files must be sent first.
 
-        ``bundle`` says which files those are. Raises InputError where the database cannot be used on this node.
+        ``bundle`` says which files those are. Raises InputError if the database cannot be used on this node.
         """
         engine = engine_for(needed.url, self._engines)
         version = engine.version()
         if version != needed.version:
             raise InputError(
                 f"the engine of {needed.url.scheme} databases has version {version} on this node, and "
-                f"{needed.version} where the run was started: install the same on both"
+                f"{needed.version} on the driver: install the same on both"
             )
         path = needed.url.path
         if not is_file(engine, needed.url):
@@ -59,7 +60,7 @@ class NodeDatabases:
     def receive(self, digest: str, name: str, chunk: bytes) -> None:
         """Take the next piece of a file of the bundle with this digest."""
         if name != os.path.basename(name) or name in ("", ".", ".."):
-            raise InputError(f"{name!r} is no name of a file")
+            raise InputError(f"{name!r} is not a name of a file")
         try:
             folder = self._incoming.get(digest)
             if folder is None:

@@ -47,9 +47,9 @@ _ID_BITS = 40
 class RayBackend:
     """The `Backend` of a Ray cluster.
 
-    ``address`` is Ray Client's, such as ``ray://head:10001``. Without one, ``RAY_ADDRESS`` names the cluster, or it is
-    the one whose node this machine is. ``workers`` are those of each node; None: as many as Ray says that it has CPUs.
-    Raises MissingDependency without Ray, and InputError where no cluster can be reached.
+    ``address`` is Ray Client's, for example ``ray://head:10001``. Without one, ``RAY_ADDRESS`` names the cluster, or
+    it is the one whose node this machine is. ``workers`` are those of each node; None: as many as Ray says that it has
+    CPUs. Raises MissingDependency without Ray, and InputError if no cluster can be reached.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class RayBackend:
         if node is None:
             return  # all were lost meanwhile: the run says so, unless one comes
         for needed in databases:
-            # Any other file is at hand, since it can be sent.
+            # Any other file is available, since it can be sent.
             if not is_file(engine_for(needed.url, self.worker.engines), needed.url) or (
                 os.path.getsize(needed.url.path) > _MOST_SENT_BYTES
             ):
@@ -138,7 +138,7 @@ class RayBackend:
         return len(self._unfinished)
 
     def run(self, batches: Iterable[Sequence[Task] | None], *, shared: bool = False) -> Iterator[TaskDone | TaskLost]:
-        """See `Backend.run`. ``shared``: batches are cut by what tasks cost. Raises RunError where no node is left."""
+        """See `Backend.run`. ``shared``: batches are cut by what tasks cost. Raises RunError if no node is left."""
         if self.closed:
             raise UsageError("this backend is closed: make a new one")
         self._run += 1
@@ -160,7 +160,7 @@ class RayBackend:
         self._winding_up = True
 
     def _drive(self, source: Source[Task], first: int) -> Iterator[TaskDone | TaskLost]:
-        # A worker tells its tasks apart by their ids, and serves several runs: so each run has ids of its own.
+        # A worker identifies its tasks by their ids, and serves several runs: so each run has ids of its own.
         while self._fill(source, first) or self._unfinished:
             if self._winding_up and not self._wound_up:
                 self._wound_up = True
@@ -187,7 +187,7 @@ class RayBackend:
                     yield replace(outcome, task_id=outcome.task_id - first)
 
     def _fill(self, source: Source[Task], first: int) -> bool:
-        """Have a few batches at hand for each node, taken from ``source`` in the thread of `run`'s caller."""
+        """Have a few batches ready for each node, taken from ``source`` in the thread of `run`'s caller."""
         if self._winding_up:
             return False
         while len(self.work) < 2 * len(self._nodes) + 1:
@@ -242,7 +242,7 @@ class RayBackend:
                 elif len(batch.tasks) > 1:
                     self.work.extendleft(batch.halves())
                 else:
-                    message = f"the node that judged it was lost, for the {batch.times_lost}th time: {why}"
+                    message = f"the node that scored it was lost, for the {batch.times_lost}th time: {why}"
                     given_up += [TaskLost(task_id, "crashed", message) for task_id in batch.tasks]
             node.batches.clear()
             self.change.notify_all()
@@ -263,7 +263,7 @@ class RayBackend:
                 return
 
     def bundle(self, needed: NeededDatabase) -> Bundle:
-        """The files of a database, read once. Raises InputError where they are too large to be sent."""
+        """The files of a database, read once. Raises InputError if they are too large to be sent."""
         with self._bundle_lock:
             bundle = self._bundles.get(needed.url.text)
             if bundle is None:
@@ -287,8 +287,8 @@ class RayBackend:
             self._had_nodes = now
         elif now - self._had_nodes > _WAIT_FOR_NODES_S:
             raise RunError(
-                f"no node of the Ray cluster is left ({self._last_loss}): what was finished is kept, and the same "
-                "command goes on once there are nodes again"
+                f"no node of the Ray cluster is left ({self._last_loss}): finished cases are stored; run the same "
+                "command to resume when there are nodes again"
             )
 
     def _look(self) -> list[NodeThread]:

@@ -13,15 +13,15 @@ from assay.errors import InputError, MissingDependency
 
 _CONNECT_S = 60.0
 _START_FAILED = "Starting Ray client server failed"
-"""What Ray Client says where the process that it starts for each client died at once, as one that is forked beside
-many threads may: another one starts."""
+"""Ray Client's message if the process that it starts for a client died at once, as one that is forked next to many
+threads may: another one starts."""
 _MOST_STARTS = 3
 
 
 def connected(address: str | None) -> tuple[Any, Callable[[], None] | None]:
-    """Ray, connected to the cluster, and what leaves the cluster again; None where it was connected before.
+    """Ray, connected to the cluster, and what leaves the cluster again; None if it was connected before.
 
-    Raises InputError where the cluster is out of reach.
+    Raises InputError if the cluster is out of reach.
     """
     try:
         ray: Any = importlib.import_module("ray")
@@ -53,7 +53,7 @@ def connected(address: str | None) -> tuple[Any, Callable[[], None] | None]:
 
 
 def _connect(ray: Any, address: str) -> None:
-    """Connect, and leave Ray as it was where that fails: it would take the next cluster for one behind Ray Client."""
+    """Connect, and leave Ray as it was if that fails: it would take the next cluster for one behind Ray Client."""
     for started in range(1, _MOST_STARTS + 1):
         try:
             ray.init(address, log_to_driver=False, logging_level="ERROR", configure_logging=True)
@@ -81,13 +81,13 @@ def _silenced() -> Callable[[], None]:
 
 
 def _check_reachable(address: str) -> None:
-    """Raise InputError where nobody listens: Ray itself would try for minutes."""
+    """Raise InputError if no server listens: Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").partition("/")[0].rpartition(":")
     if not host or not port.isdecimal():
         if address in ("auto", "local"):
             return
         raise InputError(
-            f"{address!r} is no address of a Ray cluster: write ray://HOST:10001, or RAY_ADDRESS=HOST:6379"
+            f"{address!r} is not an address of a Ray cluster: write ray://HOST:10001, or RAY_ADDRESS=HOST:6379"
         )
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=5.0):
@@ -95,12 +95,12 @@ def _check_reachable(address: str) -> None:
     except (OSError, OverflowError) as error:
         raise InputError(
             f"no Ray cluster can be reached at {address} ({error}): is it running, and is the port right? "
-            "Ray Client's is 10001 where it was not chosen"
+            "Ray Client's default is 10001"
         ) from error
 
 
 def _within(seconds: float, function: Callable[[], None]) -> None:
-    """Call a function that may never return. Raises TimeoutError where it does not in time, or what it raised."""
+    """Call a function that may never return. Raises TimeoutError if it does not in time, or what it raised."""
     raised: list[BaseException] = []
 
     def call() -> None:
@@ -119,7 +119,7 @@ def _within(seconds: float, function: Callable[[], None]) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's text: Ray's go on for many. Where that only introduces the others, the last, too."""
+    """The first line of an error's text: Ray's go on for many. If that only introduces the others, the last, too."""
     lines = str(error).strip().splitlines()
     if not lines:
         return type(error).__name__

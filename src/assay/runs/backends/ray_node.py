@@ -27,7 +27,7 @@ START_S = 120.0
 """How long an actor may take until its workers are ready. It waits for the node's CPUs."""
 _TAKE_S = 1.0
 _AHEAD_S = 1.0
-"""For how long each worker of a node has tasks at hand: enough until it gets more, and little at the run's end."""
+"""Seconds of tasks that each worker of a node has ready: enough until it gets more, and little at the run's end."""
 _BATCH_S = 0.5
 """How long the workers of a node should be at one batch."""
 
@@ -103,7 +103,7 @@ class NodeThread(threading.Thread):
                 backend.lost(self, f"{self._name}: {first_line(error)}")
 
     def _note_costs(self, outcomes: Sequence[TaskDone | TaskLost]) -> None:
-        """Note what tasks cost whose batch may be parted."""
+        """Note what tasks cost if their batch may be split."""
         taken: defaultdict[str, list[float]] = defaultdict(list)
         for outcome in outcomes:
             batch = self._of_task.get(outcome.task_id)
@@ -113,7 +113,7 @@ class NodeThread(threading.Thread):
             self._backend.costs.note(name, fmean(seconds), tasks=len(seconds))
 
     def check(self, url: DatabaseUrl) -> None:
-        """See that the node reaches a database. Called by another thread; raises InputError where it does not."""
+        """See that the node reaches a database. Called by another thread; raises InputError if it does not."""
         try:
             self._locate(url)
         except AssayError as error:
@@ -125,7 +125,7 @@ class NodeThread(threading.Thread):
         """Let the node begin no further task. Returns the ids of those that it will not do. For another thread."""
         try:
             dropped: list[int] = self._call("wind_up")
-        except Exception:  # noqa: BLE001 - the node is gone, and nobody else is given its batches now
+        except Exception:  # noqa: BLE001 - the node is gone, and no other is given its batches now
             dropped = []
         with self._backend.change:
             self._drop(dropped)
@@ -171,7 +171,7 @@ class NodeThread(threading.Thread):
             driver.change.notify_all()
 
     def _feed(self) -> bool:
-        """Send batches while the node wants more. Return False where the backend is closed."""
+        """Send batches while the node wants more. Return False if the backend is closed."""
         backend = self._backend
         while True:
             with backend.change:
@@ -191,7 +191,7 @@ class NodeThread(threading.Thread):
             self._call("give", pack_batch(tasks, monotonic(), shared=batch.shared))
 
     def _wants_more(self) -> bool:
-        """Whether the workers would soon be idle: each has a second's work ahead, and one task at least is at hand."""
+        """Whether the workers would soon be idle: each has a second's work ahead, and at least one task is ready."""
         batches = list(self.batches.values())
         count = sum(len(batch.tasks) for batch in batches)
         if count >= MOST_TASKS * (self.workers + 1):
@@ -226,7 +226,7 @@ class NodeThread(threading.Thread):
         self._located.add(url.text)
 
     def _call(self, name: str, *arguments: object, timeout_s: float | None = None) -> Any:
-        """Call the node. Raises what it raised, and Ray's errors where it is gone."""
+        """Call the node. Raises what it raised, and Ray's errors if it is gone."""
         actor = self._actor
         if actor is None:
             raise ConnectionError("it was closed")
@@ -279,7 +279,7 @@ def versions_here() -> dict[str, str | None]:
 
 
 def check_versions(here: Mapping[str, str | None], there: Mapping[str, str | None], node: str) -> None:
-    """Raise InputError where a node has other versions, naming both."""
+    """Raise InputError if a node has other versions, naming both."""
     for name, wanted in here.items():
         found = there.get(name)
         if found is None:

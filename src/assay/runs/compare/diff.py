@@ -130,14 +130,14 @@ def _nothing_shared(baseline: RunRecords, candidate: RunRecords, matching: Match
     else:
         why = f"the baseline has {_ids(baseline)}, the candidate {_ids(candidate)}"
     return (
-        f"the two runs have no case in common: {why}. Cases are the same where question, gold, database, context and "
-        "options are; check that both runs are over one question set"
+        f"no case in common: {why}. Cases are compared by question, gold query, database, context and options; "
+        "check that both runs are over one question set"
     )
 
 
 def _ids(run: RunRecords) -> str:
     shown = ", ".join(repr(case.case_id) for case in run.cases[:_EXAMPLES])
-    return f"cases such as {shown}" if shown else "no case at all"
+    return f"cases, for example {shown}" if shown else "no case at all"
 
 
 def _kind(old: CaseRecord, new: CaseRecord) -> ChangeKind:
@@ -175,7 +175,7 @@ def run_head(run: RunRecords, label: str) -> RunHead:
 
 
 def labels_of(runs: Sequence[RunRecords]) -> tuple[str, ...]:
-    """Labels for runs: the name, else the folder, else what was evaluated; numbered where these do not differ."""
+    """Labels for runs: the name, else the folder, else what was evaluated; numbered if these do not differ."""
     names = [
         run.settings.name
         or (run.folder and Path(run.folder).resolve().name)
@@ -184,7 +184,7 @@ def labels_of(runs: Sequence[RunRecords]) -> tuple[str, ...]:
         for run in runs
     ]
     if len(set(names)) < len(names):
-        # Runs of one name are told apart by their folders.
+        # Runs of one name are distinguished by their folders.
         names = [
             name if names.count(name) == 1 or run.folder is None else f"{name} ({run.folder})"
             for name, run in zip(names, runs, strict=True)

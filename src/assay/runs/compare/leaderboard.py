@@ -1,4 +1,4 @@
-"""Several runs on one question set: which are better, and which cannot be told apart."""
+"""Several runs on one question set: which are better, and which do not differ significantly."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def rank(
 
     ``metric`` None: the metric that leads them all (`common_metric`). Every pair is tested, corrected across all pairs.
     ``detailed``: with `Leaderboard.detail`, also for a single run. ``optional``: folders that are left out, with a
-    note, where their run cannot be read.
+    note, if their run cannot be read.
 
-    Raises InputError where a folder holds no run, a run lacks the metric, or no case is common to all and scored
-    by all; RunError where a run is unfinished or damaged; UsageError for fewer than two runs.
+    Raises InputError if a folder holds no run, a run lacks the metric, or no case is common to all and scored
+    by all; RunError if a run is unfinished or damaged; UsageError for fewer than two runs.
     """
     if len(runs) < (1 if detailed else 2):
         raise UsageError(f"a leaderboard needs at least two runs, and there {'is' if runs else 'are'} {len(runs)}")
@@ -61,7 +61,7 @@ def rank(
     def spared(folder: Path, error: AssayError) -> None:
         if folder not in optional or len(left_out) + 1 == len(runs):
             raise error
-        left_out.append(f"A run is left out, which cannot be read: {error}.")
+        left_out.append(f"A run is left out, since it cannot be read: {error}.")
 
     with collector_paused():
         records = read_records(runs, metric=metric, spared=spared, reviews=reviews)
@@ -212,8 +212,8 @@ def _nothing_common(runs: Sequence[RunRecords], metric: str, common: int) -> str
         for label, run in zip(labels_of(runs), runs, strict=True)
     )
     return (
-        f"no case is common to all {len(runs)} runs: {examples}. Cases are the same where question, gold, database, "
-        "context and options are; check that all runs are over one question set"
+        f"no case in common to all {len(runs)} runs: {examples}. Cases are compared by question, gold query, database, "
+        "context and options; check that all runs are over one question set"
     )
 
 
@@ -221,31 +221,31 @@ def _notes(
     runs: Sequence[RunRecords], scored: Sequence[tuple[CaseRecord, ...]], common: int, total: int
 ) -> Iterator[str]:
     if common < total:
-        yield f"{counted(total - common, 'case')} {are(total - common)} not the same in all runs, and in no rate."
+        yield f"{counted(total - common, 'case')} {are(total - common)} not the same in all runs, and excluded."
     unscored = common - len(scored)
     if unscored:
         yield (
             f"{counted(unscored, 'case')} that all runs have {are(unscored)} left unscored by at least one of them, "
-            "and in no rate."
+            "and excluded."
         )
     pending = sum(any(case.pending for case in run.cases) for run in runs)
     if pending:
         yield (
             f"In {counted(pending, 'run')} some reviewed answers must be scored by a corrected gold query first, and "
-            "are in no reviewed rate: make these runs again."
+            "are excluded from reviewed rates: run these again."
         )
     first = runs[0]
     databases = {cases[0].content.database for cases in scored}
     if any(differing_databases(first, run, databases) for run in runs[1:]):
-        yield "The data of some databases is not the same in all runs: differences on it may be the data's doing."
+        yield "The data of some databases is not the same in all runs: differences on it may come from the data."
     timed = first.infos[first.headline_metric].timed
     if any(settings_differ(first.settings, run.settings, timed=timed) for run in runs[1:]):
-        yield "The runs were judged with other settings, so that equal answers may score differently."
+        yield "The runs were scored with other settings, so that equal answers may score differently."
     yield from versions_note(runs)
 
 
 def _power_notes(pairs: Sequence[StandingPair], settings: DiffSettings) -> Iterator[str]:
-    """Say that no pair can be told apart, where so few databases or cases cannot do it for so many pairs."""
+    """Say that no pair can differ significantly, if there are too few databases or cases for the pairs."""
     tested = [pair.diff for pair in pairs if pair.diff.p_value is not None]
     if not tested:
         return
@@ -261,15 +261,15 @@ def _power_notes(pairs: Sequence[StandingPair], settings: DiffSettings) -> Itera
     enough = max((runs for runs in range(2, len(pairs) + 1) if comb(runs, 2) * least <= alpha), default=0)
     fewer = f", or a ranking of {enough:,} runs at most" if enough else ""
     yield (
-        f"With {counted(units, unit)} and {counted(count, 'pair')} no two runs can be told apart at α = {alpha:g}, "
-        f"however much they differ: flipping {flipped} gives no p below {least:.2g}{corrected}. It takes "
-        f"{counted(clusters_needed(alpha, tests=count), unit)} or more{fewer}."
+        f"With {counted(units, unit)} and {counted(count, 'pair')} no two runs can differ significantly "
+        f"at α = {alpha:g}: flipping {flipped} gives no p below {least:.2g}{corrected}. At least "
+        f"{counted(clusters_needed(alpha, tests=count), unit)} are needed{fewer}."
     )
     one_by_one = holm([one.case_p_value for one in tested]) if by_database else []
     if apart := sum(is_significant(p, alpha) for p in one_by_one):
         yield (
-            f"By cases one by one {counted(apart, 'pair')} of {count:,} {'differs' if apart == 1 else 'differ'} by "
-            "more than chance: on these databases, and on others it may be otherwise."
+            f"Tested by case, {counted(apart, 'pair')} of {count:,} {'differs' if apart == 1 else 'differ'} "
+            "significantly on these databases; on others they may not."
         )
 
 

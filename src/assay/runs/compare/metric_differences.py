@@ -141,7 +141,7 @@ def groups_of(
 
 
 def database_numbers(databases: Sequence[str | None]) -> NDArray[Any] | None:
-    """A number for each case's database; None where there are fewer than two databases."""
+    """A number for each case's database; None if there are fewer than two databases."""
     import numpy
 
     numbers: dict[str | None, int] = {}
@@ -192,7 +192,7 @@ def compare_column(
         else sign_flip_test(differences, permutations=permutations, seed=settings.seed)
     )
     by_database = None
-    # A single case gives no interval where the metric is unbounded.
+    # A single case gives no interval if the metric is unbounded.
     over = interval.clusters if interval is not None else None
     if over is not None:
         by_database = sign_flip_test(differences, clusters=clusters, permutations=permutations, seed=settings.seed)

@@ -26,25 +26,24 @@ def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: 
         named = sorted(name for name in differing if name is not None)
         of_which = f" of {counted(len(named), 'database')} ({listed(named)})" if named else ""
         yield (
-            f"The data{of_which} is not the same in both runs: what changed in the {counted(cases, 'case')} on it may "
-            "be the data's doing."
+            f"The data{of_which} is not the same in both runs: changes in the {counted(cases, 'case')} on it may "
+            "come from the data."
         )
     if candidate.settings.selection is not None and _structures(baseline) != _structures(candidate):
         yield (
-            "The structures that selections were read with are not the same in both runs: what changed may be their "
-            "doing."
+            "The structures that selections were read with are not the same in both runs: changes may come from them."
         )
     yield from _of_cases(diff.matching)
     if headline is not None and headline.unscored:
         number = headline.unscored
         yield (
             f"{counted(number, 'case')} that both runs have {are(number)} left unscored by {headline.metric} in at "
-            f"least one of them, and {are(number)} in no difference of it."
+            f"least one of them, and {are(number)} excluded."
         )
     timed = any(baseline.infos[name].timed for name in baseline.metrics if name in candidate.metrics)
     if found := settings_differ(baseline.settings, candidate.settings, timed=timed):
         yield (
-            "The runs were judged with other settings, so that equal answers may score differently: "
+            "The runs were scored with other settings, so that equal answers may score differently: "
             f"{'; '.join(found)}."
         )
     yield from versions_note([baseline, candidate])
@@ -57,14 +56,14 @@ def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: 
     for metrics, which in ((diff.only_baseline_metrics, "baseline"), (diff.only_candidate_metrics, "candidate")):
         if metrics:
             of_them = "that" if len(metrics) == 1 else "these"
-            yield f"The {which} alone has {', '.join(metrics)}: of {of_them} nothing is said."
+            yield f"The {which} alone has {', '.join(metrics)}: {of_them} cannot be compared."
     # The test is about these cases, and the interval allows for others: they may disagree.
     if headline is not None and headline.clusters is not None and headline.low is not None:
         significant = is_significant(headline.p_value, diff.settings.alpha)
         if significant and headline.low <= 0.0 <= (headline.high or 0.0):
             yield (
-                f"The difference in {headline.metric} varies much between the {headline.clusters} databases: on these "
-                "very cases it is hardly an accident, yet its interval, which allows for other databases, includes 0."
+                f"The difference in {headline.metric} varies much between the {headline.clusters} databases: it is "
+                "significant on these cases, but its interval, which allows for other databases, includes 0."
             )
 
 
@@ -90,7 +89,7 @@ def differing_databases(
 
 
 def _digest(run: RunRecords, name: str | None) -> str:
-    """The fingerprint of the database that has this name in the cases; empty where the run has none."""
+    """The fingerprint of the database that has this name in the cases; empty if the run has none."""
     return database_digest(run.settings, run.provenance, name)
 
 
@@ -107,24 +106,24 @@ def _of_cases(matching: Matching) -> Iterator[str]:
         told = ", ".join(f"{part} in {times:,}" for part, times in parts.items())
         yield (
             f"{counted(len(matching.changed), 'case')} changed between the runs ({told}) and "
-            f"{are(len(matching.changed))} compared with nothing: "
+            f"{are(len(matching.changed))} excluded: "
             f"{listed([case.candidate_id for case in matching.changed])}."
         )
     for ids, which in ((matching.added, "candidate"), (matching.removed, "baseline")):
         if ids:
             number = len(ids)
-            yield f"{counted(number, 'case')} {are(number)} in the {which} alone, and in no difference: {listed(ids)}."
+            yield f"{counted(number, 'case')} {are(number)} in the {which} alone, and excluded: {listed(ids)}."
     if matching.renamed:
         number = len(matching.renamed)
         yield (
             f"{counted(number, 'case')} {'has' if number == 1 else 'have'} another id in the candidate, and "
-            f"{are(number)} compared all the same, the content being equal: "
+            f"{are(number)} compared nevertheless, since the content is equal: "
             f"{listed([f'{old} is now {new}' for old, new in matching.renamed])}."
         )
 
 
 def settings_differ(old: RunSettings, new: RunSettings, *, timed: bool) -> list[str]:
-    """The differing settings that affect verdicts, or times where these are scored."""
+    """The differing settings that affect verdicts, or times if these are scored."""
     before, after = _affecting(old, timed=timed), _affecting(new, timed=timed)
     return [
         f"{name} was {before[name]!r}, now {after[name]!r}"

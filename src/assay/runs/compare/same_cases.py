@@ -84,7 +84,7 @@ class _Search:
                 self._take(old, new)
 
     def unique(self, key: Callable[[CaseRecord], Hashable]) -> None:
-        """Pair cases whose key remains just once on each side: several could not be told apart."""
+        """Pair cases whose key remains just once on each side: several could not be distinguished."""
         old_places = _single((key(self.baseline[old]), old) for old in self.old)
         new_places = _single((key(self.candidate[new]), new) for new in self.new)
         for found, new in new_places.items():

@@ -50,7 +50,7 @@ class _Way(Struct, frozen=True, kw_only=True):
     apply: Callable[[float | None], Estimated]
     """With the labels that are unsure: None leaves them out."""
     parts: Sequence[str] = ()
-    """The cell or stratum of each answer, or of each label where only those are known."""
+    """The cell or stratum of each answer, or of each label if only those are known."""
     notes: tuple[str, ...] = ()
 
 
@@ -64,7 +64,7 @@ def estimate_accuracy(
 ) -> Estimate:
     """The estimate; without labels one that has the signals alone.
 
-    Raises InputError where the labels support no claim: a stratum without labels, unless ``unlabelled`` says what to
+    Raises InputError if the labels support no claim: a stratum without labels, unless ``unlabelled`` says what to
     do with it.
     """
     judge = frame.signals.get(JUDGE, ())
@@ -164,7 +164,7 @@ class _Ways:
             if len(set(merged)) < len(counts):
                 return self.cells(merged, why)
         if few or len(counts) < 2:
-            note = (f"fewer than {_FEW_IN_CELL} labels where {few[0]!r}: no signal is used",) if few else ()
+            note = (f"fewer than {_FEW_IN_CELL} labels with {few[0]!r}: no signal is used",) if few else ()
             return self.alone(f"{why}, but too few labels in a cell", notes=note)
 
         def apply(unsure: float | None) -> Estimated:
@@ -202,7 +202,7 @@ class _Ways:
                 confidence=self.confidence,
             )
 
-        return _Way(method="unequal", why="each case was drawn with a probability of its own", apply=apply)
+        return _Way(method="unequal", why="each case was drawn with its own probability", apply=apply)
 
     def strata(self, unlabelled: Unlabelled) -> _Way:
         """Formula 2 over the strata that the cases were drawn from."""
@@ -214,9 +214,9 @@ class _Ways:
             lacking = [name for name in sizes if name not in known] or ["never drawn from, or not reached yet"]
             raise InputError(
                 f"{unknown:,} of {self.frame.size:,} answers are in a stratum without labels "
-                f"({', '.join(lacking)}), of which nothing is known. Label at least {_FEW_IN_STRATUM} cases of it, or "
-                "give --unlabelled bounds (it may be all wrong or all right) or --unlabelled merge (it counts as the "
-                "others do, which nothing supports)"
+                f"({', '.join(lacking)}), about which nothing is known. Label at least {_FEW_IN_STRATUM} cases of it, "
+                "or give --unlabelled bounds (it may be all wrong or all right) or --unlabelled merge (it counts as "
+                "the others do, which nothing supports)"
             )
 
         def part(unsure: float | None) -> list[Stratum]:
@@ -283,7 +283,7 @@ def _strata(way: _Way, labels: Labels) -> tuple[StratumFigure, ...]:
 
 
 def _explained(strata: Sequence[StratumFigure]) -> float | None:
-    """How much of the labels' variance lies between strata; None where there are none, or no variance."""
+    """How much of the labels' variance lies between strata; None if there are none, or no variance."""
     filled = [one for one in strata if one.labels]
     size = sum(one.size for one in filled)
     if len(filled) < 2:
@@ -312,21 +312,23 @@ def _warnings(
         word = "right" if known[0].right else "wrong"
         notes.append(f"all {len(known)} labels say {word}: they do not show how often an answer is not")
     elif explained is not None and explained < _NOTHING:
-        notes.append("the signals say almost nothing of these labels (R² below 0.05): they narrow nothing")
+        notes.append(
+            "the signals say almost nothing about these labels (R² below 0.05): they do not narrow the interval"
+        )
     judge = frame.signals.get(JUDGE)
     if judge is not None:
         fits = _fit(judge, known)
         if not any(value is not None for value in judge):
             notes.append("the judge gave no opinion")
         elif len({value for value in judge if value is not None}) < 2:
-            notes.append("the judge says the same of every answer: it has no information")
+            notes.append("the judge says the same about every answer: it has no information")
         elif fits is not None and fits < _NOTHING:
-            notes.append("the judge has no information on these labels (R² below 0.05): its number means nothing")
+            notes.append("the judge has no information about these labels (R² below 0.05): ignore its number")
     return notes
 
 
 def _fit(signal: Sequence[float | None], known: Sequence[Label]) -> float | None:
-    """The squared correlation of a signal with the labels; None where either says always the same."""
+    """The squared correlation of a signal with the labels; None if either says always the same."""
     pairs = [(value, float(bool(one.right))) for one in known if (value := signal[one.place]) is not None]
     if len(pairs) < 2 or any(len({pair[side] for pair in pairs}) < 2 for side in (0, 1)):
         return None
@@ -353,7 +355,7 @@ def _figure(name: str, values: Sequence[float | None], known: Sequence[Label]) -
 
 
 def _filled(values: Sequence[float | None]) -> list[float]:
-    """A signal with its mean where it says nothing."""
+    """A signal with its mean if it says nothing."""
     given = [value for value in values if value is not None]
     mean = sum(given) / len(given) if given else 0.0
     return [mean if value is None else value for value in values]

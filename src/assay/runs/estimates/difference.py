@@ -21,7 +21,7 @@ DIFFERENT = "different results"
 
 
 def pair_frame(frame: Frame, other: Frame) -> str:
-    """A hash of the questions and of both systems' answers, whichever of the two comes first."""
+    """A hash of the questions and of both systems' answers, in either order."""
     return blake2b(" ".join(sorted((frame.fingerprint, other.fingerprint))).encode(), digest_size=12).hexdigest()
 
 
@@ -79,7 +79,7 @@ def difference_of(
     if len(known) < FEW:
         notes.append(f"{len(known)} labels: with fewer than {FEW} the interval is wide")
     if not gains and not losses:
-        notes.append("no label tells the two apart")
+        notes.append("no label distinguishes the two")
     return replace(
         empty,
         value=found.value,
@@ -104,7 +104,7 @@ def paired_labels(
 ) -> tuple[dict[int, tuple[bool | None, bool | None]], list[str]]:
     """The labels of both answers to each drawn question with different results, by its place, and notes.
 
-    A question of which only one answer has a label is unsure. Raises InputError as `difference_of` does.
+    A question with a label for only one answer is unsure. Raises InputError as `difference_of` does.
     """
     places = {answer.case_id: place for place, answer in enumerate(frame.answers)}
     about = [one for one in in_force(reviews) if one.case_id in places and different[places[one.case_id]]]

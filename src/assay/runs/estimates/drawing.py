@@ -1,7 +1,7 @@
 """Draw the cases that people label next, and keep them as a queue.
 
 A queue is a file of JSON lines, each a `QueuedAnswer`, in the order in which they are to be looked at. It is shuffled
-within strata, and the strata alternate, so that a queue of which only the beginning was done is a random sample, too.
+within strata, and the strata alternate, so that the beginning of a queue is a random sample, too.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def draw_cases(
     """The next cases of a frame to label: the frame with its strata, the queue, and what to expect of it.
 
     The first round is proportional to strata of the signals, at most four; later rounds keep the strata and allocate by
-    Neyman. A frame whose labels were drawn at random stays random. Raises InputError where the strata of earlier
-    rounds are not known, and where all cases have been looked at.
+    Neyman. A frame whose labels were drawn at random stays random. Raises InputError if the strata of earlier
+    rounds are not known, and if all cases have been looked at.
     """
     methods = {draw.method for draw in labels.draws}
     if "unequal" in methods:
-        raise InputError("the cases were drawn with probabilities of their own: draw the next ones in the same way")
+        raise InputError("the cases were drawn with their own probabilities: draw the next ones in the same way")
     strata = [""] * frame.size if methods == {"random"} else _strata(frame, labels, more)
     seen = {one.place for one in labels.labels}
     known = {one.place: bool(one.right) for one in labels.known}
@@ -130,7 +130,7 @@ def draw_different(
 ) -> tuple[list[QueuedAnswer], Drawn]:
     """The next questions to label of those that two systems answer differently: a line for each of both answers.
 
-    Raises InputError where all have been looked at.
+    Raises InputError if all have been looked at.
     """
     seen = set(looked_at)
     places = [place for place, differs in enumerate(different) if differs]
@@ -171,7 +171,7 @@ def draw_different(
 
 
 def write_queue(path: Path, queue: Iterable[QueuedAnswer]) -> None:
-    """Write a queue, in place of an earlier one. Raises as `check_queue`, and where it cannot be written."""
+    """Write a queue, in place of an earlier one. Raises as `check_queue`, and if it cannot be written."""
     encode = msgspec.json.encode
     check_queue(path)
     try:
@@ -183,7 +183,7 @@ def write_queue(path: Path, queue: Iterable[QueuedAnswer]) -> None:
 
 def check_queue(path: Path) -> None:
     """Raises InputError if a queue would overwrite a file that is not a queue."""
-    advice = f"write the queue into another file, such as {QUEUE_FILE}"
+    advice = f"write the queue into another file, for example {QUEUE_FILE}"
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is not a regular file: {advice}")
     if not path.exists() or not path.stat().st_size:
@@ -195,7 +195,7 @@ def check_queue(path: Path) -> None:
     except InputError:
         is_queue = False
     if not is_queue:  # a file of reviews or answers
-        raise InputError(f"{path}: is there already, and is not a queue: {advice}")
+        raise InputError(f"{path}: exists, and is not a queue: {advice}")
 
 
 def read_queue(path: Path) -> list[QueuedAnswer]:
@@ -220,7 +220,7 @@ def read_queue(path: Path) -> list[QueuedAnswer]:
 def queued_cases(evidence: Iterable[Evidence], queue: Iterable[QueuedAnswer]) -> tuple[QueuedCase, ...]:
     """A queue as `assay review` shows it: its answers among those of a run, in its order; those of others are left out.
 
-    Raises InputError where none is of this run.
+    Raises InputError if none is of this run.
     """
     places = {
         (answer.case_id, answer.question_hash, answer.query): place
@@ -250,7 +250,7 @@ def _strata(frame: Frame, labels: Labels, more: int) -> list[str]:
     if moved or any(strata.count(name) != size for name, size in drawn.items()):
         raise InputError(
             "the strata of the earlier rounds are not known here, and later rounds keep them: name the run's folder in "
-            "which they are kept (signals.jsonl), or give no reviews to begin anew"
+            "which they are kept (signals.jsonl), or give no reviews to start over"
         )
     return strata
 

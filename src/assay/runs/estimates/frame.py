@@ -49,7 +49,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     result: str = ""
     """A hash of the rows that it gave in place of a query."""
     database_hash: str = ""
-    """As in `Review.database_hash`; empty where the content is not known. It does not belong to the fingerprint."""
+    """As in `Review.database_hash`; empty if the content is not known. It does not belong to the fingerprint."""
 
 
 class Frame(Struct, frozen=True, kw_only=True):

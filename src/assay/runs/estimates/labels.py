@@ -40,7 +40,7 @@ class Labels(Struct, frozen=True, kw_only=True):
     labels: tuple[Label, ...] = ()
     notes: tuple[str, ...] = ()
     why_none: str = ""
-    """Why there are none, where reviews are given and none can be used."""
+    """Why there are none, if reviews are given and none can be used."""
 
     @property
     def known(self) -> tuple[Label, ...]:
@@ -129,7 +129,7 @@ def stale_note(case_ids: Sequence[str]) -> str:
 
 
 def settled(reviews: Sequence[Review], settle: str) -> bool | None:
-    """Whether the answer is right by these reviews; None where nobody is sure, or a majority is lacking."""
+    """Whether the answer is right by these reviews; None if no reviewer is sure, or there is no majority."""
     found = settled_review(reviews, _outcome, settle)
     outcome = None if found is None else _outcome(found)
     return None if outcome is None else outcome == "correct"
@@ -155,13 +155,13 @@ def _declared(frame: Frame, about: Sequence[Review], places: Mapping[str, int], 
             labels.append(Label(place=places[case_id], right=settled(valid, settle)))
         else:
             (stale if own else carried).append(case_id)
-    notes = ["the labels count as a random sample because you declare it; cases that somebody chose are not one"]
+    notes = ["the labels count as a random sample because you declare it; chosen cases are not one"]
     if stale:
         notes.append(stale_note(stale))
     if carried:
         raise InputError(
             f"{len(carried)} of {len(carried) + len(stale) + len(labels)} reviewed cases ({_some(carried)}) were "
-            "reviewed with another answer than this one. Labels that hold only where two systems agree are not a "
+            "reviewed with another answer than this one. Labels that hold only if two systems agree are not a "
             "random sample, and overestimate accuracy. Give a file with the labels of these answers alone (--reviews), "
             "or draw cases with --next"
         )
@@ -173,7 +173,7 @@ def _declared(frame: Frame, about: Sequence[Review], places: Mapping[str, int], 
 
 
 def refuse_drawn(reviews: Iterable[Review], frames: Collection[str]) -> None:
-    """Raise where reviews are declared a random sample that were drawn otherwise, and whose draws say how."""
+    """Raise if reviews are declared a random sample that were drawn otherwise, and whose draws say how."""
     for one in reviews:
         if one.draw is not None and one.draw.frame in frames and one.draw.method != "random":
             raise InputError(
@@ -217,7 +217,7 @@ def _check_draws(frame: Frame, reviews: Sequence[Review]) -> None:
         methods.add(draw.method)
     if len(methods) > 1:
         raise InputError(
-            f"the cases were drawn in different ways ({', '.join(sorted(methods))}), which no formula adds up: give "
+            f"the cases were drawn in different ways ({', '.join(sorted(methods))}), which cannot be combined: give "
             "the reviews of one way (--reviews)"
         )
     for name, found in sizes.items():

@@ -27,7 +27,7 @@ OnProgress: TypeAlias = Callable[[Progress], None]
 _Key: TypeAlias = tuple[str, int]
 """A case's id, and which of the answers to it."""
 WAITING_PER_WORKER = 32
-"""How many answers may wait to be judged, for each worker, before no further question is asked."""
+"""How many answers may wait to be scored, for each worker, before no further question is asked."""
 
 
 def ask(
@@ -44,7 +44,7 @@ def ask(
     Each question is asked ``repeats`` times, every question once before any is repeated; its answers are
     consecutive in the result, and ``Prediction.repeat`` numbers them as they arrived. An answer is written as it
     arrives. A question whose asking failed (``ask_failed``, ``rejected``) has no answer: the failure is written, too,
-    but the question is asked again when the same command runs again. Raises SystemUnusable where the system
+    but the question is asked again when the same command runs again. Raises SystemUnusable if the system
     can answer nothing at all.
     """
     with ResponseStream(system, cases, concurrency=concurrency, repeats=repeats, folder=folder) as answers:
@@ -74,7 +74,7 @@ class ResponseStream:
     """A live system's answers by their places: each case's are consecutive, in the cases' order. A context manager.
 
     ``held`` are the answers that ``folder`` already holds. `gather` asks for the others in the caller's thread; `begin`
-    does so in a thread of its own, while the caller judges those that are there. Then ``arrived`` is called in that
+    does so in a thread of its own, while the caller scores those that are there. Then ``arrived`` is called in that
     thread for each answer and at the end, and `take` gives what has arrived, each kept in the folder already. No
     question is begun while ``most_waiting`` answers wait: those that arrived and are not said to be `acknowledge`.
     Leaving the context asks nothing more and keeps what has arrived.
@@ -146,7 +146,7 @@ class ResponseStream:
         return self._ended and self._arrived.empty()
 
     def begin(self, arrived: Callable[[], None]) -> None:
-        """Begin to ask in a thread of its own. Where that ends early, ``failure`` says why."""
+        """Begin to ask in a thread of its own. If that ends early, ``failure`` says why."""
         if not self._ended:
             self._began = monotonic()
             self._thread = Thread(target=self._ask, args=(arrived,), name="assay-answers", daemon=True)
@@ -228,7 +228,7 @@ class ResponseStream:
     def _questions(self) -> list[Case | Talk]:
         """What is still to be asked: every question once before any is repeated.
 
-        Of a conversation the turns are together, at the place of the first one that comes.
+        The turns of a conversation are together, at the place of the first one.
         """
         talks: dict[str, list[Case]] = {}
         for case in self._cases:
@@ -279,7 +279,7 @@ class ResponseStream:
 def answers_held(system: System, cases: Sequence[Case], folder: Path, *, repeats: int = 1) -> tuple[Prediction, ...]:
     """What ``folder`` holds of the system's answers, in the order of `ask`, including failures to answer.
 
-    Nothing is asked. Raises RunError where a question was asked less often than requested.
+    Nothing is asked. Raises RunError if a question was asked less often than requested.
     """
     wanted = _wanted(cases, repeats)
     held: dict[_Key, Prediction] = {}
@@ -288,14 +288,14 @@ def answers_held(system: System, cases: Sequence[Case], folder: Path, *, repeats
             held = _held(journal, _digests(system, cases, repeats))
     missing = [key for key in wanted if key not in held]
     if missing:
-        lacks = f"holds no answer to {len(missing)} of the {len(cases)} questions, such as case"
+        lacks = f"holds no answer to {len(missing)} of the {len(cases)} questions, for example case"
         if repeats > 1:
             lacks = (
-                f"lacks {len(missing)} of the {len(wanted)} answers ({repeats} to each question), such as one to case"
+                f"lacks {len(missing)} of the {len(wanted)} answers ({repeats} per question), for example one to case"
             )
         raise RunError(
-            f"{folder} {lacks} {missing[0][0]!r}, asked of {system.describe()}: nothing was judged again; "
-            "to ask them first, run the command without rescoring"
+            f"{folder} {lacks} {missing[0][0]!r}, asked of {system.describe()}: no case was re-scored. "
+            "Run without rescoring first"
         )
     return tuple(held[key] for key in wanted)
 

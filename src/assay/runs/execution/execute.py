@@ -46,11 +46,11 @@ def execute(
     live: ResponseStream | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
-    """Judge every case and assemble the run, resuming from the cases that ``folder`` holds already.
+    """Score every case and assemble the run, resuming from the cases that ``folder`` holds already.
 
-    ``overwrite`` discards those instead. ``live`` gives the answers, which are judged as they arrive; those of the
-    job's works do not count then. Raises RunError where the folder holds another run or a damaged one, or is being
-    written by another process, and passes on why ``live`` ended early, after what was in flight is judged.
+    ``overwrite`` discards those instead. ``live`` gives the answers, which are scored as they arrive; those of the
+    job's works do not count then. Raises RunError if the folder holds another run or a damaged one, or is being
+    written by another process, and passes on why ``live`` ended early, after what was in flight is scored.
     """
     # There may be a hundred thousand evidences, which have no reference cycles. Asking takes hours, and makes cycles.
     with collector_paused() if live is None else nullcontext(), ExitStack() as opened:
@@ -82,7 +82,7 @@ def execute(
             judging.begin()
         started = perf_counter()
         judging.judge()
-        # The answers that were still missing may turn out to be judged already: failures that came again.
+        # The answers that were still missing may turn out to be scored already: failures that came again.
         if stored is not None and not judging.begun and (finished := _finished(job, stored, judging, folder)):
             relabel(folder, stored, job.settings)
             return finished
@@ -96,7 +96,7 @@ def execute(
 
 
 def _with_strengths(job: Job, stored: RunFile | None) -> Job:
-    """The job of a run that has strengths already, though nobody asks for them now: they stay."""
+    """The job of a run that has strengths already, though they are not asked for now: they stay."""
     if stored is None or stored.settings.witness is None or job.settings.witness is not None:
         return job
     info = info_of(AFTER_WITNESSES, stored.settings)
@@ -126,7 +126,7 @@ def _with_retrieval(job: Job, summaries: Sequence[CaseSummary]) -> Job:
 
 
 def _finished(job: Job, stored: RunFile, judging: CaseRunner, folder: Path) -> Run | None:
-    """The stored run, if nothing except its name or tags is new. Its lint stays where none is asked for."""
+    """The stored run, if nothing except its name or tags is new. Its lint stays if none is asked for."""
     if judging.unanswered or judging.remaining:
         return None
     if stored.aggregates is None or not is_same_run(stored, job.settings, job.provenance, judging.digests):
@@ -152,7 +152,7 @@ def _finished(job: Job, stored: RunFile, judging: CaseRunner, folder: Path) -> R
 
 
 def _finished_run(job: Job, judging: CaseRunner, started: float) -> Run:
-    """Time what has to be timed, once all is judged, look for witnesses, and assemble the run."""
+    """Time what has to be timed, once all is scored, look for witnesses, and assemble the run."""
     judging.time()
     judging.search()
     reviews = judging.review()

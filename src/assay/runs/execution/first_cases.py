@@ -14,7 +14,7 @@ _FAILED = frozenset({"error", "unreadable_database"})
 
 
 class FirstCases(Struct, kw_only=True):
-    """Warns once where every query of the first cases failed in the database, before the run goes on.
+    """Warns once if every query of the first cases failed in the database, before the run goes on.
 
     Each of these cases needs a gold query that was executed. Gold queries are mostly right, so that the database or the
     connection to it is the likely cause.
@@ -25,7 +25,7 @@ class FirstCases(Struct, kw_only=True):
     _is_over: bool = False
 
     def take(self, case: CaseSummary) -> None:
-        """Look at a case that has just been judged."""
+        """Look at a case that has just been scored."""
         if self._is_over or not case.golds:
             return
         failures = [execution.failure for execution in case.executions]

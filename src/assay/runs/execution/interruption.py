@@ -1,4 +1,4 @@
-"""Ctrl-C while cases are judged: once, what is in flight is finished and kept; twice, all ends now."""
+"""Ctrl-C while cases are scored: once, what is in flight is finished and kept; twice, all ends now."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Interruption(Struct, kw_only=True):
     asked: bool = False
 
     def end_here(self) -> None:
-        """Raise KeyboardInterrupt where the user asked to stop: everything in flight is finished."""
+        """Raise KeyboardInterrupt if the user asked to stop: everything in flight is finished."""
         if self.asked:
             raise KeyboardInterrupt
 
@@ -26,7 +26,7 @@ class Interruption(Struct, kw_only=True):
 def is_stopping(begin: Callable[[], None]) -> Iterator[Interruption]:
     """Within this context the first Ctrl-C calls ``begin``; the second raises KeyboardInterrupt as usual.
 
-    Nothing changes outside the main thread, or where a program handles Ctrl-C in a way of its own.
+    Nothing changes outside the main thread, or if a program handles Ctrl-C in a way of its own.
     """
     interruption = Interruption()
     main = threading.current_thread() is threading.main_thread()

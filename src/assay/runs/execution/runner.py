@@ -1,4 +1,4 @@
-"""Judge the cases of a run: those that have an answer, and then each as its answer arrives."""
+"""Score the cases of a run: those that have an answer, and then each as its answer arrives."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class CaseRunner:
         self._summaries: list[CaseSummary | None] = [None] * len(self.works)
         self._judged = 0
         self.retried: set[int] = set()
-        """Indices of the cases that were judged a second time."""
+        """Indices of the cases that were scored a second time."""
         self._resumed = 0
         self._begin = begin
         self._journal = journal
@@ -88,7 +88,7 @@ class CaseRunner:
 
     @property
     def remaining(self) -> Sequence[int]:
-        """The places of the cases that have an answer, and are not judged yet."""
+        """The places of the cases that have an answer, and are not scored yet."""
         unanswered = self._unanswered
         return array("q", [at for at, known in enumerate(self._summaries) if known is None and at not in unanswered])
 
@@ -136,7 +136,7 @@ class CaseRunner:
         self._unanswered.discard(place)
 
     def _arrived(self) -> None:
-        """Let the answers that have arrived be judged, where none was judged before."""
+        """Let the answers that have arrived be scored, if none was scored before."""
         assert self._live is not None
         assert self.pool is not None
         for place, prediction in self._live.take():
@@ -152,7 +152,7 @@ class CaseRunner:
         self.tell()
 
     def _batches(self, places: Sequence[int], size: int) -> Iterator[Sequence[int] | None]:
-        """The places to be judged, and then those whose answers arrive; None while there is none."""
+        """The places to be scored, and then those whose answers arrive; None while there is none."""
         for batch in plan_places(places, self.works.url, self.works.gold, size):
             if self._ending:
                 return
@@ -168,9 +168,9 @@ class CaseRunner:
                 yield None
 
     def judge(self) -> None:
-        """Judge the remaining cases and write each into the journal; at the end, judge doubtful ones once more.
+        """Score the remaining cases and write each into the journal; at the end, score doubtful ones once more.
 
-        Answers of a live system are judged as they arrive. Raises its failure, where it has one.
+        Answers of a live system are scored as they arrive. Raises its failure, if it has one.
         """
         self.tell()
         if self.job.scorer is not None:
@@ -224,7 +224,7 @@ class CaseRunner:
             self.pool.soon(self.tell)
 
     def _score(self, places: Sequence[int], attempt: int, is_kept: Callable[[int, CaseSummary], bool]) -> None:
-        """Have cases scored by the workers. Of what arrives together, that which ``is_kept`` is written together."""
+        """Have cases scored by the workers. Evidence that arrives together and ``is_kept`` is written together."""
         pool = self.pool
         if pool is None or not (places or self._unanswered):
             return
@@ -303,11 +303,11 @@ class CaseRunner:
         return self._lines.line(self._line_at[place])
 
     def evidence(self) -> Sequence[Evidence]:
-        """The evidence of all cases, in their order, once all are judged."""
+        """The evidence of all cases, in their order, once all are scored."""
         return LazyEvidence(len(self._summaries), self._evidence_of, line=self._line)
 
     def summaries(self) -> Sequence[CaseSummary]:
-        """The summaries of all cases, in their order, once all are judged."""
+        """The summaries of all cases, in their order, once all are scored."""
         return [summary for summary in self._summaries if summary is not None]
 
     def _evidence_of(self, place: int) -> Evidence:
@@ -340,7 +340,7 @@ class CaseRunner:
         self._flush()
 
     def search(self) -> None:
-        """Look for witnesses of the matches that lack a strength, where the job asks for that."""
+        """Look for witnesses of the matches that lack a strength, if the job asks for that."""
         settings, wanted = self.job.settings, self.job.witness
         summaries = self.summaries()
         for place in [place for place, case in enumerate(summaries) if lacks_score(case, settings)]:
@@ -371,7 +371,8 @@ class CaseRunner:
             self._stage = None
 
     def review(self) -> RunReviews:
-        """Note in the evidence what people's reviews decide, and score answers by the golds that they corrected."""
+        """Note in the evidence what people's reviews decide, and score answers by the gold queries that they
+        corrected."""
         applied = RunReviews(self.job.reviews or Reviews(()), self.job.settings, self.job.provenance)
         corrected: dict[int, Case] = {}
         for place in applied.concerned(self.summaries()):
@@ -422,7 +423,7 @@ class CaseRunner:
         asking = self._live if self._unanswered else None
         judged, left_s = self._judged, None if self._left is None else self._left.seconds()
         if asking is not None and (asking_s := asking.left_s()) is not None:
-            left_s = max(asking_s, left_s or 0.0)  # asking and judging go on side by side
+            left_s = max(asking_s, left_s or 0.0)  # asking and scoring go on side by side
         elif asking is not None:
             left_s = None
         self._on_progress(
@@ -452,9 +453,9 @@ def _with_local_scores(job: Job, work: Work, outcome: CaseOutcome) -> bytes:
 
 
 def _lost(job: Job, work: Work, lost: TaskLost) -> Evidence:
-    """The evidence of a case whose scoring itself failed, for which no answer is to blame."""
+    """The evidence of a case whose scoring itself failed, which is not attributed to the answer."""
     kind = lost.kind if lost.kind in ("timeout", "crashed", "out_of_memory") else "unscorable"
-    failure = Failure(stage="compare", kind=kind, blame="assay", message=f"judging this case failed: {lost.message}")
+    failure = Failure(stage="compare", kind=kind, blame="assay", message=f"scoring this case failed: {lost.message}")
     return Evidence(
         case=work.case,
         prediction=work.prediction,

@@ -1,7 +1,7 @@
-"""The last part of a run with witnesses: does another database part each right answer from gold?
+"""The last part of a run with witnesses: does another database part each right answer from the gold query?
 
 Pairs of one text are one query, and nothing is executed for them. The others go to the run's own workers, each pair
-once, however many answers it has. What came of it is the answer's strength; no verdict changes.
+once, however many answers it has. The outcome is the answer's strength; no verdict changes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from assay.runs.progress import Progress
 from assay.runs.store.codec import encode_value
 from assay.runs.workers.worker_tasks import MatchTask
 
-SAME_TEXT = Refutation(kind="proved", reason="gold's own text", proof=Proof(rules=("same text",)))
+SAME_TEXT = Refutation(kind="proved", reason="the gold query's own text", proof=Proof(rules=("same text",)))
 _SEVERAL = Refutation(
-    kind="unknown", why="comparison", reason="the answer may hold several queries, of which any counts"
+    kind="unknown", why="comparison", reason="the answer may hold several queries, and any of them counts"
 )
 _GIVEN = Refutation(
-    kind="unknown", why="comparison", reason="a result was given in place of a query: no other database can be asked"
+    kind="unknown",
+    why="comparison",
+    reason="a result was given in place of a query: it cannot be tried on other databases",
 )
 _AT_ONCE = 4
 """Pairs in a batch: few, so that a budget for all is kept."""
@@ -37,7 +39,7 @@ _AGREED = ("no_difference", "out_of_time")
 
 
 def strength_of(found: Refutation) -> Strength:
-    """The strength of a match by what came of looking for a witness."""
+    """The strength of a match by the result of looking for a witness."""
     if found.kind == "unknown":
         return "survived" if found.why in _AGREED and found.trials else "unknown"
     if found.proof is not None and found.proof.rules == ("same text",):
@@ -81,12 +83,12 @@ def with_score(evidence: Evidence) -> Evidence:
 
 
 def is_same_text(case: Case, prediction: Prediction) -> bool:
-    """Whether the answer is a gold's own text: one query, for which nothing need be executed."""
+    """Whether the answer is a gold query's own text: one query, for which nothing need be executed."""
     return any(one_query(gold, prediction.query or "") for gold in case.golds)
 
 
 def match_task(case: Case, prediction: Prediction, verdict: Verdict, url: DatabaseUrl, wanted: WitnessSettings) -> Task:
-    """The task of looking for a witness, beside the gold first that the answer was judged by."""
+    """The task of looking for a witness; first against the gold query that the answer was scored by."""
     golds, judged = case.golds, verdict.gold_index or 0
     payload = MatchTask(
         golds=(*golds[judged : judged + 1], *golds[:judged], *golds[judged + 1 :]),
@@ -99,7 +101,7 @@ def match_task(case: Case, prediction: Prediction, verdict: Verdict, url: Databa
 
 
 def with_strength(evidence: Evidence, found: Refutation, wanted: WitnessSettings) -> Evidence:
-    """The evidence of a match with what came of looking for a witness, which is its strength."""
+    """The evidence of a match with the result of looking for a witness, which is its strength."""
     verdict = replace(evidence.verdict, strength=strength_of(found))
     return replace(evidence, verdict=verdict, refutation=replace(found, budget_s=wanted.seconds))
 
@@ -189,12 +191,12 @@ class Search(Struct, kw_only=True):
 
     def _with(self, place: int, found: Refutation) -> Evidence:
         if place in self.repairs:
-            # The evidence of a wrong answer with what came of looking for a witness that parts its repair from gold.
+            # The evidence of a wrong answer with the outcome of the search for a counterexample to its repair.
             evidence = self.evidence_of(place)
             diagnosis = evidence.diagnosis
             if diagnosis is None or diagnosis.repair is None:
                 return evidence
-            told = found.reason + (f"; differs where {found.causes[0].message}" if found.causes else "")
+            told = found.reason + (f"; differs if {found.causes[0].message}" if found.causes else "")
             repair = replace(diagnosis.repair, strength=strength_of(found), elsewhere=told if found.differs else "")
             return replace(evidence, diagnosis=replace(diagnosis, repair=repair))
         return with_score(with_strength(self.evidence_of(place), found, self.wanted))

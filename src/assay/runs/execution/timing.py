@@ -25,14 +25,14 @@ from assay.sql.lexing import pieces
 
 MOST_TIMINGS = 400
 """The limit of timings per pair. If these do not decide, the ratio is at a step between two rewards."""
-ONE_QUERY = "gold's own query: as fast as gold by definition"
+ONE_QUERY = "the gold query's own query: as fast as itself by definition"
 BUDGET_SPENT = Failure(
     stage="score",
     kind="unscorable",
     blame="setup",
-    message="the time for timing was spent before this pair's turn: the same command goes on with it",
+    message="the budget for timing was used up before this pair: run the same command to resume",
 )
-"""Why an efficiency metric has no value where the run's budget did not reach."""
+"""Why an efficiency metric has no value if the run's budget did not reach."""
 
 _OnProgress: TypeAlias = Callable[[Progress], None]
 
@@ -79,7 +79,7 @@ def time_pairs(
 ) -> Iterator[tuple[int, Evidence]]:
     """Time every pair that needs it, and yield each completed evidence with its case's index.
 
-    A case is yielded again where more timings changed its evidence. All pairs of a round go to one worker as one
+    A case is yielded again if more timings changed its evidence. All pairs of a round go to one worker as one
     batch, and nothing else runs meanwhile: parallel work would distort the times. ``summaries`` says which cases
     wait, ``evidence_of`` gives the evidence of those. ``retried`` are the indices of
     cases whose first attempt was lost. ``clock`` must be a clock that the workers share.
@@ -121,7 +121,7 @@ class _Pair:
         golds = evidence.gold_executions
         executed = (*golds[chosen : chosen + 1], evidence.predicted_execution)
         self.took_s = sum(one.took_s or 0.0 for one in executed if one is not None)
-        """Seconds that both queries took when they were executed for judging."""
+        """Seconds that both queries took when they were executed for scoring."""
         self._evidence = evidence
         self._metrics = {metric.name: metric for metric in metrics}
 
@@ -184,7 +184,7 @@ class _Rounds(Struct, kw_only=True):
     _until: float | None = None
 
     def first(self, pairs: Sequence[_Pair]) -> Iterator[tuple[int, Evidence]]:
-        """Time every pair as often as the run says, within the run's budget, where it has one."""
+        """Time every pair as often as the run says, within the run's budget, if it has one."""
         if not pairs:
             return
         budget_s = self.settings.timing_budget_s
@@ -243,7 +243,7 @@ class _Rounds(Struct, kw_only=True):
 
 
 def _not_measured(score: Score, failure: Failure | None) -> Score:
-    """The score of a pair where a query failed when executed again: 0 where that is the answer's own fault."""
+    """The score of a pair if a query failed when executed again: 0 if that is the answer's own fault."""
     if failure is None:
         return replace(score, failure=_NOT_MEASURED)
     if failure == BUDGET_SPENT:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from assay.errors import InputError, UsageError, did_you_mean
 from assay.model import Case, CaseSummary, Gates, MetricInfo
 from assay.model.runs.gate import HEADLINE
+from assay.model.runs.metric_names import metric_hint, other_metric
 from assay.runs.aggregate.difficulties import difficulty_key, named
 from assay.runs.aggregate.metric_infos import InfoOf, info_of, leading_metric
 from assay.runs.aggregate.reliability import RUN_RATES
@@ -38,9 +39,11 @@ def check_gates(gates: Gates, infos: InfoOf = info_of) -> None:
     _check_once("fail-on-regression", gates.fail_on_regression)
     _check_once("must-pass", gates.must_pass)
     if not 0.0 < gates.alpha < 1.0:
-        raise UsageError(f"alpha is {gates.alpha!r}: give a level between 0 and 1, such as 0.05")
+        raise UsageError(f"alpha is {gates.alpha!r}: give a level between 0 and 1, for example 0.05")
     for selector in gates.must_pass:
         _selector(selector)
+    if gates.max_unscored is not None and not 0.0 <= gates.max_unscored <= 1.0:
+        raise UsageError(f"max-unscored is {gates.max_unscored!r}: give a share from 0 to 1, for example 0.05")
 
 
 def _check_value(kind: str, metric: MetricInfo, value: float) -> None:
@@ -66,7 +69,7 @@ def _check_value(kind: str, metric: MetricInfo, value: float) -> None:
 def _check_once(kind: str, names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"{kind} {name} is demanded twice: keep one of them")
+            raise UsageError(f"{kind} {name} is given twice: keep one of them")
 
 
 def check_metrics(
@@ -90,16 +93,17 @@ def check_metrics(
             continue
         if metric in known:
             raise InputError(
-                f"{kind} {metric}: {of} does not compute {metric}; it computes {', '.join(metrics)}{advice}"
+                f"{kind} {metric}: {of} does not compute {metric}{other_metric(metric, known)}; "
+                f"it computes {', '.join(metrics)}{advice}"
             )
-        hint = did_you_mean(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())])
+        hint = metric_hint(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())])
         raise InputError(f"{kind} {metric}: {of} computes no such metric{hint}; there is {', '.join(metrics)}")
 
 
 def check_cases(gates: Gates, cases: Iterable[Case | CaseSummary]) -> None:
     """Check that every selector fits a case: otherwise its gate could not fail.
 
-    Raises InputError, with the closest name, for a selector that fits no case, UsageError for an unreadable one.
+    Raises InputError, with the closest name, for a selector that matches no case, UsageError for an unreadable one.
     """
     if not gates.must_pass:
         return
@@ -110,7 +114,7 @@ def check_cases(gates: Gates, cases: Iterable[Case | CaseSummary]) -> None:
     for selector in gates.must_pass:
         kind, name = _selector(selector)
         if name not in names[kind]:
-            raise InputError(f"must-pass {selector} fits no case{_instead(kind, name, names)}")
+            raise InputError(f"must-pass {selector} matches no case{_instead(kind, name, names)}")
 
 
 def _instead(kind: str, name: str, names: Mapping[str, Collection[str]]) -> str:
@@ -145,7 +149,7 @@ def _names(kind: str, case: Case | CaseSummary) -> tuple[str, ...]:
 
 
 def _selector(text: str) -> tuple[str, str]:
-    """The prefix and the name of a selector. Raises UsageError where the text is not a selector."""
+    """The prefix and the name of a selector. Raises UsageError if the text is not a selector."""
     kind, colon, name = text.partition(":")
     if colon and name.strip() and kind in SELECTORS:
         return kind, name.strip()

@@ -8,33 +8,33 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from decimal import ROUND_HALF_UP, Decimal
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
 
-from assay.errors import UsageError
-from assay.model import CaseSummary, GateResult, Gates, MetricDiff, MetricInfo, Rate, Run, RunDiff
+from assay.errors import UsageError, plural
+from assay.model import CaseSummary, GateResult, Gates, MetricDiff, MetricInfo, Run, RunDiff
+from assay.model.failure import is_final
 from assay.runs.aggregate.metric_infos import info_of, knowing
 from assay.runs.aggregate.rates import Answers
 from assay.runs.aggregate.reliability import RUN_RATES, run_rate, why_none
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics, fits, resolved
+from assay.runs.gates.numbers import change, decimals, in_full, number, p_value, reading, size
 from assay.stats import holm, is_significant, least_p_value
 
 _SLACK = 1e-9
-_MOST_PLACES = 6
 _REASON_LENGTH = 80
 
 
 def evaluate_gates(
     gates: Gates, run: Run, *, diff: RunDiff | None = None, baseline: Run | None = None
 ) -> tuple[GateResult, ...]:
-    """One result per gate: minima, drops, regressions, cases that must pass, each in the order given.
+    """One result per gate: minima, drops, regressions, cases that must pass, unscored cases, each in the order given.
 
     ``diff`` is the comparison of the run with its baseline, which `Gates.needs_baseline` needs; ``baseline`` is only
     for the names of cases that got worse. Raises UsageError or InputError, as `check_gates`, `check_metrics` and
-    `check_cases` do, for gates that do not fit the run, and UsageError where a needed ``diff`` is absent.
+    `check_cases` do, for gates that do not fit the run, and UsageError if a needed ``diff`` is absent.
     """
     infos = knowing(run.settings)
     check_gates(gates, infos)
@@ -49,13 +49,14 @@ def evaluate_gates(
         results += [_max_drop(compared, infos(metric), most) for metric, most in gates.max_drop]
         results += _regressions(compared, gates)
     results += [_must_pass(run, selector) for selector in gates.must_pass]
+    results += [] if gates.max_unscored is None else [_max_unscored(run, gates.max_unscored)]
     return tuple(results)
 
 
 def _minimum(run: Run, metric: MetricInfo, least: float) -> GateResult:
     own = metric.name in RUN_RATES
     rate = run_rate(run, metric.name) if own else run.aggregates.overall.rate(metric.name)
-    wanted = _wanted(metric, f"at least {_exact(metric, least)}")
+    wanted = _wanted(metric, f"at least {in_full(metric, least)}")
     result = partial(GateResult, gate=f"min {metric.name}={least:g}", wanted=wanted)
     if rate is None and own:
         return result(passed=False, found=why_none(metric.name))
@@ -63,15 +64,15 @@ def _minimum(run: Run, metric: MetricInfo, least: float) -> GateResult:
         unscored = len(run.summaries) if rate is None else rate.unscored
         return result(passed=False, found=f"no scored case, {unscored:,} unscored")
     if rate.value >= least - _SLACK:
-        return result(passed=True, found=_reading(metric, rate, run))
+        return result(passed=True, found=reading(metric, rate, run))
     values = {} if own else _case_values(run, metric.name)
-    missing = _size(metric, least - rate.value)
+    missing = size(metric, least - rate.value)
     if values and set(values.values()) <= {0.0, 1.0, None}:
-        cases = math.ceil((least - _SLACK) * rate.n - rate.numerator)
-        missing += f" ({_cases(cases)} short)"
+        short = math.ceil((least - _SLACK) * rate.n - rate.numerator)
+        missing += f" ({plural(short, 'case')} short)"
     return result(
         passed=False,
-        found=_reading(metric, rate, run, apart_from=least),
+        found=reading(metric, rate, run, apart_from=least),
         missed_by=missing,
         case_ids=tuple(case_id for case_id, value in values.items() if value is not None and value < least - _SLACK),
     )
@@ -85,7 +86,7 @@ class _Compared(Struct, frozen=True, kw_only=True):
     baseline: Run | None
 
     def metric(self, name: str) -> MetricDiff | None:
-        """The comparison of that metric; None where the baseline does not have it, or no case is scored on both."""
+        """The comparison of that metric; None if the baseline does not have it, or no case is scored on both."""
         found = next((one for one in self.diff.metrics if one.metric == name), None)
         return None if found is None or found.n == 0 or found.difference is None else found
 
@@ -96,7 +97,7 @@ class _Compared(Struct, frozen=True, kw_only=True):
         paired = self.diff.matching.paired
         if paired == 0:
             return "no case that both runs have unchanged"
-        return f"none of {_cases(paired)} in common is scored on both sides"
+        return f"none of {plural(paired, 'case')} in common is scored on both sides"
 
     def lost(self, metric: MetricInfo) -> tuple[str, ...]:
         """The cases whose value got worse, in the run's order."""
@@ -116,7 +117,7 @@ class _Compared(Struct, frozen=True, kw_only=True):
 
 
 def _wanted(metric: MetricInfo, demand: str) -> str:
-    """The gate's text, with the metric's label where that differs from its name."""
+    """The gate's text, with the metric's label if that differs from its name."""
     return f"{metric.label}: {demand}" if metric.label else demand
 
 
@@ -125,19 +126,50 @@ def _worse(metric: MetricInfo) -> str:
 
 
 def _max_drop(compared: _Compared, metric: MetricInfo, most: float) -> GateResult:
-    wanted = _wanted(metric, f"at most {_size(metric, most, exact=True)} {_worse(metric)} the baseline")
+    wanted = _wanted(metric, f"at most {size(metric, most, exact=True)} {_worse(metric)} the baseline")
     result = partial(GateResult, gate=f"max-drop {metric.name}={most:g}", wanted=wanted)
     found = compared.metric(metric.name)
     if found is None or found.difference is None:
         return result(passed=False, found=compared.nothing(metric.name))
     worst = metric.gain(-most)
     passed = metric.gain(found.difference) >= -most - _SLACK
+    shown = change(metric, found, apart_from=None if passed else worst)
     return result(
         passed=passed,
-        found=_change(metric, found, apart_from=None if passed else worst),
-        missed_by=None if passed else _size(metric, abs(worst - found.difference)),
+        found=shown + _drop_and_interval(metric, found, most, passed=passed),
+        missed_by=None if passed else size(metric, abs(worst - found.difference)),
         case_ids=() if passed else compared.lost(metric),
     )
+
+
+def _drop_and_interval(metric: MetricInfo, found: MetricDiff, most: float, *, passed: bool) -> str:
+    """Why a drop passes though its interval excludes 0, or is missed though it includes 0; empty otherwise."""
+    excludes = _is_loss_for_certain(metric, found)
+    if excludes is None or excludes != passed:
+        return ""
+    if excludes:
+        allowed = size(metric, most, exact=True)
+        return f"; the interval excludes 0, so the loss is not by chance, but it is within the {allowed} allowed"
+    return "; the interval includes 0, so the loss may be chance, but the gate compares the difference itself"
+
+
+def _is_loss_for_certain(metric: MetricInfo, found: MetricDiff) -> bool | None:
+    """Whether the interval of the difference excludes 0 and has only losses in it; None without an interval."""
+    if found.low is None or found.high is None:
+        return None
+    return max(metric.gain(found.low), metric.gain(found.high)) < 0.0
+
+
+def _test_and_interval(metric: MetricInfo, found: MetricDiff, adjusted: float | None, alpha: float) -> str:
+    """Why the test of a regression and the interval disagree; empty if they agree or there is no test."""
+    excludes = _is_loss_for_certain(metric, found)
+    if excludes is None or adjusted is None or excludes == is_significant(adjusted, alpha):
+        return ""
+    if excludes:
+        return f"; the interval excludes 0, but the gate goes by p, and {p_value(adjusted)} is above {alpha:g}"
+    if metric.gain(found.difference or 0.0) >= 0.0:
+        return ""
+    return f"; the interval includes 0, but the gate goes by p, and {p_value(adjusted)} is at most {alpha:g}"
 
 
 def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
@@ -157,10 +189,10 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
             yield result(passed=False, found=compared.nothing(name))
             continue
         passed = not (metric.gain(one.difference) < 0.0 and is_significant(adjusted, gates.alpha))
-        tested = _change(metric, one)
+        tested = change(metric, one)
         if one.p_value is not None and adjusted is not None:
-            corrected = f" ({_p_value(adjusted)} over {len(known)} metrics)" if len(known) > 1 else ""
-            tested += f"; p {_p_value(one.p_value, sign=True)}{corrected}"
+            corrected = f" ({p_value(adjusted)} over {len(known)} metrics)" if len(known) > 1 else ""
+            tested += f"; p {p_value(one.p_value, sign=True)}{corrected}"
         if one.test == "sign_flip_databases" and one.clusters is not None:
             tested += " by database"
             if least is not None and least > gates.alpha:
@@ -169,17 +201,17 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
                     f", and {one.clusters} databases give none below {least:.2g}{over}: no drop can be significant"
                 )
         if passed and one.detectable is not None:
-            tested += f"; so many cases show differences from {_size(metric, one.detectable)} up"
+            tested += f"; this number of cases shows differences of {size(metric, one.detectable)} and more"
         yield result(
             passed=passed,
-            found=tested,
-            missed_by=None if passed else _size(metric, abs(one.difference)),
+            found=tested + _test_and_interval(metric, one, adjusted, gates.alpha),
+            missed_by=None if passed else size(metric, abs(one.difference)),
             case_ids=() if passed else compared.lost(metric),
         )
 
 
 def _least_p_value(one: MetricDiff) -> float | None:
-    """The least that the test could give for so many databases or cases; None where none was made."""
+    """The least that the test could give for that number of databases or cases; None if none was made."""
     if one.p_value is None:
         return None
     by_database = one.test == "sign_flip_databases" and one.clusters is not None
@@ -193,107 +225,62 @@ def _must_pass(run: Run, selector: str) -> GateResult:
         if fits(selector, case):
             answers.setdefault(case.case_id, []).append(case)
     wrong, unscored, case_ids = 0, [], []
-    for case_id, cases in answers.items():
-        outcomes = {case.outcome for case in cases}
+    for case_id, given in answers.items():
+        outcomes = {case.outcome for case in given}
         if "incorrect" in outcomes:
             wrong += 1
         elif "correct" in outcomes:
             continue
         else:
-            unscored.append(cases[0])
+            unscored.append(given[0])
         case_ids.append(case_id)
     right = len(answers) - len(case_ids)
-    parts = [f"{right:,} of {_cases(len(answers))} right"]
+    parts = [f"{right:,} of {plural(len(answers), 'case')} right"]
     parts += [f"{wrong:,} wrong"] if wrong else []
     if unscored:
-        reasons = Counter(" ".join(case.reason.split()) for case in unscored)
-        reason, count = reasons.most_common(1)[0]
-        said = reason if len(reason) <= _REASON_LENGTH else reason[: _REASON_LENGTH - 1] + "…"
-        why = said if count == len(unscored) else f"such as: {said}"
-        parts.append(f"{len(unscored):,} unscored ({why})")
+        parts.append(f"{len(unscored):,} unscored ({_reasons(unscored)})")
     return GateResult(
         gate=f"must-pass {selector}",
         passed=not case_ids,
         wanted="every case right" if len(answers) > 1 else "the case right",
         found=", ".join(parts),
-        missed_by=f"{len(case_ids):,} of {_cases(len(answers))}" if case_ids else None,
+        missed_by=f"{len(case_ids):,} of {plural(len(answers), 'case')}" if case_ids else None,
         case_ids=tuple(case_ids),
     )
 
 
+def _max_unscored(run: Run, most: float) -> GateResult:
+    """Whether few enough answers are unscored, or will be evaluated again by the same command."""
+    total = len(run.summaries)
+    unscored = [case for case in run.summaries if case.outcome == "unscored" or not is_final(case.failure)]
+    share = len(unscored) / total if total else 0.0
+    info = MetricInfo(name="max-unscored")
+    passed = share <= most + _SLACK
+    over = f"{number(info, share, places=decimals(info, share, None if passed else most))} %"
+    noun = "case" if run.settings.repeats == 1 else "answer"
+    found = f"{over}, {len(unscored):,} of {plural(total, noun)}"
+    excess = len(unscored) - math.floor(most * total + _SLACK)
+    return GateResult(
+        gate=f"max-unscored {most:g}",
+        passed=passed,
+        wanted=f"at most {in_full(info, most)} unscored",
+        found=f"{found} ({_reasons(unscored)})" if unscored else found,
+        missed_by=None if passed else f"{size(info, share - most)} ({plural(excess, noun)} too many)",
+        case_ids=() if passed else tuple(dict.fromkeys(case.case_id for case in unscored)),
+    )
+
+
+def _reasons(unscored: Sequence[CaseSummary]) -> str:
+    """The reason why cases are unscored; if there are several, the most frequent as an example."""
+    reasons = Counter(" ".join(case.reason.split()) for case in unscored)
+    reason, count = reasons.most_common(1)[0]
+    shown = reason if len(reason) <= _REASON_LENGTH else reason[: _REASON_LENGTH - 1] + "…"
+    return shown if count == len(unscored) else f"for example: {shown}"
+
+
 def _case_values(run: Run, metric: str) -> Mapping[str, float | None]:
-    """Per case, the mean of its scored answers, in the run's order; None where none is scored."""
+    """Per case, the mean of its scored answers, in the run's order; None if none is scored."""
     answers = Answers.of(run.summaries, repeats=run.settings.repeats)
     scores = [case.score(metric) for case in run.summaries]
     means = answers.means([None if score is None else score.value for score in scores])
     return {run.summaries[start].case_id: mean for start, mean in zip(answers.starts, means, strict=True)}
-
-
-def _reading(metric: MetricInfo, rate: Rate, run: Run, *, apart_from: float | None = None) -> str:
-    """``76.2 % [73.5, 78.7], 788 of 1,034, 3 unscored``. ``apart_from``: a value that it must not look equal to."""
-    value = rate.value or 0.0
-    text = _number(metric, value, places=_places(metric, value, apart_from)) + (" %" if metric.is_share else "")
-    between = (
-        "" if rate.low is None or rate.high is None else f" [{_number(metric, rate.low)}, {_number(metric, rate.high)}]"
-    )
-    # Means of several answers may add up to a whole number, which then is not a count.
-    whole = float(rate.numerator).is_integer() and metric.is_share and run.settings.repeats == 1
-    over = f"{rate.numerator:,.0f} of {rate.n:,}" if whole else f"mean of {rate.n:,}"
-    return f"{text}{between}, {over}" + (f", {rate.unscored:,} unscored" if rate.unscored else "")
-
-
-def _change(metric: MetricInfo, found: MetricDiff, *, apart_from: float | None = None) -> str:
-    """``74.7 % after 76.2 %: -1.5 points [-3.1, +0.1], 1,030 cases, 4 gained, 19 lost``."""
-    difference = found.difference or 0.0
-    unit = " %" if metric.is_share else ""
-    places = _places(metric, difference, apart_from)
-    text = f"{_number(metric, found.candidate or 0.0)}{unit} after {_number(metric, found.baseline or 0.0)}{unit}: "
-    text += f"{_number(metric, difference, places=places, sign=True)}" + (" points" if unit else "")
-    if found.low is not None and found.high is not None:
-        text += f" [{_number(metric, found.low, sign=True)}, {_number(metric, found.high, sign=True)}]"
-        text += f" by {found.clusters:,} databases" if found.clusters else ""
-    text += f", {_cases(found.n)}, {found.gained:,} gained, {found.lost:,} lost"
-    return text + (f", {found.unscored:,} unscored" if found.unscored else "")
-
-
-def _places(metric: MetricInfo, value: float, other: float | None) -> int:
-    """How many decimals it takes to tell the two values apart; one where that is not needed."""
-    if other is None:
-        return 1
-    told = (n for n in range(1, _MOST_PLACES) if _number(metric, value, places=n) != _number(metric, other, places=n))
-    return next(told, _MOST_PLACES)
-
-
-def _number(metric: MetricInfo, value: float, *, places: int = 1, sign: bool = False) -> str:
-    """A value without its unit, a share times 100. Halves are rounded up; only 1 shows as 100.0, as in all reports."""
-    shown = Decimal(f"{value * (100 if metric.is_share else 1):.12g}")
-    text = str(shown.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
-    if metric.is_share and places == 1 and text == "100.0" and value < 1.0:
-        text = "99.9"
-    if not text.strip("-0."):
-        text = text.lstrip("-")
-    return f"+{text}" if sign and value > 0 and text.strip("0.") else text
-
-
-def _exact(metric: MetricInfo, value: float) -> str:
-    """The gate's value with all of its digits: ``80.0 %``, ``81.25 %``."""
-    share = metric.is_share
-    text = format(Decimal(f"{value * (100 if share else 1):.10g}"), "f")
-    return (text if "." in text else f"{text}.0") + (" %" if share else "")
-
-
-def _size(metric: MetricInfo, value: float, *, exact: bool = False) -> str:
-    """A distance, ``3.8 points`` between percentages, with enough digits that only 0 shows as 0."""
-    places = next((n for n in range(1, _MOST_PLACES) if _number(metric, value, places=n).strip("0.")), 1)
-    text = _exact(metric, value).removesuffix(" %") if exact else _number(metric, value, places=places)
-    return f"{text} points" if metric.is_share else text
-
-
-def _p_value(value: float, *, sign: bool = False) -> str:
-    if value < 0.0001:
-        return "< 0.0001"
-    return ("= " if sign else "") + f"{value:.2g}"
-
-
-def _cases(count: int) -> str:
-    return f"{count:,} case{'' if count == 1 else 's'}"

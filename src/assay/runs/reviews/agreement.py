@@ -79,7 +79,7 @@ def _pair(first: str, second: str, votes: Sequence[Mapping[str, Outcome]]) -> Pa
 
 
 def _fleiss(votes: Sequence[Mapping[str, Outcome]], reviewers: int) -> tuple[Kappa | None, int]:
-    """Of three reviewers or more, over the answers that all of them decided on."""
+    """Agreement of three reviewers or more, over the answers that all of them decided on."""
     if reviewers < 3 or not votes:
         return None, 0
     seen = {outcome for voted in votes for outcome in voted.values()}

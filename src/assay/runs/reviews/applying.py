@@ -38,7 +38,7 @@ NO_SUCH_CASE = "no such case"
 
 
 class RunReviews:
-    """The reviews of a run's question set, beside the databases of the run."""
+    """The reviews of a run's question set, with the databases of the run."""
 
     def __init__(self, reviews: Reviews, settings: RunSettings, provenance: Provenance) -> None:
         self.reviews = reviews
@@ -174,7 +174,7 @@ ReviewsChoice: TypeAlias = Reviews | Literal[False] | None
 def load_reviewed_run(folder: Path, reviews: ReviewsChoice = None) -> Run:
     """A stored run with these reviews, or else with the present state of its file, as `with_reviews` says.
 
-    False: with none. Where its file is not found, the run is as it was made. Raises as `load_run` and `Reviews.read`.
+    False: with none. If its file is not found, the run is as it was made. Raises as `load_run` and `Reviews.read`.
     """
     run = load_run(folder)
     if reviews is False:
@@ -218,6 +218,7 @@ def cases_for_run(cases: str, folder: Path) -> str | None:
 
 
 def reviews_of_run(folder: Path, settings: RunSettings, provenance: Provenance) -> Path | None:
-    """The file of a stored run's reviews: that with which it was made, or else the one beside its question set."""
+    """The file of a stored run's reviews: the one with which it was made, otherwise the one next to its question
+    set."""
     found = reviews_file(folder, settings, provenance)
     return found if found is not None and found.exists() else None

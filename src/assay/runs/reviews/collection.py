@@ -22,7 +22,7 @@ _NAMED_RULES = ("latest", "majority")
 
 
 class Reviews:
-    """The reviews in a file beside a question set, and the rule that settles them where people disagree."""
+    """The reviews in a file next to a question set, and the rule that settles them if people disagree."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Reviews:
         return decided(case, reviews, database_hash=database_hash, settle=self.settle, dialect=dialect)
 
     def stale(self, cases: Iterable[Case]) -> tuple[tuple[Review, str], ...]:
-        """The reviews whose question or gold has changed, each with what changed."""
+        """The reviews whose question or gold query has changed, each with what changed."""
         return tuple(pair for case in cases for pair in self.decided(case).stale)
 
     def unknown(self, case_ids: Iterable[str]) -> tuple[Review, ...]:

@@ -1,9 +1,9 @@
 """What follows from people's reviews for one case: the case as they corrected it, and the verdict by it.
 
-A case has reviews about its *question* (gold is wrong, the question is ambiguous or unanswerable), which hold for every
-answer, and reviews about an *answer* (the verdict is right, the prediction is right too, it is wrong), which hold for
-answers with the same text or the same result. `decided` sorts out which of them are in force for the case of a run, and
-`reviewed_case` makes the case that they describe:
+A case has reviews about its *question* (the gold query is wrong, the question is ambiguous or unanswerable), which
+hold for every answer, and reviews about an *answer* (the verdict is right, the prediction is right too, it is wrong),
+which hold for answers with the same text or the same result. `decided` sorts out which of them are in force for the
+case of a run, and `reviewed_case` makes the case that they describe:
 
 | decision | the case |
 |---|---|
@@ -12,7 +12,7 @@ answers with the same text or the same result. `decided` sorts out which of them
 | ``ambiguous`` with a leniency | has that leniency |
 | ``ambiguous`` without | expects that the system asks back |
 | ``unanswerable`` | expects that the system declines |
-| ``accept`` of a query with a result | has that query among its golds, and an answer |
+| ``accept`` of a query with a result | has that query among its gold queries, and an answer |
 
 `reviewed` gives the verdict of an answer: by a person's decision about this very answer, or else by the corrected case.
 """
@@ -37,7 +37,7 @@ from assay.sql.shape import same_text
 Settle: TypeAlias = str
 """Which decision counts if several people reviewed a case: ``latest``, ``majority``, or that of the named reviewer.
 
-``majority`` decides nothing if several decisions have the same number of votes. Where the named reviewer decided
+``majority`` decides nothing if several decisions have the same number of votes. If the named reviewer decided
 nothing, the latest decision counts.
 """
 _NOTE_CHARACTERS = 200
@@ -145,13 +145,13 @@ def outcome_of(review: Review) -> Outcome | None:
 def stance(review: Review) -> Hashable:
     """What a reviewer says about the question."""
     if review.decision not in ABOUT_THE_QUESTION:
-        return "gold is right"
+        return "the gold query is right"
     gold = "" if review.decision != "gold_wrong" else " ".join((review.gold or "").split()).rstrip("; ")
     return review.decision, gold, review.leniency if review.decision == "ambiguous" else STRICT
 
 
 def settled(reviews: Sequence[Review], stance: Callable[[Review], Hashable], settle: Settle) -> Review | None:
-    """The review that counts among those about one thing, of which each person's latest counts; None: undecided."""
+    """The decisive review of those about one thing, with each person's latest counted; None: undecided."""
     order = _by_time(reviews, of_lines=settle != "majority")
     latest = [review for review in {review.reviewer: review for review in order}.values() if stance(review) is not None]
     latest = [review for review in order if review in latest]
@@ -166,7 +166,7 @@ def settled(reviews: Sequence[Review], stance: Callable[[Review], Hashable], set
 
 
 def _by_time(reviews: Iterable[Review], *, of_lines: bool) -> list[Review]:
-    """The reviews, oldest first. Of one second, by their ids, or in the order ``of_lines``."""
+    """The reviews, oldest first. Those of one second are ordered by their ids, or as lines with ``of_lines``."""
     return sorted(reviews, key=lambda review: (_moment(review.at), "" if of_lines else review.id))
 
 
@@ -280,7 +280,7 @@ def _with_target(case: Case, question: Review) -> Case | None:
 
 
 def _selection(text: str | None) -> Selection | None:
-    """The selection that a corrected gold of an SDMX case states, in any form that answers come in."""
+    """The selection that a corrected gold query of an SDMX case states, in any form that answers come in."""
     from assay.sdmx.answers.parser import read_answer  # few runs are over selections
 
     found = read_answer(text, None) if text else None
@@ -331,7 +331,7 @@ def about_answer(evidence: Evidence, decided: Decided) -> tuple[Review, ...]:
 
 
 def _is_plain_match(evidence: Evidence) -> bool:
-    """Whether an answer has gold's own result, and that is the only one which is right."""
+    """Whether an answer has the gold query's own result, and that is the only one which is right."""
     verdict = evidence.verdict
     return verdict.outcome == "correct" and not verdict.flags & {"ambiguous_gold", "lenient"}
 

@@ -29,12 +29,12 @@ JudgedBy = Callable[[Evidence, Case], Verdict]
 
 
 class ListedReview(Struct, frozen=True, kw_only=True):
-    """One review of a question, as it is listed beside an answer to it."""
+    """One review of a question, as it is listed with an answer to it."""
 
     review: Review
     holds: Holds
     changed: str = ""
-    """Of a stale review, what has changed since: ``gold``, ``question and database``."""
+    """What has changed since, if the review is stale: ``gold``, ``question and database``."""
 
 
 class ReviewStatus(Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class ReviewStatus(Struct, frozen=True, kw_only=True):
     """All that were not taken back, the latest first."""
     conflict: bool = False
     outcome: Outcome | None = None
-    """By what people decided. None: nobody decided, or the answer is to be scored by the corrected gold query."""
+    """By what people decided. None: not decided, or the answer is to be scored by the corrected gold query."""
     by: tuple[str, ...] = ()
     """Whose decisions are in force, the latest first; not those who are unsure."""
 
@@ -138,7 +138,7 @@ class ReviewDesk:
         """
         query, result = answer_key(evidence)
         if gold and evidence.case.gold_count == 1 and any(same_text(gold, own, "") for own in evidence.case.golds):
-            raise InputError("this is the gold query that the case has: change it, or confirm the verdict")
+            raise InputError("this is already the gold query of the case: change it, or confirm the verdict")
         review = Review(
             id=new_id(),
             case_id=evidence.case.id,
@@ -203,7 +203,7 @@ class ReviewDesk:
     def take_back(self, place: int, *, reviewer: str, review_id: str | None = None) -> Review:
         """Take back a person's review of an answer, by default the latest, and return it.
 
-        Raises InputError if there is none: nobody takes back what another person decided.
+        Raises InputError if there is none: a person cannot take back what another one decided.
         """
         own = [
             one.review

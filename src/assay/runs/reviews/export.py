@@ -1,7 +1,7 @@
 """Write a question set as people's reviews corrected it, so that later runs need no reviews.
 
-A question whose gold is wrong, and has no corrected one, keeps its place without gold: it is unscored, and predictions
-that go by position still meet their questions.
+A question whose gold query is wrong, and has no corrected one, keeps its place without a gold query: it is unscored,
+and predictions that go by position still meet their questions.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def write_reviewed_set(
 
     ``fields``: how to read the set; None: with the columns that the run read.
 
-    Raises InputError where the set cannot be read, where the target holds something else than an earlier export, or
+    Raises InputError if the set cannot be read, if the target holds something else than an earlier export, or
     cannot be written.
     """
     fields = fields_of_run(run) if fields is None else fields
@@ -151,12 +151,12 @@ class _Writing(Struct, frozen=True, kw_only=True):
         """Raises InputError for a target that holds something else than an earlier export."""
         if not target.exists():
             return
-        advice = f"write the corrected question set into another file, such as corrected{target.suffix}"
+        advice = f"write the corrected question set into another file, for example corrected{target.suffix}"
         for what, path in {"the question set itself": self.source, **self.others}.items():
             if path.exists() and target.samefile(path):
                 raise InputError(f"{target}: is {what}: {advice}")
         if not self._is_export(target):
-            raise InputError(f"{target}: is there already, and is not an earlier export: {advice}")
+            raise InputError(f"{target}: exists, and is not an earlier export: {advice}")
 
     def _is_export(self, target: Path) -> bool:
         """Whether a file is an earlier export: the same questions, some with the reason of a correction."""
@@ -181,7 +181,7 @@ class _Writing(Struct, frozen=True, kw_only=True):
                 raise LayoutUnsuitable(f"{len(found.cases)} of {len(self.expected)} questions are read again")
             for case, wanted in zip(found.cases, self.expected, strict=True):
                 if _content(case) != _content(wanted) or (wanted.question and case.question != wanted.question):
-                    raise LayoutUnsuitable(f"the question {wanted.id} would be read in another way")
+                    raise LayoutUnsuitable(f"the question {wanted.id} would be read differently")
             aside.replace(target)
         except OSError as error:
             raise InputError(f"{target}: cannot be written ({error.strerror})") from error
@@ -197,7 +197,7 @@ def _content(case: Case) -> object:
 
 
 def _unwritten(run: Run, applied: RunReviews) -> Iterable[UnwrittenReview]:
-    """The answers of the run that the exported set does not judge as people did."""
+    """The answers of the run that the exported set does not score as people did."""
     for place in applied.concerned(run.summaries):
         evidence = applied.applied(run.evidence[place])
         decided, reviewed = applied.decided(evidence.case), evidence.reviewed

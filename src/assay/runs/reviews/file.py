@@ -69,12 +69,14 @@ def read_lines(path: Path) -> tuple[list[tuple[int, Review]], str]:
         review = _review(line, f"{path}, line {number}")
         first, earlier = found.setdefault(review.id, (number, review))
         if earlier != review:
-            raise InputError(f"{path}, line {number}: another review than line {first} under the same id, {review.id}")
+            raise InputError(
+                f"{path}, line {number}: a different review from line {first} under the same id, {review.id}"
+            )
     return list(found.values()), note
 
 
 def _check_is_file(path: Path) -> None:
-    """Raises InputError for a folder, a pipe or a device: reading a pipe waits for whoever writes into it."""
+    """Raises InputError for a folder, a pipe or a device: reading a pipe waits for its writer."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is not a regular file: name a file for the reviews")
 
@@ -113,7 +115,7 @@ def _contradiction(review: Review) -> str:
     try:
         datetime.fromisoformat(review.at)
     except ValueError:
-        return f"at is {review.at!r}, which is not a time in ISO 8601, such as 2026-03-31T10:15:00Z"
+        return f"at is {review.at!r}, which is not a time in ISO 8601, for example 2026-03-31T10:15:00Z"
     usual: dict[ReviewDecision, Outcome | None] = {"accept": "correct", "reject": "incorrect"}
     usual |= {"confirm": review.verdict} if review.verdict is not None else {"confirm": review.outcome}
     usual |= {"gold_wrong": "unscored"} if review.gold is None else {}
@@ -138,7 +140,7 @@ def _trouble(line: bytes, error: Exception) -> str:
 def append_reviews(path: Path, reviews: Iterable[Review]) -> None:
     """Write reviews behind those that are there, and onto the disk, before returning.
 
-    Several processes may append to one file at the same time. Raises InputError where it cannot be written.
+    Several processes may append to one file at the same time. Raises InputError if it cannot be written.
     """
     lines = b"".join(_ENCODE(review) + b"\n" for review in reviews)
     try:

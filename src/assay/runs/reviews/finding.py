@@ -19,7 +19,8 @@ _COMPARED = 50
 
 
 def reviews_file(folder: Path, settings: RunSettings, provenance: Provenance) -> Path | None:
-    """Where the reviews of a stored run are, or will be: in the file that it was made with, or beside its question set.
+    """Where the reviews of a stored run are, or will be: in the file that it was made with, or next to its question
+    set.
 
     None: neither is found from here.
     """

@@ -1,4 +1,4 @@
-"""What a review is about: hashes of the question, of its gold and of a result."""
+"""What a review is about: hashes of the question, of its gold query and of a result."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def question_hash(case: Case) -> str:
 
 
 def gold_hash(case: Case) -> str:
-    """A hash of the gold and of how answers are compared with it; empty where the case has no gold.
+    """A hash of the gold query and of how answers are compared with it; empty if the case has no gold query.
 
-    The order of the golds does not count, nor where results were read.
+    The order of the gold queries does not count, nor the places that results were read from.
     """
     results = [[one.columns, one.content] for one in case.results]
     targets = [turn.targets for turn in case.turns]
@@ -47,14 +47,15 @@ def gold_hash(case: Case) -> str:
 
 
 def database_digest(settings: RunSettings, provenance: Provenance, name: str | None) -> str:
-    """The fingerprint of the database that has this name in the cases of a run; empty where it has none."""
+    """The fingerprint of the database that has this name in the cases of a run; empty if it has none."""
     return _named_database(settings, provenance, name)[1]
 
 
 def database_hash(settings: RunSettings, provenance: Provenance, name: str | None) -> str:
-    """As `database_digest`, but empty where the fingerprint is not of the database's content.
+    """As `database_digest`, but empty if the fingerprint is not of the database's content.
 
-    Of warehouses and of large databases on servers it is of the URL, or of counters that say nothing of another copy.
+    The fingerprint of a warehouse or a large database on a server is one of the URL, or of counters that say nothing
+    about another copy.
     """
     url, digest = _named_database(settings, provenance, name)
     scheme = url.partition(":")[0]
@@ -66,7 +67,7 @@ def database_hash(settings: RunSettings, provenance: Provenance, name: str | Non
 
 
 def _named_database(settings: RunSettings, provenance: Provenance, name: str | None) -> tuple[str, str]:
-    """The URL and the fingerprint of the database that has this name; empty where there is none."""
+    """The URL and the fingerprint of the database that has this name; empty if there is none."""
     inputs = {one.name: one.digest for one in provenance.inputs}
     try:
         rendered = str(DatabaseUrl(text=settings.database).render(name))

@@ -47,7 +47,7 @@ class QueuedCase(Struct, frozen=True, kw_only=True, omit_defaults=True):
     worth: float = 0.0
     """Roughly the chance that a person finds something: for ordering, not for a report."""
     cluster: str = ""
-    """What it has in common with other cases of the queue, such as ``incorrect, distinct, duplicates only``. One
+    """What it has in common with other cases of the queue, for example ``incorrect, distinct, duplicates only``. One
     decision can be proposed for all of them. Empty: no other case is like it."""
     draw: Draw | None = None
     """How it was drawn. None: it was chosen, and its review enters no estimate."""
@@ -79,18 +79,20 @@ def review_queue(
 ) -> tuple[QueuedCase, ...]:
     """The cases of a run that deserve a person's look, first those in which the person most likely finds something.
 
-    A case is queued if its answer is incorrect, if something is doubtful about a match or about its gold, if its
+    A case is queued if its answer is incorrect, if something is doubtful about a match or about its gold query, if its
     reviews are out of date or do not agree. Matches without a doubt and cases with a review in force are left out.
-    Cases with the same cause and difference stand together where they are worth about the same. Reads the run's
+    Cases with the same cause and difference stand together if they are worth about the same. Reads the run's
     summaries; the evidence only of cases that have reviews.
 
     Args:
         run: the run to review.
         reviews: what was decided before, of any run.
-        others: runs of other systems on the same question set: systems that agree with one another against gold are
-            the best sign that gold is wrong.
+        others: runs of other systems on the same question set: systems that agree with one another against the gold
+        query are
+            the best sign that the gold query is wrong.
         minutes: how much time there is, at the `pace` of these reviews; None: all.
-        opinions: what an LLM judge says of each case (`read_opinions`): whether the query is equivalent to gold.
+        opinions: what an LLM judge says of each case (`read_opinions`): whether the query is equivalent to the gold
+        query.
 
     Raises:
         InputError: another run has none of the run's cases.
@@ -136,7 +138,7 @@ def _earlier(evidence: Evidence, known: Decided) -> list[Reason] | None:
         found.append(Reason(says=f"{names} do not agree.", odds=_IN_CONFLICT))
     verdict = reviewed(evidence, known)
     if not found and verdict is not None:
-        # Whoever accepts another answer has not looked at this one.
+        # A person who accepts another answer has not looked at this one.
         if known.question is not None or verdict.outcome == "correct" or about_answer(evidence, known):
             return None
         names = " and ".join(dict.fromkeys(review.reviewer for review in known.accepted))
@@ -159,7 +161,7 @@ def _shape(case: CaseSummary, reasons: Sequence[Reason]) -> str:
 
 
 def _clustered(ordered: Sequence[tuple[float, QueuedCase]], shapes: Mapping[str, str]) -> list[QueuedCase]:
-    """The queue with cases of the same shape side by side, where they are worth nearly the same."""
+    """The queue with cases of the same shape side by side, if they are worth nearly the same."""
     sizes = Counter(shapes[queued.case_id] for _, queued in ordered)
     waiting: defaultdict[str, list[tuple[float, QueuedCase]]] = defaultdict(list)
     for odds, queued in reversed(ordered):
@@ -208,7 +210,7 @@ class _Opinion(Struct, frozen=True):
 
 
 def read_opinions(path: Path) -> dict[str, bool | None]:
-    """What ``assay judge -o`` wrote: per case whether the judge calls its query equivalent to gold.
+    """What ``assay judge -o`` wrote: per case whether the judge calls its query equivalent to the gold query.
 
     Of several answers to a question it is the opinion on the first. Raises InputError, naming the line.
     """

@@ -1,10 +1,12 @@
 """Why a case deserves a person's look, and what the chance is that the person finds something.
 
-Each reason has odds, such as 0.5 for one find in two dull cases, and a sentence. What the systems say of gold counts
-most: the odds that gold is wrong rise with each system that shares a result other than gold's, fall with each one that
-has another result still, and fall steeply with each one that has gold's. The numbers were fitted to errors planted in
-the golds of nine public systems (docs/background/measured/review-queue.md). Reasons that concern one answer, such as a
-counterexample to its match, have odds of their own. Odds add up; doubts about gold multiply those of the systems.
+Each reason has odds, for example 0.5 for one find in two dull cases, and a sentence. What the systems say of the gold
+query counts
+most: the odds that the gold query is wrong rise with each system that shares a result other than the gold query's,
+fall with each one that has another result still, and fall steeply with each one that has the gold query's. The numbers
+were fitted to errors planted in the gold queries of nine public systems (docs/background/measured/review-queue.md).
+Reasons that concern one answer, such as a counterexample to its match, have odds of their own. Odds add up; doubts
+about the gold query multiply those of the systems.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ _FLAGS: Final[Mapping[Flag, tuple[float, str]]] = {
     "order_by_chance": (0.3, "The rows come in the right order, but the query does not ask for one."),
     "tie_by_chance": (0.3, "The query takes some of the rows that tie, and other ones would be wrong."),
     "storage_order": (0.3, "The query reads any row of several, and another one would give another result."),
-    "vacuous": (0.1, "The match says little: the result is empty, or computed over no rows."),
+    "vacuous": (0.1, "The match is weak evidence: the result is empty, or computed over an empty input."),
 }
 """Of matches."""
 _SAME_SYSTEM, _FEW, _SAMPLE = 0.9, 20, 2000
@@ -53,21 +55,22 @@ class Reason(Struct, frozen=True, kw_only=True):
     odds: float = 0.0
     """That a person finds something because of this."""
     factor: float = 1.0
-    """By which the odds that gold is wrong are multiplied."""
+    """By which the odds that the gold query is wrong are multiplied."""
     cause: str = ""
     """What lies behind it, where that lies behind other cases, too."""
 
 
 class Votes(Struct, frozen=True, kw_only=True):
-    """What several systems say of one question: how many have gold's result, share another, or have a third one.
+    """What several systems say of one question: how many have the gold query's result, share another, or have a third
+    one.
 
-    Of nine systems, when 9, 7 or 5 share one result and all others have different ones, the odds are 5.4, 1.9 and 0.9;
-    when the others have gold's result, they are 5.4, 0.3 and 0.1.
+    With nine systems, when 9, 7 or 5 share one result and all others have different ones, the odds are 5.4, 1.9 and
+    0.9; when the others have the gold query's result, they are 5.4, 0.3 and 0.1.
     """
 
     right: int
     shared: int
-    """The largest number of systems that have one and the same result other than gold's."""
+    """The largest number of systems that have one and the same result other than the gold query's."""
     different: int
     among: bool = False
     """Whether the answer under review has the shared result."""
@@ -79,7 +82,7 @@ class Votes(Struct, frozen=True, kw_only=True):
 
     @property
     def odds(self) -> float:
-        """That gold is wrong."""
+        """That the gold query is wrong."""
         return _PER_SHARED * self.shared / (1 + _PER_DIFFERENT * self.different + _PER_RIGHT * self.right)
 
 
@@ -123,7 +126,7 @@ class Signals:
             elif answer.outcome == "incorrect" and (executed is None or executed.status in ("rows", "empty")):
                 if answer.unanswered or answer.decision is not None:
                     continue
-                # Runs of earlier versions have no hash of the result. Of selections none is known to equal another.
+                # Runs of earlier versions have no hash of the result. Selections are never known to be equal.
                 result = answer.result_hash or (id(answer) if executed is None else executed.query_hash)
                 results[result] += 1
                 own = result if answer is case else own
@@ -161,14 +164,14 @@ class Signals:
             if score.metric in self._metrics and score.value == float(not is_match)
         ]
         if differing:
-            # Of an incorrect answer this says nothing about gold: the metric is only less strict.
+            # For an incorrect answer this says nothing about the gold query: the metric is only less strict.
             verb = "rejects" if is_match else "accepts"
             says = f"{' and '.join(differing)} {verb if len(differing) == 1 else verb[:-1]} the answer."
             yield Reason(odds=_METRIC_DIFFERS * is_match, says=says)
 
 
 def _said(case: CaseSummary, votes: Votes) -> str:
-    """What the systems say, in a sentence; empty where they give no reason to look."""
+    """What the systems say, in a sentence; empty if they give no reason to look."""
     right = f"{votes.right or 'none'} {'have' if votes.right > 1 else 'has'} the gold query's"
     if votes.shared > max(1, votes.right if case.outcome == "correct" else 1):
         among = ", this one among them," if votes.among else ""
@@ -184,7 +187,7 @@ def _said(case: CaseSummary, votes: Votes) -> str:
 
 
 def _first_answers(run: Run, other: Run) -> dict[str, CaseSummary]:
-    """The other run's answers by case, of several the first. Raises InputError where no case is the run's."""
+    """The other run's answers by case, of several the first. Raises InputError if no case is the run's."""
     answers = {case.case_id: case for case in reversed(other.summaries)}
     if run.summaries and not any(
         (answer := answers.get(case.case_id)) is not None and _same_golds(case, answer) for case in run.summaries
@@ -237,7 +240,7 @@ def _telling_metrics(run: Run) -> frozenset[str]:
 
 
 def _doubts(report: LintReport | None) -> dict[str, Reason]:
-    """The severest finding of each case. Who mends a root cause mends its other cases, too: these count for less."""
+    """The severest finding of each case. Who fixes a root cause fixes its other cases, too: these count for less."""
     if report is None:
         return {}
     worst: dict[str, LintFinding] = {}

@@ -1,4 +1,4 @@
-"""Hold a run's folder for one writing process: lock it first, and restore it where the run finishes nothing."""
+"""Hold a run's folder for one writing process: lock it first, and restore it if the run finishes nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from assay.runs.store.folder import (
 _RUN_FILE_LAST = RUN_FILES[::-1]
 _ASIDE = tuple(map(aside, _RUN_FILE_LAST))
 _TRIES = 100
-"""How often a folder is made anew that another process removes; some file systems say for ever that it is gone."""
+"""How often to make a folder that another process removes; some file systems say for ever that it is gone."""
 
 
 @contextmanager
@@ -36,9 +36,9 @@ def run_lock(folder: Path, settings: RunSettings, *, overwrite: bool = False, fo
     """Hold a folder for one run: no other process writes into it from the first question to the last file.
 
     ``overwrite``: the folder may hold a run with other settings. ``forget`` sets an earlier run aside, and
-    drops it once something of this one is finished. Where the run ends by an exception before that, the
+    drops it once something of this one is finished. If the run ends by an exception before that, the
     folder is restored: the earlier run is back, and a folder that was made for this one is removed.
-    Raises RunError where the folder holds something else, or another process holds it.
+    Raises RunError if the folder holds something else, or another process holds it.
     """
     check_place(folder, locked=False)
     made, descriptor, ours = _enter(folder)
@@ -118,16 +118,16 @@ def _remove(made: Sequence[Path]) -> None:
             path.rmdir()
 
 
-# Of a run's files run.json goes aside last, comes back first and is dropped last. So the names tell at what a process
-# was killed: with run.json aside, all of the earlier run was, and what stands in its place is the new run's; with other
-# files aside alone, the earlier run was on its way, and no other is there.
+# run.json is the last file of a run to go aside, the first to come back and the last to be dropped. So the names show
+# when a process # was killed: with run.json aside, all of the earlier run was, and what stands in its place is the
+# new run's; with other files aside alone, the earlier run was on its way, and no other is there.
 
 
 def _settle(folder: Path, *, fresh: bool = False) -> None:
     """Keep the new run if anything of it is finished, else bring back the earlier run that was set aside.
 
     ``fresh``: there was no earlier run; then a new run without anything finished is removed.
-    Raises RunError where the folder cannot be written.
+    Raises RunError if the folder cannot be written.
     """
     try:
         if not (folder / aside(RUN_FILE)).exists():
@@ -144,7 +144,7 @@ def _settle(folder: Path, *, fresh: bool = False) -> None:
 
 
 def _back_up(folder: Path) -> None:
-    """Set the folder's run aside. Nothing is aside before; where it cannot be done, nothing is afterwards."""
+    """Set the folder's run aside. Nothing is aside before; if it cannot be done, nothing is afterwards."""
     try:
         if not (folder / RUN_FILE).exists():
             _remove_files(folder)  # a process that was killed in its first moment left them, empty
@@ -172,7 +172,7 @@ def _remove_files(folder: Path, names: Iterable[str] = _RUN_FILE_LAST) -> None:
 
 
 def _anything_finished(folder: Path) -> bool:
-    """Whether the folder holds a whole run, a judged case, or an answer that would not be asked for again."""
+    """Whether the folder holds a whole run, a scored case, or an answer that would not be asked for again."""
 
     def any_line(name: str, counts: Callable[[bytes], bool]) -> bool:
         try:
@@ -192,9 +192,9 @@ def _is_answer(content: bytes) -> bool:
 
 
 def _lock(folder: Path) -> tuple[int | None, bool]:
-    """Lock the folder's lock file, and say whether it is new; None where the system has no such locks.
+    """Lock the folder's lock file, and say whether it is new; None if the system has no such locks.
 
-    Raises RunError where it is held, and FileNotFoundError where the folder is gone.
+    Raises RunError if it is held, and FileNotFoundError if the folder is gone.
     """
     if not has_locks():
         return None, False

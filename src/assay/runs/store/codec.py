@@ -41,7 +41,7 @@ _NOT_USED = (
     b'"context_tables":null,',
     b'"context_columns":null,',
 )
-"""Fields of cases and answers that were added later, as they are where nothing uses them."""
+"""Fields of cases and answers that were added later, as they are if nothing uses them."""
 _MOST_REMEMBERED = 4_000
 _BLAME_OF_BEFORE, _BLAME = b'"blame":"judge"', b'"blame":"assay"'
 """The old and the new name of Assay's own failures in stored runs. Texts cannot match: their quotes are escaped."""
@@ -81,7 +81,7 @@ def _packed(row: Row) -> Row:
 
 
 def _plain_or_packed(row: Row) -> Row:
-    """The row unchanged if JSON can hold it, judging by the types of its cells."""
+    """The row unchanged if JSON can hold it, going by the types of its cells."""
     return row if _PLAIN.issuperset(map(type, row)) else _packed(row)
 
 
@@ -116,7 +116,7 @@ def _with_rows(evidence: _Evidence, change: Callable[[Row], Row]) -> _Evidence:
 
 
 def decode_evidence(line: bytes) -> Evidence:
-    """The evidence of one line. Raises RunError where the line does not hold one."""
+    """The evidence of one line. Raises RunError if the line does not hold one."""
     evidence = decode_evidence_as(line, Evidence)
     if _PACKED not in line and _PACKED_BEFORE not in line:  # most lines have no cell that JSON could not hold
         return evidence
@@ -182,11 +182,11 @@ def identity_without_origin(value: Case | Prediction) -> bytes:
 
 
 def decode_value(data: bytes, kind: type[_Value]) -> _Value:
-    """A value of the model from JSON. Raises RunError where the JSON does not hold one."""
+    """A value of the model from JSON. Raises RunError if the JSON does not hold one."""
     try:
         value: _Value = _decoder(cast("Hashable", kind)).decode(data)
     except (msgspec.DecodeError, KeyError, ValueError) as error:
-        raise RunError(f"{data[:60]!r} is no stored {kind.__name__}: {error}") from error
+        raise RunError(f"{data[:60]!r} is not a stored {kind.__name__}: {error}") from error
     return value
 
 
@@ -220,7 +220,7 @@ _Answer = TypeVar("_Answer", Prediction, TurnAnswer)
 
 
 def within_size(prediction: Prediction) -> Prediction:
-    """The answer as it is kept and judged, nearly always unchanged."""
+    """The answer as it is kept and scored, nearly always unchanged."""
     query = prediction.query
     if not (prediction.turns or _is_long(query) or _is_long(prediction.raw) or _is_long(prediction.explanation)):
         return prediction

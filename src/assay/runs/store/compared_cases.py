@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.errors import AssayError, InputError, RunError, did_you_mean
+from assay.errors import AssayError, InputError, RunError
 from assay.model import (
     Aggregates,
     Case,
@@ -26,6 +26,7 @@ from assay.model import (
     RunSettings,
     TurnAnswer,
 )
+from assay.model.runs.metric_names import metric_hint
 from assay.model.verdicts.summary import given_of
 from assay.runs.aggregate.metric_infos import common_metric, infos_of
 from assay.runs.reviews.applying import ReviewsChoice, reviews_to_apply
@@ -50,7 +51,7 @@ class Content(NamedTuple):
 
 
 class CaseRecord(CaseSide, frozen=True, kw_only=True):
-    """One case and the results of its answers, several where the system was asked repeatedly."""
+    """One case and the results of its answers, several if the system was asked repeatedly."""
 
     content: Content
     difficulty: str | None
@@ -64,7 +65,7 @@ class CaseRecord(CaseSide, frozen=True, kw_only=True):
     bad: float | None = None
     """The share of wrong ones that were given."""
     reviewed: float | None = None
-    """The share of right answers among the scored ones by the reviewed verdicts, where there are any."""
+    """The share of right answers among the scored ones by the reviewed verdicts, if there are any."""
     is_reviewed: bool = False
     pending: bool = False
     """Whether an answer must still be scored by a corrected gold query."""
@@ -102,11 +103,11 @@ def read_records(
 ) -> list[RunRecords]:
     """Runs in memory or in folders, to be compared. ``metric`` decides which answers are right; None: `common_metric`.
 
-    Runs in memory have their reviewed verdicts already. ``spared`` is told of a folder that cannot be read; where it
+    Runs in memory have their reviewed verdicts already. ``spared`` is told of a folder that cannot be read; if it
     returns, that run is left out.
 
-    Raises InputError where there is no run, where runs over selections are mixed with runs over queries, or where a run
-    lacks the metric; RunError where a run is unfinished or damaged, and says where.
+    Raises InputError if there is no run, where runs over selections are mixed with runs over queries, or where a run
+    lacks the metric; RunError if a run is unfinished or damaged, and says where.
     """
     opened: list[tuple[Run | Path, Run | FinishedRunFile]] = []
     for run in runs:
@@ -115,11 +116,11 @@ def read_records(
     settings = [head.settings for _, head in opened]
     if len({one.selection is None for one in settings}) > 1:
         raise InputError(
-            "one of the runs judged selections of SDMX data and another one queries: compare runs of one kind"
+            "one of the runs scored selections of SDMX data and another one queries: compare runs of one kind"
         )
     for one in settings if metric is not None else ():
         if metric not in one.metrics:
-            hint = did_you_mean(str(metric), one.metrics)
+            hint = metric_hint(str(metric), one.metrics)
             raise InputError(
                 f"the run {one.name or one.predictions!r} has no metric {metric!r}{hint}: it has "
                 f"{', '.join(one.metrics)}"
@@ -230,7 +231,7 @@ def _record(answer: Evidence, infos: Mapping[str, MetricInfo], headline: str) ->
 
 
 _MOST_OF_ROWS = 2_000
-"""Characters of an answer's rows that stand where its query would."""
+"""Characters of an answer's rows that are shown in place of its query."""
 _YES_NO = frozenset({None, 0.0, 1.0})
 
 
@@ -268,7 +269,7 @@ def _selected(turn: TurnAnswer) -> str | None:
 
 
 def _failure_mode(answer: Evidence) -> FailureMode:
-    """How an answer is wrong: why it failed, or how close its result comes to gold's."""
+    """How an answer is wrong: why it failed, or how close its result comes to the gold query's."""
     executed, compared = answer.predicted_execution, answer.comparison
     failure = answer.verdict.failure or answer.prediction.failure or (executed.failure if executed else None)
     mode: FailureMode = (failure.kind if failure else None, answer.cause)

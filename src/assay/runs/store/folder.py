@@ -6,6 +6,7 @@ import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, TypeVar
 from zlib import crc32
@@ -38,6 +39,7 @@ RUN_FILES = (RUN_FILE, journal.NAME, journal.ANSWERS, _PARQUET_FILE, LINT_FILE)
 """What a run writes into its folder, run.json first."""
 LOCK = ".lock"
 """The file that marks a folder as being written by a process."""
+_RUNS_SHOWN = 5
 _HELD_BYTES = 4 * 1024 * 1024
 """The size up to which a journal stays in memory: hundreds of such runs may be read."""
 MAY_DIFFER = ("workers", "name", "tags", "metric_infos", "timing_budget_s", "timing_extra_s", "witness", "penalties")
@@ -71,7 +73,7 @@ class FinishedRunFile(RunFile, frozen=True, kw_only=True):
 def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False) -> RunFile | None:
     """Check that the run can be written there, and read the part of it that exists already. Writes nothing.
 
-    Raises RunError where the folder holds something else, or, unless ``overwrite``, a run with other settings.
+    Raises RunError if the folder holds something else, or, unless ``overwrite``, a run with other settings.
     """
     if not (folder / RUN_FILE).exists():
         check_place(folder)
@@ -83,7 +85,7 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
         shown = "; ".join(_differences(stored.settings, settings))
         kept = ""
         if asked_metrics(stored.settings) != asked_metrics(settings) or (folder / journal.ANSWERS).exists():
-            kept = ", or --rescore to judge its answers anew"
+            kept = ", or --rescore to score its answers again"
         raise RunError(
             f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite{kept}"
         )
@@ -93,8 +95,8 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
 def check_place(folder: Path, *, locked: bool = True) -> None:
     """Check that a run may be written there: a run's folder, an empty or a missing one. Raises RunError.
 
-    ``locked``: this process holds the folder's lock, or nobody does. Otherwise a folder with a lock in it passes: what
-    else is in it may come and go meanwhile.
+    ``locked``: this process holds the folder's lock, or no process does. Otherwise a folder with a lock in it passes:
+    what else is in it may come and go meanwhile.
     """
     try:
         names = set(os.listdir(folder))  # at once: a look at one name after the other would see several moments
@@ -125,7 +127,7 @@ def aside(name: str) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder of a run. Raises RunError where that is impossible."""
+    """Make the folder of a run. Raises RunError if that is impossible."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -140,7 +142,7 @@ def unwritable(folder: Path, error: OSError) -> RunError:
 def begin_folder(
     folder: Path, settings: RunSettings, provenance: Provenance, *, lint: LintReport | None = None
 ) -> None:
-    """Write into the folder which run it is for, that it is unfinished, and what is doubtful about its golds."""
+    """Write into the folder which run it is for, that it is unfinished, and what is doubtful about its gold queries."""
     write_value(folder / RUN_FILE, RunFile(format=FORMAT, status="running", settings=settings, provenance=provenance))
     (folder / _PARQUET_FILE).unlink(missing_ok=True)
     if lint is None:
@@ -150,7 +152,8 @@ def begin_folder(
 
 
 def read_lint(folder: Path) -> LintReport | None:
-    """The findings about the run's golds; None where there are none, or they cannot be read: they are found again."""
+    """The findings about the run's gold queries; None if there are none, or they cannot be read: they are found
+    again."""
     try:
         return decode_value((folder / LINT_FILE).read_bytes(), LintReport)
     except (OSError, RunError):
@@ -220,7 +223,7 @@ def relabel(folder: Path, stored: RunFile, settings: RunSettings) -> None:
 
 
 def store_gates(folder: Path, gates: tuple[GateResult, ...]) -> None:
-    """Keep with a finished run whether it reached its gates. Nothing is written where that is known already."""
+    """Keep with a finished run whether it reached its gates. Nothing is written if that is known already."""
     stored = read_run_file(folder)
     if stored.gates != gates:
         write_value(folder / RUN_FILE, replace(stored, gates=gates))
@@ -239,9 +242,9 @@ def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, 
 
 
 def save_run(run: Run, folder: Path) -> None:
-    """Write a run that was made in memory. Raises RunError where the folder holds something already."""
+    """Write a run that was made in memory. Raises RunError if the folder holds something already."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise RunError(f"{folder} is no empty folder: choose another")
+        raise RunError(f"{folder} is not an empty folder: choose another")
     make_folder(folder)
     begin_folder(folder, run.settings, run.provenance, lint=run.lint)
     digests = journal.write_whole(folder / journal.NAME, map(encode_evidence, run.evidence))
@@ -250,13 +253,14 @@ def save_run(run: Run, folder: Path) -> None:
 
 
 def load_run(folder: Path) -> Run:
-    """Read a finished run. Raises InputError where there is none, RunError where it is unfinished or damaged.
+    """Read a finished run. Raises InputError if there is none, RunError if it is unfinished or damaged.
 
     Each line is decoded once now, for its summary, and so that damage is reported at once; the evidence is decoded
     again when it is read.
     """
     stored, path = read_finished(folder), folder / journal.NAME
-    # Of a small journal the lines stay in memory, and no file stays open; of a large one their places and checksums.
+    # The lines of a small journal stay in memory, and no file stays open; of a large one only their offsets and
+    # checksums.
     is_small = not path.exists() or path.stat().st_size <= _HELD_BYTES
     lines = Spool[bytes](bytes, path=None if is_small else path, buffer_bytes=_HELD_BYTES)
     checksums = array("I")
@@ -280,7 +284,7 @@ def load_run(folder: Path) -> Run:
 
     def rewritten() -> RunError:
         return RunError(
-            f"{path}: was written anew while its run was being read: read the run again once it is finished"
+            f"{path}: was written again while its run was being read: read the run again once it is finished"
         )
 
     def line(place: int) -> bytes:
@@ -310,20 +314,18 @@ def read_finished(folder: Path) -> FinishedRunFile:
     """Read run.json of a finished run. Raises as `load_run` does, and reads no case."""
     stored = read_run_file(folder)
     if stored.status != "finished" or stored.aggregates is None:
-        raise RunError(f"{folder} is not finished: run the command that made it again, and it goes on from there")
+        raise RunError(f"{folder} is not finished: run its command again to resume")
     return FinishedRunFile(**asdict(stored))
 
 
 def read_cases(folder: Path, stored: FinishedRunFile, keep: Callable[[journal.JournalLine], _Kept]) -> list[_Kept]:
     """What ``keep`` makes of each answer's line, in the run's order; the lines themselves are not kept.
 
-    ``keep`` raises RunError for a line that it cannot read. Raises RunError where the journal is absent or damaged.
+    ``keep`` raises RunError for a line that it cannot read. Raises RunError if the journal is absent or damaged.
     """
     path = folder / journal.NAME
     if not path.exists():
-        raise RunError(
-            f"{path} is absent: the run is damaged; run the command that made it again, which judges its cases anew"
-        )
+        raise RunError(f"{path} is missing: the run is damaged. Run its command again to score its cases again")
     # The journal may also have lines for earlier predictions.
     wanted = set(stored.order)
     kept: dict[str, _Kept] = {}
@@ -337,20 +339,63 @@ def read_cases(folder: Path, stored: FinishedRunFile, keep: Callable[[journal.Jo
     missing = sum(digest not in kept for digest in stored.order)
     if missing:
         raise RunError(
-            f"{path}: {missing} of {len(stored.order)} cases of the run are absent; "
-            "run the command that made it again, which judges them anew"
+            f"{path}: {missing} of {len(stored.order)} cases of the run are missing; "
+            "run its command again to score them again"
         )
     return [kept[digest] for digest in stored.order]
 
 
+def run_folder(path: Path) -> Path:
+    """The folder of a run, also from the path of one of its files, such as run.json; any other path as it is."""
+    return path.parent if path.name in RUN_FILES and path.is_file() and (path.parent / RUN_FILE).exists() else path
+
+
+def missing_run(folder: Path) -> str:
+    """Why there is no run in a folder, with the runs that were probably meant."""
+    what = f"{RUN_FILE} is missing" if folder.is_dir() else "it does not exist"
+    return f"{what}{_nearest(folder)}"
+
+
+def _nearest(folder: Path) -> str:
+    """The runs below a folder, or else the run with the closest path, or of the same name one folder below."""
+    with suppress(OSError):
+        if below := _runs_in(folder):
+            return f". It contains {', '.join(map(str, below[:_RUNS_SHOWN]))}: name one of them"
+        found = _existing(folder.parent if folder.name in RUN_FILES else folder)
+        if found is not None and found != folder and ((found / RUN_FILE).exists() or _runs_in(found)):
+            return f" (did you mean {str(found)!r}?)"
+        moved = [one / folder for one in sorted(Path().iterdir()) if not folder.is_absolute() and one.is_dir()]
+        if near := next((path for path in moved if (path / RUN_FILE).exists()), None):
+            return f" (did you mean {str(near)!r}?)"
+        if others := _runs_in(folder.parent):
+            return f". There is {', '.join(map(str, others[:_RUNS_SHOWN]))}"
+    return ""
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    return [one for one in sorted(folder.iterdir()) if (one / RUN_FILE).exists()] if folder.is_dir() else []
+
+
+def _existing(path: Path) -> Path | None:
+    """The path with each part that does not exist replaced by the closest name there; None if none is close."""
+    if path.exists() or path == path.parent:
+        return path
+    parent = _existing(path.parent)
+    if parent is None or not parent.is_dir():
+        return None
+    if (parent / path.name).exists():
+        return parent / path.name
+    close = get_close_matches(path.name, [one.name for one in parent.iterdir() if one.is_dir()], n=1)
+    return parent / close[0] if close else None
+
+
 def read_run_file(folder: Path) -> RunFile:
-    """Read run.json. Raises InputError where there is no run, RunError where it is damaged."""
+    """Read run.json. Raises InputError if there is no run, RunError if it is damaged."""
     path = folder / RUN_FILE
     if not path.exists():
-        missing = f"no {RUN_FILE} in it" if folder.is_dir() else "no such folder"
-        raise InputError(f"{folder} is no run: there is {missing}")
+        raise InputError(f"{folder} is not a run folder: {missing_run(folder)}")
     if not path.is_file():
-        raise RunError(f"{path} is no file: run the command again with another folder")
+        raise RunError(f"{path} is not a file: run the command again with another folder")
     try:
         stored = decode_value(path.read_bytes(), RunFile)
     except RunError as error:

@@ -19,7 +19,7 @@ from assay.errors import InputError, RunError
 from assay.model import GateResult, Group, HistoryPoint, Provenance, Run, RunSettings
 from assay.runs.aggregate.metric_infos import leading_metric
 from assay.runs.store.codec import decode_value, encode_value
-from assay.runs.store.folder import FORMAT, MAY_DIFFER, RUN_FILE
+from assay.runs.store.folder import FORMAT, MAY_DIFFER, RUN_FILE, missing_run
 
 LEVELS = 4
 """How deep below the folder a run may lie."""
@@ -35,9 +35,9 @@ class QuestionSet(Struct, frozen=True, kw_only=True):
 
     name: str
     digest: str | None
-    """The hash of the question set's content; None where it was not a file: then only its name identifies it."""
+    """The hash of the question set's content; None if it was not a file: then only its name identifies it."""
     cases: int
-    """How many of its cases were judged; with ``--limit`` these are the first ones."""
+    """How many of its cases were scored; with ``--limit`` these are the first ones."""
 
 
 class _Numbers(Struct, frozen=True, kw_only=True):
@@ -66,11 +66,11 @@ def scan_runs(folder: Path, *, metric: str | None = None) -> tuple[HistoryPoint,
 
     A folder that is a run itself gives only that run. ``metric`` replaces each run's own headline metric;
     a run without it has no headline. Unfinished and damaged runs are included. Links to folders
-    and folders whose name begins with a dot are not followed. Raises InputError where the folder does not exist
+    and folders whose name begins with a dot are not followed. Raises InputError if the folder does not exist
     or holds no run.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder: name the one that holds your runs, or a run")
+        raise InputError(f"{folder} is neither a run nor a folder of runs: {missing_run(folder)}")
     points = [read_point(one, metric=metric) for one in _run_folders(folder, LEVELS)]
     if not points:
         raise InputError(
@@ -105,7 +105,7 @@ def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
     path = folder / RUN_FILE
     try:
         if not S_ISREG(path.stat().st_mode) and not path.is_dir():  # reading a pipe would wait for its writer
-            return _damaged(folder, f"{RUN_FILE} is no file")
+            return _damaged(folder, f"{RUN_FILE} is not a file")
         head = decode_value(path.read_bytes(), _Head)
     except OSError as error:
         return _damaged(folder, f"{RUN_FILE} cannot be read ({error.strerror})")
@@ -118,7 +118,7 @@ def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
     if head.status == "finished" and head.aggregates is None:
         return _damaged(
             folder,
-            f"{RUN_FILE} says that the run is finished, and has no numbers: run its command again with --overwrite",
+            f"{RUN_FILE} says that the run is finished, but has no numbers: run its command again with --overwrite",
         )
     return _point(str(folder), head, metric)
 
@@ -163,7 +163,7 @@ def by_time(points: Sequence[HistoryPoint]) -> tuple[HistoryPoint, ...]:
 
 
 def started_at(point: HistoryPoint) -> datetime | None:
-    """When the run was started, in UTC; None where unknown."""
+    """When the run was started, in UTC; None if unknown."""
     text = point.provenance.started_at if point.provenance is not None else None
     try:
         at = datetime.fromisoformat(text) if text else None
@@ -190,7 +190,7 @@ def earlier_runs(points: Sequence[HistoryPoint], run: Run) -> tuple[HistoryPoint
 def run_beside(folder: Path, run: Run) -> HistoryPoint | None:
     """The latest finished run in a neighbouring folder that was started before this one, over the same questions.
 
-    Of many neighbours only those that were written last are read.
+    Only the neighbours that were written last are read if there are many.
     """
     own = point_of(run)
     wanted = question_set(own)
@@ -209,7 +209,7 @@ def run_beside(folder: Path, run: Run) -> HistoryPoint | None:
 
 
 def question_set(point: HistoryPoint) -> QuestionSet | None:
-    """The cases that a run is over, by the fingerprint of their file; None where the run is damaged."""
+    """The cases that a run is over, by the fingerprint of their file; None if the run is damaged."""
     if point.settings is None or point.provenance is None:
         return None
     name = PurePath(point.settings.cases).name or point.settings.cases

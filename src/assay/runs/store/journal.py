@@ -23,8 +23,8 @@ NAME = "journal.jsonl"
 ANSWERS = "answers.jsonl"
 _CONTENTS = {NAME: b"evidence", ANSWERS: b"prediction"}
 _LOOK_EVERY_S = {NAME: 0.02, ANSWERS: 0.0}
-"""To look whether the file is still there takes as long as to write a case's line, and nothing beside an answer:
-no question is asked whose answer could not be kept. The file is looked at whole at the end."""
+"""To look whether the file is still there takes as long as to write a case's line, and nothing compared with an
+answer: no question is asked whose answer could not be kept. The file is looked at whole at the end."""
 _BEGIN = b'{"digest":"'
 _END = b"}\n"
 _LINE = re.compile(rb'\{"digest":"([0-9a-f]{24})","(?:evidence|prediction)":(\{.*\})\}\n', re.DOTALL)
@@ -39,7 +39,7 @@ class JournalLine(Struct, frozen=True, kw_only=True):
     content: bytes
     """The evidence, or the answer, as JSON."""
     start: int
-    """The position in bytes where the content begins in the file."""
+    """The position in bytes if the content begins in the file."""
 
 
 class Finished(Struct, frozen=True, kw_only=True):
@@ -104,7 +104,7 @@ class Journal:
         return read_at(self._descriptor, place.start, place.length)
 
     def append(self, digest: str, content: bytes) -> int:
-        """Write one finished case, and return where its content begins. Raises RunError where the disk is full."""
+        """Write one finished case, and return where its content begins. Raises RunError if the disk is full."""
         (start,) = self.put([(digest, content)])
         self.flush()
         return start
@@ -126,7 +126,7 @@ class Journal:
         return starts
 
     def flush(self) -> None:
-        """Write what was put. Raises RunError where the disk is full."""
+        """Write what was put. Raises RunError if the disk is full."""
         if not self._waiting:
             return
         left, self._waiting = memoryview(self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)), []
@@ -144,7 +144,7 @@ class Journal:
             self.check_there()
 
     def check_there(self) -> None:
-        """Raise RunError where the file is missing, or its length differs from what was written into it."""
+        """Raise RunError if the file is missing, or its length differs from what was written into it."""
         with suppress(OSError):
             here = os.fstat(self._descriptor)
             if os.path.samestat(here, os.stat(self.path)):
@@ -154,7 +154,7 @@ class Journal:
         raise gone(self.path.parent)
 
     def check_whole(self) -> None:
-        """Raise RunError where the file does not hold exactly the bytes that were read from it and written into it."""
+        """Raise RunError if the file does not hold exactly the bytes that were read from it and written into it."""
         self.flush()
         self.check_there()
         found = 0
@@ -220,8 +220,8 @@ def write_whole(path: Path, contents: Iterable[bytes]) -> list[str]:
 def damaged(path: Path, number: int) -> RunError:
     """The error for a line that cannot be read."""
     return RunError(
-        f"{path}, line {number}: damaged; remove that line and run the command that made this run again, which "
-        "judges that line's case anew, or make the run in another folder (-o)"
+        f"{path}, line {number}: damaged; remove that line and run the same command again to score "
+        "its case again, or make the run in another folder (-o)"
     )
 
 
@@ -245,16 +245,16 @@ def lock(descriptor: int, folder: Path) -> None:
 def gone(folder: Path) -> RunError:
     """The error for a run's folder, or a file in it, that has disappeared."""
     return RunError(
-        f"{folder}: was moved or removed while the run was going on, and what it held with it; where it was moved, "
-        "name its new place (-o) and run the same command again, which goes on from there; else it begins anew"
+        f"{folder}: was moved or deleted during the run. If it was moved, name its new path (-o) "
+        "and run the same command again to resume; otherwise the run starts over"
     )
 
 
 def changed(path: Path) -> RunError:
     """The error for a file that another process wrote or cut during the run."""
     return RunError(
-        f"{path}: was changed by something else while the run was going on, so what was finished may be lost: "
-        "see that nothing else writes there, and run the same command again, which does what is missing"
+        f"{path}: was changed by another program during the run, so finished cases may be lost: "
+        "make sure that nothing else writes there, and run the same command again to resume"
     )
 
 
@@ -265,8 +265,8 @@ _MOST_DECODED = 5_000
 class LazyEvidence(Sequence[Evidence]):
     """A run's evidence, in the run's order: each is decoded when somebody reads it.
 
-    ``decode`` gives the evidence of a place. A small run is decoded once; of a large one, whoever needs an evidence
-    twice decodes it twice, so that reading it takes no memory. Equal to any sequence of equal evidence; pickled whole.
+    ``decode`` gives the evidence of a place. A small run is decoded once, a case of a large one each time that it is
+    read, so that reading it takes no memory. Equal to any sequence of equal evidence; pickled whole.
     """
 
     __slots__ = ("_count", "_decode", "_kept", "line", "lines")

@@ -178,7 +178,7 @@ def insert_run(connection: duckdb.DuckDBPyConnection, run: NamedRun, tables: Col
 _Got = TypeVar("_Got")
 
 _ALLOWED = ("SELECT", "EXPLAIN", "MULTI")
-"""Of DuckDB's kinds of statement: DESCRIBE, SHOW and SUMMARIZE are SELECT to it, PIVOT is MULTI."""
+"""DuckDB's kinds of statement: DESCRIBE, SHOW and SUMMARIZE are SELECT to it, PIVOT is MULTI."""
 
 
 class Answered(Struct, frozen=True, kw_only=True):
@@ -220,8 +220,8 @@ def named_runs(folders: Sequence[Path]) -> tuple[list[NamedRun], list[HistoryPoi
 def answered(runs: Sequence[NamedRun], sql: str, *, limits: Limits | None = None) -> Iterator[Answered]:
     """The result of one reading statement over the tables of the runs.
 
-    Of ``limits`` the time and the memory hold: the time of DuckDB alone, not of whoever reads the rows, and the memory
-    beside that of the tables.
+    The time and memory of ``limits`` hold: DuckDB's time without that of reading the rows, and memory besides that of
+    the tables.
 
     Raises UsageError for anything but one reading statement, InputError for one that DuckDB cannot execute, with the
     nearest table or column, and for one that exceeds a limit; RunError for a damaged run.
@@ -289,7 +289,7 @@ class _Watch:
             self._left_s -= time.monotonic() - started
 
     def rows(self, result: Any) -> Iterator[tuple[Any, ...]]:
-        """The rows of a result, of which no more are read once the time is over."""
+        """The rows of a result, until the time is over."""
         while rows := self.timed(lambda: result.fetchmany(1000)):
             yield from rows
 
@@ -308,7 +308,7 @@ def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> Collection[str]
         raise UsageError(f"this is a {found[0].type.name} statement, and runs are only read: write SELECT")
     try:
         named = {name.casefold().rpartition(".")[2] for name in connection.get_table_names(sql)}
-    except duckdb.Error:  # it says so for what is no plain SELECT, such as SHOW TABLES
+    except duckdb.Error:  # it says so for what is not a plain SELECT, such as SHOW TABLES
         return TABLES
     return named & set(TABLES) or TABLES
 

@@ -2,7 +2,8 @@
 
     DIR/suite.jsonl     line 1: what it is, how it was made, how many lines follow, and a hash over these
                         then a line for each of the benchmark's databases: its tables
-                        then a line for each case: its golds, its databases with their rows, what each tells apart
+                        then a line for each case: its gold queries, its databases with their rows, what each
+                        distinguishes
 
 The same inputs make the same lines, in the question set's order, so that a difference of two builds is one of cases.
 """
@@ -58,13 +59,13 @@ class SuiteHead(_Version, frozen=True, kw_only=True):
     cases: int
     databases: int
     digest: str
-    """Of all lines that follow."""
+    """Hash of all lines that follow."""
 
 
 def check_place(folder: Path, *, overwrite: bool) -> None:
     """Check that a suite may be written there: into a new or an empty folder, or over another suite.
 
-    Raises InputError where something else is there, or a suite and ``overwrite`` is False.
+    Raises InputError if something else is there, or a suite and ``overwrite`` is False.
     """
     try:
         names = set(os.listdir(folder))
@@ -81,7 +82,7 @@ def check_place(folder: Path, *, overwrite: bool) -> None:
 
 
 def write_suite(folder: Path, suite: Suite) -> Suite:
-    """Write the suite, whole or not at all, and return it with its digest. Raises InputError where that fails."""
+    """Write the suite, whole or not at all, and return it with its digest. Raises InputError if that fails."""
     lines = [encode_value(layout) for layout in suite.layouts.values()]
     lines += [case_json(case) for case in suite.cases.values()]
     digest = _digest(lines)
@@ -122,11 +123,11 @@ def read_suite(folder: Path) -> Suite:
         found = len(rest) + bool(lines[-1])
         raise InputError(
             f"{path} is not whole: {head.layouts + head.cases:,} lines should follow the first, and {found:,} do; "
-            "copy it again, or build the suite anew"
+            "copy it again, or build the suite again"
         )
     if _digest(rest) != head.digest:
         raise InputError(
-            f"{path} was changed after it was built: its lines do not fit the hash in the first; build it anew"
+            f"{path} was changed after it was built: its lines do not fit the hash in the first; build it again"
         )
     layouts: dict[str | None, SuiteLayout] = {}
     cases: dict[str, SuiteCase] = {}
@@ -135,11 +136,11 @@ def read_suite(folder: Path) -> Suite:
             if number - 2 < head.layouts:
                 layout = _checked(decode_value(line, SuiteLayout))
                 if layouts.setdefault(layout.database, layout) is not layout:
-                    raise ValueError(f"the database {layout.database} is there twice")
+                    raise ValueError(f"the database {layout.database} occurs twice")
             else:
                 case = _fitting(_with_cells(decode_value(line, SuiteCase), cell_from_json), layouts)
                 if cases.setdefault(case.case_id, case) is not case:
-                    raise ValueError(f"the case {case.case_id} is there twice")
+                    raise ValueError(f"the case {case.case_id} occurs twice")
         except (RunError, ValueError) as error:
             raise InputError(f"{path}, line {number} cannot be read: {error}") from None
     known = {name: getattr(head, name) for name in _OF_SUITE}
@@ -161,7 +162,7 @@ def _reading(folder: Path) -> Iterator[Path]:
         # Refuse what has no end, and what would fill the memory.
         about = path.stat()
         if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
-            raise InputError(f"{path} is no file but a pipe or a device: name a folder that  assay suite build  wrote")
+            raise InputError(f"{path} is a pipe or a device: name a folder that  assay suite build  wrote")
         if about.st_size > MOST_BYTES:
             raise InputError(
                 f"{path} holds {about.st_size >> 20:,} MiB, and at most {MOST_BYTES >> 20} MiB are read: "
@@ -169,7 +170,7 @@ def _reading(folder: Path) -> Iterator[Path]:
             )
         yield path
     except (FileNotFoundError, NotADirectoryError):
-        what = "is no folder" if not folder.is_dir() else f"holds no suite (no {FILE})"
+        what = "is not a folder" if not folder.is_dir() else f"holds no suite (no {FILE})"
         raise InputError(f"{folder} {what}: name a folder that  assay suite build  wrote") from None
     except OSError as error:
         raise InputError(f"{path}: the suite cannot be read ({error.strerror})") from None
@@ -185,10 +186,10 @@ def _head(path: Path, line: bytes) -> SuiteHead:
         version = decode_value(line, _Version)
     except RunError:
         raise InputError(
-            f"{path} is no suite: its first line does not say so; name a folder that  assay suite build  wrote"
+            f"{path} is not a suite: its first line does not say so; name a folder that  assay suite build  wrote"
         ) from None
     if version.format != FORMAT:
-        raise InputError(f"{path} is no suite: its first line says that it is {version.format!r}")
+        raise InputError(f"{path} is not a suite: its first line says that it is {version.format!r}")
     if version.version > VERSION:
         raise InputError(
             f"{path} was written by a newer Assay (format {version.version}, this one reads {VERSION}): update Assay"

@@ -20,7 +20,7 @@ _DEEPEST = 3
 
 
 def write_value(path: Path, content: object) -> None:
-    """Write a value as indented JSON, completely or not at all. Raises RunError where the disk does not take it."""
+    """Write a value as indented JSON, completely or not at all. Raises RunError if the disk does not take it."""
     aside = temporary(path)
     try:
         with taking(path):
@@ -70,7 +70,7 @@ def temporary(path: Path) -> Path:
 
 @contextmanager
 def taking(path: Path) -> Iterator[None]:
-    """Where the disk does not take a file, raise RunError with what that means for the run."""
+    """If the disk does not take a file, raise RunError with what that means for the run."""
     try:
         yield
     except OSError as error:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 QUERY_CONTRADICTS_RESULT = "query-contradicts-result"
 _WITNESS_SECONDS = 0.5
-"""Computing for each pair of golds."""
+"""Computing for each pair of gold queries."""
 LINT_SETUP = "assay.runs.workers.lint_worker:set_up"
 
 
@@ -33,7 +33,7 @@ class LintWorkerSettings(ExecutorSettings, frozen=True, kw_only=True):
 
     options: LintOptions
     dialect: str
-    """Of the queries, where there is no database to say it."""
+    """Dialect of the queries, if there is no database that has one."""
 
 
 class LintTask(Struct, frozen=True, kw_only=True):
@@ -104,7 +104,7 @@ class LintWorker:
     def _part(self, url: DatabaseUrl, first: str, second: str) -> Refutation:
         from assay.runs.workers.witness_worker import WitnessTask, WitnessWorker, WitnessWorkerSettings
 
-        if self._witnesses is None:  # few question sets have several golds of a case
+        if self._witnesses is None:  # few question sets have several gold queries of a case
             settings = self._settings
             self._witnesses = WitnessWorker(
                 WitnessWorkerSettings(

@@ -1,4 +1,4 @@
-"""The worker's side of a run's search for witnesses: one right answer beside its golds."""
+"""The worker's side of a run's search for witnesses: one right answer and its gold queries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AGREED = ("no_difference", "out_of_time")
 
 
 class MatchWorker:
-    """Looks for a database that parts a right answer from gold, by the comparison of its case."""
+    """Looks for a database that distinguishes a right answer from the gold query, by the comparison of its case."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._options = settings.options
@@ -35,7 +35,7 @@ class MatchWorker:
         self._causes = MatchCauses(self._worker)
 
     def __call__(self, task: MatchTask) -> Refutation:
-        """What came of it. An answer that one gold accepts on every database need not be accepted by the others."""
+        """The outcome. An answer that one gold query accepts on every database need not be accepted by the others."""
         first: Refutation | None = None
         for gold in task.golds:
             leniency = task.options.leniency.over(self._options.leniency)
@@ -58,7 +58,7 @@ class MatchWorker:
             if not first.differs:
                 return first
             if found is not first and (found.kind in _SETTLED or found.why in _AGREED):
-                return replace(found, notes=(*found.notes, "by another gold of the case than it was judged by"))
+                return replace(found, notes=(*found.notes, "by another gold query of the case than it was scored by"))
         assert first is not None
         return first
 
@@ -67,21 +67,21 @@ class MatchWorker:
         self._worker.close()
 
     def _as_compared(self, found: Refutation, options: ComparisonOptions, *, ordered: bool | None) -> Refutation:
-        """The outcome under a comparison that the search does not know: what is forgiven is no difference."""
+        """The outcome under a comparison that the search does not know: what is forgiven is not a difference."""
         if found.witness is None or not found.differs:
             if (
                 ordered
                 and found.kind in (*_SETTLED, "unknown")
                 and (found.proof is None or "same text" not in found.proof.rules)
             ):
-                return _unknown(found, "the case demands gold's row order, which gold's text does not ask for")
+                return _unknown(found, "the case demands the gold query's row order, but the gold query does not order")
             return found
         if options.leniency == STRICT and ordered is None:
             return found
         gold, predicted = found.witness.first, found.witness.second
         answer = Answer.bag(gold) if ordered is not True else Answer.strict(gold)
         if ordered is None and "order_only" in found.tags:
-            return found  # gold asks for the order, and no leniency forgives it
+            return found  # the gold query asks for the order, and no leniency forgives it
         if compare_leniently(predicted, answer, options).equal:
             return _unknown(found, "the difference that was found is one that the case or the run forgives")
         return found
@@ -101,18 +101,18 @@ def _unknown(found: Refutation, reason: str) -> Refutation:
 
 
 _LOOKED_AGAIN = 0.1
-"""With this part of the pair's computing a repaired query is held against gold on other databases."""
+"""With this part of the pair's computing a repaired query is held against the gold query on other databases."""
 
 
 class MatchCauses:
-    """Names what differs between gold and a match, by repairs that are executed on the witness."""
+    """Names what differs between the gold query and a match, by repairs that are executed on the witness."""
 
     def __init__(self, worker: WitnessWorker) -> None:
         self._worker = worker
         self._schemas = KnownSchemas(worker.executor)
 
     def named(self, found: Refutation, task: WitnessTask, options: ComparisonOptions) -> Refutation:
-        """The refutation with the causes of its difference; as it is where the queries cannot be compared."""
+        """The refutation with the causes of its difference; as it is if the queries cannot be compared."""
         if found.witness is None or not found.differs or task.url is None:
             return found
         finder = CauseFinder(self._worker.executor, self._schemas)
@@ -122,8 +122,8 @@ class MatchCauses:
             verdict=Verdict(outcome="incorrect", reason=found.witness.difference),
         )
         try:
-            # Whether a query gives gold's result on the witness, and nothing else that is found quickly parts them. All
-            # such queries together may take what the pair itself may.
+            # Whether a query gives the gold query's result on the witness, and nothing else that is found quickly
+            # parts them. All such queries together may take what the pair itself may.
             witness = found.witness
             assert witness is not None
             clock = Clock(task.seconds)

@@ -1,4 +1,4 @@
-"""The worker's side of a run: each worker process sets itself up, then judges or times one case at a time."""
+"""The worker's side of a run: each worker process sets itself up, then scores or times one case at a time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _USUAL = ("assay.engines.sqlite.engine", "assay.diagnosis.diagnoser")
 _GOLDS = 1000
-"""Added to the number of an attempt: what gold's query does in its own time says nothing of a predicted one."""
+"""Added to the number of an attempt: what the gold query does in its own time says nothing of a predicted one."""
 
 
 def set_up(settings: WorkerSettings) -> WorkerScorer:
@@ -44,7 +44,7 @@ def set_up(settings: WorkerSettings) -> WorkerScorer:
 
 
 def set_up_plain(settings: WorkerSettings) -> WorkerScorer:
-    """As `set_up`, for queries of which few need a parser: it is imported for the first of them."""
+    """As `set_up`, if few queries need a parser: it is imported for the first of them."""
     # Let the garbage collector run rarely: rows are many small objects without reference cycles. What was kept for a
     # while, such as trees of queries, has cycles: such objects grow old before they are dropped, so that the older
     # generations must not wait for tens of thousands of cases.
@@ -60,7 +60,7 @@ class WorkerScorer:
     """Does a task in a worker: a Work, packed or not, a TimingTask, or a MatchTask.
 
     A Work gives the evidence and its summary, each a line of JSON, or the evidence with the rows if it asks for these.
-    A TimingTask gives the measured times; a MatchTask what came of looking for a witness. A worker process closes its
+    A TimingTask gives the measured times; a MatchTask the result of looking for a witness. A worker process closes its
     connections by ending; elsewhere the caller must call `close`.
     """
 
@@ -106,7 +106,7 @@ class WorkerScorer:
             from assay.runs.workers.match_worker import MatchWorker  # most runs look for no witnesses
 
             for executor in (*self._executors.values(), *self._gold_executors.values()):
-                executor.cache.clear()  # what judged the cases makes room
+                executor.cache.clear()  # what scored the cases makes room
             self._matches = MatchWorker(self._settings)
         return self._matches(task)
 
@@ -121,7 +121,7 @@ class WorkerScorer:
 
     @property
     def _golds_apart(self) -> bool:
-        """Whether gold's queries have an executor of their own, with its time limit and its databases."""
+        """Whether the gold queries have an executor of their own, with its time limit and its databases."""
         return self._settings.gold_apart or self._settings.limits.of_gold != self._settings.limits
 
     def _make_executor(self, attempt: int, *, of_gold: bool = False) -> Executor:
@@ -197,7 +197,7 @@ def time_pair(executor: Executor, task: TimingTask) -> Timed:
 
 
 def _is_plain(task: Work) -> bool:
-    """Whether the case can be judged without a parser."""
+    """Whether the case can be scored without a parser."""
     if task.prediction.has_context:
         return False
     predicted = task.prediction.query
@@ -242,7 +242,7 @@ def _heads(executions: Executions, rows: int) -> Executions:
 
 
 def load_metric(reference: str) -> Metric:
-    """An instance of the metric class that ``module:Class`` names. Raises PluginError where that fails."""
+    """An instance of the metric class that ``module:Class`` names. Raises PluginError if that fails."""
     module_name, _, name = reference.partition(":")
     try:
         found: Any = getattr(importlib.import_module(module_name), name)

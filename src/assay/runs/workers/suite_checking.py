@@ -1,4 +1,4 @@
-"""Hold answers against the databases of a suite, in the worker that judges them: milliseconds for each case."""
+"""Hold answers against the databases of a suite, in the worker that scores them: milliseconds for each case."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class SuiteChecker:
         if entry is None:
             return SuiteFinding(problem=f"the suite has no case {case.id}")
         if case.results and not case.golds:
-            return SuiteFinding(problem="gold is a given result: there is no query to execute on the suite")
+            return SuiteFinding(problem="the gold query is a given result: there is no query to execute on the suite")
         if entry.golds != case.golds or entry.database != case.database:
-            return SuiteFinding(problem="the suite was built for another gold of this case")
+            return SuiteFinding(problem="the suite was built for another gold query of this case")
         layout = self._suite.layouts.get(entry.database)
         if not entry.databases or layout is None or self._maker is None:
             return SuiteFinding(
@@ -71,7 +71,7 @@ class SuiteChecker:
                     right = scratch.execute(gold)
                     if right.result is None:
                         why = right.failure.message if right.failure is not None else ""
-                        return SuiteFinding(problem=f"gold fails on database {database.name} of the suite: {why}")
+                        return SuiteFinding(problem=f"the gold query fails on suite database {database.name}: {why}")
                     comparison = _compared(scratch, case, gold, right.result, predicted, options)
                     equal = comparison is not None and comparison.equal
                     agreed[number].append(equal)
@@ -110,7 +110,7 @@ class SuiteChecker:
 def _compared(  # noqa: PLR0917 - one caller
     scratch: ScratchDatabase, case: Case, gold: str, right: Result, predicted: Execution, options: ComparisonOptions
 ) -> Comparison | None:
-    """By the verdict's own rules; None where the answer has no result."""
+    """By the verdict's own rules; None if the answer has no result."""
     if predicted.result is None:
         return None
     options = replace(options, boolean_is_integer=not scratch.has_boolean_type, near_misses=False, sample_rows=0)
@@ -127,9 +127,9 @@ def _told(right: Result, predicted: Execution, comparison: Comparison | None) ->
         return f"the answer fails: {predicted.failure.message if predicted.failure is not None else predicted.status}"
     ours, theirs = right.rows, predicted.result.rows
     if max(len(ours), len(theirs)) <= 3 and ours != theirs:
-        return f"gold gives {_rows(ours)}, the answer {_rows(theirs)}"
+        return f"the gold query gives {_rows(ours)}, the answer {_rows(theirs)}"
     if len(ours) != len(theirs):
-        return f"gold gives {len(ours)} rows, the answer {len(theirs)}"
+        return f"row counts differ: gold query {len(ours)}, prediction {len(theirs)}"
     return (comparison.reason if comparison is not None else "") or "the rows differ"
 
 
@@ -155,7 +155,7 @@ def shown_rows(layout: SuiteLayout, database: SuiteDatabase, queries: tuple[str,
         shown = [f"({', '.join(sql_literal(row[place]) for place in wanted)})" for row in rows[:_SHOWN_ROWS]]
         more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
         if facts is not None and not wanted:
-            lines.append(f"{table}: {len(rows)} rows")
+            lines.append(f"{table}: {len(rows)} row{'s' * (len(rows) != 1)}")
             continue
         line = f"{table} ({', '.join(columns[place] for place in wanted)}): {', '.join(shown) or 'no row'}{more}"
         lines.append(line if len(line) <= _SHOWN_CHARACTERS else f"{line[: _SHOWN_CHARACTERS - 1]}…")

@@ -43,7 +43,7 @@ class SuiteWorkerSettings(ExecutorSettings, frozen=True, kw_only=True):
     most_databases: int = 3
     most_neighbours: int = 40
     seconds: float = 4.0
-    """Of computing, for each gold."""
+    """Computing for each gold query."""
     seed: int = 0
     cache_bytes: int = 64 * 1024 * 1024
 
@@ -57,7 +57,7 @@ class SuiteTask(Struct, frozen=True, kw_only=True):
 
 
 class SuiteMade(Struct, frozen=True, kw_only=True):
-    """The databases of one case, and the tables that they fill; None where there are none."""
+    """The databases of one case, and the tables that they fill; None if there are none."""
 
     case: SuiteCase
     layout: SuiteLayout | None = None
@@ -102,7 +102,7 @@ class SuiteWorker:
         label = label_of("suite", task.url.text, case.id)
         if (loss := heartbeat.lost(label)) is not None:
             return SuiteMade(case=replace(empty, why=f"a query hung or crashed: its process {loss.message}"))
-        # What is known of the database; a reason where nothing can be tried for it.
+        # What is known of the database; a reason if nothing can be tried for it.
         if task.url.text not in self._known:
             if len(self._known) >= _KEPT:
                 oldest = self._known.pop(next(iter(self._known)))
@@ -126,7 +126,7 @@ class SuiteWorker:
     def _made(self, task: SuiteTask, empty: SuiteCase, known: _Known) -> SuiteMade:
         settings, case, dialect = self._settings, task.case, known.scratch.dialect
         if not case.golds:
-            why = "gold is a given result, and no query" if case.results else "the case has no gold query"
+            why = "the gold query is a given result, not a query" if case.results else "the case has no gold query"
             return SuiteMade(case=replace(empty, why=why))
         answers = [one for one in task.answers if not any(same_text(one, gold, dialect) for gold in case.golds)]
         made: list[SuiteDatabase] = []
@@ -171,7 +171,7 @@ class SuiteWorker:
         settings = self._settings
         result = self._executor.execute(url, gold).result
         if result is None:
-            return Distilled(why="gold fails on its database")
+            return Distilled(why="the gold query fails on its database")
         return SuiteBuilder(
             gold,
             targets,

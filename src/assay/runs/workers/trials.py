@@ -38,24 +38,24 @@ class ExecutorSettings(Struct, frozen=True, kw_only=True):
 
 
 def engine_class(engines: Mapping[str, str], scheme: str) -> Any:
-    """The class of the engine for a scheme; None where there is none."""
+    """The class of the engine for a scheme; None if there is none."""
     return load_engine(engines[scheme]) if scheme in engines else None
 
 
 def memory_scratch_maker(engines: Mapping[str, str], scheme: str) -> MakesScratchInMemory | None:
-    """What makes databases in memory for an engine; None where nothing does."""
+    """What makes databases in memory for an engine; None if nothing does."""
     engine = engine_class(engines, scheme)
     return cast("MakesScratchInMemory", engine) if callable(getattr(engine, "scratch", None)) else None
 
 
 def server_scratch_maker(engines: Mapping[str, str], url: DatabaseUrl) -> MakesScratchOnServer | None:
-    """What makes small databases on a server; None where its engine cannot."""
+    """What makes small databases on a server; None if its engine cannot."""
     engine = engine_class(engines, url.scheme)
     return cast("MakesScratchOnServer", engine) if callable(getattr(engine, "scratch_on_server", None)) else None
 
 
 def declared_schema(executor: Executor, url: DatabaseUrl) -> DatabaseSchema | str:
-    """The schema of a database with what its statements declare; a reason where it cannot be read."""
+    """The schema of a database with what its statements declare; a reason if it cannot be read."""
     try:
         schema = executor.schema(url)
     except DatabaseError as error:
@@ -68,7 +68,7 @@ def declared_schema(executor: Executor, url: DatabaseUrl) -> DatabaseSchema | st
 def real_table(
     executor: Executor, url: DatabaseUrl, table: str, columns: Sequence[str], *, most: int, quote: str = '"'
 ) -> RealTable | None:
-    """At most so many rows of a table, which is named as a query writes it; None where they cannot be read."""
+    """At most ``count`` rows of a table, which is named as a query writes it; None if they cannot be read."""
     names = ", ".join(quoted(column, quote) for column in columns) or "1"
     result = executor.execute(url, f"SELECT {names} FROM {table} LIMIT {most + 1}").result
     if result is None:

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 WITNESS_SETUP = "assay.runs.workers.witness_worker:set_up"
 _REAL_ROWS = 20_000
 _TIMES = 10
-"""The process may take so many times the pair's time: that is time of computing, and a busy machine needs far more."""
+"""How many times the pair's time the process may take: that is computing time, and a busy machine needs far more."""
 _TRIALS = {"sqlite": 4_000, "duckdb": 250, "postgres": 250}
 """Databases per second of the budget, by the engine's dialect: a few less than it can do."""
 _OF_SCHEMA = ("sqlite", "duckdb")
 _SCRATCH = ("postgresql", "postgres")
 _KEPT = 4
 _KEPT_ON_SERVER = 1
-"""Schemas whose empty databases are kept: on a server each holds four connections, of which it has a hundred."""
+"""Schemas whose empty databases are kept: on a server each holds four of its hundred connections."""
 _SCRATCH_ADVICE = "; name a server for scratch schemas (--scratch URL)"
 
 
@@ -61,11 +61,11 @@ class WitnessTask(Struct, frozen=True, kw_only=True):
     url: DatabaseUrl | None = None
     schema: DatabaseSchema | None = None
     dialect: str | None = None
-    """Of the queries, with ``schema``; None: SQLite's, or where SQLite cannot run them, DuckDB's."""
+    """Dialect of the queries, with ``schema``; None: SQLite's, or if SQLite cannot run them, DuckDB's."""
     seconds: float = 1.0
     seed: int = 0
     max_rows: int = 2
-    """What no rule decides is checked on all tables of so many rows."""
+    """Number of rows: what no rule decides is checked on all tables up to this size."""
     options: ComparisonOptions | None = None
     """How results are compared; None: by the verdict's rules as they are."""
     scratch: ScratchServer | None = None
@@ -96,7 +96,7 @@ class WitnessWorker:
         return self._executor
 
     def made_again(self, witness: Witness) -> ScratchDatabase | None:
-        """The database of a witness that the last task found, until the next task; None where it cannot be made."""
+        """The database of a witness that the last task found, until the next task; None if it cannot be made."""
         return None if self._used is None else self._used[0].made_again(self._used[1], witness)
 
     def __call__(self, task: object) -> Refutation:
@@ -166,7 +166,7 @@ class WitnessWorker:
         kept = f"{engine} {prefix}", task.options
         if kept not in self._refuters:
             if prefix:
-                self._release()  # each holds connections, of which a server has few
+                self._release()  # each holds connections, and a server has few
             most = _KEPT_ON_SERVER if prefix else _KEPT
             self._refuters[kept] = Refuter(make, read_answers, options=task.options, kept=most)
         budget = Budget(seconds=task.seconds, trials=max(1, int(_TRIALS.get(dialect, 250) * task.seconds)))

@@ -1,4 +1,4 @@
-"""What a run and its workers tell each other beside `assay.runs.plan.Work`: the run itself need not import more."""
+"""What a run and its workers tell each other besides `assay.runs.plan.Work`: the run itself need not import more."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     options: ComparisonOptions
     limits: Limits
     cache_bytes: int = 256 * 1024 * 1024
-    """The room for everything that a worker keeps from case to case: results, gold's answers, verdicts."""
+    """The room for everything that a worker keeps from case to case: results, the gold query's answers, verdicts."""
     head_rows: int | None = None
-    """How many rows of each result the evidence keeps where some metric does not call the answer right; None: a few."""
+    """How many rows of each result the evidence keeps if some metric does not call the answer right; None: a few."""
     plain_queries: bool = False
     """Most queries are so plain that no parser is needed: one is imported only once a case needs it."""
     execution_cache: CacheFolder | None = None
@@ -41,7 +41,7 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     scratch: ScratchServer | None = None
     """Where witnesses are looked for, of an engine without databases in memory."""
     gold_apart: bool = False
-    """Whether gold's queries have databases of their own."""
+    """Whether the gold queries have databases of their own."""
 
 
 class TimingTask(Struct, frozen=True, kw_only=True):
@@ -59,10 +59,10 @@ class TimingTask(Struct, frozen=True, kw_only=True):
 
 
 class MatchTask(Struct, frozen=True, kw_only=True):
-    """A right answer beside its golds: does another database part them?"""
+    """A right answer and its gold queries: does another database distinguish them?"""
 
     golds: tuple[str, ...]
-    """The gold that it was judged by first."""
+    """The gold query that it was scored by first."""
     predicted: str
     url: DatabaseUrl
     options: CaseOptions

@@ -1,1 +1,1 @@
-"""Judge queries by executing them."""
+"""Score queries by executing them."""

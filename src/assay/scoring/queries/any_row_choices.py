@@ -69,8 +69,8 @@ def other_rows(probes: ExecutionContext, query: str, own: Answer, *, row_order: 
 
 
 def other_results(probes: ExecutionContext, query: str, own: Answer) -> Iterator[Result]:
-    """As `other_rows`, one result after the other: the next is looked for when it is asked for. Of the groups of bare
-    columns, one at a time reads another row: where each of these results is right, so is nearly every combination.
+    """As `other_rows`, one result after the other: the next is looked for when it is asked for. One group of bare
+    columns at a time reads another row: if each of these results is right, so is nearly every combination.
     """
     for attempt in _attempts(probes, query, own, one_by_one=True):
         yield from (result for _, result in _changes(probes, attempt, own) if result is not None)
@@ -96,7 +96,7 @@ def _attempts(probes: ExecutionContext, query: str, own: Answer, *, one_by_one: 
     for place, choices in zip(places, options, strict=True):
         if choices:
             ways = readings([choice] for choice in choices)
-        else:  # what may be read, as literals; none where they are too many to try
+        else:  # what may be read, as literals; none if they are too many to try
             values = place.values()
             result = None if values is None else probes.execute(values).result
             rows = () if result is None or len(result.rows) >= MOST_LISTED else result.rows
@@ -243,11 +243,11 @@ class RowTexts:
 
 
 _MOST_COMPARED = 64
-"""Up to this many choices are compared with gold."""
+"""Up to this many choices are compared with the gold query."""
 
 
 def choices_of(answer: Answer) -> Iterator[Result]:
-    """The results of other choices among rows that tie: all if they are few, else some. Of each, rows that tie come in
+    """The results of other choices among rows that tie: all if they are few, otherwise some. Tied rows of each come in
     two orders, in which any two of them change places.
     """
     for choice in (
@@ -266,7 +266,7 @@ def with_rows(segments: Sequence[Segment], number: int, rows: Sequence[Row]) -> 
 
 
 def choices(segments: Sequence[Segment]) -> Iterator[Sequence[Sequence[Row]]]:
-    """All choices, if they are few; else the first, and what comes of other rows in one segment at a time."""
+    """All choices, if they are few; otherwise the first, and the results of other rows in one segment at a time."""
     if prod(comb(len(segment.rows), segment.take) for segment in segments) <= _MOST_COMPARED:
         yield from product(*(combinations(segment.rows, segment.take) for segment in segments))
         return

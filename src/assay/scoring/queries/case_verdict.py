@@ -29,7 +29,7 @@ def verdict_in_time(context: CaseContext) -> tuple[Comparison | None, Verdict, C
     except OutOfTimeError as error:
         comparison = Comparison(equal=False, decided=False, reason=f"comparing the results {error}")
         if error.kind != "crashed" and compares_itself(context):
-            reason = f"{comparison.reason}; gold beside itself is compared within its limits"
+            reason = f"{comparison.reason}; the gold query compared with itself stays within them"
             comparison = replace(comparison, decided=True, provoked=True, reason=reason)
         return comparison, _decide(context, comparison), None
 
@@ -92,9 +92,9 @@ def _decide(
     kept = next(filter(befalls, failures), None)
     if not any(gold.succeeded for gold in context.golds):
         if kept is not None:
-            return verdict("unscored", f"gold could not be executed: {kept.message}", failure=kept)
+            return verdict("unscored", f"the gold query could not be executed: {kept.message}", failure=kept)
         if failures:
-            return verdict("unscored", f"gold gives no answer: {failures[0].message}", failure=failures[0])
+            return verdict("unscored", f"the gold query gives no answer: {failures[0].message}", failure=failures[0])
         return verdict("unscored", NO_GOLD.message, failure=NO_GOLD)
     if comparison is None:
         failure, words = failure_of_answer(context.prediction, context.execution)
@@ -106,7 +106,7 @@ def _decide(
         return verdict("unscored", f"a gold query could not be executed: {kept.message}", failure=kept)
     if context.failure is not None:
         failure = blamed(context.failure, "gold")
-        return verdict("unscored", f"gold's order could not be seen: {failure.message}", failure=failure)
+        return verdict("unscored", f"the gold query's order could not be seen: {failure.message}", failure=failure)
     if not comparison.decided:
         failure = Failure(stage="compare", kind="unscorable", blame="assay", message=comparison.reason)
         return verdict("unscored", comparison.reason, failure=failure)
@@ -114,7 +114,7 @@ def _decide(
 
 
 def _flags(context: CaseContext, comparison: Comparison | None, *, of_gold_alone: bool = False) -> frozenset[Flag]:
-    """The flags that need nothing executed. ``of_gold_alone``: the prediction is gold's own execution."""
+    """The flags that need nothing executed. ``of_gold_alone``: the prediction is the gold query's own execution."""
     flags: set[Flag] = set()
     if comparison is not None and comparison.vacuous:
         flags.add("vacuous")
@@ -134,10 +134,10 @@ def _flags(context: CaseContext, comparison: Comparison | None, *, of_gold_alone
 
 
 def _see_vacuity(context: CaseContext, index: int, comparison: Comparison) -> Comparison:
-    """The comparison, marked vacuous where it matches one row that both queries computed over no rows.
+    """The comparison, marked vacuous if it matches one row that both queries computed over no rows.
 
     If only one of the queries found no rows, the match still says something. Only rows of nothing but
-    NULL and 0 are checked, by executing each query once more with an indicator column; where that is
+    NULL and 0 are checked, by executing each query once more with an indicator column; if that is
     impossible, the match counts as not vacuous.
     """
     predicted = context.execution

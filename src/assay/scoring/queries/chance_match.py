@@ -1,6 +1,7 @@
-"""Is a right answer right by chance? Its query leaves open what gold asks for, and happened to be right this time.
+"""Is a right answer right by chance? Its query leaves open what the gold query asks for, and happened to be right this
+time.
 
-A match by chance is a flag beside the verdict and does not change it.
+A match by chance is a flag and does not change it.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from assay.scoring.queries.tie_detection import answers_with_ties
 from assay.sql import OuterClauses, may_be_cut, read_shape, same_text, takes_any_row, visible_keys
 
 _MOST_STRANGE = 4
-"""At most this many rows are tried that gold does not have, but for what the comparison may not count."""
+"""At most this many rows are tried that the gold query does not have, but for what the comparison may not count."""
 
 
 def chance_flags(context: CaseContext, compared: Compared) -> frozenset[Flag]:
-    """``order_by_chance`` and ``tie_by_chance``, where they hold of a prediction that matches."""
+    """``order_by_chance`` and ``tie_by_chance``, if they hold of a prediction that matches."""
     execution, predicted = context.golds[compared.index], context.execution
     gold = execution.result
     if gold is None or predicted is None or predicted.result is None:
@@ -40,13 +41,13 @@ def chance_flags(context: CaseContext, compared: Compared) -> frozenset[Flag]:
     ):
         return frozenset()
     if dialects[0] == dialects[1] and same_text(execution.query, predicted.query, dialects[0]):
-        return frozenset()  # a prediction that is gold's own text leaves nothing open
+        return frozenset()  # a prediction that is the gold query's own text leaves nothing open
     own = gold_answer(context.gold, execution, gold)
     return _detector(context, compared, own, predicted.query, predicted.result).flags()
 
 
 def storage_order_flag(context: CaseContext, compared: Compared | None) -> frozenset[Flag]:
-    """``storage_order``, where the prediction's result depends on the order in which rows are stored."""
+    """``storage_order``, if the prediction's result depends on the order in which rows are stored."""
     predicted = context.execution
     if compared is None or predicted is None or predicted.result is None or predicted.given is not None:
         return frozenset()
@@ -58,7 +59,7 @@ def storage_order_flag(context: CaseContext, compared: Compared | None) -> froze
     known = compared.known
     asks_order = context.case.options.ordered is None and gold.given is None
     if asks_order and not known.answer.ordered and gold.result is not None:
-        # Rows that match in gold's own order are compared without asking whether their order counts.
+        # Rows that match in the gold query's own order are compared without asking whether their order counts.
         known = replace(known, answer=gold_answer(context.gold, gold, gold.result).answer)
     detector = _detector(context, compared, known, predicted.query, predicted.result)
     return frozenset({"storage_order"}) if detector.reads_other_rows() else frozenset()
@@ -84,17 +85,17 @@ def _detector(
 
 
 class ChanceMatchDetector(Struct, frozen=True, kw_only=True):
-    """Finds out what else a prediction may return, and compares that with gold.
+    """Finds out what else a prediction may return, and compares that with the gold query.
 
-    Executes probes only where the prediction's shape leaves something open. Few choices among tied rows are all
-    compared with gold, of many some.
+    Executes probes only if the prediction's shape leaves something open. Few choices among tied rows are all
+    compared with the gold query, of many some.
     """
 
     probes: ExecutionContext
     known: GoldAnswer
     """What is right."""
     comparison: Comparison
-    """The comparison of ``result`` with gold."""
+    """The comparison of ``result`` with the gold query."""
     options: ComparisonOptions
     query: str
     result: Result
@@ -122,7 +123,7 @@ class ChanceMatchDetector(Struct, frozen=True, kw_only=True):
     def reads_other_rows(self) -> bool:
         """Whether the prediction reads any row of several and another row gives another result.
 
-        Of a match, only a result that does not match counts. Of a mismatch any does: the row that would make it match
+        For a match, only a result that does not match counts. For a mismatch any does: the row that would make it match
         need not be among those that are tried.
         """
         result, shape = self.result, self._shape(self.query)
@@ -130,12 +131,12 @@ class ChanceMatchDetector(Struct, frozen=True, kw_only=True):
         own = Answer.strict(result) if in_order else Answer.bag(result)
         others = other_results(self.probes, self.query, own)
         if shape.limited and shape.ordered and result.rows:
-            # What comes of ties alone comes of no other row.
+            # What results from ties alone does not result from another row.
             tied = self._possible(self.query, result)
             others = (other for other in others if tied is None or not compare(other, tied, self.options).equal)
         texts = RowTexts()
         if in_order and not self.comparison.equal:
-            # Of results that only have other rows first, the one counts that would be right.
+            # Results that only have other rows first count if they would be right.
             cells = texts.in_order(result.rows)
             others = (other for other in others if texts.in_order(other.rows) != cells or self._is_right(other))
         if self.comparison.equal:
@@ -157,14 +158,14 @@ class ChanceMatchDetector(Struct, frozen=True, kw_only=True):
         return self.known.compare(result, self.options, described=False).equal
 
     def _possible(self, query: str, result: Result) -> Answer | None:
-        """The answers that the outermost level of a query allows; None where they cannot be found out."""
+        """The answers that the outermost level of a query allows; None if they cannot be found out."""
         shape = self._shape(query)
         if not shape.limited and not shape.ordered:
             return Answer.bag(result)
         return answers_with_ties(self.probes, query, result, limited=shape.limited)
 
     def _blocks(self, own: Answer | None) -> list[int] | None:
-        """The sizes of the prediction's ties, in order; None where they cannot be found out."""
+        """The sizes of the prediction's ties, in order; None if they cannot be found out."""
         if own is None and (keys := visible_keys(self.query, self.probes.dialect)) is not None:
             return _runs(tuple(row[key] for key in keys) for row in self.result.rows)
         if own is None:
@@ -179,7 +180,7 @@ class ChanceMatchDetector(Struct, frozen=True, kw_only=True):
             for size in blocks:
                 turned += rows[len(turned) : len(turned) + size][::-1]
             return self.comparison.equal and not self._is_right(replace(self.result, rows=tuple(turned)))
-        # Whether they have different positions in gold's order.
+        # Whether they have different positions in the gold query's order.
         segment_of = [number for number, segment in enumerate(self.known.answer.segments) for _ in range(segment.take)]
         start = 0
         for size in blocks:
@@ -236,7 +237,7 @@ class ChanceMatchDetector(Struct, frozen=True, kw_only=True):
     def _is_right_choice(self, choice: Sequence[Sequence[Row]], own: Answer, positions: dict[str, list[int]]) -> bool:
         if not self.known.answer.ordered:
             rows = [row for part in choice for row in part]
-        else:  # rows that tie are put into gold's order
+        else:  # rows that tie are put into the gold query's order
             seen: Counter[str] = Counter()
 
             def position(row: Row) -> int:
@@ -248,7 +249,8 @@ class ChanceMatchDetector(Struct, frozen=True, kw_only=True):
         return self._is_right(replace(own.result, rows=tuple(rows)))
 
     def _key(self, row: Row) -> str:
-        """The row as a text with gold's columns, where they are known, and whole numbers alike, whatever their type."""
+        """The row as a text with the gold query's columns, where they are known, and whole numbers alike, whatever
+        their type."""
         mapping = [column for column in self.comparison.column_mapping if column is not None]
         cells = [row[column] for column in mapping] if len(mapping) == len(row) else row
         return repr([float(cell) if isinstance(cell, int) and abs(cell) < 2**53 else cell for cell in cells])
@@ -258,7 +260,7 @@ class ChanceMatchDetector(Struct, frozen=True, kw_only=True):
 
 
 def _mapped(result: Result, mapping: Sequence[int | None]) -> Iterable[Row]:
-    """The rows with their columns in gold's order; unchanged if not all columns have one."""
+    """The rows with their columns in the gold query's order; unchanged if not all columns have one."""
     columns = [column for column in mapping if column is not None]
     if sorted(columns) != list(range(result.column_count)):
         return result.rows

@@ -1,4 +1,4 @@
-"""Compare an answer's rows with those of each gold."""
+"""Compare an answer's rows with those of each gold query."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from assay.sql import leaves_choice
 
 
 class Compared(Struct, frozen=True, kw_only=True):
-    """An answer beside the gold that fits best."""
+    """An answer and the gold query that fits best."""
 
     comparison: Comparison
     index: int
     known: GoldAnswer
     reads: Mapping[int, Read] = field(default_factory=dict)
-    """By gold, both results as they were read, where one of the two was given in place of a query."""
+    """By the gold query, both results as they were read, if one of the two was given in place of a query."""
 
 
 def compare_own_words(context: CaseContext) -> Comparison | None:
-    """The comparison of an answer in gold's own words, which therefore has gold's own rows; else None.
+    """The comparison of an answer in the gold query's own words, which therefore has the gold query's own rows; else
+    None.
 
-    Most answers of a good system are such: nothing is to be found out about them. Where gold may choose among
+    Most answers of a good system are such: nothing is to be found out about them. If the gold query may choose among
     rows, its own words are compared like any others.
     """
     predicted, options = context.execution, context.case.options
@@ -48,7 +49,7 @@ def compare_own_words(context: CaseContext) -> Comparison | None:
 
 
 def compare_best(context: CaseContext) -> Compared | None:
-    """The comparison with the best fitting gold; None where nothing could be compared."""
+    """The comparison with the best fitting gold query; None if nothing could be compared."""
     best: Compared | None = None
     reads: dict[int, Read] = {}
     predicted = context.execution
@@ -61,7 +62,7 @@ def compare_best(context: CaseContext) -> Compared | None:
             continue  # the part that was cut off might have matched
         compared = compare_with_gold(context, index, predicted)
         if predicted.status == "truncated" and compared.comparison.equal:
-            reason = "the prediction returns more rows than gold"
+            reason = "the prediction returns more rows than the gold query"
             compared = replace(compared, comparison=replace(compared.comparison, equal=False, reason=reason))
         reads.update(compared.reads)
         if best is None or _closeness(compared.comparison) > _closeness(best.comparison):
@@ -75,7 +76,7 @@ def _closeness(comparison: Comparison) -> tuple[bool, bool, int, int]:
 
 
 def compare_with_gold(context: CaseContext, index: int, predicted: Execution, *, briefly: bool = False) -> Compared:
-    """The comparison with one gold. ``briefly``: without saying how they differ."""
+    """The comparison with one gold query. ``briefly``: without saying how they differ."""
     execution = context.golds[index]
     gold, theirs = execution.result, predicted.result
     if gold is None or theirs is None:
@@ -107,7 +108,7 @@ _WITHOUT_DATES = frozenset({"sqlite"})
 
 
 def _cells(side: ExecutionContext, execution: Execution) -> CellTypes:
-    """What the cells of a result can say beside a result of another origin.
+    """What the cells of a result can say next to a result of another origin.
 
     An engine without dates has texts in their place, as JSON does.
     """
@@ -117,7 +118,7 @@ def _cells(side: ExecutionContext, execution: Execution) -> CellTypes:
 
 
 def _gold_answer(context: CaseContext, execution: Execution, gold: Result, predicted: Result) -> GoldAnswer:
-    """What this gold says the answer is."""
+    """What this gold query says the answer is."""
     ordered = context.case.options.ordered
     if ordered is not None:
         return GoldAnswer(answer=Answer.strict(gold) if ordered else Answer.bag(gold))
@@ -142,7 +143,8 @@ def is_right_answer(context: CaseContext, query: str) -> bool:
 
 
 def compares_itself(context: CaseContext) -> bool:
-    """Whether a right answer could have been compared: gold's own rows, in another order of columns if any will do.
+    """Whether a right answer could have been compared: the gold query's own rows, in another order of columns if any
+    will do.
 
     If so, the answer itself made the comparison impossible, and must not become unscored by that.
     """
@@ -151,7 +153,7 @@ def compares_itself(context: CaseContext) -> bool:
         return False
     options, own = context.brief_options, gold.result
     mirrored = with_reversed_columns(own, options)
-    what = ("gold beside itself", context.key, gold.query or gold.given, context.case.options)
+    what = ("the gold query compared with itself", context.key, gold.query or gold.given, context.case.options)
     try:
         return context.gold.clock.run(
             what, lambda: _gold_answer(context, gold, own, mirrored).compare(mirrored, options).decided

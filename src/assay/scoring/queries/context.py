@@ -1,4 +1,4 @@
-"""What a case is scored with: where each side's queries run, and under which clock, limits, cache and budget."""
+"""What a case is scored with: the database of each side's queries, and under which clock, limits, cache and budget."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from assay.scoring.time_limit import TimeLimit
 class FailureLog(Struct):
     """The first failure that kept a query from running since `CaseContext.forget_failures`.
 
-    If a probe of gold's ties fails, less is known; if it fails because a server went away, a verdict from the rest
-    would be wrong.
+    If a probe of the gold query's ties fails, less is known; if it fails because a server went away, a verdict from
+    the rest would be wrong.
     """
 
     first: Failure | None = None
@@ -39,9 +39,9 @@ class ExecutionContext(Struct, frozen=True, kw_only=True):
                                      └─ predicted  ExecutionContext(executor, url, clock, limits, cache, failures)
                                                    └─ with_budget(took_s): the same, for probes of the prediction
 
-    Both sides are one context unless gold has limits or a database of its own. `execute` stops the clock of the scoring
-    step, since a query has a limit of its own; it notes the first failure that is not final; and once the budget is
-    spent it executes nothing more. Ties that were not seen then count as unknown, as if a probe fails.
+    Both sides are one context unless the gold query has limits or a database of its own. `execute` stops the clock of
+    the scoring step, since a query has a limit of its own; it notes the first failure that is not final; and once the
+    budget is spent it executes nothing more. Ties that were not seen then count as unknown, as if a probe fails.
     """
 
     executor: QueryExecutor
@@ -57,7 +57,7 @@ class ExecutionContext(Struct, frozen=True, kw_only=True):
 
     @property
     def has_boolean_type(self) -> bool:
-        """False where the database returns 1 for True and 0 for False."""
+        """False if the database returns 1 for True and 0 for False."""
         return self.executor.has_boolean_type(self.url)
 
     def execute(self, query: str) -> Execution:
@@ -81,7 +81,7 @@ class ExecutionContext(Struct, frozen=True, kw_only=True):
         return execution
 
     def siblings(self) -> tuple[DatabaseUrl, ...]:
-        """The databases of the same schema beside this one."""
+        """The databases of the same schema next to this one."""
         found = self.recall("siblings", self.url.text)
         if isinstance(found, tuple):
             return found
@@ -91,11 +91,11 @@ class ExecutionContext(Struct, frozen=True, kw_only=True):
         return siblings
 
     def recall(self, *key: Hashable) -> object | None:
-        """The value kept under this key; None where there is none."""
+        """The value kept under this key; None if there is none."""
         return None if self.cache is None else self.cache.get(key)  # which may be interrupted: the cache stays whole
 
     def keep(self, value: object, *key: Hashable) -> None:
-        """Keep something beside the results of queries, as long as there is room."""
+        """Keep something besides the results of queries, as long as there is room."""
         if self.cache is not None:
             with self.clock.paused():
                 self.cache.put(key, value)
@@ -120,9 +120,9 @@ class CaseContext(Struct, frozen=True, kw_only=True):
     options: ComparisonOptions
     """The run's options, with what the case and its database say themselves."""
     golds: tuple[Execution, ...]
-    """Gold's executions, and the results that are given as gold."""
+    """The gold query's executions, and the gold results that are given."""
     execution: Execution | None
-    """The prediction's; None where there is nothing to execute."""
+    """The prediction's; None if there is nothing to execute."""
     apart: bool
     """Whether gold runs on another database than the prediction."""
 

@@ -1,4 +1,4 @@
-"""Execute what scoring a case needs: gold, the prediction, and what metrics ask for beside them."""
+"""Execute what scoring a case needs: the gold query, the prediction, and what metrics ask for besides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.scoring.queries.verdicts import blame
 
 
 def execute_gold(gold: ExecutionContext, case: Case) -> tuple[Execution, ...]:
-    """Gold's queries, executed, and the results that are given as gold."""
+    """The gold queries, executed, and the gold results that are given."""
     golds = tuple([blame(gold.execute(query), "gold") for query in case.golds])
     if not case.results and not case.options.condition_columns:
         return golds
@@ -26,12 +26,12 @@ def execute_gold(gold: ExecutionContext, case: Case) -> tuple[Execution, ...]:
 def execute_prediction(
     gold: ExecutionContext, predicted: ExecutionContext, case: Case, prediction: Prediction, golds: Sequence[Execution]
 ) -> Execution | None:
-    """The execution of the predicted query, or the result that is given; None where there is neither."""
+    """The execution of the predicted query, or the result that is given; None if there is neither."""
     query = prediction.query
     if query is None:
         return None if prediction.result is None else blame(prediction.result.execution(), "predicted")
     if gold is not predicted and gold.url == predicted.url and query in case.golds:
-        # A query in gold's own words has run already, however long gold may take.
+        # A query in the gold query's own words has run already, however long the gold query may take.
         same = golds[case.golds.index(query)]
         if same.succeeded:
             return same

@@ -1,8 +1,7 @@
 """Results that are given in place of queries: what they say the answer is, and how their cells are read.
 
-A given result fixes no order unless its case says so. Of the cells of CSV and the like, `assay.comparison.readings`
-says what they may mean beside the other result; the first reading under which both are equal counts, else the
-likeliest.
+A given result fixes no order unless its case says so. `assay.comparison.readings` says what cells of CSV and the like
+may mean next to the other result; the first reading under which both are equal counts, else the likeliest.
 """
 
 from __future__ import annotations
@@ -21,18 +20,19 @@ from assay.model.results.result import Rows
 from assay.scoring.queries.gold_answers import GoldAnswer
 
 _MOST = 16
-"""So many pairs of readings are compared."""
+"""Number of pairs of readings that are compared."""
 
 
 class Read(Struct, frozen=True, kw_only=True):
-    """Two results as they were read beside each other."""
+    """Two results as they were read together."""
 
     gold: Result
     predicted: Result
 
 
 def checked_gold(execution: Execution, counting: Sequence[int]) -> Execution:
-    """Gold's execution; a failure of gold's where the columns that are to count point past its table."""
+    """The gold query's execution; a failure of the gold query's if the columns that are to count point past its
+    table."""
     result = execution.result
     if result is None or not execution.succeeded or not counting:
         return execution
@@ -42,7 +42,7 @@ def checked_gold(execution: Execution, counting: Sequence[int]) -> Execution:
         return execution
     named = ", ".join(map(str, beyond))
     what = f"condition column {named}" if len(beyond) == 1 else f"condition columns {named}"
-    message = f"the {what} (counted from 0) would be past the end of gold's table, which has {width} columns"
+    message = f"the {what} (counted from 0) would be past the end of the gold query's table, which has {width} columns"
     failure = Failure(stage="load", kind="unusable_gold", blame="gold", message=message)
     return remade_execution(execution, failure)
 
@@ -53,7 +53,7 @@ def remade_execution(execution: Execution, failure: Failure) -> Execution:
 
 
 def counted(known: GoldAnswer, counting: Sequence[int]) -> GoldAnswer:
-    """Gold's answer with only the columns that count."""
+    """The gold query's answer with only the columns that count."""
     if not counting:
         return known
 
@@ -70,7 +70,7 @@ def counted(known: GoldAnswer, counting: Sequence[int]) -> GoldAnswer:
 
 
 def with_counting(leniency: Leniency, counting: Sequence[int]) -> Leniency:
-    """Where only some of gold's columns count, a prediction may have others."""
+    """If only some of the gold query's columns count, a prediction may have others."""
     return replace(leniency, extra_columns="allowed") if counting else leniency
 
 
@@ -84,7 +84,7 @@ def in_readings(
 ) -> tuple[Comparison, GoldAnswer, Read]:
     """The comparison under the first reading that makes both equal, else under the likeliest one.
 
-    ``cells``: what the cells of gold and of the prediction can say.
+    ``cells``: what the cells of the gold query and of the prediction can say.
     """
     first: tuple[Comparison, GoldAnswer, Read] | None = None
     for ours, theirs in islice(_pairs(known, predicted, cells, boolean_is_integer=boolean_is_integer), _MOST):
@@ -123,7 +123,8 @@ def _pairs(
 def read_executions(
     golds: Sequence[Execution], predicted: Execution | None, reads: Mapping[int, Read], best: int | None
 ) -> tuple[tuple[Execution, ...], Execution | None]:
-    """The executions with the results as they were read, for metrics: a given answer as beside the ``best`` gold."""
+    """The executions with the results as they were read, for metrics: a given answer as it was read with the
+    ``best`` gold query."""
     if not reads:
         return tuple(golds), predicted
     shown = [

@@ -24,14 +24,14 @@ class GoldAnswer(Struct, frozen=True, kw_only=True):
 
     answer: Answer
     others: tuple[Answer, ...] = ()
-    """Further right answers: gold's results where an inner part of it chooses other tied rows."""
+    """Further right answers: the gold query's results when an inner part of it chooses other tied rows."""
     strict_order: bool = False
     ambiguity: Ambiguity | None = None
 
     def compare(
         self, predicted: Result, options: ComparisonOptions, *, deadline: float | None = None, described: bool = True
     ) -> Comparison:
-        """The comparison with the answer that the prediction matches, else with gold's own result.
+        """The comparison with the answer that the prediction matches, else with the gold query's own result.
 
         After ``deadline``, a moment of `time.monotonic`, near misses are no longer looked for. ``described``: see
         `assay.comparison.compare`.
@@ -53,8 +53,8 @@ def _compared(
 ) -> Comparison:
     """As `compare`, but an answer cannot become unscored through rows that exhaust the search for a column order.
 
-    Gold's own rows with reversed columns are as hard to find as any right answer. If they are found, a right answer
-    would be found, so the answer is wrong; if not, gold itself makes the comparison undecidable.
+    The gold query's own rows with reversed columns are as hard to find as any right answer. If they are found, a right
+    answer would be found, so the answer is wrong; if not, the gold query itself makes the comparison undecidable.
     """
     comparison = compare(predicted, answer, options, deadline=deadline, described=described)
     if comparison.decided:
@@ -63,12 +63,12 @@ def _compared(
     briefly = replace(options, near_misses=False, sample_rows=0)
     if not compare(mirrored, answer, briefly, deadline=deadline, described=False).decided:
         return comparison
-    reason = f"{comparison.reason}; gold's own rows in another order of columns are found"
+    reason = f"{comparison.reason}; the gold query's own rows in another order of columns are found"
     return replace(comparison, decided=True, provoked=True, reason=reason)
 
 
 def with_reversed_columns(gold: Result, options: ComparisonOptions) -> Result:
-    """Gold's own rows as a right answer may write them: in another order of columns, if any will do."""
+    """The gold query's own rows as a right answer may write them: in another order of columns, if any will do."""
     if options.columns != "any":
         return gold
     return Result(columns=gold.columns[::-1], rows=tuple([row[::-1] for row in gold.rows]))
@@ -91,7 +91,8 @@ def gold_answer(gold: ExecutionContext, execution: Execution, result: Result) ->
 
 
 def gold_ambiguity(gold: ExecutionContext, golds: Sequence[Execution]) -> Ambiguity | None:
-    """How far gold leaves its answer open: a property of the case, even where the answer could not be compared."""
+    """How ambiguous the gold query is: a property of the case, even if the answer could not be
+    compared."""
     for execution in golds:
         result = execution.result
         if not execution.succeeded or result is None or execution.given is not None:

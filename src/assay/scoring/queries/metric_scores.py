@@ -70,7 +70,7 @@ class MetricScorer:
         return Score(metric=metric.name, value=None, failure=failure or self._failed.get(metric.name))
 
     def score_decision(self, metric: Metric, verdict: Verdict) -> Score:
-        """The score where the question must not be answered: only metrics that judge decisions have one."""
+        """The score if the question must not be answered: only metrics that judge decisions have one."""
         failure = _unscored_by(verdict)
         if failure is None and getattr(metric, "judges_decisions", False):
             return Score(metric=metric.name, value=1.0 if verdict.outcome == "correct" else 0.0)
@@ -97,7 +97,7 @@ class MetricScorer:
 
 
 def _objection(metric: Metric, score: object) -> str | None:
-    """Why a metric's score is invalid; None where it is valid."""
+    """Why a metric's score is invalid; None if it is valid."""
     if not isinstance(score, Score):
         return f"gave {score!r} where an assay.Score belongs"
     if score.metric != metric.name:

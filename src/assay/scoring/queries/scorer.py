@@ -50,8 +50,9 @@ class QueryScorer:
     it takes longer, its verdict and each metric's score are done again, each under the whole limit
     (``comparison_timeout_s``). All queries of one answer share the time and the bytes that ``limits`` give to one.
 
-    ``gold_executor`` executes gold's queries, where gold has limits or databases of its own. The evidence keeps
-    ``head_rows`` rows of each result where some metric does not call the answer right, and the first row where all do;
+    ``gold_executor`` executes the gold queries, where the gold query has limits or databases of its own. The evidence
+    keeps ``head_rows`` rows of each result if some metric does not call the answer right, and the first row where all
+    do;
     None: a few rows where the answer is wrong. ``retrieval`` gives the metrics that are added for a prediction that
     says what the system was given.
     """
@@ -116,9 +117,9 @@ class QueryScorer:
         *,
         gold_url: DatabaseUrl | None = None,
     ) -> ScoredCase:
-        """Everything about one case. ``requests`` are executed beside what the metrics here ask for.
+        """Everything about one case. ``requests`` are executed besides what the metrics here ask for.
 
-        ``gold_url``: the database of gold's queries, where that is another one.
+        ``gold_url``: the database of the gold queries, where that is another one.
         """
         if case.expects != "answer":
             # There are no results that metrics could compare.
@@ -128,7 +129,7 @@ class QueryScorer:
             evidence = Evidence(case=case, prediction=prediction, verdict=verdict, scores=scores)
             return ScoredCase(evidence=evidence, executions=Executions())
         if prediction.answered and prediction.given in ("decline", "clarify"):
-            # What is beside a refusal was not given as the answer: neither executed nor scored.
+            # A query with a refusal was not given as the answer: neither executed nor scored.
             held_back = replace(prediction, query=None, result=None, decision=prediction.given)
             scored = self.score(case, held_back, url, requests, gold_url=gold_url)
             evidence = replace(scored.evidence, prediction=prediction)
@@ -308,7 +309,7 @@ class _Metrics(Struct, frozen=True):
 
 
 _HEAD_ROWS = 5
-"""Rows to keep of each result, where a reader will want to see them."""
+"""Rows to keep of each result, if a reader will want to see them."""
 _HEAD_CHARACTERS = 100_000
 """The approximate limit for a longer head: a thousand rows may hold a gigabyte."""
 _FEW_CELLS = 1_000
@@ -362,7 +363,7 @@ def _are_few(context: CaseContext) -> bool:
 
 
 def with_causes(diagnoser: Diagnoser, context: CaseContext, evidence: Evidence) -> Evidence:
-    """The evidence with its causes, which equal answers to equal golds share, whatever else is scored of them.
+    """The evidence with its causes, which equal answers to equal gold queries share, whatever else is scored of them.
 
     A diagnosis that fails or takes too long says so in its place, without risk to the verdict.
     """

@@ -1,4 +1,5 @@
-"""Find gold's possible answers where an inner part of gold chooses among tied rows: a subquery, a CTE, a ROW_NUMBER.
+"""Find the gold query's possible answers if an inner part of it chooses among tied rows: a subquery, a CTE, a
+ROW_NUMBER.
 
 The other choices are executed if they are few. Each gives a right answer.
 """
@@ -22,12 +23,12 @@ from assay.sql.probes.row_number import TieBreak, row_numbers, tie_breaks
 from assay.sql.probes.row_order import reordered
 
 _MOST_CHOICES = 40
-"""At most this many other choices of gold are executed."""
+"""At most this many other choices of the gold query are executed."""
 _MOST_COMBINATIONS = 1_000
 
 
 class InnerChoices(Struct, frozen=True, kw_only=True):
-    """The answers that gold's inner choices lead to."""
+    """The answers that the gold query's inner choices lead to."""
 
     queries: tuple[str, ...] = ()
     """Gold with another choice, one text per choice: their results are right as well."""
@@ -53,7 +54,7 @@ class InnerChoices(Struct, frozen=True, kw_only=True):
 
 
 def inner_choices(probes: ExecutionContext, query: str, result: Result) -> InnerChoices | None:
-    """The other choices that gold's inner parts may make; None where there are none, or none can be found."""
+    """The other choices that the gold query's inner parts may make; None if there are none, or none can be found."""
     dialect = probes.dialect
     found = [_TiedLimit.detect(probes, limit) for limit in inner_limits(query, dialect)]
     sites = [site for site in found if site is not None]
@@ -82,7 +83,8 @@ def inner_choices(probes: ExecutionContext, query: str, result: Result) -> Inner
 def with_any_rows(
     choices: InnerChoices | None, probes: ExecutionContext, query: str, own: Answer
 ) -> InnerChoices | None:
-    """The choices together with those of places where gold reads any row of several; ``own``: what gold returned."""
+    """The choices together with those of places where the gold query reads any row of several; ``own``: what the
+    gold query returned."""
     # The choices of a ROW_NUMBER are known: reading the rows in other orders finds no more than they do.
     found = list(other_rows(probes, query, own, row_order=choices is None))
     if not found:
@@ -106,7 +108,7 @@ class _TiedLimit(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def detect(cls, probes: ExecutionContext, limit: InnerLimit) -> _TiedLimit | None:
-        """The other choices at this LIMIT; None where it cuts no tie."""
+        """The other choices at this LIMIT; None if it cuts no tie."""
         alone = probes.execute(limit.alone).result
         if alone is not None:
             answer = answers_with_ties(probes, limit.alone, alone, limited=True)
@@ -115,7 +117,7 @@ class _TiedLimit(Struct, frozen=True, kw_only=True):
         width = limit.width if alone is None else alone.column_count
         if width is None:
             return None
-        # Correlated: it chooses anew for each outer row. The two extreme choices, and the rows in other orders, show
+        # Correlated: it chooses again for each outer row. The two extreme choices, and the rows in other orders, show
         # whether that matters.
         queries = limit.extremes(width)
         if limit.query.dialect == "sqlite":
@@ -151,10 +153,10 @@ class _TiedLimit(Struct, frozen=True, kw_only=True):
 
 
 def _numbered(probes: ExecutionContext, query: str, result: Result) -> InnerChoices | None:
-    """The other choices of ROW_NUMBER or DISTINCT ON; None where they change nothing.
+    """The other choices of ROW_NUMBER or DISTINCT ON; None if they change nothing.
 
-    RANK lets all rows pass that tie with one that passes: where that gives no other rows, nothing ties, unless an
-    aggregate over the rows hides it. Where the choices cannot be listed, some are made by breaking the ties.
+    RANK lets all rows pass that tie with one that passes: if that gives no other rows, nothing ties, unless an
+    aggregate over the rows hides it. If the choices cannot be listed, some are made by breaking the ties.
     """
     dialect = probes.dialect
     numbers = row_numbers(query, dialect)
@@ -184,7 +186,7 @@ def _numbered(probes: ExecutionContext, query: str, result: Result) -> InnerChoi
 
 
 def _broken(probes: ExecutionContext, place: TieBreak) -> list[tuple[str, Result]]:
-    """The ways to break the ties of one place, with their results. None where one cannot be executed."""
+    """The ways to break the ties of one place, with their results. None if one cannot be executed."""
     columns: tuple[str, ...] = ()
     if place.columns_of is not None:
         found = probes.execute(place.columns_of).result
@@ -235,7 +237,7 @@ def _by_part(rows: Sequence[Row]) -> dict[object, list[Row]]:
 
 
 def _ways(sure: Sequence[Row], possible: Sequence[Row], count: int) -> list[tuple[Row, ...]] | None:
-    """All ways to complete the sure rows from the possible ones; None where they are too many or inconsistent."""
+    """All ways to complete the sure rows from the possible ones; None if they are too many or inconsistent."""
     rest = {place: repr(row) for place, row in enumerate(possible)}
     for row in map(repr, sure):
         place = next((place for place, text in rest.items() if text == row), None)

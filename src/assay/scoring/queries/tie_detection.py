@@ -27,7 +27,7 @@ _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=
 
 
 def answers_with_ties(probes: ExecutionContext, query: str, result: Result, *, limited: bool) -> Answer | None:
-    """The answers that a query's own text allows; None where its ties cannot be found.
+    """The answers that a query's own text allows; None if its ties cannot be found.
 
     ``result`` is what the query returned. A probe that does not allow it is wrong, and the next one is tried.
     """
@@ -95,7 +95,7 @@ def _in_order(ranks: Sequence[object], probe: TieProbe) -> bool:
 def mirrored_ranks(up: Sequence[Row], down: Sequence[Row]) -> list[int] | None:
     """Number the ties of rows, given in two lists that sort each tie in opposite directions.
 
-    A tie is the shortest run of rows that is reversed in the other list. None where the lists do not
+    A tie is the shortest run of rows that is reversed in the other list. None if the lists do not
     mirror each other: then something beyond the rows themselves decided the order within a tie.
     """
     if len(up) != len(down):

@@ -31,7 +31,7 @@ _BEGINS_LIKE_SQL = re.compile(
     r"|execute|lock|reindex|refresh|comment|checkpoint)\b",
     re.IGNORECASE | re.DOTALL,
 )
-"""Words that a statement can begin with. Used only where the engine could not run a text, to see if it is prose."""
+"""Words that a statement can begin with. Used only if the engine could not run a text, to see if it is prose."""
 
 
 def failure_of_answer(prediction: Prediction, execution: Execution | None) -> tuple[Failure, str]:
@@ -39,7 +39,7 @@ def failure_of_answer(prediction: Prediction, execution: Execution | None) -> tu
     if execution is None and (failure := _refraining(prediction.given)) is not None:
         return failure, "the question has an answer"
     if execution is None or prediction.given == "nothing":
-        return prediction.failure or _UNANSWERED, "no query to judge"
+        return prediction.failure or _UNANSWERED, "no query to score"
     failure = execution.failure or _CUT_SHORT
     if execution.result is not None and is_no_query(execution.query):
         failure = _prose(execution.query)
@@ -51,7 +51,7 @@ def failure_of_answer(prediction: Prediction, execution: Execution | None) -> tu
 
 
 def undisputed(case: Case, prediction: Prediction) -> Verdict:
-    """The verdict where the right thing to do is not to answer: nothing needs to be executed for it."""
+    """The verdict if the right thing to do is not to answer: nothing needs to be executed for it."""
     given = prediction.given
     failure = prediction.failure
     if given == "nothing" and failure is not None and (rule := ruling(failure, "predicted")).outcome == "unscored":
@@ -73,7 +73,7 @@ def undisputed(case: Case, prediction: Prediction) -> Verdict:
 
 
 def _refraining(given: Given) -> Failure | None:
-    """The failure of a system that does not answer a question which has an answer; None where it does not say so."""
+    """The failure of a system that does not answer a question which has an answer; None if it does not say so."""
     if given == "decline":
         return _refusal("declined", "the system declines it")
     if given == "clarify":
@@ -82,7 +82,7 @@ def _refraining(given: Given) -> Failure | None:
 
 
 def refrained(given: Given) -> Decision | None:
-    """How a system refrains from answering; None where it does not say so."""
+    """How a system refrains from answering; None if it does not say so."""
     return given if given in ("decline", "clarify") else None
 
 
@@ -102,7 +102,7 @@ def is_no_query(text: str | None) -> bool:
 
 
 def blame(execution: Execution, side: Side) -> Execution:
-    """The execution of one side, with the blame set where it failed."""
+    """The execution of one side, with the blame set if it failed."""
     failure = execution.failure
     return execution if failure is None else replace(execution, failure=blamed(failure, side))
 
@@ -111,7 +111,7 @@ _CUT_SHORT = Failure(
     stage="execute",
     kind="truncated",
     blame="system",
-    message="a cap cut the prediction's result before it could be compared, and gold's is within the caps",
+    message="a cap cut the prediction's result before it could be compared, and the gold query's is within the caps",
 )
 NO_GOLD = Failure(stage="load", kind="no_gold", blame="gold", message="the case has no gold query")
 _UNANSWERED = Failure(stage="ask", kind="unanswered", blame="system", message="the system gave no answer to this case")
@@ -119,12 +119,12 @@ _UNANSWERED = Failure(stage="ask", kind="unanswered", blame="system", message="t
 
 def _prose(text: str) -> Failure:
     opening = " ".join(text.split())[:60]
-    message = f"it is no query: it begins with {opening!r}"
+    message = f"it is not a query: it begins with {opening!r}"
     return Failure(stage="read", kind="no_query", blame="system", message=message)
 
 
 def is_final_answer(case: CaseSummary) -> bool:
-    """Whether a case was judged by its answer and its gold alone, and is remembered. If not, it is judged anew.
+    """Whether a case was scored by its answer and its gold query alone, and is remembered. If not, it is scored again.
 
     Failures to ask the system do not count here: they are in the answers' own journal, and the question is asked again.
     """

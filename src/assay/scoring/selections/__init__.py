@@ -1,1 +1,1 @@
-"""Judge selections of SDMX data, term by term. Nothing is executed."""
+"""Score selections of SDMX data, term by term. Nothing is executed."""

@@ -1,4 +1,4 @@
-"""The metrics of a judged selection, each with its label, meaning and range."""
+"""The metrics of a scored selection, each with its label, meaning and range."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.model import DataScore, MetricInfo, SelectionScore
 
 
 class SelectionMetric(MetricInfo, frozen=True, kw_only=True):
-    """One metric of a judged selection. A case's value is the mean over the scored questions that have one."""
+    """One metric of a scored selection. A case's value is the mean over the scored questions that have one."""
 
     lowest: float | None = 0.0
     highest: float | None = 1.0
@@ -34,7 +34,7 @@ SELECTION_METRICS = (
     SelectionMetric(
         name="exact_match",
         heading="Exact selections",
-        meaning="the series and, where the target speaks of it, their periods are the target's: no more, no less",
+        meaning="the series and, if the target speaks of it, their periods are the target's: no more, no less",
         binary=True,
         value=lambda one: float(one.exact),
         absent="",
@@ -51,11 +51,11 @@ SELECTION_METRICS = (
     _share("dataset_recall", _FOUND.format("datasets"), _NOTHING_WANTED),
     _share(
         "time_range",
-        "the selected periods beside the target's: 1 exact, the share in common where they overlap",
+        "the selected periods against the target's: 1 exact, the share in common if they overlap",
         "the target says nothing of time",
     ),
 )
-"""The metrics in the order of reports. `exact_match`, the verdict, is 1 where every scored question is met exactly."""
+"""The metrics in the order of reports. `exact_match`, the verdict, is 1 if every scored question is met exactly."""
 
 
 def _on_data(
@@ -89,7 +89,7 @@ DATA_METRICS = (
         value=lambda data: data.series_recall,
     ),
 )
-"""Further metrics after those, where there are data to execute selections on."""
+"""Further metrics after those, if there are data to execute selections on."""
 
 
 def selection_metrics(*, on_data: bool) -> tuple[SelectionMetric, ...]:

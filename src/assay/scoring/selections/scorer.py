@@ -1,4 +1,4 @@
-"""Judge what an assistant selected: compare each question of a conversation with its target."""
+"""Score what an assistant selected: compare each question of a conversation with its target."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SELECTED = DatabaseUrl(text="selections:")
 
 
 class SelectionScorer(Struct, frozen=True, kw_only=True):
-    """Judges selections. ``structures`` say what can be selected; with ``data`` it also compares what they return.
+    """Scores selections. ``structures`` say what can be selected; with ``data`` it also compares what they return.
 
     ``diagnoser`` names the causes of wrong answers.
     """
@@ -78,7 +78,7 @@ class SelectionScorer(Struct, frozen=True, kw_only=True):
         return evidence if found is None else replace(evidence, diagnosis=found, cause=found.title)
 
     def _by_sound_gold(self, turn: Turn, judged: TurnScore) -> TurnScore:
-        """The score of one turn, or gold's failure where a target is wrong and no sound target was met exactly.
+        """The score of one turn, or the gold query's failure if a target is wrong and no sound target was met exactly.
 
         The answer might meet the wrong target once that is corrected.
         """
@@ -180,7 +180,7 @@ def _read(answer: TurnAnswer, turn: Turn, structures: Structures | None) -> Turn
 def _wrong_datasets(raw: str, turn: Turn, structures: Structures | None) -> Selection | None:
     """A selection of the answer's datasets, for an answer whose key cannot be read and whose datasets are all wrong.
 
-    None where one of the datasets is the target's: then only the structures can tell what was selected in it.
+    None if one of the datasets is the target's: then only the structures can tell what was selected in it.
     """
     named = datasets_named(raw, structures)
     unread = tuple(DatasetSelection(dataset=name) for name in named)
@@ -202,7 +202,7 @@ _UNDECIDED = Failure(
 
 
 def _earning_nothing(score: SelectionScore) -> SelectionScore:
-    """The score of an answer that failed: 0, even where a target or a dimension of it wants nothing selected."""
+    """The score of an answer that failed: 0, even if a target or a dimension of it wants nothing selected."""
     return replace(
         score,
         exact=False,
@@ -274,7 +274,7 @@ def _reason(score: SelectionScore) -> str:
 
 
 def _of_the_whole(score: SelectionScore) -> list[str]:
-    """What is wrong where each dimension and the time by themselves equal the target's."""
+    """What is wrong if each dimension and the time by themselves equal the target's."""
     parts = [f"not selected: {score.missing_series}"] if score.missing_series else []
     parts += [f"too many: {score.extra_series}"] if score.extra_series else []
     if not parts:
@@ -286,13 +286,13 @@ _TIME = {
     "overlap": "overlaps with the target's",
     "disjoint": "has nothing of the target's",
     "missing": "not selected",
-    "unexpected": "selected, where the target wants all of time",
+    "unexpected": "selected, if the target wants all of time",
 }
 _SHOWN = 3
 
 
 def _with_name(term: ScoredTerm) -> str:
-    """The code, with its name where that is what is wrong."""
+    """The code, with its name if that is what is wrong."""
     return f"{term.id} “{term.name}”" if term.note == "name_differs" and term.name else term.id
 
 

@@ -160,7 +160,7 @@ def _first_place(*nodes: exp.Expr | None) -> int | None:
 
 
 def symbols(tokens: Sequence[Token], nodes: Sequence[exp.Expr]) -> set[int]:
-    """Where the patterns of MATCH_RECOGNIZE name symbols, which are not functions: ``PATTERN (a (b | c)+)``."""
+    """The places in patterns of MATCH_RECOGNIZE that name symbols, not functions: ``PATTERN (a (b | c)+)``."""
     from sqlglot import exp
 
     begins = [

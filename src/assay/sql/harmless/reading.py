@@ -358,10 +358,10 @@ def _tables(nodes: Sequence[exp.Expr], dialect: str) -> Iterator[tuple[str, ...]
 
 
 def _of_system(tokens: Sequence[Token], nodes: Sequence[exp.Expr], dialect: str) -> Iterator[tuple[str, ...]]:
-    """ClickHouse's system tables that an expression may read, where the tree has a column: ``x IN system.users``.
+    """ClickHouse's system tables that an expression may read, if the tree has a column: ``x IN system.users``.
 
-    The name may also stand behind an alias or in a function such as ``nullIn``, so that each one counts, wherever it
-    stands. It is a column where a source is called so, and the query asks for no membership.
+    The name may also stand behind an alias or in a function, for example ``nullIn``, so that each one counts, wherever
+    it stands. It is a column where a source is called so, and the query asks for no membership.
     """
     from sqlglot import exp
 

@@ -1,7 +1,7 @@
 """Find out whether a query computed its row over no rows: MIN, SUM or COUNT after a filter that left none.
 
 The probe is the query itself with one more column: 1 if every cell of the row has an empty input. The engine evaluates
-it where it computes the cell, so joins, groups, correlated subqueries, HAVING and LIMIT are the query's own:
+it if it computes the cell, so joins, groups, correlated subqueries, HAVING and LIMIT are the query's own:
 
 - an aggregate has an empty input if it takes no row, by ``COUNT(*) = 0`` next to it. It does not
   take rows that its own condition excludes: ``FILTER (WHERE c)``, ``CASE WHEN c THEN x

@@ -226,7 +226,7 @@ def only_makes_index(statement: str, dialect: str) -> bool:
 
 
 def stays_inside(fragment: str, dialect: str) -> bool:
-    """Whether a part of a statement, for example a column's type, ends where it seems to: no parenthesis closes
+    """Whether a part of a statement, for example a column's type, ends at its apparent end: no parenthesis closes
     early."""
     tokens = _tokens(f"({fragment}\n)", dialect)
     is_whole = len(tokens) > 2 and _closing(tokens, 0) == len(tokens) - 1

@@ -256,7 +256,7 @@ def _column(node: exp.ColumnDef, table: _Table, found: _Found, types: dict[str, 
     if declared is None:
         declared = "" if kind is None else kind.sql(found.dialect)
     if found.dialect == "sqlite" and isinstance(kind, exp.DataType) and kind.is_type("enum"):
-        declared = "TEXT"  # MySQL's enumerations are read as texts, of which the condition below allows some
+        declared = "TEXT"  # MySQL's enumerations are read as texts, and the condition below allows some
     column = _Column(name=node.name, type=declared)
     table.columns.append(column)
     if isinstance(kind, exp.DataType):

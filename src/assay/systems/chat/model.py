@@ -34,6 +34,18 @@ _OF_THE_ENDPOINT = re.compile(
     re.IGNORECASE,
 )
 """Words of refusals that apply to every question: about the model, or about the permissions of the key's owner."""
+_WITH_KEY = (
+    "openai.com",
+    "openai.azure.com",
+    "anthropic.com",
+    "openrouter.ai",
+    "mistral.ai",
+    "groq.com",
+    "deepseek.com",
+    "together.xyz",
+    "googleapis.com",
+)
+"""Services that refuse every request without a key."""
 _MOST_TRIES = 8  # attempts of one request, each without one more feature that the endpoint does not accept
 _NO_SUCH_MODEL = re.compile(
     r"not a valid model|model\W.*\b(?:not (?:found|exist)|does not exist|is unknown)", re.IGNORECASE
@@ -47,8 +59,17 @@ class HttpChatModel:
     ``api-version`` goes into the query string.
     """
 
-    def __init__(self, place: ChatAddress, options: SystemOptions, *, name: str, fields: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        place: ChatAddress,
+        options: SystemOptions,
+        *,
+        name: str,
+        fields: Mapping[str, Any],
+        lacks_key: bool = False,
+    ) -> None:
         self.name = name
+        self._lacks_key = lacks_key
         self._place = place
         self._fields = dict(fields)
         self._adaptations = Adaptations()
@@ -94,12 +115,22 @@ class HttpChatModel:
             fields = {"model": name, **fields}
         if fields.get("stream") is True:
             fields.setdefault("stream_options", {"include_usage": True})
-        return cls(place, _with_key(options, place), name=str(name), fields=fields)
+        options = _with_key(options, place)
+        return cls(place, options, name=str(name), fields=fields, lacks_key=_lacks_key(options, place))
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the endpoint was found not to accept in requests. Not part of `describe`."""
         return self._adaptations.notes
+
+    def check_credentials(self) -> None:
+        """Raise SystemUnusable if there is no key for a service that requires one. Sends nothing."""
+        if self._lacks_key:
+            key = "DIAL_API_KEY" if self._place.is_deployment else "OPENAI_API_KEY"
+            raise SystemUnusable(
+                f"{self._place.address.shown} needs an API key, and none is set: set the environment variable {key}, "
+                f"for example  export {key}=YOUR-KEY"
+            )
 
     def describe(self) -> str:
         """Endpoint, model and parameters, without secrets."""
@@ -120,6 +151,7 @@ class HttpChatModel:
         A prompt that a content filter refused is a Completion with ``finish_reason``
         ``content_filter``. Raises SystemUnusable.
         """
+        self.check_credentials()
         fields = dict(self._fields)
         if max_tokens is not None:
             fields.pop("max_completion_tokens", None)
@@ -212,6 +244,14 @@ def _with_key(options: SystemOptions, place: ChatAddress) -> SystemOptions:
         return options
     key = (os.environ.get("DIAL_API_KEY" if place.is_deployment else "OPENAI_API_KEY") or "").strip()
     return replace(options, token=Secret(key)) if key else options
+
+
+def _lacks_key(options: SystemOptions, place: ChatAddress) -> bool:
+    """Whether no credentials are given for a service that is known to demand them."""
+    if options.token is not None or options.user is not None or place.address.user is not None or options.headers:
+        return False
+    host = urlsplit(place.address.url.reveal()).hostname or ""
+    return any(host == known or host.endswith(f".{known}") for known in _WITH_KEY) and not place.address.query_secrets
 
 
 def _shown(name: str, value: Any) -> str:

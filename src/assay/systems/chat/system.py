@@ -42,6 +42,10 @@ class ChatSystem:
         """A system that asks for SQL about these databases, over the same connections."""
         return ChatSqlSystem(self._model, self._options, self._template, schemas)
 
+    def check_credentials(self) -> None:
+        """As `HttpChatModel.check_credentials`."""
+        self._model.check_credentials()
+
     def describe(self) -> str:
         """Endpoint, model and parameters, free of secrets."""
         return self._model.describe()

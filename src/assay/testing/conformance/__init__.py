@@ -1,4 +1,4 @@
-"""Conformance checks for authors of plug-ins: what an engine, a system, a metric, a case format or a report must hold.
+"""Conformance checks for authors of plug-ins: engines, systems, metrics, case formats, reports and lint rules.
 
     import pytest
     from assay.testing.conformance import METRIC_CHECKS, MetricAdapter, conform
@@ -10,15 +10,17 @@
             pytest.xfail(f"{gap.whose}: {gap.why}")
 
 For the other kinds: `CHECKS` with `Adapter` for an engine (after `prepare`, which makes two tables), `SYSTEM_CHECKS`
-with `SystemAdapter`, `FORMAT_CHECKS` with `FormatAdapter`, `REPORT_CHECKS` with `ReportAdapter`. A check that an
-implementation cannot pass is named as a `Gap`, with its owner, its reason and what the check then finds; a gap that has
-closed fails, and so does a check that finds something else, so that the list stays true. What nobody can close is what
-the thing is: that it shows so is what is held, and the test passes.
+with `SystemAdapter`, `FORMAT_CHECKS` with `FormatAdapter`, `REPORT_CHECKS` with `ReportAdapter`, `LINT_RULE_CHECKS`
+with `LintRuleAdapter`. A check that an
+implementation cannot pass is named as a `Gap`, with its owner, its reason and what the check then finds. A gap that no
+longer shows fails the test, and so does a check that finds something else, so that the list stays true. A gap that
+cannot be closed (``never``) is a property of the implementation, and its test passes.
 """
 
 from assay.testing.conformance.checks import Check, Gap, conform
 from assay.testing.conformance.engines import CHECKS, STANDARD_TYPES, Adapter, Kind, prepare
 from assay.testing.conformance.formats import FORMAT_CHECKS, FormatAdapter
+from assay.testing.conformance.lint_rules import LINT_RULE_CHECKS, LintRuleAdapter
 from assay.testing.conformance.metrics import METRIC_CHECKS, MetricAdapter
 from assay.testing.conformance.reports import REPORT_CHECKS, ReportAdapter
 from assay.testing.conformance.systems import SYSTEM_CHECKS, SystemAdapter
@@ -26,6 +28,7 @@ from assay.testing.conformance.systems import SYSTEM_CHECKS, SystemAdapter
 __all__ = [
     "CHECKS",
     "FORMAT_CHECKS",
+    "LINT_RULE_CHECKS",
     "METRIC_CHECKS",
     "REPORT_CHECKS",
     "STANDARD_TYPES",
@@ -35,6 +38,7 @@ __all__ = [
     "FormatAdapter",
     "Gap",
     "Kind",
+    "LintRuleAdapter",
     "MetricAdapter",
     "ReportAdapter",
     "SystemAdapter",

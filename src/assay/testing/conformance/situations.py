@@ -95,7 +95,7 @@ def _broke(query: str, status: Literal["error", "timeout", "refused"], kind: Fai
 
 
 def _silent(kind: FailureKind, blame: Blame) -> Prediction:
-    failure = Failure(stage="ask", kind=kind, blame=blame, message="the system gave no query")
+    failure = Failure(stage="ask", kind=kind, blame=blame, message="the system returned no query")
     return Prediction(case_id="c1", failure=failure)
 
 

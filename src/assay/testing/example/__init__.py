@@ -45,7 +45,7 @@ def write_workbook(path: Path) -> Path:
     try:
         import xlsxwriter
     except ImportError:
-        raise MissingDependency("xlsxwriter", "dev") from None
+        raise MissingDependency("xlsxwriter", None) from None
     # Written under another name and renamed, so that an interruption leaves no half workbook under this name.
     draft = path.with_name(f".{path.name}.part")
     options = {"strings_to_formulas": False, "strings_to_urls": False, "in_memory": True}

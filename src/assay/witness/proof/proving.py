@@ -88,7 +88,9 @@ def _bounded(
 ) -> Proof | Unproved:
     """Check small tables, one row more at a time, and return the strongest result."""
     if not available():
-        return Unproved(reason=f"{reason}; small tables are checked with z3: {install_command('assay[prove]')}")
+        return Unproved(
+            reason=f"{reason}; small tables are checked with z3: {install_command('z3-solver', extra='prove')}"
+        )
     if ordered:
         return Unproved(reason=f"{reason}; the check of small tables does not cover order")
     from assay.witness.proof.bounded import equivalent_up_to

@@ -10,7 +10,7 @@ class Package(Struct, frozen=True, kw_only=True):
 
     name: str
     wanted: str
-    """As Assay asks for it, such as ``>=1.4``; empty for any."""
+    """The versions that Assay requires, e.g. ``>=1.4``; empty for any."""
     version: str | None
     """None: it is not installed."""
     fits: bool
@@ -24,7 +24,7 @@ class Extra(Struct, frozen=True, kw_only=True):
     gives: str
     packages: tuple[Package, ...]
     install: str | None
-    """The command that installs what is missing; None where nothing is."""
+    """The command that installs what is missing; None if nothing is."""
 
     @property
     def works(self) -> bool:
@@ -38,7 +38,7 @@ class EngineFact(Struct, frozen=True, kw_only=True):
     schemes: tuple[str, ...]
     version: str | None
     install: str | None = None
-    """The command that lets it work; None where it does."""
+    """The command that installs what it needs; None if it works."""
     trouble: str | None = None
 
 
@@ -48,7 +48,7 @@ class Protection(Struct, frozen=True, kw_only=True):
     name: str
     holds: bool
     tried: str
-    """What was tried and what came of it; of the operating system, what it does or what its absence lets happen."""
+    """What was tried, and the result; for the operating system, what it does or what happens without it."""
 
 
 class Machine(Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class Reached(Struct, frozen=True, kw_only=True):
     """What the account may do beyond reading, each a sentence."""
     rights_known: bool = False
     reader_grants: tuple[str, ...] = ()
-    """The statements that make an account which may only read; none where the engine does not tell them."""
+    """The statements that make an account that may only read; none if the engine does not name them."""
     tables: tuple[str, ...] | None = None
     """None: they cannot be listed."""
     outside: tuple[str, ...] | None = None
@@ -95,7 +95,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     extras: tuple[Extra, ...]
     engines: tuple[EngineFact, ...]
     plugins: tuple[str, ...]
-    """Of other packages: what they register, and whether it loads."""
+    """The plug-ins of other packages, and whether they load."""
     protections: tuple[Protection, ...]
     """Tried by queries that run into them."""
     operating_system: tuple[Protection, ...]

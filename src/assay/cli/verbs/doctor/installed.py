@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, version
 from itertools import zip_longest
 from typing import Final, get_args
 
 from assay import registry
 from assay.cli.verbs.doctor.facts import EngineFact, Extra, Package
-from assay.errors import AssayError, install_command
+from assay.errors import AssayError, install_command, requirements
 
 _GIVES: Final = {
     "postgres": "PostgreSQL",
@@ -44,40 +44,36 @@ _ENGINES: Final = (
     (("denodo+http", "denodo+https"), None),
     (("denodo+flightsql", "denodo+psycopg2"), "denodo"),
 )
-_REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]+)(?:\[[^\]]*\])?\s*\(?(?P<wanted>[^;()]*)\)?\s*(?:;(?P<marker>.*))?")
-_EXTRA: Final = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
+_REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]+)(?:\[[^\]]*\])?\s*(?P<wanted>.*)")
 
 
-def requirements(lines: Sequence[str]) -> Iterator[tuple[str | None, Package]]:
-    """The packages that a distribution asks for, each with its extra; None for those it cannot do without."""
-    for line in lines:
-        found = _REQUIREMENT.fullmatch(line.strip())
-        if found is None or found["name"] == "assay":
-            continue
-        extra = _EXTRA.search(found["marker"] or "")
-        yield (extra[1] if extra else None), _package(found["name"], found["wanted"].strip())
+def packages() -> Iterator[tuple[str | None, Package]]:
+    """The packages that Assay requires, each with its extra; None for the core."""
+    for extra, text in requirements():
+        if (parts := _REQUIREMENT.fullmatch(text)) is not None:
+            yield extra, _package(parts["name"], parts["wanted"])
 
 
 def core_packages() -> tuple[Package, ...]:
     """What Assay cannot do without."""
-    return tuple(package for extra, package in requirements(_asked()) if extra is None)
+    return tuple(package for extra, package in packages() if extra is None)
 
 
 def extras() -> tuple[Extra, ...]:
     """Every extra for users, the most used first."""
     found: dict[str, list[Package]] = {name: [] for name in _GIVES}
-    for extra, package in requirements(_asked()):
+    for extra, package in packages():
         if extra in found:
             found[extra].append(package)
     return tuple(
         Extra(
             name=name,
             gives=_GIVES[name],
-            packages=tuple(packages),
-            install=None if all(one.fits for one in packages) else install_command(f"assay[{name}]"),
+            packages=tuple(its),
+            install=None if all(one.fits for one in its) else install_command(extra=name),
         )
-        for name, packages in found.items()
-        if packages
+        for name, its in found.items()
+        if its
     )
 
 
@@ -112,13 +108,6 @@ def plugins() -> tuple[str, ...]:
             except AssayError as error:
                 lines.append(str(error))
     return tuple(lines)
-
-
-def _asked() -> list[str]:
-    try:
-        return requires("assay") or []
-    except PackageNotFoundError:  # run from a folder that was never installed
-        return []
 
 
 def _package(name: str, wanted: str) -> Package:

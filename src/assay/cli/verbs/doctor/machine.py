@@ -32,7 +32,7 @@ class _Trial(Struct, frozen=True, kw_only=True):
     name: str
     query: str
     kinds: tuple[str, ...]
-    """The failures, any of which says that the limit holds."""
+    """The failures that show that the limit holds."""
     what: str
     timeout_s: float = _LONG_S
 
@@ -40,7 +40,7 @@ class _Trial(Struct, frozen=True, kw_only=True):
 def machine() -> Machine:
     """What it has for queries."""
     folder = tempfile.gettempdir()
-    # All of the machine's, or of the container that this is; None where it cannot be told.
+    # All of the machine's, or of the container that this is; None if it cannot be told.
     found: list[int] = []
     with suppress(OSError, ValueError, AttributeError):
         found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -58,7 +58,7 @@ def machine() -> Machine:
 
 
 def lent() -> tuple[Protection, ...]:
-    """What the operating system lends to hold a run, and what may happen where it lends that not."""
+    """What the operating system provides for a run, and what may happen without it."""
     return tuple(
         Protection(name=one.name, holds=one.holds, tried=one.does if one.holds else one.without)
         for one in operating_system()
@@ -94,7 +94,7 @@ def protections() -> tuple[Protection, ...]:
                 name="files",
                 query=f"SELECT * FROM read_csv('{secret.as_posix()}')",
                 kinds=("refused", "error", "writes"),
-                what="a query that reads a file beside the database",
+                what="a query that reads another file",
             ),
         )
         try:

@@ -13,6 +13,7 @@ from assay.cli.crash import without_secrets
 from assay.cli.verbs.doctor.facts import Reached
 from assay.errors import AssayError, InputError
 from assay.model import DatabaseUrl, Limits
+from assay.model.databases.secret import masked_address
 from assay.ports import Engine, EngineClass
 
 _VERSIONS: Final = {"postgres": "SELECT version()", "mysql": "SELECT version()"}
@@ -26,9 +27,8 @@ def reach(text: str, *, timeout_s: float, secrets: tuple[str, ...]) -> Reached:
     try:
         url = DatabaseUrl.parse(text)
     except AssayError as error:
-        # What is no URL, without what may be a password.
-        head, at, tail = text.rpartition("@")
-        shown = without_secrets(f"***@{tail}" if at and head else text, secrets)
+        # The text without what may be a password.
+        shown = without_secrets(masked_address(text), secrets)
         return Reached(url=shown, reached=False, trouble=_told(error, secrets).replace(text, shown))
     shown = without_secrets(str(url), secrets)
     grants: tuple[str, ...] = ()

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
+import msgspec
 import typer
-from msgspec import to_builtins
 
 from assay._version import __version__
-from assay.cli.options.declared import Only, Password, Token
+from assay.cli.options.declared import JsonFile, Only, Password, Token
 from assay.cli.verbs.doctor.facts import EngineFact, Extra, Findings, Machine, Package, Protection, Reached
 from assay.errors import install_command
 from assay.reports.text.plain import one_line, plural
@@ -32,12 +31,12 @@ def doctor(
         float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit for each request to a database.")
     ] = 10.0,
     untried: Annotated[bool, typer.Option("--untried", help="Skip the test of the limits.")] = False,
-    settings: Annotated[Settings, Only(("user", "denodo_config"))],
+    settings: Annotated[Settings, Only(("user", "denodo_config"), helps={"user": "Database user. Prefer ASSAY_USER."})],
     password: Password = None,
     token: Token = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON on standard output.")] = False,
+    json: JsonFile = None,
 ) -> None:
-    """Say what is installed, which engines and extras work, which limits hold here, and what a URL can reach.
+    """Check what is installed, which engines and extras work, which limits hold, and whether a database can be read.
 
     Example:  assay doctor
 
@@ -47,12 +46,14 @@ def doctor(
     """
     from assay.cli.crash import secrets_of
     from assay.cli.options.access import Access
+    from assay.cli.output import check_targets, write_json
     from assay.cli.verbs.doctor import installed
     from assay.cli.verbs.doctor.facts import Findings
     from assay.cli.verbs.doctor.machine import lent, machine, protections
     from assay.cli.verbs.doctor.reach import reach
     from assay.reports.text.plain import visible
 
+    check_targets({"json": json})
     secrets = (*secrets_of(()), *(one for one in (password, token) if one))  # before any is taken from the environment
     given = url or []
     if any(one.startswith("denodo+") for one in given):
@@ -70,8 +71,8 @@ def doctor(
         operating_system=lent(),
         reached=tuple(reach(one, timeout_s=timeout, secrets=secrets) for one in given),
     )
-    if as_json:
-        typer.echo(json.dumps(to_builtins(found), indent=2, ensure_ascii=False))
+    if json is not None:
+        write_json(json, msgspec.json.format(msgspec.json.encode(found), indent=2))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         text = findings_text(found, width=width)
@@ -98,7 +99,7 @@ def findings_text(found: Findings, *, width: int | None) -> str:
         ("Engines", [(", ".join(one.schemes), _engine(one)) for one in found.engines]),
         ("Extras", [(one.name, _extra(one)) for one in found.extras]),
         ("Limits on queries, each tried here", [(one.name, _protection(one)) for one in found.protections]),
-        ("What the operating system lends", [(one.name, _protection(one)) for one in found.operating_system]),
+        ("Support by the operating system", [(one.name, _protection(one)) for one in found.operating_system]),
         ("Plug-ins of other packages", [("", line) for line in found.plugins]),
         *((one.url, list(_reached(one))) for one in found.reached),
     ]
@@ -133,7 +134,7 @@ def _machine(machine: Machine, packages: Sequence[Package]) -> Iterator[tuple[st
     for one in packages:
         if not one.fits:
             has = "is not installed" if one.version is None else f"is {one.version}"
-            yield "wrong", f"{one.name} {has}: run  {install_command(one.name + one.wanted)}"
+            yield "wrong", f"{one.name} {has}: run  {install_command(one.name)}"
 
 
 def _engine(one: EngineFact) -> str:

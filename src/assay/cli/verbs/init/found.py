@@ -45,7 +45,7 @@ class Found(Struct, frozen=True, kw_only=True):
     metrics: tuple[str, ...]
     case_count: int
     has_answers: bool
-    """Answers are named, or stand beside the questions."""
+    """Predictions are named, or are in the file of the questions."""
     lines: tuple[str, ...]
     """What was found, for a person."""
     difficulties: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ def _answers(cases: Path, settings: Settings) -> tuple[list[str], list[str]]:
     notes = []
     if inputs.unmatched and not settings.allow_unmatched:
         fit = "1 prediction fits" if len(inputs.unmatched) == 1 else f"{len(inputs.unmatched):,} predictions fit"
-        fit += f" no case, such as {inputs.unmatched[0]!r}"
+        fit += f" no case, for example {inputs.unmatched[0]!r}"
         notes.append(f"{settings.predictions}: {fit}: correct their ids, or set allow_unmatched: true")
     return [f"answers to {given:,} of {plural(len(inputs.cases), 'case')}{how}"], notes
 

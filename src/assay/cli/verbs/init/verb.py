@@ -49,7 +49,7 @@ def init(  # one parameter an option
     from assay.reports.text.plain import visible
 
     if settings.db is None:
-        raise UsageError("--db must be given: the database on which the queries run, such as sqlite:///shop.sqlite")
+        raise UsageError("--db must be given: the database on which the queries run, for example sqlite:///shop.sqlite")
     check_one_source(settings)
     if output.suffix.lower() not in (".yaml", ".yml"):
         raise UsageError(f"--output is {output}: write a name that ends in .yaml")
@@ -97,6 +97,7 @@ def with_sections(settings: Settings, evidence: EvidenceFlags, gates: GateFlags)
         "fail_on_regression": bool(demands.fail_on_regression),
         "alpha": gates.alpha,
         "must_pass": demands.must_pass,
+        "max_unscored": demands.max_unscored,
     }
     evidence.gathered(None)
     evidence.lint_options(None)
@@ -120,7 +121,7 @@ def _lines(found: Found, folder: Path) -> Iterator[str]:
     yield from (f"#   {_comment(line)}" for line in found.lines)
     yield f"cases: {_scalar(_relative(found.cases, folder))}"
     yield from _written(given, "case_format")
-    example = "# case_fields: {id: id, question: question, gold: gold_sql}   # where columns have other names"
+    example = "# case_fields: {id: id, question: question, gold: gold_sql}   # if columns have other names"
     yield from _written(given, "case_fields", example)
     yield ""
     yield from _answers(given)
@@ -128,7 +129,7 @@ def _lines(found: Found, folder: Path) -> Iterator[str]:
     yield "# The database. {db_id} in it stands for each case's own."
     yield from _written(given, "db")
     yield ""
-    yield "# The folder that keeps the run; the same command goes on there where it was interrupted."
+    yield "# The folder of the run. The same command resumes an interrupted run."
     yield from _written(given, "output", "output: runs/first")
     yield ""
     yield "# The first is the headline. Without this line: the usual ones. ves and bird_rves time queries, too."
@@ -140,11 +141,11 @@ def _lines(found: Found, folder: Path) -> Iterator[str]:
     yield from _written(given, "max_rows", f"# max_rows: {limits.max_rows}")
     yield from _written(given, "max_memory_mib", f"# max_memory_mib: {limits.max_memory_bytes // 2**20}")
     yield ""
-    yield "# What a build must reach: exit status 1 where it does not."
+    yield "# What a build must reach; else the exit status is 1."
     yield from _written(given, "baseline", "# baseline: runs/main")
     yield from _written(given, "gates", *_gates(found))
     yield ""
-    yield "# What is doubtful about the gold itself, beside the verdicts:"
+    yield "# Check the gold queries, too:"
     yield from _written(given, "lint", "# lint: {with_run: true}")
     yield "# How sure is each match? Other databases on which it fails are looked for:"
     yield from _written(given, "witness", "# witness: {time: 1s}")
@@ -197,7 +198,7 @@ def _answers(given: dict[str, str]) -> Iterator[str]:
         yield "# The system's answers."
         yield from _written(given, "predictions")
     else:
-        yield "# The system's answers: a file, or a live system. Without either they stand beside the questions."
+        yield "# The system's answers: a file, or a live system. Default: in the file of the questions."
         yield "# predictions: answers.jsonl"
         yield "# system: http:http://127.0.0.1:8080/ask"
 
@@ -213,7 +214,7 @@ def _gates(found: Found) -> Iterator[str]:
 
 
 def _relative(path: Path, folder: Path) -> str:
-    """The path as the file at ``folder`` names it: absolute where it was given so."""
+    """The path as the file at ``folder`` names it: absolute if it was given so."""
     if path.is_absolute():
         return path.as_posix()
     try:

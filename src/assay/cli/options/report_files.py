@@ -1,0 +1,75 @@
+"""The files of reports, checked before any work is done: a mistake in a name should not cost an hour's run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from assay.errors import UsageError
+
+_SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
+    "html": (".html", ".htm", ".xhtml"),
+    "md": (".md", ".markdown", ".txt"),
+    "xlsx": (".xlsx",),
+    "json": (".json",),
+    "junit": (".xml",),
+    "sarif": (".sarif", ".json"),
+    "csv": (".csv", ".txt"),
+    "tex": (".tex", ".txt"),
+    "test": (".py",),
+}
+"""The suffixes of each format, the usual one first. A name without a suffix, or with an unknown one, is accepted."""
+_FLAGS: Final = {"tex": "--latex"}
+_NOT_NAMED: Final = ("html", "md", "xlsx", "junit", "json", "sarif", "csv", "tex", "test")
+"""The formats that have an option of their own; others are written by ``--report NAME=FILE``."""
+_OTHERS: Final = (".xls", ".xlsm", ".ods", ".pdf", ".docx", ".doc", ".png", ".svg", ".yaml", ".yml", ".parquet", ".zip")
+_OTHERS_OF_DATA: Final = (".jsonl", ".ndjson", ".tsv", ".sql", ".sqlite", ".db", ".duckdb")
+_KNOWN: Final = {suffix for suffixes in _SUFFIXES.values() for suffix in suffixes} | {*_OTHERS, *_OTHERS_OF_DATA}
+
+
+def option_of(name: str, file: Path | str) -> str:
+    """The option that writes a format into a file, as one types it."""
+    return f"{_FLAGS.get(name, f'--{name}')} {file}" if name in _NOT_NAMED else f"--report {name}={file}"
+
+
+def check_files(targets: Mapping[str, Path]) -> None:
+    """Raise UsageError for a folder, a suffix of another format, one file for two reports, and an unwritable place."""
+    for name, path in targets.items():
+        _check(name, path)
+    for name, path in targets.items():
+        other = next(one for one, its in targets.items() if _same(its, path))
+        if other != name:
+            both = f"{option_of(other, targets[other])} and {option_of(name, path)}"
+            raise UsageError(f"{both} name one file: give each report its own")
+
+
+def _check(name: str, path: Path) -> None:
+    own = _SUFFIXES.get(name, ())
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        example = path / f"report{own[0] if own else ''}"
+        raise UsageError(
+            f"{option_of(name, path)}: this is a folder. Name a file in it, e.g. {option_of(name, example)}"
+        )
+    if own and suffix in _KNOWN and suffix not in own:
+        raise UsageError(
+            f"{option_of(name, path)}: {suffix} is not a suffix of this format. "
+            f"Write {option_of(name, path.with_suffix(own[0]))}{_other_option(name, path, suffix)}"
+        )
+    nearest = next((folder for folder in path.absolute().parents if folder.exists()), None)
+    if nearest is not None and not nearest.is_dir():
+        raise UsageError(f"{option_of(name, path)}: {nearest} is a file, not a folder. Name another place")
+    if nearest is not None and not os.access(path if path.exists() else nearest, os.W_OK):
+        raise UsageError(f"{option_of(name, path)}: no permission to write there. Name another place")
+
+
+def _other_option(name: str, path: Path, suffix: str) -> str:
+    other = next((one for one, suffixes in _SUFFIXES.items() if suffixes[0] == suffix), None)
+    shown = other in ("html", "md", "xlsx", "junit", "json") and name in ("html", "md", "xlsx", "junit", "json")
+    return f", or {option_of(other, path)}" if other is not None and shown else ""
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one == other or os.path.realpath(one) == os.path.realpath(other)

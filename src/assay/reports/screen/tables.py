@@ -1,0 +1,77 @@
+"""Figures and counts as lines of a summary, one line per row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.reports.blocks.values import CaseLink, Figure
+from assay.reports.console.bars import bar_pieces
+from assay.reports.screen.lines import Line, Span, cut, padded, wrapped
+from assay.reports.text.plain import columns_of, unscored
+
+_GAP = "  "
+_INDENT = "  "
+_LONGEST_NAME, _SHORTEST_NAME = 32, 12
+_BAR = 16
+_LONGEST_ID = 24
+
+FigureRow = tuple[str, Figure]
+
+
+def figure_lines(rows: Sequence[FigureRow], width: int, *, drawn: bool) -> tuple[tuple[Line, ...], ...]:
+    """A line per figure: name, bar on a terminal, value, interval, tally, unscored cases."""
+    if not rows:
+        return ()
+    values = [one.text for _, one in rows]
+    asides = [
+        [one.interval for _, one in rows],
+        [one.tally for _, one in rows],
+        [unscored(one.rate) for _, one in rows],
+    ]
+    fixed = [max(map(columns_of, column)) for column in asides]
+    value_width = max(map(columns_of, values))
+    name_width = min(_LONGEST_NAME, max(columns_of(name) for name, _ in rows))
+
+    def room(columns: Sequence[int]) -> int:
+        taken = len(_INDENT) + value_width + sum(len(_GAP) + one for one in columns if one) + len(_GAP)
+        return width - taken
+
+    while fixed and room(fixed) < min(name_width, _SHORTEST_NAME):
+        fixed.pop()
+    name_width = max(1, min(name_width, room(fixed)))
+    with_bars = drawn and room(fixed) - name_width >= _BAR + len(_GAP)
+    made = []
+    for place, (name, one) in enumerate(rows):
+        spans = [Span(_INDENT + padded(cut(name, name_width), name_width) + _GAP)]
+        if with_bars:
+            spans += [*(Span(text, style) for text, style in bar_pieces(one, _BAR)), Span(_GAP)]
+        spans.append(Span(padded(values[place], value_width, right=True), "bold"))
+        for column, size in zip(asides, fixed, strict=False):
+            spans += [Span(_GAP + padded(column[place], size), "dim")] if size else []
+        made.append(((*spans[:-1], Span(spans[-1].text.rstrip(), spans[-1].style)),))
+    return tuple(made)
+
+
+def count_lines(rows: Sequence[tuple[str, int, str, Sequence[CaseLink]]], width: int) -> tuple[tuple[Line, ...], ...]:
+    """A line or two per count: the count, its name, what to do, and the ids of its cases as far as they fit."""
+    size = max((len(f"{number:,}") for _, number, _, _ in rows), default=1)
+    made = []
+    for name, number, advice, cases in rows:
+        first, rest = f"{_INDENT}{number:>{size},}{_GAP}", " " * (len(_INDENT) + size + len(_GAP))
+        text = f"{name}: {advice}" if advice else name
+        lines = wrapped(text, width, first=first, rest=rest, most=2)
+        ids = _ids(cases, width - columns_of(lines[-1][0].text) - len(_GAP))
+        made.append((*lines[:-1], (lines[-1][0], Span(ids and f"{_GAP}{ids}", "dim"))))
+    return tuple(made)
+
+
+def _ids(cases: Sequence[CaseLink], width: int) -> str:
+    """As many ids as fit, and how many more there are; empty if not even one fits."""
+    shown = ""
+    for place, case in enumerate(cases):
+        left = len(cases) - place - 1
+        one = f"{shown}{', ' if shown else ''}{cut(case.id, _LONGEST_ID)}"
+        if columns_of(one + (f", +{left:,}" if left else "")) > width:
+            return f"{shown}, +{left + 1:,}" if shown else ""
+        shown = one
+    return shown

@@ -1,0 +1,319 @@
+"""What a person types by mistake: status 2, one message with what is wrong and what to write, nothing written."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shlex
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from assay.cli.app import app, run_command_line
+from assay.cli.parsing.mistakes import OTHER_VERBS
+from many_cases import each
+
+QUESTIONS = [
+    {"id": "a", "question": "how many?", "gold_sql": "SELECT count(*) FROM t", "db_id": "shop"},
+    {"id": "b", "question": "which?", "gold_sql": "SELECT a FROM t", "db_id": "shop"},
+]
+PREDICTIONS = [{"id": "a", "predicted_sql": "SELECT count(*) FROM t"}, {"id": "b", "predicted_sql": "SELECT b FROM t"}]
+RUN = "run questions.jsonl -p predictions.jsonl --db sqlite:///shop.sqlite"
+LIVE = "run questions.jsonl --system chat:gpt-4.1 --db sqlite:///shop.sqlite"
+EXAMPLE = "assay run questions.jsonl --predictions predictions.jsonl --db sqlite:///shop.sqlite"
+KEY = "OPENAI_API_KEY"
+REFUTE = "refute 'SELECT a FROM t' --db sqlite:///shop.sqlite"
+
+MISTAKES: list[tuple[str, list[str]]] = [
+    # Verbs of other tools, and misspelt ones.
+    ("evaluate questions.jsonl predictions.jsonl", ["'evaluate'", "'run'", EXAMPLE]),
+    ("eval questions.jsonl", ["'eval'", "'run'", EXAMPLE]),
+    ("Evaluate", ["'Evaluate'", "'run'", EXAMPLE]),
+    ("evalute x", ["'evalute'", "'run'", EXAMPLE]),
+    ("score", ["'run'", EXAMPLE]),
+    ("benchmark", ["'run'", EXAMPLE]),
+    ("test", ["'run'", f"{EXAMPLE} --min match=80%"]),
+    ("predict", ["'run'", "--system chat:gpt-4.1"]),
+    ("rescore runs/a", ["'run'", "-o runs/first --rescore"]),
+    ("compare runs/a runs/b", ["'diff'", "assay diff runs/main runs/new"]),
+    ("validate questions.jsonl", ["'lint'", "assay lint questions.jsonl"]),
+    ("metrics", ["'docs'", "assay docs metrics"]),
+    ("rank runs", ["'leaderboard'", "assay leaderboard runs/one runs/two"]),
+    ("list", ["'runs'", "assay runs runs"]),
+    ("show runs/a", ["'view'", "assay view runs/first"]),
+    ("export runs/a", ["'report'", "assay report runs/first --html report.html"]),
+    ("prove", ["'refute'", "assay refute"]),
+    ("version", ["write  assay --version"]),
+    ("help run", ["write  assay --help"]),
+    ("RUN questions.jsonl", ["'RUN'", "did you mean 'run'?"]),
+    # A word too many.
+    ("run questions.jsonl predictions.jsonl", ["'predictions.jsonl'", EXAMPLE]),
+    ("init questions.jsonl predictions.jsonl", ["assay init questions.jsonl --predictions predictions.jsonl"]),
+    ("run questions.jsonl sqlite:///shop.sqlite", ["write  --db sqlite:///shop.sqlite"]),
+    ("run questions.jsonl postgresql://me:hush@h/x", ["write  --db postgresql://***@h/x"]),
+    ("report runs/a runs/b", ["assay diff runs/a runs/b"]),
+    ("denodo questions.xlsx", ["assay denodo --input questions.xlsx"]),
+    # Options under another name.
+    ("run questions.jsonl --gold x", ["no option --gold ", "did you mean --gold-column?"]),
+    ("run questions.jsonl --prediction x", ["did you mean --predictions?"]),
+    ("run questions.jsonl --database x", ["did you mean --db?"]),
+    ("run questions.jsonl --out x", ["did you mean --output?"]),
+    ("run questions.jsonl --output_dir x", ["did you mean --output?"]),
+    ("run questions.jsonl --gold_column x", ["did you mean --gold-column?"]),
+    ("run questions.jsonl --model x", ["did you mean --system chat:MODEL?"]),
+    ("run questions.jsonl --threshold 0.8", ["did you mean --min match=80%?"]),
+    ("run questions.jsonl --metric match", ["did you mean --metrics?"]),
+    ("run questions.jsonl --dataset x", ["by position"]),
+    ("run questions.jsonl --resume", ["the same command resumes"]),
+    ("run questions.jsonl -db x", ["no option -db", "did you mean --db?"]),
+    ("run questions.jsonl -pred x", ["no option -pred", "did you mean --predictions?"]),
+    ("check 'SELECT 1' 'SELECT 1' --database x", ["did you mean --db?"]),
+    ("lint questions.jsonl --jobs 3", ["did you mean --workers?"]),
+    ("diff runs/a runs/b --cases 3", ["did you mean --max-cases?"]),
+    # The two files and the database of a run.
+    (
+        "run predictions.jsonl -p questions.jsonl --db sqlite:///shop.sqlite",
+        ["swapped", "'predicted_sql'", "'gold_sql'", "assay run questions.jsonl --predictions predictions.jsonl"],
+    ),
+    ("run predictions.jsonl -p questions.jsonl", ["swapped"]),
+    ("run predictions.jsonl --db sqlite:///shop.sqlite", ["predictions.jsonl holds predictions", "no gold queries"]),
+    ("lint predictions.jsonl", ["predictions.jsonl holds predictions", "no gold queries"]),
+    ("run questions.jsonl -p predictions.jsonl", ["--db must be given", "'sqlite:///{db_id}.sqlite'", "postgresql://"]),
+    ("check 'SELECT 1' 'SELECT 1'", ["--db must be given", "sqlite:///shop.sqlite"]),
+    ("run question.jsonl -p predictions.jsonl", ["question.jsonl", "does not exist", "questions.jsonl"]),
+    # Files of reports.
+    (f"{RUN} --html runs", ["--html runs", "folder", "--html runs/report.html"]),
+    (f"{RUN} --html report.xlsx", ["--html report.xlsx", ".xlsx", "--html report.html", "--xlsx report.xlsx"]),
+    (f"{RUN} --json report.html", ["--json report.html", "--json report.json", "--html report.html"]),
+    (f"{RUN} --json=questions.jsonl", ["--json questions.jsonl", ".jsonl"]),
+    (f"{RUN} --xlsx report.xls", ["--xlsx report.xls", "--xlsx report.xlsx"]),
+    (f"{RUN} --md questions.jsonl/a.md", ["questions.jsonl is a file"]),
+    (f"{RUN} --md - --json -", ["--md - and --json -", "standard output"]),
+    (f"{RUN} --junit a.xml --report junit-too=a.xml", ["junit-too"]),
+    ("report runs/a --html runs", ["--html runs", "folder"]),
+    ("diff runs/a runs/b --md x.html", ["--md x.html", "--md x.md", "--html x.html"]),
+    ("leaderboard runs/a runs/b --latex x.csv", ["--latex x.csv", "--latex x.tex"]),
+    ("lint questions.jsonl --sarif x.html", ["--sarif x.html", "--sarif x.sarif"]),
+    ("runs runs --html x.json", ["--html x.json", "--json x.json"]),
+    # Metrics under another name.
+    (f"{RUN} --min accuracy=80%", ["accuracy", "did you mean 'match'?"]),
+    (f"{RUN} --min EX=80%", ["EX", "did you mean 'match'?"]),
+    (f"{RUN} --min exact_match=80%", ["exact_match", "did you mean 'spider_em'?"]),
+    (f"{RUN} --min mtach=80%", ["mtach", "did you mean 'match'?"]),
+    (f"{RUN} --metrics accuracy", ["'accuracy'", "did you mean 'match'?"]),
+    ("diff runs/a runs/b --max-drop f1=1%", ["f1", "did you mean 'bird_soft_f1'?"]),
+    ("leaderboard runs/a runs/b --metric acc", ["'acc'", "did you mean 'match'?"]),
+    ("runs runs --metric accuracy", ["'accuracy'", "did you mean 'match'?"]),
+    # Runs.
+    ("report runs/aa", ["runs/aa", "did you mean 'runs/a'?"]),
+    ("report run/a", ["run/a", "did you mean 'runs/a'?"]),
+    ("report a", ["did you mean 'runs/a'?"]),
+    ("report runs", ["run.json is missing", "runs/a, runs/b"]),
+    ("view rnus/a/run.json", ["did you mean 'runs/a'?"]),
+    ("diff runs/a runs/zzz", ["runs/zzz", "There is runs/a, runs/b"]),
+    ("sql runs/aa 'SELECT 1'", ["did you mean 'runs/a'?"]),
+    ("runs rusn", ["rusn", "did you mean 'runs'?"]),
+    (f"{RUN} --baseline runs/aa --fail-on-regression", ["baseline", "did you mean 'runs/a'?"]),
+    ("diff runs/a runs/a", ["runs/a twice", "compared with itself"]),
+    ("diff runs/a runs/../runs/a", ["runs/a and runs/../runs/a", "compared with itself"]),
+    ("diff runs/a runs/a/run.json", ["compared with itself"]),
+    ("diff runs/a link", ["runs/a and link", "compared with itself"]),
+    ("leaderboard runs/a link runs/a", ["compared with itself"]),
+    ("explain runs/a c", ["no case 'c'"]),
+    # Keys, and texts that are not queries.
+    (LIVE, ["needs an API key", KEY]),
+    (f"{LIVE} -o runs/live", ["needs an API key", KEY]),
+    ("judge runs/a --model gpt-4.1", ["needs an API key", KEY]),
+    (f"{REFUTE} nonsense", ["second query", "cannot be read"]),
+    (f"{REFUTE} 'SELECT a FROM tt'", ["tt", "did you mean 't'?"]),
+    (f"{REFUTE} 'SELECT aa FROM t'", ["second query fails", "aa"]),
+    (f"{REFUTE} ''", ["second query", "cannot be read"]),
+    (f"{REFUTE} 'SELECT aa FROM t' --json", ["second query fails", "aa"]),
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with questions, predictions, a database, two runs and a link to the first."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    for name, rows in (("questions.jsonl", QUESTIONS), ("predictions.jsonl", PREDICTIONS)):
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with sqlite3.connect(folder / "shop.sqlite") as connection:
+        connection.executescript("CREATE TABLE t(a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, 'y');")
+    connection.close()
+    before = Path.cwd()
+    try:
+        os.chdir(folder)
+        for run in ("runs/a", "runs/b"):
+            assert run_command_line([*shlex.split(RUN), "-o", run, "-q", "--workers", "1"]) == 0
+    finally:
+        os.chdir(before)
+    (folder / "link").symlink_to(folder / "runs" / "a")
+    return folder
+
+
+def _without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (KEY, "OPENAI_BASE_URL", "DIAL_API_KEY", "ASSAY_TOKEN", "ASSAY_USER", "ASSAY_PASSWORD"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@each(("command", "said"), MISTAKES, ids=[command for command, _ in MISTAKES])
+def test_a_mistake_is_answered_by_what_to_write(
+    command: str,
+    said: list[str],
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(place)
+    _without_keys(monkeypatch)
+    before = sorted(place.rglob("*"))
+    status = run_command_line(shlex.split(command))
+    printed = capsys.readouterr()
+    assert status == 2, printed.err
+    assert printed.err.startswith("assay: error: ")
+    assert len(printed.err.strip().splitlines()) == 1
+    assert [part for part in said if part not in printed.err] == [], printed.err
+    assert not printed.out or "--json" in command
+    assert "hush" not in printed.err
+    assert sorted(place.rglob("*")) == before, "nothing is written"
+
+
+def test_there_are_mistakes_of_every_kind() -> None:
+    assert len(MISTAKES) == len(dict(MISTAKES)) >= 60
+
+
+@each("command", ["report runs/a/run.json", "diff runs/a/run.json runs/b/run.json", "sql runs/a/run.json 'SELECT 1'"])
+def test_the_file_of_a_run_stands_for_its_folder(
+    command: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    assert run_command_line(shlex.split(command)) == 0
+    assert capsys.readouterr().out
+
+
+@each(
+    ("before", "after"),
+    [
+        ("check --json 'SELECT 1' 'SELECT 1' --db sqlite:///shop.sqlite", "assay-pair"),
+        ("check 'SELECT 1' 'SELECT 1' --db sqlite:///shop.sqlite --json", "assay-pair"),
+        ("check 'SELECT 1' 'SELECT 1' --json --db sqlite:///shop.sqlite", "assay-pair"),
+        ("report --json runs/a", "assay-report"),
+        ("report runs/a --json -", "assay-report"),
+        ("report runs/a --json=-", "assay-report"),
+        ("lint --json questions.jsonl", "assay-lint"),
+        ("runs runs --json", "assay-runs"),
+        ("diff runs/a runs/b --json", "assay-diff"),
+        ("leaderboard --json runs/a runs/b", "assay-leaderboard"),
+        (f"{REFUTE} 'SELECT b FROM t' --json", "assay-refutation"),
+    ],
+)
+def test_json_is_printed_unless_a_file_is_named(
+    before: str, after: str, place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    assert run_command_line(shlex.split(before)) == 0
+    printed = capfd.readouterr().out
+    assert printed.endswith("\n")
+    assert json.loads(printed)["format"] == after
+
+
+@each(
+    "command",
+    [
+        "check 'SELECT 1' 'SELECT 1' --db sqlite:///shop.sqlite",
+        "report runs/a",
+        "explain runs/a b",
+        "lint questions.jsonl",
+        "runs runs",
+        "diff runs/a runs/b",
+        "leaderboard runs/a runs/b",
+        "sql runs/a 'SELECT 1 AS one'",
+        "doctor --untried",
+        f"{REFUTE} 'SELECT b FROM t'",
+    ],
+)
+def test_json_goes_into_the_file_that_is_named(
+    command: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    target = tmp_path / "made" / "found.json"
+    assert run_command_line([*shlex.split(command), "--json", str(target)]) == 0
+    assert json.loads(target.read_text(encoding="utf-8"))
+    printed = capsys.readouterr()
+    assert str(target) in printed.out + printed.err
+
+
+WORDS = [
+    *("questions.jsonl", "predictions.jsonl", "shop.sqlite", "runs", "runs/a", "runs/b", "runs/a/run.json", "absent"),
+    *("sqlite:///shop.sqlite", "SELECT a FROM t", "SELECT", "", "-", "a", "0", "-1", "inf", "match=80%", "accuracy=1"),
+    *(
+        "match",
+        "x=y",
+        "é\x00",
+        "\udcff",
+        "@absent.sql",
+        "chat:gpt-4.1",
+        "python:none:none",
+        "--",
+        "error",
+        "1,2",
+        "nan",
+    ),
+]
+NEVER = {
+    "--output",
+    "-o",
+    "--save-report",
+    "--cache",
+    "--browser",
+    "--port",
+    "--export",
+    "--queue",
+    "--next",
+    "--scratch",
+}
+"""Options that write elsewhere or serve: the fuzz is for mistakes, not for work."""
+SERVING = {"view", "review", "demo", "suite", "denodo", "docs", "doctor", "llmsql"}
+VALID = [
+    shlex.split(one) for one in (RUN, "report runs/a", "diff runs/a runs/b", "lint questions.jsonl", f"{REFUTE} x")
+]
+
+
+def _random_command(chance: random.Random) -> list[str]:
+    verbs = get_command(app).commands  # type: ignore[attr-defined]
+    verb = chance.choice([*sorted(set(verbs) - SERVING), *chance.sample(sorted(OTHER_VERBS), 3)])
+    options = ["--no-such-option"]
+    if verb in verbs:
+        options += [name for one in verbs[verb].params if one.param_type_name == "option" for name in one.opts]
+    options = [name for name in options if name not in NEVER]
+    begun = next((one for one in VALID if one[0] == verb and chance.random() < 0.5), [verb])
+    words: list[str] = []
+    for _ in range(chance.randrange(7)):
+        words.append(chance.choice(WORDS) if chance.random() < 0.6 else chance.choice(options))
+    return [*begun, *words]
+
+
+def test_no_command_line_ends_in_a_traceback(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Any words in any order: a message, never a fault of Assay's own. Bounded in count and time."""
+    monkeypatch.chdir(shutil.copytree(place, tmp_path / "place"))
+    _without_keys(monkeypatch)
+    seed = random.randrange(2**32)
+    chance = random.Random(seed)
+    end = time.monotonic() + 20
+    for _ in range(400):
+        command = _random_command(chance)
+        status = run_command_line(command)
+        printed = capsys.readouterr()
+        assert status in (0, 1, 2, 3), (seed, command, printed.err)
+        assert "Traceback" not in printed.err, (seed, command)
+        assert "is a fault in Assay" not in printed.err, (seed, command, printed.err)
+        if time.monotonic() > end:
+            break

@@ -1,0 +1,346 @@
+"""Summaries of one screen: at most 40 lines, no line wider than the terminal, headline first and last."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+
+import pytest
+from diffs import HOSTILE, board, change, diff, full_diff, head, hostile_diff, metric
+from handmade import SETTINGS, benchmark_run, make_run, right, unanswered, vacuous, wrong
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from rich.cells import cell_len
+from rich.console import Console
+
+from assay.model import Count, GateResult, Group, MetricSummary, Rate, RepeatTotals, ReviewTotals, Run, WitnessTotals
+from assay.model.lint import LintFinding, LintReport
+from assay.reports.blocks.diff import DiffReport
+from assay.reports.blocks.run import RunReport
+from assay.reports.screen.diff import diff_screen
+from assay.reports.screen.explanation import explanation_screen
+from assay.reports.screen.leaderboard import leaderboard_screen
+from assay.reports.screen.lines import Line, command, cut, cut_middle, text_of, wrapped
+from assay.reports.screen.lint import lint_screen
+from assay.reports.screen.printing import print_run
+from assay.reports.screen.run import run_screen, screen_text, telling
+from assay.reports.text.explanation import explanation_parts
+from assay.reports.text.plain import columns_of
+
+LINES = 40
+NAMES = st.text(
+    st.sampled_from("abcXYZ019 _-./\\'\"$`|[]{}äßж語漢字テ한글😀🏳é\u0301\u200d\u202e\x1b\n\t"), min_size=0, max_size=200
+)
+RATES = st.builds(
+    lambda n, right, unscored: Rate(
+        n=n,
+        numerator=min(right, n),
+        unscored=unscored,
+        value=min(right, n) / n if n else None,
+        low=0.1 if n else None,
+        high=0.9 if n else None,
+    ),
+    st.integers(0, 2_000_000),
+    st.integers(0, 2_000_000),
+    st.integers(0, 100_000),
+)
+COUNTS = st.lists(
+    st.builds(
+        lambda name, count: Count(name=name, count=count, case_ids=("12", "88")),
+        st.one_of(NAMES.filter(bool), st.sampled_from(["duplicates", "value_mismatch", "rounding"])),
+        st.integers(1, 100_000),
+    ),
+    max_size=40,
+).map(tuple)
+GATES = st.lists(
+    st.builds(
+        lambda gate, found, missed, ids: GateResult(
+            gate=gate or "min match=0.8",
+            passed=missed is None,
+            wanted="at least 80 %",
+            found=found,
+            missed_by=missed,
+            case_ids=tuple(ids),
+        ),
+        NAMES,
+        NAMES,
+        st.one_of(st.none(), NAMES),
+        st.lists(NAMES, max_size=30),
+    ),
+    max_size=60,
+).map(tuple)
+
+
+def fits(lines: list[Line], width: int = 80) -> list[str]:
+    """The texts of the lines, of which there are few enough and none is too wide."""
+    texts = screen_text(lines).splitlines()
+    assert len(lines) == len(texts) <= LINES
+    assert all(columns_of(text) <= width and cell_len(text) <= width for text in texts)
+    return texts
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Run:
+    """A run with numbers, names and sections of any size."""
+    names = [(draw(NAMES) or "x") + str(number) for number in range(draw(st.integers(0, 35)))]
+    made = make_run([right(), wrong(), unanswered(), vacuous()])
+
+    def group(kind: str, name: str | None) -> Group:
+        metrics = [MetricSummary(metric=one, rate=draw(RATES)) for one in ("match", *names[: 1 if name else None])]
+        return Group(kind=kind, name=name, cases=draw(st.integers(0, 9999)), metrics=tuple(metrics))
+
+    def groups(kind: str) -> tuple[Group, ...]:
+        return tuple(group(kind, draw(NAMES) or "g") for _ in range(draw(st.integers(0, 25))))
+
+    rate = draw(RATES)
+    totals = replace(
+        made.aggregates,
+        overall=group("all", None),
+        by_difficulty=groups("difficulty"),
+        by_database=groups("database"),
+        fix_first=draw(COUNTS),
+        causes=draw(COUNTS),
+    )
+    if draw(st.booleans()):
+        reviewed = tuple(draw(st.lists(NAMES, max_size=30)))
+        totals = replace(
+            totals,
+            reviews=ReviewTotals(
+                before=rate,
+                after=rate,
+                reviewers=tuple(draw(st.lists(NAMES, max_size=9))),
+                settle="latest",
+                decisions=draw(COUNTS),
+                changes=draw(COUNTS),
+                reviewed=reviewed,
+                conflicts=reviewed,
+                unsure=reviewed,
+                pending=reviewed,
+                inactive=(),
+                done=3,
+            ),
+        )
+    if draw(st.booleans()):
+        totals = replace(
+            totals,
+            repeats=RepeatTotals(asked=3, stable_right=1, stable_wrong=2, flaky=("12",), unscored=0, pass_rates=()),
+        )
+    if draw(st.booleans()):
+        totals = replace(
+            totals,
+            witnesses=WitnessTotals(
+                matches=9, searched=7, strengths=draw(COUNTS), claimed=rate, after=rate, at_worst=rate
+            ),
+        )
+    run_settings = replace(
+        SETTINGS,
+        name=draw(st.one_of(st.none(), NAMES)),
+        cases=draw(NAMES),
+        predictions=draw(NAMES),
+        database=draw(NAMES),
+        metrics=("match", *names),
+    )
+    return replace(made, aggregates=totals, settings=run_settings, gates=draw(GATES))
+
+
+@settings(max_examples=60, deadline=None)
+@given(run=runs(), folder=st.one_of(st.none(), NAMES), width=st.sampled_from([80, 80, 100, 120]), drawn=st.booleans())
+def test_a_run_of_any_size_fits_one_screen(run: Run, folder: str | None, width: int, drawn: bool) -> None:
+    report = RunReport(run)
+    lines = run_screen(
+        report, width=width, drawn=drawn, run_path=folder, earlier=folder, unkept="" if folder else "Nothing is stored."
+    )
+    texts = fits(lines, width)
+    assert texts[0].startswith("Accuracy ")
+    first, last = texts[: texts.index("")], texts[-(texts[::-1].index("")) :] if "" in texts else texts[-1:]
+    assert first[: len(last)] == last
+    assert report.headline.text in " ".join(last)
+    if any(not gate.passed for gate in run.gates):
+        assert any(text.startswith("  ✗ ") for text in texts[-20:])
+        assert any(re.match(r"Gates: .* missed", text) for text in texts)
+
+
+@given(st.integers(20, 200))
+@settings(max_examples=20, deadline=None)
+def test_a_terminal_of_any_width_shows_no_wider_line(width: int) -> None:
+    fits(run_screen(RunReport(benchmark_run(60)), width=width, drawn=True), width)
+
+
+def test_a_benchmark_of_a_thousand_cases_says_what_matters_in_order() -> None:
+    gates = tuple(
+        GateResult(gate=f"min m{number}=0.9", passed=number != 7, wanted="0.9", found="0.8", missed_by="0.1")
+        for number in range(9)
+    )
+    run = replace(benchmark_run(), gates=gates)
+    texts = fits(run_screen(RunReport(run), run_path="runs/a", earlier="runs/before"))
+    titles = ["Before you trust it", "Accuracy by ", "Other metrics", "Gates: 8 of 9 passed, 1 missed", "Next"]
+    places = [next(at for at, text in enumerate(texts) if text.startswith(title)) for title in titles]
+    assert places == sorted(places)
+    assert "  ✗ min m7=0.9: missed by 0.1; found 0.8" in texts
+    assert "assay explain runs/a" in "\n".join(texts)
+    assert texts[-1] == texts[0]
+
+
+def test_the_groups_that_differ_more_are_shown() -> None:
+    def spread(kind: str, *rates: int) -> tuple[Group, ...]:
+        return tuple(
+            Group(
+                kind=kind,
+                name=f"{kind} {number}",
+                cases=100,
+                metrics=(
+                    MetricSummary(
+                        metric="match",
+                        rate=Rate(n=100, numerator=one, unscored=0, value=one / 100, low=0.1, high=0.9),
+                    ),
+                ),
+            )
+            for number, one in enumerate(rates)
+        )
+
+    run = benchmark_run(20)
+    for difficulty, database, expected in (
+        ((50, 50), (20, 80), "database"),
+        ((20, 80), (50, 50), "difficulty"),
+        ((50, 60), (45, 50, 55, 50, 50, 52), "difficulty"),  # more groups differ more by chance alone
+        ((50, 50), (50, 50), "difficulty"),
+    ):
+        totals = replace(
+            run.aggregates,
+            by_difficulty=spread("difficulty", *difficulty),
+            by_database=spread("database", *database),
+        )
+        found = telling(RunReport(replace(run, aggregates=totals)))
+        assert found is not None
+        assert found[0] == expected
+
+
+def test_a_pipe_gets_the_same_summary_as_a_terminal_without_colours() -> None:
+    run = benchmark_run(100)
+    piped, terminal = io.StringIO(), io.StringIO()
+    print_run(run, console=Console(file=piped, force_terminal=False), run_path="runs/a")
+    print_run(run, console=Console(file=terminal, force_terminal=True, width=80, no_color=True), run_path="runs/a")
+    shown = re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue()).splitlines()
+    assert len(piped.getvalue().splitlines()) == len(shown)
+    assert shown[-1].rstrip() == piped.getvalue().splitlines()[-1]
+
+
+@given(words=st.lists(st.text("abc/.-_' ä語", min_size=1, max_size=200), min_size=1, max_size=5))
+@settings(deadline=None)
+def test_a_command_over_several_lines_is_the_same_command(words: list[str]) -> None:
+    lines = command(["assay", *map(shlex.quote, words)], 80)
+    text = "\n".join(text_of(one) for one in lines)
+    assert all(columns_of(text_of(one)) <= 80 for one in lines)
+    if lines:
+        assert shlex.split(text.replace("\\\n", "")) == ["assay", *words]
+
+
+@given(text=NAMES, width=st.integers(1, 60))
+def test_texts_are_cut_and_wrapped_within_their_width(text: str, width: int) -> None:
+    assert columns_of(cut(text, width)) <= width
+    assert columns_of(cut_middle(text, width)) <= width
+    lines = [text_of(one) for one in wrapped(text, width + 4, first="  ", rest="    ")]
+    assert all(columns_of(one) <= width + 5 for one in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("record", [full_diff(), full_diff(400), hostile_diff(), diff(), diff(change("broken"))])
+def test_a_comparison_fits_one_screen_and_begins_and_ends_with_its_answer(record: object) -> None:
+    report = DiffReport(record)  # type: ignore[arg-type]
+    texts = fits(diff_screen(report))
+    assert texts[0].startswith(report.lead[:60])
+    assert texts[0] in texts[1:]
+    if any(not gate.passed for gate in report.diff.gates):
+        assert any(text.startswith("  ✗ ") for text in texts[-12:])
+
+
+@given(names=st.lists(NAMES, min_size=0, max_size=30), gates=GATES, label=NAMES, ids=st.lists(NAMES, max_size=30))
+@settings(max_examples=40, deadline=None)
+def test_a_comparison_of_any_size_fits_one_screen(
+    names: list[str], gates: tuple[GateResult, ...], label: str, ids: list[str]
+) -> None:
+    record = diff(
+        *(change("broken" if number % 2 else "fixed", one) for number, one in enumerate(ids)),
+        baseline=head(label, folder=label),
+        candidate=head(f"{label}2", folder=f"{label}2"),
+        metrics=(metric(), *map(metric, names)),
+        notes=tuple(names),
+        gates=gates,
+    )
+    texts = fits(diff_screen(DiffReport(record)))
+    assert texts[0] in texts[1:]
+    if any(not gate.passed for gate in gates):
+        assert any(text.startswith("  ✗ ") for text in texts)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 60])
+def test_a_leaderboard_begins_with_its_ranking_and_counts_what_it_leaves_out(count: int) -> None:
+    record = board(*(f"system-{number}" for number in range(count)))
+    texts = fits(leaderboard_screen(record))
+    assert any(text.startswith("Ranking by match") for text in texts[:6])
+    if count == 60:
+        assert any(re.match(r"  and \d+ more: --full", text) for text in texts)
+
+
+@given(labels=st.lists(NAMES, min_size=2, max_size=9))
+@settings(max_examples=40, deadline=None)
+def test_a_leaderboard_of_any_names_fits_one_screen(labels: list[str]) -> None:
+    fits(leaderboard_screen(board(*labels)))
+    fits(leaderboard_screen(board(HOSTILE, *labels)))
+
+
+FINDINGS = st.builds(
+    lambda rule, severity, case, text, line: LintFinding(
+        rule=rule,
+        severity=severity,
+        case_id=case,
+        gold=0,
+        line=line,
+        column=line,
+        evidence=text,
+        remedy=text,
+        question=text,
+        query=text,
+    ),
+    st.sampled_from(["gold-fails", "empty-result", "limit-over-tie"]),
+    st.sampled_from(["error", "warning", "note"]),
+    NAMES,
+    NAMES,
+    st.one_of(st.none(), st.integers(1, 9999)),
+)
+
+
+@given(findings=st.lists(FINDINGS, max_size=40), notes=st.lists(NAMES, max_size=20))
+@settings(max_examples=40, deadline=None)
+def test_a_lint_of_any_size_fits_one_screen(findings: list[LintFinding], notes: list[str]) -> None:
+    report = LintReport(
+        name="dev",
+        rules=("gold-fails",),
+        cases=900,
+        golds=900,
+        findings=tuple(findings),
+        gaps=(),
+        ignored=0,
+        notes=tuple(notes),
+    )
+    texts = fits(lint_screen(report, typed=("assay", "lint", "dev.jsonl")))
+    assert not findings or texts[0] == texts[-1] or texts[0] in texts[1:]
+
+
+@pytest.mark.parametrize("rows", [1, 30, 3000])
+@pytest.mark.parametrize("separator", [" ", "\n"])
+def test_an_explanation_cuts_long_queries_and_says_how_to_see_all(rows: int, separator: str) -> None:
+    query = f"SELECT{separator}" + f",{separator}".join(f"column_{number}" for number in range(rows))
+    item = wrong()
+    item = replace(
+        item,
+        case=replace(item.case, golds=(query,), question="語" * rows),
+        prediction=replace(item.prediction, query=query.lower()),
+    )
+    texts = fits(explanation_screen(explanation_parts(item)))
+    assert texts[0] == "case 88: incorrect"
+    is_cut = rows == 3000 or (rows == 30 and separator == "\n")
+    assert ("--full" in texts[-1]) == is_cut
+    assert any("more lines" in text for text in texts) == is_cut
