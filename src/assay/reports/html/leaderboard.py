@@ -45,12 +45,12 @@ def leaderboard_page(board: Leaderboard, *, keys: tuple[str, ...] = (), home: st
 
 
 def run_link(key: str) -> str:
-    """The address of a run's page, where several pages are served."""
+    """The address of a run's page, if several pages are served."""
     return f"/run?{urlencode({'at': key})}"
 
 
 def diff_link(baseline: str, candidate: str) -> str:
-    """The address of the page of two runs, where several pages are served."""
+    """The address of the page of two runs, if several pages are served."""
     return f"/diff?{urlencode({'a': baseline, 'b': candidate})}"
 
 

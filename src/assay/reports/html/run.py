@@ -19,7 +19,7 @@ from assay.reports.html.tables import parts
 
 
 class Tile(Struct, frozen=True, kw_only=True):
-    """One count next to the headline; ``tone`` is a class of the style sheet, ``link`` None where no case has it."""
+    """One count next to the headline; ``tone`` is a class of the style sheet, ``link`` None if no case has it."""
 
     count: int
     label: str
