@@ -53,11 +53,16 @@
   // Text that is wider than its cell would run into the next one.
   for (const cell of document.querySelectorAll("td, th, dd, dt, .tile, .says > *")) {
     if (hidden(cell) || !shown(cell) || cell.querySelector(".offscreen") || ends(cell)) continue;
-    const range = document.createRange();
-    range.selectNodeContents(cell);
     const edge = cell.getBoundingClientRect();
-    for (const rect of range.getClientRects()) {
-      if (rect.width > 1 && (rect.right > edge.right + 2 || rect.left < edge.left - 2)) { say("text runs out", cell); break; }
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const text = texts.currentNode;
+      // A piece of a name ends in an ellipsis, at the edge of its own box.
+      const bounds = text.parentElement.closest(".nm")?.getBoundingClientRect();
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      const rects = bounds ? [bounds] : [...range.getClientRects()];
+      if (rects.some((rect) => rect.width > 1 && (rect.right > edge.right + 2 || rect.left < edge.left - 2))) { say("text runs out", cell); break; }
     }
   }
   const sizes = {};

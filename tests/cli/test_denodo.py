@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from processes import PASSWORD, assay, emulator, end_group, lines, sheet, started, until
 
+import workbook_figures
 from assay.testing import DenodoEmulator, Fault, example
 from process_tree import descendants
 
@@ -91,6 +92,13 @@ def test_the_guides_command_writes_its_workbook(server: DenodoEmulator, workbook
     assert [row["Question"] for row in details] == QUESTIONS[:5]
     assert (details[0]["sql_execution_time"], details[0]["total_execution_time"]) == (0.021, 1.141)
     assert sorted(server.asked) == sorted(QUESTIONS[:5])
+
+
+def test_the_workbook_has_the_figures_of_the_json_report(whole: tuple[DenodoEmulator, Path, Any]) -> None:
+    _, folder, _ = whole
+    assert assay("report", folder / "out.run", "--json", folder / "out.json").returncode == 0
+    report = json.loads((folder / "out.json").read_bytes())
+    assert workbook_figures.agree((folder / "out.xlsx").read_bytes(), report) > 100
 
 
 RETRIES = 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -208,6 +209,25 @@ def test_the_page_holds_no_markup_of_the_cases(folder: Path) -> None:
     assert "<img" not in page
     assert "<b>x" not in page
     assert "&lt;script&gt;alert(1)" in page
+
+
+def test_the_table_of_the_page_counts_what_its_head_counts(folder: Path) -> None:
+    report = _lint(folder)
+    page = lint_html(report).decode()
+    table = page[page.index("By rule") :]
+    rows = re.findall(r"<tr.*?</tr>", table[: table.index("</table>")], flags=re.DOTALL)
+    head, *lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, flags=re.DOTALL) for row in rows]
+    plain = [[re.sub(r"<[^>]*>", "", cell).strip() for cell in line] for line in lines]
+    counts = {name: [int(line[place] or 0) for line in plain] for place, name in enumerate(head) if place}
+    assert {name: column[-1] for name, column in counts.items()} == {
+        "findings": len(report.findings),
+        "cases": len({one.case_id for one in report.findings}),
+        **{f"{one}s": sum(each.severity == one for each in report.findings) for one in ("error", "warning", "note")},
+    }
+    for name in set(counts) - {"cases"}:
+        *own, total = counts[name]
+        assert sum(own) == total
+    assert f'<b id="headline">{counts["findings"][-1]}</b>' in page
 
 
 def test_json_holds_everything(folder: Path) -> None:

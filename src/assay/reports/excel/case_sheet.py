@@ -51,7 +51,7 @@ def review_columns() -> list[CaseColumn]:
 
 
 def metric_column(title: str, name: str | None, style: str, *, width: float = 13) -> CaseColumn:
-    """One metric's values; blank for a case without a value, and for every case where the run has no such metric."""
+    """One metric's values; blank for a case without a value, and for every case if the run has no such metric."""
 
     place = 0  # nearly always the same: the scores are in the order of the run's metrics
 
@@ -69,7 +69,7 @@ def metric_column(title: str, name: str | None, style: str, *, width: float = 13
 
 
 def repeat_column(title: str, run: Run) -> list[CaseColumn]:
-    """A column with the number of the answer to its question, from 1; no column where each question was asked once."""
+    """A column with the number of the answer to its question, from 1; no column if each question was asked once."""
     if run.settings.repeats == 1:
         return []
     return [CaseColumn(title=title, style="count", width=9, value=lambda item: item.prediction.repeat + 1)]

@@ -57,7 +57,7 @@ def chart(page: Page, title: str, series: Sequence[dict[str, Any]], axis: str, *
 
 
 def pie(page: Page, title: str, parts: Sequence[tuple[str, int]], *, first_row: int) -> Any:
-    """A pie of correct, incorrect and unscored; ``first_row`` is that of their names and counts, beside each other."""
+    """A pie of correct, incorrect and unscored; ``first_row`` is that of their names and counts, next to each other."""
     last = first_row + len(parts) - 1
     drawn = page.workbook.add_chart({"type": "pie"})
     drawn.add_series(

@@ -82,7 +82,7 @@ class WorkbookMetrics(Struct, frozen=True, kw_only=True):
 
     @property
     def guide(self) -> tuple[tuple[str, str | None], ...]:
-        """The guide's metric columns with the metric that fills each, None where the run has none for it."""
+        """The guide's metric columns with the metric that fills each, None if the run has none for it."""
         return tuple((title, self.filled.get(title)) for title in GUIDE)
 
     @property
@@ -120,7 +120,7 @@ def is_denodo(run: Run) -> bool:
 
 
 def mean_style(info: MetricInfo) -> str:
-    """How a mean is written in the sheets of selections: as a percentage where the metric is known to stay within 1."""
+    """How a mean is written in the sheets of selections: as a percentage if the metric is known to stay within 1."""
     return "percent" if info.highest is not None and info.highest <= 1.0 else "number"
 
 

@@ -130,7 +130,7 @@ def _described() -> list[CaseColumn]:
 
 
 def _id_column(seen: DetailsSeen) -> CaseColumn:
-    """Ids as numbers where all of them are plain integers, so that they sort as such; else as the text they are."""
+    """Ids as numbers if all of them are plain integers, so that they sort as such; else as the text they are."""
     width = seen.ids.width(11, 28)
     if seen.plain_ids:
         return CaseColumn(title="Question ID", style="id", width=width, value=lambda item: int(item.case.id))

@@ -1,4 +1,4 @@
-"""A leaderboard as a workbook: the sections of every format, each rate by group, and every case beside every run."""
+"""A leaderboard as a workbook: the sections of every format, rates by group, and every case with each run's answer."""
 
 from __future__ import annotations
 

@@ -88,8 +88,8 @@ def _write_summary(page: Page, parts: MergedParts, title: str, *, as_denodo: boo
     notes = ["Merged from these workbooks by question ID; no query was executed.", *([AS_DENODO] if as_denodo else [])]
     for place, note in enumerate(notes, start=row + 1):
         page.text(place, 0, note, "note")
-    right, judged = round(sum(correct[-1])), len(correct[-1])
-    results = ("correct", right), ("incorrect", judged - right), ("unscored", len(parts.rows) - judged)
+    right, total = round(sum(correct[-1])), len(correct[-1])
+    results = ("correct", right), ("incorrect", total - right), ("unscored", len(parts.rows) - total)
     write_charts(page, row + len(notes) + 2, names, columns, results)
 
 

@@ -1,4 +1,4 @@
-"""The three other workbooks of the Denodo AI SDK evaluator: its F1 part, its VES part, and the unjudged answers.
+"""The three other workbooks of the Denodo AI SDK evaluator: its F1 part, its VES part, and the answers without scores.
 
 Each holds one sheet with one row per question, and columns of the Details sheet under the same names.
 """
@@ -61,7 +61,7 @@ class VesReporter(_PartReporter):
 
 
 class AnswersReporter(_PartReporter):
-    """The system's answers, unjudged."""
+    """The system's answers, without scores."""
 
     name = "xlsx-answers"
     sheet = "Answers"

@@ -114,7 +114,7 @@ def _optional() -> list[CaseColumn]:
 
 
 def _details(item: Evidence) -> str:
-    """The details cell; empty where no turn was judged: the reason and the failure then say why."""
+    """The details cell; empty if no turn was scored: the reason and the failure then say why."""
     return details(item.turns, case=item.case, limit=CELL_LIMIT) if item.turns else ""
 
 

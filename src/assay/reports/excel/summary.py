@@ -16,7 +16,7 @@ from assay.reports.excel.tables import names_in, write_notes, write_sections
 
 _MOST_GROUPS = 12
 _SCORED = "Scored"
-"""The title of the column that counts scored questions, present where some question is not scored."""
+"""The title of the column that counts scored questions, present if some question is not scored."""
 
 AS_DENODO = (
     "This table counts as Denodo's own workbook does, to be compared with one: a question without a score or a time "
@@ -48,7 +48,7 @@ def write_summary(page: Page, report: RunReport, metrics: WorkbookMetrics) -> No
 
 
 def _columns(rows: Sequence[SummaryRow], metrics: WorkbookMetrics) -> list[SummaryColumn]:
-    """The guide's five columns, the count of scored questions where some are not, then the other metrics."""
+    """The guide's five columns, the count of scored questions if some are not, then the other metrics."""
     place = {name: index for index, name in enumerate(metrics.names)}
 
     def of_metric(title: str, name: str | None) -> SummaryColumn:
@@ -114,7 +114,7 @@ def _results(report: RunReport, overall: SummaryRow, metrics: WorkbookMetrics) -
 def _write_samples(
     page: Page, row: int, rows: Sequence[SummaryRow], groups: Sequence[str], metrics: WorkbookMetrics
 ) -> int:
-    """Write how many questions each mean is over, where the summary table does not say it. Returns the row after.
+    """Write how many questions each mean is over, if the summary table does not say it. Returns the row after.
 
     It is a separate table: a column next to each mean would double the width of the summary.
     """
@@ -128,7 +128,7 @@ def _write_samples(
     if metrics.as_denodo or not differing:
         return row
     usual = "all of them" if scored == [one.group.cases for one in rows] else _SCORED
-    page.text(row, 0, f"How many questions a mean is over, where it is not {usual}", "section")
+    page.text(row, 0, f"How many questions a mean is over, if not {usual}", "section")
     names = [*groups[:-1][:_MOST_GROUPS], "Overall"]
     page.head(row + 1, ["Mean", *names], numbers=range(1, len(names) + 1), lines=2)
     row += 2

@@ -30,7 +30,7 @@ from assay.reports.excel.page import DARK_BAR, LIGHT_BAR, LINE_POINTS, Page
 
 _ID_WIDTH: Final = 13
 _WIDTH: Final = 11
-"""How many columns the head of a table spans where its last column holds sentences."""
+"""How many columns the head of a table spans if its last column holds sentences."""
 
 
 def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:

@@ -267,7 +267,7 @@ def _run_facets(report: RunReport) -> Iterable[FacetColumn]:
 def _of_cases(
     report: RunReport, facet: str, label: str, counts: Iterable[tuple[str, Count | CauseGroup]]
 ) -> Iterable[FacetColumn]:
-    """The filter by names that the aggregates give with the cases that carry them; none where no case does."""
+    """The filter by names that the aggregates give with the cases that carry them; none if no case does."""
     names: dict[str, tuple[str, ...]] = {}
     for name, one in counts:
         for link in report.linked(one.case_ids):
@@ -281,7 +281,7 @@ def _failure_names(summary: CaseSummary, case: CaseView) -> tuple[str, ...]:
     names = []
     for name in failures_of(summary):
         blame, _, kind = name.partition(": ")
-        # Without a query selections were judged: gold is called the target.
+        # Selections have no query: their gold is called the target.
         blame, kind = failure_name(blame, kind) if case.predicted is None else (blame, words(kind))
         names.append(f"{blame}: {kind}")
     return tuple(names)
@@ -301,7 +301,7 @@ def _steadiness(outcomes: Collection[str]) -> str:
 
 
 def _accepted_only(pairs: Sequence[tuple[str, str]]) -> Callable[[CaseSummary, CaseView], tuple[str, ...]]:
-    """The pairs of metrics of which one accepts an answer and the other does not, as names of a filter."""
+    """The pairs of metrics in which one accepts an answer and the other does not, as names of a filter."""
     metrics = list(dict.fromkeys(name for pair in pairs for name in pair))
     places = [(metrics.index(first), metrics.index(second), first, second) for first, second in pairs]
     known: dict[tuple[float | None, ...], tuple[str, ...]] = {}
@@ -348,7 +348,7 @@ _content = attrgetter(*CaseContent.__struct_fields__)
 
 
 def _unsaid(miss: str, reason: str) -> str:
-    """A near miss, without its detail where the reason above it already says it."""
+    """A near miss, without its detail if the reason above it already says it."""
     name, _, said = miss.partition(": ")
     return name if said and said in reason else miss
 

@@ -26,7 +26,7 @@ _FEW_POINTS = 25
 
 
 class ServedSet(Struct, frozen=True, kw_only=True):
-    """The runs over one question set, where their pages are served: titles with addresses."""
+    """The runs over one question set, if their pages are served: titles with addresses."""
 
     title: str
     leaderboard: str
@@ -38,7 +38,7 @@ class ServedSet(Struct, frozen=True, kw_only=True):
 def runs_html(points: Sequence[HistoryPoint], *, folder: str, served: Sequence[ServedSet] = ()) -> bytes:
     """The whole page, UTF-8: the trend, then every run.
 
-    ``served``: the other pages that it leads to, where it is served among them.
+    ``served``: the other pages that it leads to if it is served among them.
     """
     report = history_report(points, folder=folder)
     context = {"sections": sections_in(report.sections, "full"), "served": served, **_trend(report)}
@@ -46,7 +46,7 @@ def runs_html(points: Sequence[HistoryPoint], *, folder: str, served: Sequence[S
 
 
 def over_time(run: Run) -> Markup | None:
-    """The section 'Over time' of a run's page: the run among earlier ones; None where no earlier run was given."""
+    """The section 'Over time' of a run's page: the run among earlier ones; None without earlier runs."""
     if not run.history:
         return None
     from markupsafe import Markup
@@ -76,7 +76,7 @@ def _caption(report: HistoryReport) -> str:
     if len(report.series) == 1:
         parts.append(f"All over {report.series[0].label}.")
     else:
-        parts.append("A line joins only runs over the same cases; the others stand beside it and do not compare.")
+        parts.append("A line joins only runs over the same cases; the others are not comparable.")
     if any(point.current for point in points):
         parts.append("The ring marks this run.")
     marks = "Whiskers, and the band where runs stand close," if len(points) > _FEW_POINTS else "Whiskers"
@@ -113,7 +113,7 @@ NARROW = TrendSize(name="narrow", width=380, height=280)
 
 
 class PlacedPoint(Struct, frozen=True, kw_only=True):
-    """A point where it lies, between the ends of its interval."""
+    """A point between the ends of its interval."""
 
     point: TrendPoint
     x: float
@@ -127,8 +127,8 @@ def trend_svg(series: Sequence[TrendSeries], size: TrendSize, *, title: str) -> 
 
     A line joins only runs over the same cases by the same metric. Nothing depends on colour alone: the first series is
     solid with round points, the others are dashed, each with a shape of its own. The distance between runs follows the
-    time between them, with a minimum, so that runs of the same minute can be told apart. The last point of the first
-    line has its value beside it; every point says what it is in a tooltip.
+    time between them, with a minimum, so that runs of the same minute stay distinct. The last point of the first
+    line has its value next to it; every point says what it is in a tooltip.
     """
     series = [one for one in series if one.points]
     if not series:

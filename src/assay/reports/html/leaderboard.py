@@ -1,4 +1,4 @@
-"""A leaderboard as one HTML page: ranking, rates by group, disagreements, and every case beside every run.
+"""A leaderboard as one HTML page: ranking, rates by group, disagreements, and every case with the answer of every run.
 
 Without scripts all tables are there, and of the cases those on which the runs disagree; with them tables are sorted by
 a click, systems chosen, and every case found and opened.
@@ -45,17 +45,17 @@ def leaderboard_page(board: Leaderboard, *, keys: tuple[str, ...] = (), home: st
 
 
 def run_link(key: str) -> str:
-    """The address of a run's page, where several pages are served."""
+    """The address of a run's page, if several pages are served."""
     return f"/run?{urlencode({'at': key})}"
 
 
 def diff_link(baseline: str, candidate: str) -> str:
-    """The address of the page of two runs, where several pages are served."""
+    """The address of the page of two runs, if several pages are served."""
     return f"/diff?{urlencode({'a': baseline, 'b': candidate})}"
 
 
 def _disputed(detail: BoardDetail | None) -> list[tuple[str, str, list[str]]]:
-    """Cases on which the runs differ, those that part them most evenly first, with a mark for each run."""
+    """Cases on which the runs disagree, the most even first, with a mark for each run."""
     if detail is None or len(detail.alone_right) < 2:
         return []
 
@@ -79,7 +79,7 @@ def _is_right(value: float | None) -> bool:
 
 
 def _data(report: LeaderboardReport, detail: BoardDetail, keys: tuple[str, ...]) -> dict[str, object]:
-    """What the script needs. Texts that many answers share, such as reasons, are there once."""
+    """What the script needs. Texts that many answers share, for example reasons, are stored once."""
     texts: dict[str, int] = {}
 
     def text(content: str | None) -> int:

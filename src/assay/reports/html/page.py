@@ -76,7 +76,7 @@ def _hash(text: str) -> str:
 @lru_cache
 def asset(name: str) -> str:
     """A style sheet, script or template of ours."""
-    # Universal newlines: a browser hashes what it parsed, where every line break is a line feed.
+    # Universal newlines: a browser hashes the parsed text, in which every line break is a line feed.
     return (files("assay.reports.html") / "templates" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 

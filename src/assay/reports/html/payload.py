@@ -49,7 +49,7 @@ class Index(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     link: tuple[str, ...]
     """As `id`, but unique."""
     answer: tuple[str, ...]
-    """Per case, which of several answers it is; empty where each question was asked once."""
+    """Per case, which of several answers it is; empty if each question was asked once."""
     question: tuple[str, ...]
     reason: tuple[str, ...]
     facets: tuple[Facet, ...]

@@ -19,7 +19,7 @@ from assay.reports.html.tables import parts
 
 
 class Tile(Struct, frozen=True, kw_only=True):
-    """One count next to the headline; ``tone`` is a class of the style sheet, ``link`` None where no case has it."""
+    """One count next to the headline; ``tone`` is a class of the style sheet, ``link`` None if no case has it."""
 
     count: int
     label: str
@@ -93,7 +93,7 @@ def _terms_note(room: Room) -> str:
 
 
 def tiles(report: RunReport) -> Iterable[Tile]:
-    """The counts of outcomes, and how many of them are gold's fault."""
+    """The counts of outcomes, and how many cases have a gold query that fails."""
     numbers = report.numbers
     for name, mark, count in (
         ("correct", "✓", numbers.correct),

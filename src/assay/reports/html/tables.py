@@ -96,7 +96,7 @@ def has_figures(table: Table) -> bool:
 
 
 def stacked(row: Row, table: Table) -> list[_Line]:
-    """A row as lines of the page: one line per figure where a row has several, since each figure has a bar."""
+    """A row as lines of the page: one line per figure if a row has several, since each figure has a bar."""
     kinds = zip(columns(table), row.cells, strict=True)
     cells: _Line = [(column, cell, kind(cell) if cell is not None else like) for (column, like), cell in kinds]
     figures = [(column, cell) for column, cell, _ in cells if isinstance(cell, Figure)]
@@ -118,7 +118,7 @@ def remark(line: _Line) -> Description | None:
 
 
 def page_rows(table: Table) -> tuple[Sequence[Row], Sequence[Row]]:
-    """The rows to show and the others; a ranked table has the lowest first, where most can be gained."""
+    """The rows to show and the others; a ranked table has the lowest first, as most can be gained there."""
     shown, hidden = table.shown(FOLDED.get(table.look, table.most))
     return (sorted(shown, key=_lowest), sorted(hidden, key=_lowest)) if table.ranked else (shown, hidden)
 
@@ -134,7 +134,7 @@ def _lowest(row: Row) -> tuple[bool, float, int]:
 
 
 def missed_marks(blocks: Sequence[Block]) -> bool | None:
-    """Whether any state is bad; None where none is marked."""
+    """Whether any state is bad; None if none is marked."""
     cells = [cell for block in blocks if isinstance(block, Table) for row in block.rows for cell in row.cells]
     found = [cell.good for cell in cells if isinstance(cell, Status)]
     return False in found if found else None
@@ -245,7 +245,7 @@ def _edges(spreads: Sequence[TimeSpread]) -> list[float]:
 
 
 def _x(time_s: float, edges: Sequence[float], step: float) -> float:
-    """The horizontal place of a time: by its logarithm within its bin, or mid-bin where the bin begins at 0."""
+    """The horizontal place of a time: by its logarithm within its bin, or mid-bin if the bin begins at 0."""
     place = min(max(bisect_right(edges, time_s) - 1, 0), len(edges) - 2)
     low, high = edges[place], edges[place + 1]
     within = 0.5

@@ -216,7 +216,7 @@ const browser = (() => {
       nodes.metric.classList.toggle("set", state.metric !== null);
       for (const end of ["low", "high"]) {
         nodes[end].parentElement.hidden = state.metric === null;
-        nodes[end].previousElementSibling.textContent = `${state.metric} ${end === "low" ? "from" : "to"}`;
+        nodes[end].previousElementSibling.replaceChildren(...page.names(`${state.metric} ${end === "low" ? "from" : "to"}`));
         if (document.activeElement !== nodes[end]) nodes[end].value = state[end] === null ? "" : String(state[end]);
       }
       const sortedBy = known.get(state.sort.replace(/^-/, ""));

@@ -174,7 +174,7 @@
   const first = asked === null ? undefined : cases.find((one) => one.id === asked);
   if (first) open(first);
   else if (asked !== null) {
-    at("notice").textContent = `There is no case ${page.quoted(asked)} in this leaderboard.`;
+    at("notice").replaceChildren(...page.names(`There is no case ${page.quoted(asked)} in this leaderboard.`));
     at("notice").hidden = false;
   }
   document.documentElement.dataset.ready = document.documentElement.dataset.searchable = "yes";

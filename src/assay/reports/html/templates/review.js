@@ -171,13 +171,13 @@ const review = (() => {
   /** Say above the table what stands in the way of reviewing; without a text, who reviews. */
   const trouble = (text = "") => {
     $("strip").hidden = false;
-    $("file").textContent = text || `as ${reviewer}, into ${file}`;
+    $("file").replaceChildren(...page.names(text || `as ${reviewer}, into ${file}`));
     $("file").classList.toggle("failed", Boolean(text));
   };
   /** Show a message; it is cleared with the case that it belongs to. */
   const say = (text, failed = false, place = current && current.place) => {
     heard = place;
-    $("said").textContent = text;
+    $("said").replaceChildren(...page.names(text));
     $("said").classList.toggle("failed", failed);
   };
   /** What is shown from now on has to be seen before it is decided about. */

@@ -59,7 +59,7 @@ const tabs = (() => {
     fresh = false;
   };
   const notice = (text) => {
-    if (notices.textContent !== text) notices.textContent = text;
+    if (notices.textContent !== text) notices.replaceChildren(...page.names(text));
     notices.hidden = !text;
   };
   const unknown = () => {
