@@ -242,4 +242,4 @@ def test_where_no_run_can_be_read_it_is_an_error(folder: Path, tmp_path: Path) -
         _spoil(tmp_path / "runs" / name, "empty")
     shown = _leaderboard(tmp_path, "runs")
     assert (shown.returncode, shown.stdout) == (2, "")
-    assert "are absent" in shown.stderr
+    assert "6 of 6 cases of the run are missing" in shown.stderr

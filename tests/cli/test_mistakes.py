@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
 import shlex
 import shutil
 import sqlite3
+import sys
 import time
 from pathlib import Path
 
@@ -310,6 +312,7 @@ def test_no_command_line_ends_in_a_traceback(
     end = time.monotonic() + 20
     for _ in range(400):
         command = _random_command(chance)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"SELECT 1")))
         status = run_command_line(command)
         printed = capsys.readouterr()
         assert status in (0, 1, 2, 3), (seed, command, printed.err)

@@ -94,7 +94,9 @@ def failing_answers_count(adapter: MetricAdapter) -> None:
             continue
         value = _scored(metric, one).value
         assert value is not None, f"{one}: it has no value, so that failing answers leave the rate"
-        assert info.gain(value - best) <= 0, f"{one}: {value} is better than gold's own text, which has {best}"
+        assert info.gain(value - best) <= 0, (
+            f"{one}: {value} is better than the gold query's own text, which has {best}"
+        )
 
 
 def the_same_case_has_the_same_score(adapter: MetricAdapter) -> None:
