@@ -273,7 +273,7 @@ def test_a_fault_of_another_package_is_not_called_assays(
     assert done.returncode not in (0, 1), done.stdout
     assert "this is a fault in the package broken-package, which extends Assay" in done.stderr
     assert "RuntimeError: out of order" in done.stderr
-    assert "report these lines where you have broken-package from" in done.stderr
+    assert "report these lines to the source of broken-package, with the command" in done.stderr
 
 
 def test_what_raises_at_one_case_costs_that_case(site: Path, shop: Path, neighbours: dict[str, Path]) -> None:
