@@ -111,21 +111,21 @@ def lint(  # one parameter an option
             on_progress=on_progress,
         )
     _deliver(report, targets, full=full, typed=_typed(settings))
-    if severity is not None and settings.db is not None and (unread := _nothing_read(report)):
+    if severity is not None:
         sys.stdout.flush()
-        raise UsageError(f"--fail-on {severity} is not decided, since no gold query could be executed: {unread}")
-    if severity is not None and report.reaches(severity):
-        sys.stdout.flush()
+        _keep_gate(report, severity)
+
+
+def _keep_gate(report: LintReport, severity: Severity) -> None:
+    """Status 1 for a finding as severe. Raises UsageError if a database could not be read: it may hide one."""
+    unread = {case: gap.why for gap in report.unread for case in gap.cases}
+    if unread:
+        case, why = next(iter(unread.items()))
+        failed = f"the database of case {case}" + (f" and {len(unread) - 1:,} more" if len(unread) > 1 else "")
+        raise UsageError(f"--fail-on {severity} is not decided, since {failed} cannot be read: {why}")
+    if report.reaches(severity):
         typer.echo(f"a finding of the severity {severity} or above: --fail-on {severity} is missed", err=True)
         raise typer.Exit(1)
-
-
-def _nothing_read(report: LintReport) -> str | None:
-    """Why no gold query could be executed; None if one could."""
-    unread = [gap for gap in report.gaps if gap.rules and gap.cases]
-    without_gold = sum(len(gap.cases) for gap in report.gaps if not gap.rules)
-    tried = report.cases - without_gold - len({case for gap in unread for case in gap.cases})
-    return unread[0].why if unread and tried <= 0 else None
 
 
 def _severity(name: str | None) -> Severity | None:
