@@ -94,13 +94,15 @@ def lint(  # one parameter an option
     targets = {"html": html, "sarif": sarif, "json": json}
     check_targets(targets)
     from assay.api.linting import lint as lint_cases
+    from assay.cli.options.access import Access
     from assay.cli.progress import progress
     from assay.model import Limits
 
+    access = Access.gathered(user=settings.user, password=None, token=None, needed=False)
     with roles_checked(settings, verb="lint"), progress(quiet=quiet) as on_progress:
         report = lint_cases(
             settings.cases or str(cases),
-            databases=settings.db,
+            databases=access.databases(settings.db, settings),
             only=_names("--only", only) or own.only,
             ignore=[*_names("--ignore", ignore), *own.ignore],
             runs=runs or (),
