@@ -92,6 +92,10 @@ class Inputs(Struct, frozen=True, kw_only=True):
     """How predictions were joined with cases; None where a live system is asked."""
     columns: tuple[str, ...] = ()
     """The columns of the question set, for messages."""
+    case_format: str | None = None
+    """The format of the question set, if it was named."""
+    case_fields: FieldNames | None = None
+    """The columns of the question set that were named. None: it was not read from a file."""
 
 
 class OwnInputs(Struct, frozen=True, kw_only=True):
@@ -186,6 +190,8 @@ def read_inputs(
         columns=tuple(
             dict.fromkeys([*(one.name for one in every_case.beside), *(use.column for use in every_case.columns)])
         ),
+        case_format=options.case_format,
+        case_fields=options.case_fields if isinstance(cases, (str, PathLike)) else None,
     )
 
 

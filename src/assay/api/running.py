@@ -115,4 +115,6 @@ def provenance_of(
         unprotected=unsupported_safeguards(),
         reviews=None if file is None else path_for_run(file, None if folder is None else Path(folder)),
         cases=None if folder is None else cases_for_run(inputs.case_name, Path(folder)),
+        case_format=inputs.case_format,
+        case_fields=inputs.case_fields,
     )

@@ -130,6 +130,11 @@ class LintReport(Struct, frozen=True, kw_only=True):
     fingerprint: str = ""
     """For a run's own lint: a hash of its input and options."""
 
+    @property
+    def unread(self) -> tuple[LintGap, ...]:
+        """The gaps of databases that could not be read: rules that need them were not applied to these cases."""
+        return tuple(gap for gap in self.gaps if gap.cases and "gold-fails" in gap.rules)
+
     def worst(self) -> Severity | None:
         """The severest finding's severity; None without findings."""
         return min((finding.severity for finding in self.findings), key=SEVERITIES.index, default=None)
