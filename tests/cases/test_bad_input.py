@@ -166,7 +166,7 @@ def test_a_number_as_gold_in_excel_names_row_and_column(formats, writers, tmp_pa
 
 
 def test_fields_named_for_a_list_of_plain_texts(formats, write):
-    with pytest.raises(CaseFileError, match=r'no column is called "sql"'):
+    with pytest.raises(CaseFileError, match=r'unknown column "sql"'):
         load_predictions(write("p.json", '["a"]'), formats=formats, fields=FieldNames(prediction="sql"))
 
 

@@ -31,8 +31,8 @@ def parquet(path: Path, query: str) -> Path:
     ("query", "said"),
     [
         ("SELECT 'a' id, 'q' question, 'SELECT 1' gold FROM range(1000001)", "has 1,000,001 rows"),
-        ("SELECT i id, repeat('q', 1048576) question, 'SELECT 1' gold FROM range(600) t(i)", "holds 600 MiB of text"),
-        ("SELECT i id, 'q' question, [repeat('x', 1048576)] gold FROM range(600) t(i)", "holds 600 MiB of text"),
+        ("SELECT i id, repeat('q', 1048576) question, 'SELECT 1' gold FROM range(600) t(i)", "has 600 MiB of text"),
+        ("SELECT i id, 'q' question, [repeat('x', 1048576)] gold FROM range(600) t(i)", "has 600 MiB of text"),
         ("SELECT " + ", ".join(f"1 AS c{n}" for n in range(5000)), "has 5,000 columns"),
     ],
     ids=["rows", "texts", "nested", "columns"],

@@ -115,7 +115,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("report a", ["did you mean 'runs/a'?"]),
     ("report runs", ["run.json is missing", "runs/a, runs/b"]),
     ("view rnus/a/run.json", ["did you mean 'runs/a'?"]),
-    ("diff runs/a runs/zzz", ["runs/zzz", "There is runs/a, runs/b"]),
+    ("diff runs/a runs/zzz", ["runs/zzz", "Runs next to it: runs/a, runs/b"]),
     ("sql runs/aa 'SELECT 1'", ["did you mean 'runs/a'?"]),
     ("runs rusn", ["rusn", "did you mean 'runs'?"]),
     (f"{RUN} --baseline runs/aa --fail-on-regression", ["baseline", "did you mean 'runs/a'?"]),

@@ -83,7 +83,7 @@ def _check_extent(path: Path, connection: duckdb.DuckDBPyConnection, literal: st
         if found and found[0] > _MOST_CHARACTERS:
             size = int(found[0]) >> 20
             raise _too_large(
-                path, f"holds {size:,} MiB of text once it is unpacked, and at most {_MOST_CHARACTERS >> 20} are read"
+                path, f"has {size:,} MiB of text once unpacked, more than the limit of {_MOST_CHARACTERS >> 20}"
             )
 
 

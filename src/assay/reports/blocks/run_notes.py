@@ -194,7 +194,7 @@ def _joining(joining: Joining | None) -> Iterable[str]:
 
 
 def _provenance(report: RunNumbers) -> Iterable[str]:
-    """What was skipped, what fits no case, and which protections this system lacks."""
+    """What was skipped, what matches no case, and which protections this system lacks."""
     made = report.run.provenance
     if made.blank_rows:
         yield f"{plural(made.blank_rows, 'blank row')} in the question set {_is(made.blank_rows)} skipped."

@@ -135,7 +135,7 @@ def _columns(columns: Sequence[ColumnUse]) -> str:
 
 
 def _answers(cases: Path, settings: Settings) -> tuple[list[str], list[str]]:
-    """What was found of the answers, and what of them fits no case."""
+    """What was found of the answers, and what of them matches no case."""
     from assay.api.inputs import FileOptions, read_inputs
 
     options = FileOptions(
