@@ -153,7 +153,7 @@ def test_a_stored_run_is_held_to_gates_without_judging_it_again(here: Path, caps
         (["--baseline", "nowhere", "--fail-on-regression"], "baseline cannot be used: nowhere is not a run folder"),
         (["--baseline", "half", "--fail-on-regression"], "baseline cannot be used: half is not finished"),
         (["--baseline", "main", "--max-drop", "spider_ex=1%"], "the baseline main does not compute spider_ex"),
-        (["--baseline", "other", "--max-drop", "match=1%"], "has none of the 5 cases"),
+        (["--baseline", "other", "--max-drop", "match=1%"], "has no case in common with the 5"),
         (["--must-pass", "smoke"], "write tag:NAME"),
         (["--must-pass", "tags:smoke"], "did you mean 'tag'"),
         (["--must-pass", "tag:smok"], "did you mean 'tag:smoke'"),

@@ -82,7 +82,7 @@ def _check_size(path: Path) -> None:
         return  # .xls is no archive; for a broken archive the reader has a better message
     if size > _INFLATED_BYTES:
         raise UnreadableWorkbook(
-            f"has {size >> 20:,} MiB once unpacked, more than the limit of {_INFLATED_BYTES >> 20} MiB: "
+            f"has {size >> 20:,} MiB once unpacked; the limit is {_INFLATED_BYTES >> 20} MiB: "
             "save the sheet alone, or as CSV"
         )
 

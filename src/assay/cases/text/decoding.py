@@ -77,9 +77,7 @@ def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or omi
     if not stat.S_ISREG(about.st_mode):
         raise CaseFileError("is a pipe or a device, not a file: write its output to a file", path=str(path))
     if about.st_size > most:
-        raise CaseFileError(
-            f"has {about.st_size >> 20:,} MiB, more than the limit of {most >> 20:,} MiB: {hint}", path=str(path)
-        )
+        raise CaseFileError(f"has {about.st_size >> 20:,} MiB; the limit is {most >> 20:,} MiB: {hint}", path=str(path))
 
 
 def read_text(path: Path, encoding: str | None = None, *, hint: str = _SAY_SO) -> str:

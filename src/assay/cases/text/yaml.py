@@ -53,7 +53,7 @@ def nodes_of(path: Path, text: str) -> list[Any]:
     """
     if len(text) > MOST_CHARACTERS:
         raise CaseFileError(
-            f"has {len(text):,} characters of YAML, more than the limit of {MOST_CHARACTERS:,}: this much "
+            f"has {len(text):,} characters of YAML; the limit is {MOST_CHARACTERS:,}: this much "
             "takes YAML minutes. Write it as JSON Lines (.jsonl), one record a line, which has no such limit",
             path=str(path),
         )

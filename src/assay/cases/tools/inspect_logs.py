@@ -122,7 +122,7 @@ def _packed(path: Path) -> Iterator[object]:
             members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
             if (size := sum(info.file_size for info in members)) > _MOST_BYTES:
                 raise CaseFileError(
-                    f"has {size >> 20:,} MiB once unpacked, more than the limit of {_MOST_BYTES >> 20} MiB: "
+                    f"has {size >> 20:,} MiB once unpacked; the limit is {_MOST_BYTES >> 20} MiB: "
                     "evaluate fewer samples a log, or write them as JSON Lines",
                     path=str(path),
                 )
