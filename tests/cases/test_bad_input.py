@@ -47,7 +47,7 @@ BAD_CASES = [
     ("set.csv", " \r\n\n", None, ["is empty"]),
     ("set.csv", "question,gold\n", None, ["no row with the question"]),
     ("set.csv", "question,gold\na,SELECT 1, 2\n", "line 2", ["3 fields", "header has 2", "' 2'", "double quotes"]),
-    ("set.csv", 'question,gold\n"a\nb",x\nc\n', "line 4", ["1 field", 'none for "gold"']),
+    ("set.csv", 'question,gold\n"a\nb",x\nc\n', "line 4", ["1 field", 'field of "gold" is missing']),
     ("set.csv", 'question,gold\na,x\n"b,y\nc,z\n', "line 3", ["never closed", "twice"]),
     ("set.csv", 'question,gold\na,x\n"SELECT "a", b FROM t",y\n', "line 3", ["cannot be read", "twice"]),
     ("set.csv", b"question,gold\nab\xe9,x\n", "line 2, column 3", ["0xe9", "UTF-8"]),
