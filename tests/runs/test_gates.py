@@ -405,7 +405,7 @@ def test_a_metric_that_is_not_computed_is_told_from_one_that_does_not_exist() ->
     [
         ("tag:smok", "matches no case (did you mean 'tag:smoke'?)"),
         ("tag:easy", "matches no case (did you mean 'difficulty:easy'?)"),
-        ("id:zzz", "matches no case: there is id:a"),
+        ("id:zzz", "matches no case; known: id:a"),
     ],
 )
 def test_a_selector_that_fits_no_case_is_an_error_since_it_could_never_be_missed(selector: str, said: str) -> None:

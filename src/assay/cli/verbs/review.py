@@ -114,7 +114,7 @@ def review(
     ] = None,
     reviewer: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Your name. [default: git config user.name]", rich_help_panel=_FILE),
+        typer.Option(metavar="NAME", help="Reviewer's name. [default: git config user.name]", rich_help_panel=_FILE),
     ] = None,
     settings: Annotated[
         Settings, Only(("db",), helps={"db": "Database URL for corrected gold queries. Default: that of the run."})

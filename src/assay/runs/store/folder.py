@@ -111,7 +111,7 @@ def check_place(folder: Path, *, locked: bool = True) -> None:
             return
         if all(_is_first_trace(folder / name) for name in names):
             return
-    raise RunError(f"{folder} exists and holds no run: choose another folder, or remove it")
+    raise RunError(f"{folder} exists and contains no run: choose another folder, or remove it")
 
 
 def _is_first_trace(path: Path) -> bool:
@@ -368,7 +368,7 @@ def _nearest(folder: Path) -> str:
         if near := next((path for path in moved if (path / RUN_FILE).exists()), None):
             return f" (did you mean {str(near)!r}?)"
         if others := _runs_in(folder.parent):
-            return f". There is {', '.join(map(str, others[:_RUNS_SHOWN]))}"
+            return f". Runs next to it: {', '.join(map(str, others[:_RUNS_SHOWN]))}"
     return ""
 
 
