@@ -81,7 +81,11 @@ def _minimum(run: Run, metric: MetricInfo, least: float) -> GateResult:
 def _after_reviews(metric: MetricInfo, run: Run) -> str:
     """That a gate of the accuracy goes without reviews, if these change it; empty otherwise."""
     reviews = run.aggregates.reviews
-    if reviews is None or metric.name != leading_metric(run.settings.metrics) or reviews.after.value == reviews.before.value:
+    if (
+        reviews is None
+        or metric.name != leading_metric(run.settings.metrics)
+        or reviews.after.value == reviews.before.value
+    ):
         return ""
     if reviews.after.value is None:
         return "; gates go without reviews"
