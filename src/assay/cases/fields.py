@@ -143,6 +143,11 @@ _WHAT: Mapping[Field, str] = {
     "context_columns": "the columns that the system was given",
 }
 
+_USUAL: Mapping[Field, tuple[str, ...]] = {
+    "question": ("Question", "nl_question", "prompt", "query"),
+    "gold": ("gold_sql", "Solution", "reference_sql", "sql_query", "query"),
+}
+"""Names for messages: of Denodo's workbook, and of other formats."""
 _SEPARATORS = re.compile(r"[\s_\-]+")
 
 
@@ -252,7 +257,7 @@ def missing_columns(
         guess = next((column for column in candidates if column is not None and column not in taken), None)
         taken |= set() if guess is None else {guess}
         options.append(f"{option_of(field)} {'NAME' if guess is None else quoted(guess)}")
-    usual = " and ".join(listed([tier[0] for tier in ALIASES[field]], most=4) for field in missing)
+    usual = " and ".join(listed(_USUAL.get(field) or [tier[0] for tier in ALIASES[field]]) for field in missing)
     there = f"the columns are {listed((*columns, *within))}" if columns or within else "the file has no columns"
     return CaseFileError(
         f"no column found for {' or '.join(map(describe, missing))}; {there}. "

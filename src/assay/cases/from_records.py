@@ -363,24 +363,32 @@ def _require(records: Sequence[Record], table: Table, field: Field) -> None:
 _LOOKED_AT = 50
 _LEAST_WORDS = 2
 """How many words a question has on average at least."""
+_LEAST_DISTINCT = 0.9
+"""The share of different texts in a column of questions."""
 
 
 def _require_columns(table: Table, missing: Sequence[Field], *, taken: Sequence[str]) -> None:
     """Raise CaseFileError if fields are missing, with the columns whose content looks like them."""
     if not missing:
         return
-    queries, texts = [], []
+    queries: list[str] = []
+    texts: dict[str, bool] = {}  # whether most of them are written as questions
+    records = [record for record in islice(table.records, _LOOKED_AT) if not record.blank]
     for column in table.columns:
-        values = [record.values.get(column) for record in islice(table.records, _LOOKED_AT)]
+        values = [record.values.get(column) for record in records]
         written = [value for value in values if isinstance(value, str) and value.strip()]
         if column in taken or not written:
             continue
         if sum(map(_holds_query, written)) * 2 > len(written):
             queries.append(column)
+        elif len(written) < len(values) or len(set(written)) < _LEAST_DISTINCT * len(written):
+            continue  # a hint, a category: each case has a question of its own
         elif sum(len(text.split()) for text in written) >= _LEAST_WORDS * len(written):
-            texts.append(column)
+            texts[column] = sum(text.rstrip().endswith("?") for text in written) * 2 > len(written)
+    asking = [column for column, asks in texts.items() if asks]
+    questions = asking if len(asking) == 1 else [*texts] if len(texts) == 1 else []
     raise missing_columns(
-        {field: texts if field == "question" else queries for field in missing},
+        {field: questions if field == "question" else queries for field in missing},
         table.columns,
         path=str(table.path),
         within=paths_within(table),
