@@ -222,7 +222,7 @@ def test_calibration_against_labels(server: ChatEmulator, run: Path, name: str, 
         ("case_id,label\nx1,yes\n", r"line 2: 'x1' is not a case of the run"),
         ("case_id,label\na,yes\na,no\n", r"line 3: the case 'a' is labelled twice"),
         ("case_id,opinion\na,yes\n", r'no column found for the labels \("label"'),
-        ("label\nyes\n", r"no column holds the case ids: ),
+        ("label\nyes\n", r"no column found for the case ids"),
         ("case_id,label\na,\n", r"contains no label"),
     ],
 )

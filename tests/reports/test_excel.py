@@ -21,6 +21,7 @@ from python_calamine import CalamineWorkbook
 import commands
 from assay.model import Evidence, Prediction, Run, Score, TokenUsage
 from assay.reports.blocks.run import RunReport
+from assay.reports.excel.columns import READABLE
 from assay.reports.excel.page import CELL_LIMIT, cell_text, lines_of
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.text.plain import percent
@@ -178,7 +179,7 @@ def test_the_summary_holds_the_aggregates_exactly(name: str, request: pytest.Fix
         row = table[label]
         assert row["Number of Samples"] == group.cases
         for metric, figure in zip(view.metrics, view.figures(group), strict=True):
-            title = titles.get(metric.metric, metric.metric)
+            title = titles.get(metric.metric, READABLE.get(metric.metric, metric.metric))
             expected = "" if figure.rate.value is None else figure.rate.value
             # XlsxWriter writes 16 digits, of which Excel keeps 15.
             assert row[title] == (expected if expected == "" else pytest.approx(expected, rel=1e-14)), (label, title)
@@ -188,7 +189,9 @@ def test_the_summary_holds_the_aggregates_exactly(name: str, request: pytest.Fix
 def _counted(run: Run, title: str, label: str, row: dict[str, Any]) -> float:
     """How many questions a mean is over: as the table of exceptions says, else as the summary says of all."""
     rows = sheets(run)["Summary"]
-    start = next((at for at, cells in enumerate(rows) if str(cells[0]).startswith("How many questions a mean")), None)
+    start = next(
+        (at for at, cells in enumerate(rows) if str(cells[0]).startswith("Number of questions in each mean")), None
+    )
     if start is not None:
         head, *found = rows[start + 1 : start + 30]
         for cells in takewhile(lambda cells: cells[0] != "", found):

@@ -190,7 +190,7 @@ def test_every_count_in_what_a_comparison_says_is_its_own() -> None:
     diff = diff_of(run, found, replace(found, metric="bird_ex", n=0, difference=None))
     gates = Gates(max_drop=(("match", 0.01),), fail_on_regression=("match",))
     drop, regression = evaluate_gates(gates, run, diff=diff)
-    said = "70.0 % after 80.0 %: -10.0 points [-15.0, -5.0] by 78 databases, 12,345 cases, 2,901 gained, 3,456 lost"
+    said = "70.0 %, baseline 80.0 %: -10.0 points [-15.0, -5.0] by 78 databases, 12,345 cases, 2,901 gained, 3,456 lost"
     assert drop.found == f"{said}, 1,678 unscored"
     assert regression.found == (
         f"{said}, 1,678 unscored; p = 0.2; this number of cases shows differences of 9.1 points and more; "
@@ -290,7 +290,7 @@ def test_a_drop_names_the_cases_that_were_broken() -> None:
     diff = diff_of(run, compared(-0.03), changes=changes)
     result = only(evaluate_gates(Gates(max_drop=(("match", 0.01),)), run, diff=diff))
     assert result.wanted == "at most 1.0 points below the baseline"
-    said = "77.0 % after 80.0 %: -3.0 points [-8.0, +2.0], 100 cases, 1 gained, 2 lost"
+    said = "77.0 %, baseline 80.0 %: -3.0 points [-8.0, +2.0], 100 cases, 1 gained, 2 lost"
     why = "the interval includes 0, so the loss may be chance, but the gate compares the difference itself"
     assert result.found == f"{said}; {why}"
     assert (result.missed_by, result.case_ids) == ("2.0 points", ("q8", "q9"))

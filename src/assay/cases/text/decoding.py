@@ -24,7 +24,9 @@ _MARKS = (
 )
 """Byte order marks: they state a file's encoding."""
 
-_SAY_SO = "save it as UTF-8, or name its encoding:  --encoding {0}  (of predictions:  --prediction-encoding {0})"
+_SAY_SO = (
+    "save it as UTF-8, or name its encoding:  --encoding {0}  (for the file of predictions:  --prediction-encoding {0})"
+)
 _NO_TEXTS = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"PAR1", "a Parquet file"),

@@ -70,7 +70,8 @@ def said(totals: ReviewTotals) -> Iterable[str]:
     if totals.conflicts:
         yield f"Reviewers disagree about {plural(len(totals.conflicts), 'case')}: {_named(totals.conflicts)}."
     if totals.done:
-        yield f"The question set follows {plural(totals.done, 'review')} by now."
+        are = "is" if totals.done == 1 else "are"
+        yield f"{plural(totals.done, 'review')} {are} already applied to the question set."
     stale = [one for one in totals.inactive if one.why != NO_SUCH_CASE]
     if stale:
         changes = Counter(one.why for one in stale)

@@ -123,7 +123,8 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
     elif found:
         yield f"{excluded}: {', '.join(f'{beside} in {count:,}' for count, _, beside in found)}."
     if counts.undone:
-        yield f"{plural(counts.undone, noun)} can be repeated with the same command: {causes(counts.failures)}."
+        them = "it" if counts.undone == 1 else "them"
+        yield f"{plural(counts.undone, noun)} failed; the same command tries {them} again: {causes(counts.failures)}."
     if counts.rejected:
         were = "was" if counts.rejected.total() == 1 else "were"
         yield (

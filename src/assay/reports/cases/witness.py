@@ -53,7 +53,7 @@ def strength_said(item: Evidence) -> tuple[str, str] | None:
     if strength == "none":
         return None
     if item.outcome != "correct":
-        return "settled", SETTLED
+        return "certain", SETTLED
     return words(strength), sentence(item) or STRENGTHS.get(strength, "")
 
 

@@ -87,7 +87,7 @@ STRENGTHS: Mapping[str, str] = {
 }
 """The strengths of a match: how sure it is."""
 
-SETTLED = "the results differ on this database, which one difference is enough to settle"
+SETTLED = "the results differ on this database: one difference is enough"
 """The strength of an incorrect verdict."""
 
 REVIEW_DECISIONS: Mapping[str, str] = {

@@ -1,8 +1,8 @@
 /* One opened case. */
 const caseView = (() => {
   const { make, count, copyButton } = page;
-  const SIGNS = { matched: "", near: "≈", missing: "−", extra: "+" };
-  const TITLES = { matched: "in both", near: "nearly in both: the marked cells differ", missing: "only the gold result has this row", extra: "only the prediction has this row" };
+  const SIGNS = { matched: "", near: "≠", missing: "−", extra: "+" };
+  const TITLES = { matched: "in both", near: "similar rows: the marked cells differ", missing: "only the gold result has this row", extra: "only the prediction has this row" };
 
   const section = (title, ...children) => make("section", {}, make("h3", {}, title), children);
   const more = (title, text) => text ? make("details", {}, make("summary", {}, title), make("pre", { tabindex: "0" }, text)) : null;
