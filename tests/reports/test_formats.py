@@ -190,7 +190,7 @@ def test_gold_failures_come_first_and_are_not_held_against_the_system(small_run:
 def test_notes_say_what_the_headline_hides(small_run: Run) -> None:
     notes = " ".join(RunReport(small_run).notes)
     assert "1 case got no answer and counts as incorrect." in notes
-    assert "1 match over an empty input is weak evidence" in notes
+    assert "1 match over an empty input proves little" in notes
     assert "1 prediction matches no case: zz." in notes
 
 

@@ -84,7 +84,8 @@ def carry_out(
                 held
                 or ask(system, cases, concurrency=concurrency, repeats=repeats, folder=folder, on_progress=on_progress)
             )
-        return Run(execute(linted(job), pool, folder=folder, overwrite=anew, on_progress=on_progress))
+        asked = system is not None
+        return Run(execute(linted(job), pool, folder=folder, overwrite=anew, asked=asked, on_progress=on_progress))
 
 
 def provenance_of(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from assay.api.frames import frame_records
 from assay.cases import POSITION
 from assay.cases.fields import BOTH_SIDES, normal
 from assay.errors import InputError, UsageError
@@ -19,8 +20,11 @@ from assay.ports import LoadedCases, LoadedPredictions
 def share_file(cases: Any, predictions: Any, *, one_sheet: bool) -> bool:
     """Whether both sides are one file, or one sheet of it: by its path, its links, or byte by byte."""
     if predictions is None:
-        if not isinstance(cases, (str, PathLike)):
-            raise UsageError("no predictions were given, and the cases are not a file that could contain them")
+        if not isinstance(cases, (str, PathLike)) and not _has_rows(cases):
+            raise UsageError(
+                "no predictions are given, and the cases hold none: give them as the second argument, or as a column "
+                "predicted_sql of the cases"
+            )
         return True
     if not (isinstance(cases, (str, PathLike)) and isinstance(predictions, (str, PathLike))):
         return cases is predictions
@@ -35,6 +39,13 @@ def share_file(cases: Any, predictions: Any, *, one_sheet: bool) -> bool:
         )
     except OSError:
         return False  # one of them does not exist, which its reader reports
+
+
+def _has_rows(cases: Any) -> bool:
+    """Whether values in memory are rows with columns, one of which may hold the predictions."""
+    return frame_records(cases) is not None or (
+        isinstance(cases, Sequence) and bool(cases) and all(isinstance(row, Mapping) for row in cases)
+    )
 
 
 def fields_for_predictions(own: FieldNames, other: FieldNames, *, shared: bool) -> FieldNames:

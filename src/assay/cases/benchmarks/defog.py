@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from assay.cases.fields import normal
 from assay.cases.from_records import read_cases, read_predictions
+from assay.cases.records import Table
 from assay.cases.tables.delimited import delimited_table
 from assay.cases.text.decoding import head_of
 from assay.errors import CaseFileError
@@ -54,9 +55,16 @@ class DefogFormat:
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read a question set. Raises CaseFileError with file, row and column."""
-        table = replace(delimited_table(path, fields, ()), golds_in_text=False)
-        loaded = read_cases(table, fields)
-        return replace(loaded, cases=tuple(_expanded(path, case) for case in loaded.cases))
+        return self.cases_of(delimited_table(path, fields, ()), fields)
+
+    def holds(self, columns: Sequence[str]) -> bool:
+        """Whether rows with these columns have this layout."""
+        return {normal(name) for name in columns} >= _COLUMNS
+
+    def cases_of(self, table: Table, fields: FieldNames) -> LoadedCases:
+        """The cases of rows. Raises CaseFileError with row and column."""
+        loaded = read_cases(replace(table, golds_in_text=False), fields)
+        return replace(loaded, cases=tuple(_expanded(table.path, case) for case in loaded.cases))
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read a prediction file as any CSV. Raises CaseFileError with file, row and column."""
