@@ -57,7 +57,7 @@ def test_a_workbook_in_place_of_its_run_leads_to_the_run(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("own", [True, False])
 def test_reviews_of_other_question_sets_are_named_only_beside_own_ones(own: bool) -> None:
-    rate = Rate(value=0.5, numerator=1.0, n=2)
+    rate = Rate(value=0.5, numerator=1.0, n=2, unscored=0)
     other = InactiveReview(review="r", case_id="F03", decision="accept", reviewer="Ann", why=NO_SUCH_CASE, line=1)
     totals = ReviewTotals(before=rate, after=rate, reviewed=("q1",) if own else (), inactive=(other,))
     text = " ".join(said(totals))
