@@ -57,7 +57,7 @@ def test_a_workbook_in_place_of_its_run_leads_to_the_run(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("own", [True, False])
 def test_reviews_of_other_question_sets_are_named_only_beside_own_ones(own: bool) -> None:
-    rate = Rate(value=0.5, numerator=1.0, n=2, unscored=0)
+    rate = Rate(value=0.5, numerator=1.0, n=2, unscored=0, low=None, high=None)
     other = InactiveReview(review="r", case_id="F03", decision="accept", reviewer="Ann", why=NO_SUCH_CASE, line=1)
     totals = ReviewTotals(before=rate, after=rate, reviewed=("q1",) if own else (), inactive=(other,))
     text = " ".join(said(totals))
@@ -84,3 +84,22 @@ def test_the_columns_of_denodos_workbook_lead_to_their_metrics(name: str, metric
 def test_denodos_own_scripts_lead_to_the_verb(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line([verb, "--input", "x.xlsx"]) == 2
     assert "did you mean 'denodo'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["api", "catalog"])
+def test_https_at_a_port_without_tls_leads_to_http(kind: str) -> None:
+    from assay import registry
+    from assay.errors import AssayError
+    from assay.model import DatabaseUrl
+    from assay.testing import DenodoEmulator
+
+    with DenodoEmulator() as server:
+        place = server.catalog_url.removeprefix("http://")
+        if kind == "catalog":
+            with pytest.raises(AssayError, match="try http:// instead"):
+                registry.engine_class(url := DatabaseUrl(text=f"denodo+https://{place}")).check(url)
+        else:
+            from assay.model.databases.mistyped import plain_port_hint
+
+            assert "try http://" in plain_port_hint("[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)")
+            assert plain_port_hint("Connection refused") == ""
