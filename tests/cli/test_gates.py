@@ -153,7 +153,7 @@ def test_a_stored_run_is_held_to_gates_without_judging_it_again(here: Path, caps
         (["--baseline", "nowhere", "--fail-on-regression"], "baseline cannot be used: nowhere is not a run folder"),
         (["--baseline", "half", "--fail-on-regression"], "baseline cannot be used: half is not finished"),
         (["--baseline", "main", "--max-drop", "spider_ex=1%"], "the baseline main does not compute spider_ex"),
-        (["--baseline", "other", "--max-drop", "match=1%"], "has none of the 5 cases"),
+        (["--baseline", "other", "--max-drop", "match=1%"], "has no case in common with the 5"),
         (["--must-pass", "smoke"], "write tag:NAME"),
         (["--must-pass", "tags:smoke"], "did you mean 'tag'"),
         (["--must-pass", "tag:smok"], "did you mean 'tag:smoke'"),
@@ -183,7 +183,7 @@ def test_nobody_is_asked_where_a_gate_cannot_be(here: Path, capsys: pytest.Captu
     Path("ask.py").write_text(ask, encoding="utf-8")
     arguments = ["run", "cases.jsonl", "--system", "command:python ask.py", "--db", "sqlite:///shop.sqlite", "-q"]
     assert run_command_line([*arguments, "--must-pass", "tag:none"]) == 2
-    assert "there is tag:smoke" in capsys.readouterr().err
+    assert "known: tag:smoke" in capsys.readouterr().err
     assert not Path("asked").exists()
 
 
@@ -221,7 +221,7 @@ def test_a_settings_file_holds_gates_and_flags_weigh_more(here: Path, capsys: py
     [
         ("{min: 0.8}", "eval.yaml, line 4, column 14: gates, min is 0.8 (a number), and a mapping is expected"),
         ("{max_drop: [match]}", "write  max_drop: {match: 1%}"),
-        ("{minimum: {match: 0.8}}", "no gate is called 'minimum' (did you mean 'min'?)"),
+        ("{minimum: {match: 0.8}}", "unknown gate 'minimum' (did you mean 'min'?)"),
         ("{min: {match: high}}", "eval.yaml, line 4, column 8: gates, min, match: 'high' is not a number"),
         ("{min: {match: [0.8]}}", "line 4, column 22: gates, min, match is a list, and a number or a text is expected"),
         ("{min: {match: 80}}", "80 percent"),

@@ -39,7 +39,9 @@ def check_targets(targets: Mapping[str, Path | None]) -> str | None:
     printed = [name for name, path in targets.items() if path == STANDARD_OUTPUT]
     if len(printed) > 1:
         options = [option_of(name, "-") for name in printed]
-        raise UsageError(f"{' and '.join(options)} would be mixed on standard output: give all but one a file")
+        raise UsageError(
+            f"{' and '.join(options)} would be mixed on standard output: name a file for all but one of them"
+        )
     check_files({name: path for name, path in targets.items() if path is not None and path != STANDARD_OUTPUT})
     return printed[0] if printed else None
 

@@ -119,7 +119,7 @@ def test_answers_by_another_gold_do_not_count() -> None:
     [
         ({"strength": "refuted"}, "not on another database"),
         ({"strength": "conditional"}, "regularity"),
-        ({"flags": frozenset({"vacuous"})}, "says little"),
+        ({"flags": frozenset({"vacuous"})}, "weak evidence"),
         ({"flags": frozenset({"tie_by_chance"})}, "rows that tie"),
         ({"flags": frozenset({"order_by_chance"})}, "right order"),
         ({"flags": frozenset({"ambiguous_gold"})}, "does not determine"),

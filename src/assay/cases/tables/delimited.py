@@ -197,10 +197,10 @@ def _uneven(path: Path, line: int, row: list[str], columns: tuple[str, ...]) -> 
     else:
         what = (
             f"has {plural(len(row), 'field')}, but the header has {len(columns)}: "
-            f'there is none for "{columns[len(row)]}"'
+            f'the field of "{columns[len(row)]}" is missing'
         )
     return CaseFileError(
-        f"the row {what}. Put a text that holds the separator or a line break in double quotes",
+        f"the row {what}. Put a text that contains the separator or a line break in double quotes",
         path=str(path),
         place=f"line {line}",
     )

@@ -55,8 +55,8 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
     if not sheet.rows:
         option = sheet_option("header-row", wanted)
         raise CaseFileError(
-            f'the sheet "{sheet.name}" holds nothing in row {sheet.first_row + 1}, and that row was said to name the '
-            f"columns ({option} {sheet.first_row}, counted from 0): name another, or leave it out",
+            f'the sheet "{sheet.name}" is blank in row {sheet.first_row + 1}, which was given as the header row '
+            f"({option} {sheet.first_row}, counted from 0): name another, or leave it out",
             path=str(path),
         )
     others = tuple(one.name for one in sheets if one.visible and one is not sheet)
@@ -98,14 +98,14 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
             named = next((sheet for sheet in sheets if sheet.number == int(fields.sheet)), None)
         if named is None:
             hint = did_you_mean(fields.sheet, [sheet.name for sheet in sheets], form="; {}")
-            there = listed([sheet.name for sheet in sheets]) or "none"
-            raise CaseFileError(
-                f'no sheet with content is called "{fields.sheet}": there is {there}{hint}', path=str(path)
+            there = (
+                f"the sheets with content are {listed([sheet.name for sheet in sheets])}" if sheets else "all are empty"
             )
+            raise CaseFileError(f'no sheet "{fields.sheet}" with content; {there}{hint}', path=str(path))
         return named
     visible = [sheet for sheet in sheets if sheet.visible]
     if not visible:
-        raise CaseFileError("holds no filled cell in any visible sheet", path=str(path))
+        raise CaseFileError("no visible sheet has content", path=str(path))
     visible = [sheet for sheet in visible if sheet.rows] or visible[:1]
     if len(visible) == 1:
         return visible[0]

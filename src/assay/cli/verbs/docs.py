@@ -112,7 +112,7 @@ def find_page(root: Path, topic: str) -> Path:
     if ends:
         return every[ends[0]]
     known = sorted({*every, *(PurePosixPath(name).name for name in every)} - {"README"})
-    raise UsageError(f"no page is called {topic!r}{did_you_mean(wanted, known)}: assay docs lists them")
+    raise UsageError(f"unknown page {topic!r}{did_you_mean(wanted, known)}: assay docs lists the pages")
 
 
 def _pages(root: Path, folder: str) -> Iterator[Path]:

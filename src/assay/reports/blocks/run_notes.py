@@ -196,13 +196,13 @@ def _joining(joining: Joining | None) -> Iterable[str]:
 
 
 def _provenance(report: RunNumbers) -> Iterable[str]:
-    """What was skipped, what fits no case, and which protections this system lacks."""
+    """What was skipped, what matches no case, and which protections this system lacks."""
     made = report.run.provenance
     if made.blank_rows:
         yield f"{plural(made.blank_rows, 'blank row')} in the question set {_is(made.blank_rows)} skipped."
     if ids := made.unmatched_predictions:
         named = ", ".join(one_line(name, limit=40) for name in ids[:5]) + (", …" if len(ids) > 5 else "")
-        yield f"{plural(len(ids), 'prediction')} {'fits' if len(ids) == 1 else 'fit'} no case: {named}."
+        yield f"{plural(len(ids), 'prediction')} {'matches' if len(ids) == 1 else 'match'} no case: {named}."
     if made.unprotected:
         yield (
             f"The system of this run ({made.platform}) lacks protections: {', '.join(made.unprotected)}. Evaluate "

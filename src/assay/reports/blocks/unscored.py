@@ -99,7 +99,7 @@ def with_reason(headline: Figure, counts: UnscoredCounts) -> Figure:
 
 
 def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[str]:
-    """How many answers are excluded, by cause: broken or missing gold, failures outside the system, others."""
+    """How many cases are excluded, by cause: broken or missing gold queries, failures outside the system, others."""
     unscored, broken, lacking = counts.unscored, counts.broken, counts.lacking
     homeless = counts.without_database
     others = unscored - broken - lacking - counts.lost - counts.masked - homeless.total()

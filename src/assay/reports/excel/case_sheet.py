@@ -22,7 +22,7 @@ class CaseColumn(Struct, frozen=True, kw_only=True):
     style: str
     width: float
     value: Callable[[Any], Value]
-    """Of one of the sheet's items, usually an `Evidence`."""
+    """Value for one of the sheet's items, usually an `Evidence`."""
     safe: bool = False
     """Whether its text is known to be visible and to fit a cell."""
     usual: Value = None

@@ -246,7 +246,7 @@ def cell_text(text: str) -> str:
 
 
 def lines_of(text: str | None, width: float) -> int:
-    """About how many lines a text takes where a line holds ``width`` characters."""
+    """About how many lines a text takes if a line has ``width`` characters."""
     if not text:
         return 1
     if len(text) <= width and "\n" not in text:

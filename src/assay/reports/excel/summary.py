@@ -32,7 +32,7 @@ class SummaryRow(NamedTuple):
 
 
 def write_summary(page: Page, report: RunReport, metrics: WorkbookMetrics) -> None:
-    """Write the table first, where other programs look for it, and what else a person needs below it."""
+    """Write the table first, because other programs look for it there, and what else a person needs below it."""
     groups, sections = report.numbers.by_difficulty, report.sections
     rows = [SummaryRow(group, report.figures(group)) for group in (*groups, report.numbers.overall)]
     columns = _columns(rows, metrics)

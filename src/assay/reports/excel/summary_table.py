@@ -38,7 +38,7 @@ class SummaryColumn(Struct, frozen=True, kw_only=True):
 
 
 def write_table(page: Page, names: Sequence[str], columns: Sequence[SummaryColumn]) -> None:
-    """Write the table from the sheet's first row: a row for each of ``names``, the last of which is the total."""
+    """Write the table from the sheet's first row: a row for each of ``names``; the last is the total."""
     # A name of several words wraps between them; one long word must fit.
     widths = [max(_WIDTH, word_width(column.title)) for column in columns]
     for place, width in enumerate(widths, start=1):

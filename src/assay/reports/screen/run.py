@@ -212,7 +212,7 @@ def steps_part(steps: Sequence[Step], width: int, unkept: str = "") -> Part:
 def next_steps(
     report: RunReport, run_path: str | None, written: Mapping[str, str], *, earlier: str | None = None
 ) -> list[Step]:
-    """At most three commands: explain a wrong answer, lint broken gold or compare with an earlier run, every case."""
+    """At most three commands: explain a wrong answer, lint gold queries or compare with an earlier run, every case."""
     steps: list[Step] = []
     settings, run = report.run.settings, quoted(run_path) if run_path else None
     if run is not None and (wrong := telling_case(report)) is not None:
