@@ -117,7 +117,7 @@ def _cases(rows: list[list[Any]], report: Mapping[str, Any]) -> int:
             title = next(
                 (
                     one
-                    for one in (metric, DETAILS.get(metric), READABLE.get(metric), metric.replace("_", " "))
+                    for one in (metric, READABLE.get(metric), DETAILS.get(metric), metric.replace("_", " "))
                     if one in cells
                 ),
                 None,

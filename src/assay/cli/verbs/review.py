@@ -57,7 +57,7 @@ class DecisionFlags(Struct, frozen=True, kw_only=True):
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Leniency with --ambiguous: extra_columns, duplicates, case, shape.",
+            help="Leniency with --ambiguous: extra_columns, duplicates, case, shape (e.g. pivoted).",
             rich_help_panel=_ONE,
         ),
     ] = None
