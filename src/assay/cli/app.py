@@ -17,10 +17,12 @@ from typing import Annotated, Any, Final
 import typer
 
 from assay._version import __version__
+from assay.cli.messages import say
 from assay.cli.parsing.commands import Listed, Verb, Verbs
 from assay.cli.parsing.completion import prepare_completion
 from assay.cli.parsing.faults import PARSER_ERROR, fault_of
 from assay.errors import AssayError, Interrupted, Notice, SystemLost, UsageError
+from assay.platform.surface import command_line
 
 DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
 """1 means a missed gate (`assay.cli.options.gates`), or of `assay check` a wrong query: CI servers rely on that."""
@@ -341,6 +343,11 @@ Verbs.verbs = (
 
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status. Messages go to standard error, without a traceback."""
+    with command_line():
+        return _run_command_line(arguments)
+
+
+def _run_command_line(arguments: Sequence[str]) -> int:
     from assay.cli.crash import secrets_of
 
     secrets = secrets_of(arguments)
@@ -354,13 +361,13 @@ def run_command_line(arguments: Sequence[str]) -> int:
     except PARSER_ERROR as error:
         return _usage(error)
     except Interrupted as error:
-        _say(str(error))
+        say(str(error))
         return INTERRUPTED
     except SystemLost as error:
-        _say(f"unfinished: {error}")
+        say(f"unfinished: {error}")
         return INTERRUPTED
     except AssayError as error:
-        _say(f"error: {error}")
+        say(f"error: {error}")
         return UNUSABLE_INPUT
     except _Unexpected as unexpected:
         return _unexpected(unexpected.error, secrets)
@@ -373,7 +380,7 @@ def _usage(error: Any) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error.format_message(), file=sys.stderr)
     else:
-        _say(f"error: {fault_of(error)}")
+        say(f"error: {fault_of(error)}")
     return int(error.exit_code)
 
 
@@ -382,23 +389,16 @@ def _unexpected(error: BaseException, secrets: Sequence[str]) -> int:
     from assay.cli.crash import crash_message, without_secrets
 
     if isinstance(error, KeyboardInterrupt):
-        _say("interrupted")
+        say("interrupted")
         return BY_CTRL_C
     if isinstance(error, OSError) and error.errno is not None and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
-        _say(without_secrets(f"error: {where}{error.strerror}", secrets))
+        say(without_secrets(f"error: {where}{error.strerror}", secrets))
         return UNUSABLE_INPUT
-    _say(crash_message(error, secrets))
+    say(crash_message(error, secrets))
     return OUR_FAULT
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
     """A warning as a sentence, without the place in the code that Python would show."""
-    _say(str(message) if isinstance(message, Notice) else f"warning: {message}")
-
-
-def _say(message: str) -> None:
-    """Print a message, made safe: text that it quotes may hold terminal control characters."""
-    from assay.reports.text.plain import visible
-
-    print(f"assay: {visible(message)}", file=sys.stderr)
+    say(str(message) if isinstance(message, Notice) else f"warning: {message}")
