@@ -48,9 +48,9 @@ def test_a_workbook_in_place_of_its_run_leads_to_the_run(tmp_path: Path) -> None
     (tmp_path / "b4.xlsx").write_text("")
     (tmp_path / "lost.xlsx").write_text("")
     assert missing_run(tmp_path / "b4.xlsx") == f"it is a file. Its run is {tmp_path / 'b4.run'}"
-    assert missing_run(tmp_path / "lost.xlsx").startswith("it is a file. There is ")
-    assert missing_run(tmp_path / "b4").startswith(f"it does not exist. There is {tmp_path / 'b4.run'}, ")
-    assert missing_run(tmp_path / "zet").split("There is ")[-1].startswith(str(tmp_path / "zeta.run")) or (
+    assert missing_run(tmp_path / "lost.xlsx").startswith("it is a file. Runs next to it: ")
+    assert missing_run(tmp_path / "b4").startswith(f"it does not exist. Runs next to it: {tmp_path / 'b4.run'}, ")
+    assert missing_run(tmp_path / "zet").split("next to it: ")[-1].startswith(str(tmp_path / "zeta.run")) or (
         "did you mean" in missing_run(tmp_path / "zet")
     )
 
