@@ -94,7 +94,7 @@ def _headline(report: RunReport, width: int) -> tuple[Line, ...]:
 def _subject(report: RunReport, width: int) -> list[Line]:
     """What was evaluated on what: a line or two."""
     settings, numbers = report.run.settings, report.numbers
-    name = f"{one_line(settings.name, limit=60)}: " if settings.name else ""
+    name = one_line(settings.name or "", limit=60)
     counted = f", {plural(numbers.cases, 'case')}"
     counted += " (ids count from 0)" if are_row_numbers(case.case_id for case in report.run.summaries) else ""
     asked = f", each asked {report.asked:,} times" if report.asked > 1 else ""
@@ -103,7 +103,8 @@ def _subject(report: RunReport, width: int) -> list[Line]:
         room = max(8, (width - columns_of(f" on {counted}{asked}")) // 2)
         system, questions = cut_middle(system, room), cut_middle(questions, room)
     of = f"{system} on {questions}{counted}{asked}"
-    lines = [line(Span(f"{name}{of}" if columns_of(name + of) <= width else of, "dim"))]
+    named = f"{name}{counted}{asked}" if name else of
+    lines = [line(Span(cut(named, width), "dim"))]
     databases = len(numbers.by_database)
     several = f" ({databases:,} databases)" if databases > 1 else ""
     measured = f" · {cut(report.headline_metric, 30)}, {report.confidence} interval"
