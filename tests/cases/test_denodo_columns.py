@@ -10,6 +10,7 @@ import pytest
 from assay import registry
 from assay.cases import load_questions
 from assay.errors import CaseFileError
+from assay.model import FieldNames
 
 ASKED = ["How many clients?", "Which branches?", "Who is oldest?"]
 TOLD = ["List the clients", "List the branches", "Name the oldest"]
@@ -42,3 +43,32 @@ def test_the_suggested_question_column_is_surely_one(
     assert f"--question-column {suggested} --gold-column 'Erwartetes VQL'" in said
     assert '"Question"' in said
     assert '"Solution"' in said
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+@pytest.mark.parametrize("given", [0, 1, 3, 4, 30])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_wrong_header_row_is_answered_with_the_right_one(
+    suffix: str, given: int, named: bool, tmp_path: Path
+) -> None:
+    header = ["Nr", "Frage", "Erwartetes VQL"] if named else ["Nr", "Question", "Solution"]
+    rows = [["Testkatalog"], [], header, *(list(row) for row in zip("123", ASKED, GOLD, strict=True))]
+    path = tmp_path / f"set.{suffix}"
+    if suffix == "csv":
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows(rows)
+    else:
+        xlsxwriter = pytest.importorskip("xlsxwriter")
+        with xlsxwriter.Workbook(path) as book:
+            page = book.add_worksheet()
+            for place, row in enumerate(rows):
+                page.write_row(place, 0, row)
+    names = {"question": "Frage", "gold": "Erwartetes VQL"} if named else {}
+
+    def read(row: int) -> int:
+        fields = FieldNames(header_row=row, **names)
+        return len(load_questions(path, formats=registry.case_formats(), format=None, fields=fields).cases)
+
+    assert read(2) == len(GOLD)
+    with pytest.raises(CaseFileError, match=r"row 3 looks like the header: write  --header-row 2"):
+        read(given)

@@ -184,7 +184,7 @@ def test_gold_failures_come_first_and_are_not_held_against_the_system(small_run:
     failures = counted(view, "failures")
     assert [row.blame for row in failures] == ["gold", "system", "system"]
     assert failures[0].example == "no such column: T1.nme"
-    assert view.notes[0] == "1 case is excluded: its gold query fails."
+    assert view.notes[0] == "1 case is excluded: its gold query fails (g1)."
 
 
 def test_notes_say_what_the_headline_hides(small_run: Run) -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from assay.cases.fields import Field, columns_of, describe, did_you_mean, listed, sheet_option
 from assay.cases.records import InvalidCell, Record, Table, header_of, without_end
-from assay.cases.tables.header import SEARCHED_ROWS, has_columns, header_row_of, other_header
+from assay.cases.tables.header import SEARCHED_ROWS, check_header_row, has_columns, header_row_of, other_header
 from assay.cases.tables.invalid_cells import cell_name
 from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
 from assay.cases.text.decoding import empty, unreadable
@@ -48,10 +48,15 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
     except UnreadableWorkbook as error:
         raise CaseFileError(str(error), path=str(path)) from error
     if fields.header_row is not None:
+        whole = {sheet.name: sheet for sheet in sheets}
         sheets = [_from_row(sheet, fields.header_row) for sheet in sheets]
     else:
         sheets = [_from_header(path, sheet, fields, wanted) for sheet in sheets]
     sheet = _chosen(path, sheets, fields, wanted)
+    if fields.header_row is not None:
+        texts = [_texts(row) for row in whole[sheet.name].rows[:SEARCHED_ROWS]]
+        first = whole[sheet.name].first_row
+        check_header_row(texts, fields.header_row, fields, wanted, path=str(path), first=first)
     if not sheet.rows:
         option = sheet_option("header-row", wanted)
         raise CaseFileError(

@@ -203,6 +203,12 @@ def web_fault_of(text: str) -> str | None:
     return None
 
 
+def plain_port_hint(detail: str) -> str:
+    """What to try if TLS failed since the port speaks plain HTTP; empty for another error."""
+    plain = any(sign in detail.upper().replace(" ", "_") for sign in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"))
+    return ": the port may speak HTTP without TLS: try http:// instead of https://" if plain else ""
+
+
 def _and(words: list[str]) -> str:
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last

@@ -22,8 +22,8 @@ def explanation_screen(
 ) -> list[Line]:
     """The parts of an explanation for lines of ``width`` columns. What is left out is counted.
 
-    ``drawn``: for a terminal, which underlines what differs in the queries. ``verdicts`` are the last lines of a long
-    text, since a small terminal no longer shows its first ones.
+    ``drawn``: for a terminal, which underlines what differs in the queries. ``verdicts`` are the last lines if a
+    small terminal no longer shows the first ones.
 
     The longest parts are cut first: all parts get the same greatest number of lines that still fits.
     """

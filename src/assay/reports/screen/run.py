@@ -169,8 +169,8 @@ def _spread(report: RunReport, groups: Sequence[Group]) -> float:
 
 
 def _metrics(report: RunReport, width: int, *, drawn: bool) -> Part:
-    """Every metric but the headline's."""
-    others = [(one.metric, one.figure) for one in report.metrics if not one.headline]
+    """Every metric but the headline's, if any case has a value."""
+    others = [(one.metric, one.figure) for one in report.metrics if not one.headline and one.figure.rate.n]
     items = figure_lines(others[:20], width, drawn=drawn)
     return Part(title="Other metrics", items=items, least=_METRICS, most=20, rank=1, total=len(others))
 
@@ -183,9 +183,9 @@ def gates_part(results: Sequence[GateResult], width: int) -> list[Part]:
     items = []
     for one in (*failed, *(one for one in results if one.passed)):
         name = cut(gate_name(one), max(12, width // 2))
-        found = f"found {one_line(one.found, limit=60)}"
+        found = f"found {one_line(one.found, limit=120)}"
         text = f"{name}: {found}" if one.passed else f"{name}: {missed(one)}; {found}"
-        sign, style, most = ("✓", "green", 1) if one.passed else ("✗", "bold red", 2)
+        sign, style, most = ("✓", "green", 2) if one.passed else ("✗", "bold red", 3)
         first, *others = wrapped(text, width, first="    ", rest="    ", most=most)
         items.append((line(Span(f"  {sign} ", style), text_of(first)[4:]), *others))
     title = f"Gates: {len(results) - len(failed):,} of {len(results):,} passed"
@@ -210,6 +210,9 @@ def steps_part(steps: Sequence[Step], width: int, unkept: str = "") -> Part:
     return Part(title="Next", items=tuple(items), least=len(items), most=5, more="more")
 
 
+_WORKBOOKS = {"xlsx-f1": "the F1 part", "xlsx-ves": "the VES part", "xlsx-answers": "the answers"}
+
+
 def next_steps(
     report: RunReport, run_path: str | None, written: Mapping[str, str], *, earlier: str | None = None
 ) -> list[Step]:
@@ -218,12 +221,17 @@ def next_steps(
     settings, run = report.run.settings, quoted(run_path) if run_path else None
     if run is not None and (wrong := telling_case(report)) is not None:
         steps.append(("why one is wrong", ("assay", "explain", run, wrong)))
+    if run is not None and (excluded := report.collected.unscored.of_gold):
+        steps.append(("why one is excluded", ("assay", "explain", run, quoted(excluded[0]))))
     is_broken = bool(report.collected.unscored.broken) and not report.of_selections
     if is_broken and "***" not in settings.database and one_line(settings.database) == settings.database:
         typed = ("assay", "lint", quoted(settings.cases), "--db", quoted(settings.database))
         steps.append(("check the gold", typed))
     elif run is not None and earlier is not None:
         steps.append(("what has changed", ("assay", "diff", quoted(earlier), run)))
+    for name, path in written.items():
+        if name.startswith("xlsx"):
+            steps.append((_WORKBOOKS.get(name, "the workbook"), (quoted(path),)))
     if "html" in written:
         steps.append(("every case", (written["html"],)))
     elif run is not None:
