@@ -185,7 +185,7 @@ def gates_part(results: Sequence[GateResult], width: int) -> list[Part]:
         name = cut(gate_name(one), max(12, width // 2))
         found = f"found {one_line(one.found, limit=120)}"
         text = f"{name}: {found}" if one.passed else f"{name}: {missed(one)}; {found}"
-        sign, style, most = ("✓", "green", 2) if one.passed else ("✗", "bold red", 3)
+        sign, style, most = ("✓", "green", 2) if one.passed else ("✗", "bold red", 2 + (len(failed) == 1))
         first, *others = wrapped(text, width, first="    ", rest="    ", most=most)
         items.append((line(Span(f"  {sign} ", style), text_of(first)[4:]), *others))
     title = f"Gates: {len(results) - len(failed):,} of {len(results):,} passed"
