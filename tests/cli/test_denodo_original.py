@@ -185,11 +185,11 @@ def test_the_three_further_workbooks_hold_their_parts(server: DenodoEmulator, wo
     assert "Verdict" not in sheet(tmp_path / "original.xlsx", "Answers")[0]
 
 
-def test_ves_is_off_with_one_flag_and_its_column_stays(server: DenodoEmulator, workbook: Path, tmp_path: Path) -> None:
+def test_ves_is_off_with_one_flag_and_its_column_goes(server: DenodoEmulator, workbook: Path, tmp_path: Path) -> None:
     config(tmp_path, server)
     done = run(server, tmp_path, "-i", workbook, "-o", "out.xlsx", "--no-ves", "--question-rows", 2)
     assert (done.returncode, done.stderr) == (0, "")
-    assert {row["VES Score"] for row in sheet(tmp_path / "out.xlsx", "Details")} == {""}
+    assert not any("VES Score" in row for row in sheet(tmp_path / "out.xlsx", "Details"))
     assert max(server.executed.values()) == 1
 
 
@@ -200,7 +200,7 @@ def test_a_budget_of_nothing_times_nothing_says_so_and_the_same_command_goes_on(
     arguments = ("-i", workbook, "-o", "out.xlsx", "--question-rows", 2, "--ves-iterations", 1)
     done = run(server, tmp_path, *arguments, "--ves-budget", 0)
     assert done.returncode == 0
-    assert "1 right answer was not timed within --ves-budget: the same command goes on with them" in done.stderr
+    assert "1 right answer was not timed within --ves-budget: the same command continues with them" in done.stderr
     # The second question's answer is the gold query's own text.
     assert [row["VES Score"] for row in sheet(tmp_path / "out.xlsx", "Details")] == ["", 1]
     assert run(server, tmp_path, *arguments).returncode == 0

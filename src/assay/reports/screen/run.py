@@ -94,7 +94,7 @@ def _headline(report: RunReport, width: int) -> tuple[Line, ...]:
 def _subject(report: RunReport, width: int) -> list[Line]:
     """What was evaluated on what: a line or two."""
     settings, numbers = report.run.settings, report.numbers
-    name = f"{one_line(settings.name, limit=60)}: " if settings.name else ""
+    name = one_line(settings.name or "", limit=60)
     counted = f", {plural(numbers.cases, 'case')}"
     counted += " (ids count from 0)" if are_row_numbers(case.case_id for case in report.run.summaries) else ""
     asked = f", each asked {report.asked:,} times" if report.asked > 1 else ""
@@ -103,7 +103,8 @@ def _subject(report: RunReport, width: int) -> list[Line]:
         room = max(8, (width - columns_of(f" on {counted}{asked}")) // 2)
         system, questions = cut_middle(system, room), cut_middle(questions, room)
     of = f"{system} on {questions}{counted}{asked}"
-    lines = [line(Span(f"{name}{of}" if columns_of(name + of) <= width else of, "dim"))]
+    named = f"{name}{counted}{asked}" if name else of
+    lines = [line(Span(cut(named, width), "dim"))]
     databases = len(numbers.by_database)
     several = f" ({databases:,} databases)" if databases > 1 else ""
     measured = f" · {cut(report.headline_metric, 30)}, {report.confidence} interval"
@@ -184,7 +185,7 @@ def gates_part(results: Sequence[GateResult], width: int) -> list[Part]:
         name = cut(gate_name(one), max(12, width // 2))
         found = f"found {one_line(one.found, limit=120)}"
         text = f"{name}: {found}" if one.passed else f"{name}: {missed(one)}; {found}"
-        sign, style, most = ("✓", "green", 2) if one.passed else ("✗", "bold red", 3)
+        sign, style, most = ("✓", "green", 2) if one.passed else ("✗", "bold red", 2 + (len(failed) == 1))
         first, *others = wrapped(text, width, first="    ", rest="    ", most=most)
         items.append((line(Span(f"  {sign} ", style), text_of(first)[4:]), *others))
     title = f"Gates: {len(results) - len(failed):,} of {len(results):,} passed"
