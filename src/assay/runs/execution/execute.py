@@ -52,7 +52,8 @@ def execute(
 
     ``overwrite`` discards those instead. ``live`` gives the answers, which are scored as they arrive; those of the
     job's works do not count then. ``asked``: a live system gave the answers, which the folder holds. Raises RunError if
-    the folder holds another run or a damaged one, or is being written by another process, and passes on why ``live`` ended early, after what was in flight is scored.
+    the folder holds another run or a damaged one, or is being written by another process, and passes on why ``live``
+    ended early, after what was in flight is scored.
     """
     # There may be a hundred thousand evidences, which have no reference cycles. Asking takes hours, and makes cycles.
     with collector_paused() if live is None else nullcontext(), ExitStack() as opened:
