@@ -91,3 +91,11 @@ def test_a_run_is_not_compared_with_itself_and_one_run_is_not_a_list(tmp_path: P
             assay.diff(first, second)
     with pytest.raises(AssayError, match="give a list of runs"):
         assay.leaderboard(str(tmp_path))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["db_path", "questions_path"])
+def test_llmsql_takes_paths_and_no_urls(name: str) -> None:
+    from assay.llmsql import evaluate
+
+    with pytest.raises(AssayError, match=f"{name} is the URL 'sqlite:///tables.db': give the path .*'tables.db'"):
+        evaluate([{"question_id": 1, "completion": "x"}], **{name: "sqlite:///tables.db"})  # type: ignore[arg-type]
