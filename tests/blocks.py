@@ -8,6 +8,7 @@ import io
 import json
 import logging
 import subprocess
+import textwrap
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -94,7 +95,7 @@ def _shell(body: str, _: Path) -> None:
 
 
 def _python(body: str, _: Path) -> None:
-    compile(body, "<block>", "exec")
+    compile(textwrap.dedent(body), "<block>", "exec")  # A method is shown with its indentation.
 
 
 def _ini(body: str, _: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import InputError
+from assay.errors import DatabaseError, InputError
 from assay.model import DatabaseUrl
 from assay.model.databases.secret import masked, masked_address
 from assay.systems.address import http_address
@@ -113,7 +113,12 @@ def test_names_of_models_with_signs_of_addresses_stay_names(model: str) -> None:
     ["postgresql:/u:s3cret@h/d", "postgresql:///u:s3cret@h/d", "mysql:/u:s3cret@h/d", "postgresql://h:x/d?sig=s3cret"],
 )
 def test_a_database_url_with_a_slash_too_few_or_too_many_shows_no_secret(url: str) -> None:
-    assert "s3cret" not in str(DatabaseUrl.parse(url))
+    try:
+        shown = str(DatabaseUrl.parse(url))
+    except DatabaseError as error:
+        shown = str(error)
+    assert shown.startswith(url.partition(":")[0])
+    assert "s3cret" not in shown
 
 
 @pytest.mark.parametrize("url", ["sqlite:////data/a:b@c/one.sqlite", "duckdb:/data/a:b@c.duckdb", "postgresql:///d"])

@@ -210,7 +210,7 @@ def test_a_saved_run_reads_back_as_it_was(database: str, tmp_path: Path) -> None
     run.save(tmp_path / "saved")
     stored = assay.load_run(tmp_path / "saved")
     assert stored.record == run.record
-    with pytest.raises(assay.RunError, match="no empty folder"):
+    with pytest.raises(assay.RunError, match="is not an empty folder"):
         run.save(tmp_path / "saved")
 
 

@@ -104,6 +104,6 @@ def test_a_case_that_declares_leniency_is_judged_by_it_and_a_case_comes_before_i
         "run": ("correct", True),
     }
     text = run.summary()
-    assert "lenient: extra columns allowed" in text.splitlines()[1]
-    assert "note: 1 case declares a leniency of its own." in text
-    assert "note: 2 cases are right only by leniency: strictly, they would be wrong." in text
+    assert text.splitlines()[1] == "  lenient: extra columns allowed"
+    assert "! 1 case declares a leniency of its own." in text
+    assert "! 2 cases are right only by leniency: strictly, they would be wrong." in text

@@ -54,7 +54,7 @@ def test_good_input_is_judged(assay: Callable[..., subprocess.CompletedProcess[s
     ("arguments", "said"),
     [
         ({"cases": "case.jsonl"}, ["case.jsonl", "does not exist", "cases.jsonl"]),
-        ({"answers": "nowhere/answers.jsonl"}, ["nowhere", "no folder"]),
+        ({"answers": "nowhere/answers.jsonl"}, ["nowhere/answers.jsonl", "does not exist", 'its folder "nowhere"']),
         ({"db": "sqlite:///dbs/shopp.sqlite"}, ["cases.jsonl, line 1", "shopp.sqlite", "shop.sqlite"]),
         ({"db": "sqlite:///cases.jsonl"}, ["cases.jsonl", "SQLite"]),
         ({"db": "dbs/shop.sqlite"}, ["is not a database URL", "sqlite:///"]),

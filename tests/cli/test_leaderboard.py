@@ -142,7 +142,7 @@ def test_a_run_named_twice_counts_once(folder: Path) -> None:
         (("runs", "--cases", "dve*"), "there is dev.jsonl, small.jsonl"),
         (("runs/one", "--cases", "dev"), "omit it"),
         (("runs/begun",), "not finished"),
-        (("runs", "--csv", "-", "--md", "-"), "give all but one a file"),
+        (("runs", "--csv", "-", "--md", "-"), "name a file for all but one of them"),
     ],
 )
 def test_unusable_input(folder: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -242,4 +242,4 @@ def test_where_no_run_can_be_read_it_is_an_error(folder: Path, tmp_path: Path) -
         _spoil(tmp_path / "runs" / name, "empty")
     shown = _leaderboard(tmp_path, "runs")
     assert (shown.returncode, shown.stdout) == (2, "")
-    assert "are absent" in shown.stderr
+    assert "6 of 6 cases of the run are missing" in shown.stderr

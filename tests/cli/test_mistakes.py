@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
 import shlex
 import shutil
 import sqlite3
+import sys
 import time
 from pathlib import Path
 
@@ -81,8 +83,8 @@ MISTAKES: list[tuple[str, list[str]]] = [
         ["swapped", "'predicted_sql'", "'gold_sql'", "assay run questions.jsonl --predictions predictions.jsonl"],
     ),
     ("run predictions.jsonl -p questions.jsonl", ["swapped"]),
-    ("run predictions.jsonl --db sqlite:///shop.sqlite", ["predictions.jsonl holds predictions", "no gold queries"]),
-    ("lint predictions.jsonl", ["predictions.jsonl holds predictions", "no gold queries"]),
+    ("run predictions.jsonl --db sqlite:///shop.sqlite", ["predictions.jsonl contains predictions", "no gold queries"]),
+    ("lint predictions.jsonl", ["predictions.jsonl contains predictions", "no gold queries"]),
     ("run questions.jsonl -p predictions.jsonl", ["--db must be given", "'sqlite:///{db_id}.sqlite'", "postgresql://"]),
     ("check 'SELECT 1' 'SELECT 1'", ["--db must be given", "sqlite:///shop.sqlite"]),
     ("run question.jsonl -p predictions.jsonl", ["question.jsonl", "does not exist", "questions.jsonl"]),
@@ -115,7 +117,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("report a", ["did you mean 'runs/a'?"]),
     ("report runs", ["run.json is missing", "runs/a, runs/b"]),
     ("view rnus/a/run.json", ["did you mean 'runs/a'?"]),
-    ("diff runs/a runs/zzz", ["runs/zzz", "There is runs/a, runs/b"]),
+    ("diff runs/a runs/zzz", ["runs/zzz", "Runs next to it: runs/a, runs/b"]),
     ("sql runs/aa 'SELECT 1'", ["did you mean 'runs/a'?"]),
     ("runs rusn", ["rusn", "did you mean 'runs'?"]),
     (f"{RUN} --baseline runs/aa --fail-on-regression", ["baseline", "did you mean 'runs/a'?"]),
@@ -310,6 +312,7 @@ def test_no_command_line_ends_in_a_traceback(
     end = time.monotonic() + 20
     for _ in range(400):
         command = _random_command(chance)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"SELECT 1")))
         status = run_command_line(command)
         printed = capsys.readouterr()
         assert status in (0, 1, 2, 3), (seed, command, printed.err)

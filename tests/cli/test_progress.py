@@ -101,6 +101,6 @@ def test_writing_reports_is_a_stage_of_its_own_unless_it_is_quiet(
     run = assay.evaluate([case], {"1": "SELECT 1"}, databases="sqlite://", workers=1)
     written = write_reports(run, [("html", tmp_path / "a.html"), ("json", None)])
     assert written == {"html": tmp_path / "a.html"}
-    assert capsys.readouterr().err.splitlines() == ["drawing: 0 of 1 cases, about 11 s left"]
+    assert capsys.readouterr().err.splitlines() == ["writing: 0 of 1 cases, about 11 s left"]
     write_reports(run, [("html", tmp_path / "a.html")], quiet=True)
     assert capsys.readouterr().err == ""

@@ -164,7 +164,7 @@ def test_questions_of_a_conversation_are_told_apart_and_mended_together() -> Non
     assert [step.clause for step in found.repair.steps] == ["AREA"]
     told = explanation_of(item)
     assert "cause: Missing term (Selection, proved by the repair)" in told
-    assert "repair, judged right:" in told
+    assert "repair, correct:" in told
 
 
 def test_right_and_unscored_answers_have_no_cause() -> None:

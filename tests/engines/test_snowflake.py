@@ -387,7 +387,7 @@ def test_a_readers_grants_name_what_the_url_names() -> None:
     ("login", "words"),
     [
         ("ann@acme/D/S?authenticator=externalbrowser", "opens a browser, which worker processes cannot"),
-        ("ann@acme/D/S?authenticator=oauth_authorization_code", "use a key, as private_key_file=PATH"),
+        ("ann@acme/D/S?authenticator=oauth_authorization_code", "use a key (private_key_file=PATH)"),
         ("acme/D/S?authenticator=ExternalBrowser", "opens a browser"),
         ("ann:x@acme/D/S?authenticator=snowflake_jwt", "needs a key: add private_key_file="),
         ("ann@acme/D/S?authenticator=oauth", "needs a token: add token="),

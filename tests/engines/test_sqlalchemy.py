@@ -354,8 +354,8 @@ def test_a_whole_run_is_judged_on_it(database: str, mariadb: MariadbServer, tmp_
 @pytest.mark.parametrize(
     ("url", "module", "command"),
     [
-        ("oracle://u:p@h/d", "cx_Oracle", "pip install oracledb"),
-        ("mssql+pyodbc://u:p@h/d", "pyodbc", "pip install pyodbc"),
+        ("oracle://u:p@h/d", "cx_Oracle", "python -m pip install oracledb"),
+        ("mssql+pyodbc://u:p@h/d", "pyodbc", "python -m pip install pyodbc"),
     ],
 )
 def test_a_missing_driver_names_the_command_that_installs_it(url: str, module: str, command: str) -> None:
@@ -371,7 +371,7 @@ def test_a_missing_driver_names_the_command_that_installs_it(url: str, module: s
 
 def test_a_missing_extra_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pymysql", None)
-    with pytest.raises(MissingDependency, match=r"pip install 'assay\[sqlalchemy\]'"):
+    with pytest.raises(MissingDependency, match=r"pip install 'pymysql>=\S+' 'sqlalchemy>="):
         open_engine("mysql://u:p@h/d")
 
 
@@ -393,7 +393,7 @@ def test_a_scheme_that_only_sqlalchemy_knows_is_its_own(tmp_path: Path) -> None:
 def test_a_scheme_that_nothing_knows_is_an_error_with_the_closest_name() -> None:
     with pytest.raises(InputError, match="did you mean 'sqlite'"):
         engine_class(DatabaseUrl.parse("sqlit://x"))
-    with pytest.raises(InputError, match="no engine is called 'nosuch'") as caught:
+    with pytest.raises(InputError, match="unknown engine 'nosuch'") as caught:
         engine_class(DatabaseUrl.parse("nosuch://x"))
     assert ANY_SCHEME not in str(caught.value)
 

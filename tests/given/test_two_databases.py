@@ -149,8 +149,8 @@ def test_golds_near_their_limit_are_noted() -> None:
         item("out", Execution(query="", status="timeout", wall_time_s=40.0)),
     ]
     out, near = slow_golds(slow, Limits(timeout_s=1.0, gold_timeout_s=40.0))
-    assert "gold ran out of its 40.0 s (out): --gold-timeout" in out
-    assert "2 cases gold took half of its 40.0 s or more, at most 39.0 s (near, kept)" in near
+    assert "the gold query timed out after 40.0 s (out): --gold-timeout" in out
+    assert "2 cases the gold query took half of its 40.0 s or more, at most 39.0 s (near, kept)" in near
     assert list(slow_golds([], Limits())) == []
 
 

@@ -209,7 +209,7 @@ def test_the_report_shows_what_differs() -> None:
     for shown in ("The tables differ", "date_fld", "'Robert Loblaw'", "(absent)", "Rows that only the response has: 1"):
         assert shown in report
     assert "The tables are equal" in compare_tables("a\n1\n", "A\n1.0\n").report()
-    assert "no evidence" in compare_tables("a\n1\n", "b\n1\n").report()
+    assert "which is not evidence" in compare_tables("a\n1\n", "b\n1\n").report()
 
 
 def test_dates_compare_by_instant_and_with_texts_that_say_them() -> None:

@@ -191,7 +191,7 @@ def test_every_report_shows_them(every: Callable[..., Run], tmp_path: Path) -> N
     run = every(output=tmp_path / "run")
     for name in ("html", "md", "xlsx", "json", "junit"):
         run.report(tmp_path / f"report.{name}", format=name)
-    assert "accuracy when answered" in run.summary()
+    assert "accuracy when answered" in run.summary(full=True)
     assert "RS(N)" in (tmp_path / "report.md").read_text()
     assert '<svg class="curve"' in (tmp_path / "report.html").read_text()
     document = json.loads((tmp_path / "report.json").read_text())
@@ -247,7 +247,7 @@ def test_a_conversation_is_right_where_every_turn_is(judged: Callable[..., Run])
     assert (found.whole.numerator, found.whole.n, found.whole.unscored) == (1, 2, 1)
     assert [(turn, rate.numerator, rate.n) for turn, rate in found.by_turn] == [(1, 2, 2), (2, 1, 2), (3, 0, 1)]
     assert found.first_wrong == ((2, 1),)
-    assert "all turns right" in run.summary()
+    assert "all turns right" in run.summary(full=True)
     assert run.check(Gates(minimum=(("interaction_match", 0.5),)))[0].passed
 
 

@@ -303,7 +303,7 @@ def test_a_run_cannot_be_gone_on_with_by_another_number_but_judged_again_by_a_sm
     whole = run_flaky(shop, system, tmp_path / "run")
     with pytest.raises(RunError, match="repeats was 3, now 2"):
         run_flaky(shop, system, tmp_path / "run", repeats=2)
-    with pytest.raises(RunError, match=r"lacks 24 of the 60 answers \(5 to each question\)"):
+    with pytest.raises(RunError, match=r"lacks 24 of the 60 answers \(5 per question\)"):
         run_flaky(shop, system, tmp_path / "run", repeats=5, rescore=True)
     fewer = run_flaky(shop, system, tmp_path / "run", repeats=2, rescore=True)
     assert system.asked.total() == 36

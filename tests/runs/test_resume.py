@@ -245,6 +245,6 @@ def test_a_folder_that_holds_something_else_is_left_alone(job: dict[str, Path]) 
     job["run"].mkdir()
     (job["run"] / "thesis.txt").write_text("years of work")
     for overwrite in (False, True):
-        with pytest.raises(RunError, match="holds no run"):
+        with pytest.raises(RunError, match="contains no run"):
             _evaluate(job, overwrite=overwrite)
     assert [path.name for path in job["run"].iterdir()] == ["thesis.txt"]

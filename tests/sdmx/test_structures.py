@@ -284,10 +284,10 @@ def test_cases_and_answers_of_the_example_belong_together() -> None:
     assert {len(case["conversation"]) - len(answers[case["id"]].get("turns", [1])) for case in cases} == {0}
 
 
-def test_without_lxml_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_lxml_the_package_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lxml", None)
     monkeypatch.setitem(sys.modules, "lxml.etree", None)
-    with pytest.raises(MissingDependency, match=r"assay\[sdmx\]"):
+    with pytest.raises(MissingDependency, match=r"'lxml': run .*pip install 'lxml>="):
         load_structures([EXAMPLE])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 
@@ -12,6 +12,7 @@ from assay.api.workers import DatabasesInput, check_databases, locator
 from assay.errors import InputError
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Evidence, RunSettings
 from assay.model.databases.secret import MASK
+from assay.platform.shell import quoted
 from assay.runs.plan import url_of
 from assay.runs.reviews.finding import bases
 
@@ -23,11 +24,20 @@ _FILES = ("sqlite", "duckdb")
 class GoldTrials:
     """Scores an answer again by a corrected case, read-only and under the run's limits, in a worker process.
 
-    The worker starts with the first answer. ``databases`` stands in for those that the run names. For many threads.
+    The worker starts with the first answer. ``databases`` stands in for those that the run names; ``complete`` puts
+    credentials into a URL that has none. For many threads.
     """
 
-    def __init__(self, settings: RunSettings, folder: Path, *, databases: DatabasesInput | None = None) -> None:
+    def __init__(
+        self,
+        settings: RunSettings,
+        folder: Path,
+        *,
+        databases: DatabasesInput | None = None,
+        complete: Callable[[DatabaseUrl], DatabaseUrl] | None = None,
+    ) -> None:
         self._settings, self._folder, self._given = settings, folder, databases
+        self._complete = complete
         self._lock = Lock()
         self._checker = CaseChecker()
         self._options = ComparisonOptions(
@@ -70,8 +80,13 @@ class GoldTrials:
             named = {found["name"]: found["url"] for found in _NAMED.finditer(databases)}
             databases = named or databases
         url = url_of(case, locator(databases)[0])
+        url = url if self._complete is None else self._complete(url)
         if MASK in url.text:
-            raise InputError(f"{url} stands in the run without its password: start again with --db URL")
+            variables = "set ASSAY_USER and ASSAY_PASSWORD, or " if url.scheme.startswith("denodo") else ""
+            raise InputError(
+                f"the run names its database without the password: {variables}start again with  "
+                f"--db {quoted(url.text)}  and the password in place of {MASK}"
+            )
         url = self._from_here(url)
         try:
             check_databases([url], {})

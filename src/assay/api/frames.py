@@ -43,7 +43,7 @@ def as_result(rows: Any) -> Result:
 def frame_columns(frame: Any, *, as_arrays: bool = False) -> tuple[list[str], list[Any]] | None:
     """The names and cells of an Arrow table, or a pandas or polars data frame; None if it is none of these.
 
-    ``as_arrays``: pandas' columns of one plain type are its arrays, NaN where a cell is absent. These libraries are
+    ``as_arrays``: pandas' columns of one plain type are its arrays; an absent cell is NaN. These libraries are
     not imported here: a caller with a frame has already loaded its library.
     """
     library = type(frame).__module__.partition(".")[0]

@@ -78,7 +78,7 @@ def row_format(name: str | None, columns: Sequence[str], *, argument: str) -> _R
         return chosen  # type: ignore[no-any-return]
     known = [one.name for one in formats]
     if name not in known:
-        raise InputError(f"{argument} is {name!r}{did_you_mean(name, known)}: there is {', '.join(known)}")
+        raise InputError(f"{argument} is {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
     raise UsageError(
         f"{argument} is {name!r}, a layout of files, and rows in memory are given: leave {argument} out, or give the "
         f"path of the file. Layouts of rows in memory: {', '.join(one.name for one in able)}"
@@ -88,7 +88,7 @@ def row_format(name: str | None, columns: Sequence[str], *, argument: str) -> _R
 def named_index(values: Any, fields: FieldNames, *, columns: Sequence[str]) -> FieldNames:
     """The fields of a frame, with its named index as the id, unless an id is named or a column is called like one.
 
-    An index called like another field, such as ``db_id``, holds that field.
+    An index called like another field, for example ``db_id``, contains that field.
     """
     index = frame_index(values)
     if index is None or index.name is None or fields.id is not None or index.name not in columns:
@@ -101,7 +101,7 @@ def named_index(values: Any, fields: FieldNames, *, columns: Sequence[str]) -> F
 def keyed_by_index(
     cases: Any, predictions: Any, questions: LoadedCases, loaded: LoadedPredictions
 ) -> tuple[LoadedCases, LoadedPredictions]:
-    """Both sides, with the labels of a pandas index as ids where they are the key.
+    """Both sides, with the labels of a pandas index as ids if they are the key.
 
     They are the key of predictions without ids if the index is named, if the labels are the questions' ids, or if they
     are the labels of the questions' own index; and of questions without ids if the predictions' ids are these labels.

@@ -94,14 +94,18 @@ class Inputs(Struct, frozen=True, kw_only=True):
     blank_rows: int
     """Blank rows of the question set, which were skipped."""
     unmatched: tuple[str, ...]
-    """Ids of predictions that fit no case."""
+    """Ids of predictions that match no case."""
     case_name: str
     prediction_name: str
     files: tuple[Fingerprint, ...]
     joining: Joining | None = None
-    """How predictions were joined with cases; None where a live system is asked."""
+    """How predictions were joined with cases; None if a live system is asked."""
     columns: tuple[str, ...] = ()
     """The columns of the question set, for messages."""
+    case_format: str | None = None
+    """The format of the question set, if it was named."""
+    case_fields: FieldNames | None = None
+    """The columns of the question set that were named. None: it was not read from a file."""
 
 
 class OwnInputs(Struct, frozen=True, kw_only=True):
@@ -112,11 +116,11 @@ class OwnInputs(Struct, frozen=True, kw_only=True):
     options: ComparisonOptions | None = None
     """How results are compared; None: as the arguments of `assay.evaluate` say."""
     head_rows: int | None = None
-    """How many rows of each result the evidence keeps where some metric does not call the answer right; None: a few."""
+    """Rows of each result that the evidence keeps if a metric does not score the prediction as right; None: a few."""
     plain_queries: bool = False
     """Most queries need no parser: workers do not begin by importing one."""
     diagnose: bool = True
-    """False: nobody will read the causes of wrong answers."""
+    """False: the causes of wrong predictions are not needed."""
 
 
 def is_system(predictions: object) -> TypeGuard[System]:
@@ -134,9 +138,8 @@ def read_inputs(
 ) -> Inputs:
     """Read both sides and join them. ``predictions`` None: they are in the cases' own file.
 
-    ``selections``: values in memory have the shapes of SDMX files. Raises InputError where a file cannot be
-    used, where it is ambiguous which prediction belongs to which case, and where predictions fit no case,
-    unless ``allow_unmatched``.
+    ``selections``: values in memory have the shapes of SDMX files. Raises InputError if a file cannot be used, if it
+    is ambiguous which prediction belongs to which case, and if predictions match no case, unless ``allow_unmatched``.
     """
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
@@ -193,8 +196,8 @@ def read_inputs(
         shown = ", ".join(f'"{one}"{_near(one, wanted)}' for one in unmatched[:_UNMATCHED_SHOWN])
         more = f" and {len(unmatched) - _UNMATCHED_SHOWN} more" if len(unmatched) > _UNMATCHED_SHOWN else ""
         raise InputError(
-            f"{prediction_name}: {len(unmatched)} of the predictions fit no case of {case_name}: {shown}{more}. "
-            f"Remove them, correct their ids, or allow them ({flag('--allow-unmatched')})"
+            f"{prediction_name}: {plural(len(unmatched), 'prediction')} without a matching case in {case_name}: "
+            f"{shown}{more}. Remove them, correct their ids, or allow them ({flag('--allow-unmatched')})"
         )
     files = [fingerprint_file(fspath(source)) for source in (cases, predictions) if isinstance(source, (str, PathLike))]
     return Inputs(
@@ -209,6 +212,8 @@ def read_inputs(
         columns=tuple(
             dict.fromkeys([*(one.name for one in every_case.beside), *(use.column for use in every_case.columns)])
         ),
+        case_format=options.case_format,
+        case_fields=options.case_fields if isinstance(cases, (str, PathLike)) else None,
     )
 
 
@@ -273,10 +278,10 @@ def _answers(
         if options.prediction_fields.prediction is not None:
             raise
         raise InputError(
-            f"--predictions or --system must be given, or the question set must hold the predictions, too: {error}"
+            f"give --predictions or --system, or a question set that contains the predictions, too: {error}"
             if on_command_line()
-            else f"no predictions are given, and the question set does not hold them: {error}. Give them as the second "
-            "argument, or name their column"
+            else f"no predictions are given, and the question set does not contain them: {error}. Give them as the "
+            "second argument, or name their column"
         ) from error
 
 

@@ -65,23 +65,22 @@ def fields_for_predictions(own: FieldNames, other: FieldNames, *, shared: bool) 
 
 
 def check_own_predictions(name: str, questions: LoadedCases, loaded: LoadedPredictions, fields: FieldNames) -> None:
-    """Raise where one file holds both sides and the column read as predictions is, or may be, gold."""
+    """Raise if one file has both sides and the column read as predictions has, or may have, the gold queries."""
     taken = {use.column for use in loaded.columns if use.field == "prediction"}
     golds = {use.column for use in questions.columns if use.field == "gold"}
     if taken & golds or (not (taken and golds) and _all_golds(questions, loaded)):
-        what = f'the column "{sorted(taken & golds)[0]}"' if taken & golds else "what it holds"
+        what = f'the column "{sorted(taken & golds)[0]}"' if taken & golds else "it"
         raise InputError(
-            f"{name}: is the question set, and {what} is its gold, which cannot be the prediction, too: "
+            f"{name}: {what} has the gold queries of the question set and cannot have the predictions, too: "
             f"name the predictions' file ({option('--predictions')}), or the column of the predicted queries in this "
-            f"one ({option('--prediction-column')})"
+            f"file ({option('--prediction-column')})"
         )
     doubtful = {column for column in taken if normal(column) in (*BOTH_SIDES, "answer")}
     plain_gold = not any(normal(column) in BOTH_SIDES for column in golds)
     if fields.prediction is None and doubtful and not (plain_gold and doubtful <= _queries(taken)):
         raise InputError(
-            f'{name}: holds no column that is plainly the prediction; is it "{sorted(doubtful)[0]}"? '
-            f"Name it ({option('--prediction-column')}), "
-            f"or the predictions' file ({option('--predictions')})"
+            f'{name}: no column is clearly the prediction; is it "{sorted(doubtful)[0]}"? '
+            f"Name it ({option('--prediction-column')}), or the predictions' file ({option('--predictions')})"
         )
 
 

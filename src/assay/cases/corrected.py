@@ -28,6 +28,8 @@ REASON = "review"
 """The column with the reason of a correction."""
 _DASHES = "\n---\n"
 """What separates several gold queries in one text."""
+_MOST_SHEETS = 100
+"""A larger number is the name of a sheet, for example a year."""
 _OPTIONS = frozenset(normal(name) for tier in ALIASES["options"] for name in tier)
 
 
@@ -35,7 +37,7 @@ class Correction(Struct, frozen=True, kw_only=True):
     """What a question becomes, and why."""
 
     case: Case
-    """The question as it is to be read again. Without gold, and with an answer expected, it is unscored."""
+    """The question as it is to be read again. Without a gold query, although one is expected, it is unscored."""
     reason: str
 
 
@@ -89,11 +91,11 @@ class Rewriting(Struct, frozen=True, kw_only=True):
         for place, correction in self.corrections.items():
             case = correction.case
             if len(case.golds) != 1 or case.expects != "answer" or case.options != CaseOptions():
-                raise LayoutUnsuitable("a line of gold holds one query and nothing else")
+                raise LayoutUnsuitable("a gold line contains one query and nothing else")
             (gold,) = case.golds
             if re.search(r"[\n\r\t]", gold):
                 if re.search(r"['\"`]|--|/\*", gold):
-                    raise LayoutUnsuitable("a line of gold holds a query on one line")
+                    raise LayoutUnsuitable("a gold line contains a query on one line")
                 gold = " ".join(gold.split())
             lines[place] = f"{gold}\t{case.database or ''}"
         return "\n".join(lines).rstrip("\n") + "\n"
@@ -128,13 +130,14 @@ class Rewriting(Struct, frozen=True, kw_only=True):
             self._correct(place, records[place], in_text=True)
         names = list(dict.fromkeys((*table.columns, *(name for record in records for name in record))))
         rows: list[list[Any]] = [list(names), *([record.get(name) for name in names] for record in records)]
+        above: list[list[Any]] = [[] for _ in range(self.fields.header_row or 0)]
         if isinstance(format, ExcelFormat):
-            return _workbook(rows, self.fields.sheet or "questions")
+            return _workbook([*above, *rows], self.fields.sheet or "questions")
         from assay.cases.tables.delimited import delimiter_of
 
         written = io.StringIO(newline="")
         csv.writer(written, delimiter=delimiter_of(self.source, self._text()), lineterminator="\n").writerows(
-            ["" if value is None else value for value in row] for row in rows
+            ["" if value is None else value for value in row] for row in [*above, *rows]
         )
         return self._encoded(written.getvalue())
 
@@ -165,6 +168,10 @@ def _workbook(rows: Iterable[Sequence[Any]], sheet: str) -> bytes:
     written = io.BytesIO()
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     with Workbook(written, options) as workbook:
+        if sheet.isdecimal() and int(sheet) < _MOST_SHEETS:  # its number: as many stand before it
+            for number in range(int(sheet)):
+                workbook.add_worksheet(f"empty {number}")
+            sheet = "questions"
         page = workbook.add_worksheet(sheet[:31])
         for place, row in enumerate(rows):
             plain = (value if value is None or isinstance(value, bool | int | float) else str(value) for value in row)

@@ -44,7 +44,7 @@ POSITION = "@position"
 """As the name of the id field: use the zero-based row number as the id, even if the file has ids."""
 
 WITHOUT_GOLD = "@none"
-"""As the name of the gold column: the file has questions and answers alone, and no column is read as gold."""
+"""As the name of the gold column: the file has only questions and predictions; no column contains gold queries."""
 
 ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
     "id": (
@@ -143,6 +143,11 @@ _WHAT: Mapping[Field, str] = {
     "context_columns": "the columns that the system was given",
 }
 
+_USUAL: Mapping[Field, tuple[str, ...]] = {
+    "question": ("Question", "nl_question", "prompt", "query"),
+    "gold": ("gold_sql", "Solution", "reference_sql", "sql_query", "query"),
+}
+"""Names for messages: of Denodo's workbook, and of other formats."""
 _SEPARATORS = re.compile(r"[\s_\-]+")
 
 
@@ -217,8 +222,8 @@ def columns_of(
             return (named,)
         hint = did_you_mean(named, (*columns, *within), form="; {}")
         raise CaseFileError(
-            f'no column is called "{named}", which was named as {describe(field)}: '
-            f"there is {listed((*columns, *within)) or 'no column'}{hint}",
+            f'unknown column "{named}" for {describe(field)}; '
+            f"the columns are {listed((*columns, *within)) or 'missing'}{hint}",
             path=path,
         )
     for tier in ALIASES[field]:
@@ -230,7 +235,7 @@ def columns_of(
 
 
 BOTH_SIDES = frozenset(map(normal, ("sql_query", "sql_queries", "sql", "vql", "query", "queries")))
-"""Names that question sets use for gold, and prediction files for predictions."""
+"""Names that question sets use for gold queries, and prediction files for predictions."""
 
 
 def missing_columns(
@@ -253,15 +258,14 @@ def missing_columns(
         guess = next((column for column in candidates if column is not None and column not in taken), None)
         taken |= set() if guess is None else {guess}
         named.append((option_of(field), "NAME" if guess is None else guess))
-    usual = " and ".join(listed([tier[0] for tier in ALIASES[field]], most=4) for field in missing)
+    usual = " and ".join(listed(_USUAL.get(field) or [tier[0] for tier in ALIASES[field]]) for field in missing)
     left = [column for column in (*columns, *within) if column not in used]
-    there = (
-        listed(left) or "no column"
-        if not used
-        else f"{listed(used)} with other fields, and {listed(left) or 'no other column'}"
-    )
+    there = f"the columns are {listed(left)}" if left else "the file has no columns"
+    if used:
+        there = f"{listed(used)} {'has another field' if len(used) == 1 else 'have other fields'}"
+        there += f", which leaves {listed(left) or 'no column'}"
     return CaseFileError(
-        f"no column holds {' or '.join(map(describe, missing))}: there is {there}. "
+        f"no column found for {' or '.join(map(describe, missing))}; {there}. "
         f"Name {'it' if len(missing) == 1 else 'them'}:  {options(*named)}  (usual names: {usual})"
         f"{hint and '. '}{hint}",
         path=path,

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from assay._version import __version__
+from assay.cli.messages import say
 from assay.cli.parsing.commands import Listed, Verb, Verbs
 from assay.cli.parsing.completion import prepare_completion
 from assay.cli.parsing.faults import PARSER_ERROR, fault_of
@@ -360,13 +361,13 @@ def _run_command_line(arguments: Sequence[str]) -> int:
     except PARSER_ERROR as error:
         return _usage(error)
     except Interrupted as error:
-        _say(str(error))
+        say(str(error))
         return INTERRUPTED
     except SystemLost as error:
-        _say(f"unfinished: {error}")
+        say(f"unfinished: {error}")
         return INTERRUPTED
     except AssayError as error:
-        _say(f"error: {error}")
+        say(f"error: {error}")
         return UNUSABLE_INPUT
     except _Unexpected as unexpected:
         return _unexpected(unexpected.error, secrets)
@@ -379,7 +380,7 @@ def _usage(error: Any) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error.format_message(), file=sys.stderr)
     else:
-        _say(f"error: {fault_of(error)}")
+        say(f"error: {fault_of(error)}")
     return int(error.exit_code)
 
 
@@ -388,23 +389,16 @@ def _unexpected(error: BaseException, secrets: Sequence[str]) -> int:
     from assay.cli.crash import crash_message, without_secrets
 
     if isinstance(error, KeyboardInterrupt):
-        _say("interrupted")
+        say("interrupted")
         return BY_CTRL_C
     if isinstance(error, OSError) and error.errno is not None and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
-        _say(without_secrets(f"error: {where}{error.strerror}", secrets))
+        say(without_secrets(f"error: {where}{error.strerror}", secrets))
         return UNUSABLE_INPUT
-    _say(crash_message(error, secrets))
+    say(crash_message(error, secrets))
     return OUR_FAULT
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
     """A warning as a sentence, without the place in the code that Python would show."""
-    _say(str(message) if isinstance(message, Notice) else f"warning: {message}")
-
-
-def _say(message: str) -> None:
-    """Print a message, made safe: text that it quotes may hold terminal control characters."""
-    from assay.reports.text.plain import visible
-
-    print(f"assay: {visible(message)}", file=sys.stderr)
+    say(str(message) if isinstance(message, Notice) else f"warning: {message}")

@@ -39,7 +39,9 @@ def check_targets(targets: Mapping[str, Path | None]) -> str | None:
     printed = [name for name, path in targets.items() if path == STANDARD_OUTPUT]
     if len(printed) > 1:
         options = [option_of(name, "-") for name in printed]
-        raise UsageError(f"{' and '.join(options)} would be mixed on standard output: give all but one a file")
+        raise UsageError(
+            f"{' and '.join(options)} would be mixed on standard output: name a file for all but one of them"
+        )
     check_files({name: path for name, path in targets.items() if path is not None and path != STANDARD_OUTPUT})
     return printed[0] if printed else None
 
@@ -158,16 +160,13 @@ def tell_unfinished(run: Run) -> bool:
         failures = Counter(case.failure for case in left if case.failure is not None)
         what = f"{len(left):,} of {len(cases):,} could not be scored"
     if failures:
+        from assay.cli.messages import say
         from assay.reports.blocks.unscored import causes
-        from assay.reports.text.plain import visible
 
         of_setup = any(failure.blame == "setup" for failure in failures)
         advice = "correct the cause, then run" if of_setup else "run"
         sys.stdout.flush()
-        print(
-            f"assay: unfinished: {what} ({visible(causes(failures))}): {advice} the same command again to resume",
-            file=sys.stderr,
-        )
+        say(f"unfinished: {what} ({causes(failures)}): {advice} the same command again to resume")
     return bool(failures)
 
 
@@ -180,7 +179,7 @@ def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]], *, quiet
     with progress(quiet=quiet) as tell:
 
         def drawn(finished: int) -> None:
-            tell(Progress(stage="drawing", total=total, finished=finished))
+            tell(Progress(stage="writing", total=total, finished=finished))
 
         def render(name: str) -> Iterator[bytes]:
             drawn(0)

@@ -85,7 +85,11 @@ def lint_gold(
                 else:
                     own.append(finding_of(rule, found, case, gold.index))
         findings += explained(own)
-    if database is not None and names is None:
+    failures = [gold.execution.failure for gold in golds if gold.execution is not None]
+    unread = next((one for one in failures if one is not None and one.kind == "unreadable_database"), None)
+    if unread is not None:
+        gaps["database"] = unread.message
+    elif database is not None and names is None:
         gaps["schema"] = "the engine cannot describe the database's tables"
     return GoldLint(
         findings=tuple(findings),

@@ -1,4 +1,4 @@
-"""What a lint of gold found."""
+"""What a lint of gold queries found."""
 
 from __future__ import annotations
 
@@ -129,6 +129,11 @@ class LintReport(Struct, frozen=True, kw_only=True):
     """Accuracy of the given runs, in their order."""
     fingerprint: str = ""
     """For a run's own lint: a hash of its input and options."""
+
+    @property
+    def unread(self) -> tuple[LintGap, ...]:
+        """The gaps of databases that could not be read: rules that need them were not applied to these cases."""
+        return tuple(gap for gap in self.gaps if gap.cases and "gold-fails" in gap.rules)
 
     def worst(self) -> Severity | None:
         """The severest finding's severity; None without findings."""

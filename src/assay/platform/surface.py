@@ -1,4 +1,4 @@
-"""The names of options where a message is read: on the command line, or in Python.
+"""The names of options in messages: as on the command line, or as in Python.
 
 A message names an option by `option`, and the surface says how it is written there: ``--question-column 'User asked'``,
 or ``files=FileOptions(case_fields=FieldNames(question='User asked'))``.

@@ -60,7 +60,7 @@ def find(group: Group, name: str) -> EntryPoint:
         return entries[name]
     hint = metric_hint(name, entries) if group == "assay.metrics" else did_you_mean(name, entries)
     noun = _NOUNS[group]
-    raise InputError(f"no {noun} is called {name!r}{hint}: there is {', '.join(sorted(entries))}")
+    raise InputError(f"unknown {noun} {name!r}{hint}; known: {', '.join(sorted(entries))}")
 
 
 def load(group: Group, name: str) -> Any:

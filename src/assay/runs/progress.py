@@ -18,7 +18,7 @@ class Progress(Struct, frozen=True, kw_only=True):
     and answers scored by gold queries that people corrected. Last, a report is drawn.
     """
 
-    stage: Literal["asking", "linting", "judging", "timing", "repeating", "witnesses", "reviewing", "drawing"] = (
+    stage: Literal["asking", "linting", "judging", "timing", "repeating", "witnesses", "reviewing", "writing"] = (
         "judging"
     )
     total: int

@@ -34,7 +34,7 @@ def check_engine(name: str) -> None:
     if name not in ENGINES:
         hint = did_you_mean(name, ENGINES)
         raise InputError(
-            f"no question set is for an engine called {name!r}{hint}: there is {', '.join(ENGINES)}. For one database "
+            f"unknown engine {name!r}{hint}; question sets are for {', '.join(ENGINES)}. For one database "
             "write its URL alone; for several, a template with their names, such as "
             "'sqlite:///databases/{db_id}.sqlite' (in Python also a mapping from names to URLs)"
         )

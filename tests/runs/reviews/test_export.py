@@ -17,9 +17,10 @@ from tests.runs.reviews.reviewing import review_of
 import assay
 from assay.api.corrections import GoldTrials
 from assay.api.exporting import export_reviewed
+from assay.api.inputs import FileOptions
 from assay.cli.view.review import score_by
 from assay.errors import InputError
-from assay.model import Leniency, Limits, Review
+from assay.model import FieldNames, Leniency, Limits, Review
 from assay.runs.reviews.desk import ReviewDesk
 from assay.runs.reviews.file import append_reviews
 
@@ -394,3 +395,81 @@ def test_only_an_earlier_export_is_overwritten(
     append_reviews(reviews, [review_of(run.evidence[1].case, "gold_wrong", gold="SELECT 2")])
     second = export_reviewed(run, "corrected", cases=cases, reviews=reviews)
     assert (len(first.changes), len(second.changes), first.path) == (1, 2, second.path)
+
+
+NAMED = {
+    "id": "Nr",
+    "question": "Frage",
+    "gold": "Erwartetes VQL",
+    "database": "Datenbank",
+    "difficulty": "Schwierigkeit",
+    "tags": "Themen",
+    "context": "Kontext",
+    "answerable": "Beantwortbar",
+}
+"""A column name that no alias has, for each field of a question set."""
+
+
+def named_rows(without: str) -> list[dict[str, str]]:
+    """Two questions under foreign names, one of the fields under a usual name."""
+    held = {"database": "shop", "difficulty": "leicht", "tags": "Umsatz", "context": "Größe", "answerable": "true"}
+    rows = []
+    for number in range(3):
+        own = held | {"id": f"F{number}", "question": f"Wie viele {number}?", "gold": QUERIES[number]}
+        rows.append({column if field != without else field: own[field] for field, column in NAMED.items()})
+    return rows
+
+
+def sheet_with_title(rows: Sequence[Question], folder: Path) -> Path:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(folder / "dev.xlsx") as book:
+        book.add_worksheet("Notizen").write_row(0, 0, ["Frage", "Erwartetes VQL"])
+        page = book.add_worksheet("Katalog")
+        page.write_row(0, 0, ["Testkatalog", "Stand", "Mai"])
+        for place, row in enumerate([list(rows[0]), *(list(one.values()) for one in rows)], start=2):
+            page.write_row(place, 0, row)
+    return folder / "dev.xlsx"
+
+
+def latin_lines(rows: Sequence[Question], folder: Path) -> Path:
+    path = json_lines(rows, folder)
+    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in rows), encoding="latin-1")
+    return path
+
+
+NAMED_LAYOUTS: dict[str, tuple[Callable[[Sequence[Question], Path], Path], dict[str, Any]]] = {
+    "json lines": (json_lines, {}),
+    "latin": (latin_lines, {"encoding": "latin-1"}),
+    "json": (json_list, {}),
+    "csv": (comma_separated, {}),
+    "xlsx": (workbook, {}),
+    "sheet by name": (sheet_with_title, {"sheet": "Katalog", "header_row": 2}),
+    "sheet by number": (sheet_with_title, {"sheet": "1", "header_row": 2}),
+}
+
+
+@pytest.mark.parametrize(
+    ("usual", "layout", "live"),
+    [
+        *((usual, "csv", True) for usual in NAMED),
+        *(("none", layout, True) for layout in NAMED_LAYOUTS),
+        ("none", "json", False),
+    ],
+)
+def test_a_set_whose_columns_were_named_is_exported_as_it_was_read(
+    usual: str, layout: str, live: bool, folder: Path
+) -> None:
+    rows = named_rows(usual)
+    write, reading = NAMED_LAYOUTS[layout]
+    source = write(rows, folder)
+    fields = FieldNames(**{field: column for field, column in NAMED.items() if field != usual}, **reading)
+    files = FileOptions(case_fields=fields)
+    asked = {row[NAMED["id"] if usual != "id" else "id"]: "SELECT 5" for row in rows}
+    answers: Any = (lambda case: "SELECT 5") if live else asked
+    made = evaluated(source, answers, files=files, output=folder / "run")
+    append_reviews(folder / "reviews.jsonl", [review_of(made.evidence[1].case, "gold_wrong", gold="SELECT 5")])
+    written = export_reviewed(assay.load_run(folder / "run", reviews=False), folder / f"corrected{source.suffix}")
+    assert (written.note, written.path.name) == (None, f"corrected{source.suffix}")
+    again = evaluated(written.path, answers, files=files)
+    assert [one.outcome for one in again.evidence] == ["incorrect", "correct", "incorrect"]
+    assert [one.case.difficulty for one in again.evidence] == [one.case.difficulty for one in made.evidence]

@@ -6,8 +6,8 @@ In the column ``query``:
 - ``{a, b}`` in a select list stands for one or more of its columns;
 - ``GROUP BY {}`` groups by the columns that were chosen.
 
-None of this applies within literals, quoted names and comments. Each choice of columns becomes a separate gold, the one
-with all columns first.
+None of this applies within literals, quoted names and comments. Each choice of columns becomes a separate gold query,
+the one with all columns first.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _expanded(path: Path, case: Case) -> Case:
         golds = tuple(gold for text in case.golds for gold in expand_golds(text))
     except ValueError as error:
         place = (case.origin or "").removeprefix(f"{path.name}, ")
-        raise CaseFileError(f"the gold cannot be read: {error}", path=str(path), place=place) from None
+        raise CaseFileError(f"the gold query cannot be read: {error}", path=str(path), place=place) from None
     return replace(case, golds=golds)
 
 
@@ -138,13 +138,13 @@ def _parts(query: str) -> list[str | _Choice | _Chosen]:
                 raise ValueError(f"a brace closes at character {piece.start + 1} and none is open")
             columns = _columns(query, opened.end, piece.start, within)
             if not columns and not any(isinstance(part, _Choice) for part in found):
-                raise ValueError(f"{{}} stands at character {opened.start + 1} and no columns in braces before it")
+                raise ValueError(f"{{}} at character {opened.start + 1} has no columns in braces before it")
             found.append(_Choice(columns) if columns else _Chosen())
             start, opened = piece.end, None
         elif opened is not None:
             within.append(piece)
     if opened is not None:
-        raise ValueError(f"the brace that opens at character {opened.start + 1} is never closed")
+        raise ValueError(f"the brace opened at character {opened.start + 1} is not closed")
     return [*found, query[start:]]
 
 

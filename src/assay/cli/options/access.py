@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from msgspec import Struct
 
 from assay.errors import UsageError
 from assay.model import DatabaseUrl, Secret
-from assay.model.databases.secret import read_headers
+from assay.model.databases.secret import MASK, read_headers
 from assay.settings import Settings
 from assay.systems.options import SystemOptions
 
 if TYPE_CHECKING:
     from assay.engines.denodo.config import DenodoConfig
 
+_MASKED_LOGIN = re.compile(rf"(?P<scheme>[\w+]+://)(?P<user>[^:@/]*):{re.escape(MASK)}@")
 _USER, _PASSWORD, _TOKEN = "ASSAY_USER", "ASSAY_PASSWORD", "ASSAY_TOKEN"
 
 
@@ -53,6 +56,25 @@ class Access(Struct, frozen=True, kw_only=True):
 
             password = typer.prompt(f"Password of {user}", hide_input=True, err=True)
         return cls(user=user, password=Secret(password or ""))
+
+    @classmethod
+    def of_environment(cls) -> Access:
+        """What the environment has, a password without its user as well. The values are removed from it."""
+        user, password, token = (os.environ.pop(name, None) or None for name in (_USER, _PASSWORD, _TOKEN))
+        return cls(
+            user=user,
+            password=None if password is None else Secret(password),
+            token=None if token is None else Secret(token),
+        )
+
+    def completed(self, url: DatabaseUrl) -> DatabaseUrl:
+        """The URL of a stored run with these credentials for its masked ones, if it is Denodo's; else the same."""
+        found = _MASKED_LOGIN.match(url.text) if url.scheme.startswith("denodo") else None
+        secret = None if found is None else self.password if found["user"] else self.token
+        if found is None or secret is None:
+            return url
+        user = quote(self.user, safe="") if self.user is not None and found["user"] else found["user"]
+        return DatabaseUrl(text=f"{found['scheme']}{user}:{quote(secret.reveal(), safe='')}@{url.text[found.end() :]}")
 
     def system_options(self, settings: Settings) -> SystemOptions:
         """The options of a live system."""

@@ -146,8 +146,8 @@ USUAL: Final = {
         "run": "--predictions --system --db --output --id-column --question-column --gold-column --db-column"
         " --prediction-column --metrics --limit --timeout --lint --baseline --min --fail-on-regression --html --xlsx"
         " --json --full",
-        "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows --sheet"
-        " --gold-column --no-ves --as-denodo --run --rescore --quiet",
+        "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows"
+        " --gold-column --no-ves --as-denodo --run --html --baseline --min --fail-on-regression",
         "sdmx": "--predictions --system --token --structures --data --output --match-on --ignore-dimension"
         " --count-hierarchy --limit --min --rescore --xlsx --html --md --json",
         "llmsql": "--questions --db --workdir --version --output --save-report --max-mismatches --timeout --min --html"

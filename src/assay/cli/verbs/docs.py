@@ -17,6 +17,8 @@ _ALIASES = dict.fromkeys(
     ("python", "pandas", "notebook", "notebooks", "jupyter", "dataframe", "api"), "reference/python"
 )
 """Topics that are not the name of a page."""
+_WIDEST, _PIPED = 110, 80
+"""The widest lines of prose on a terminal, and those in a pipe or a file."""
 _COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
 _LINK = re.compile(r"\[([^\]]+)\]\((?!\w+:)([^)\s#]+\.md)?(?:#[^)\s]*)?\)")
 _STYLE = """body { font: 16px/1.55 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
@@ -56,20 +58,26 @@ def docs(
         if not webbrowser.open(address):
             print(address)
         return
-    text = _COMMENT.sub("", page.read_text(encoding="utf-8"))
-    import sys
+    _print_page(page, root)
 
-    if not sys.stdout.isatty():
-        print(text, end="")
-        return
+
+def _print_page(page: Path, root: Path) -> None:
+    """Print a page for the width of the terminal, or for 80 columns elsewhere; code is printed as it is."""
     from rich.console import Console
-    from rich.markdown import Markdown
+    from rich.text import Text
 
-    console = Console()
-    text, topics = _without_links(text, page, root)
-    console.print(Markdown(text, hyperlinks=False), width=min(console.width, 110))
+    from assay.cli.verbs.docs_text import page_lines, styled
+
+    console = Console(highlight=False)
+    text, topics = _without_links(_COMMENT.sub("", page.read_text(encoding="utf-8")), page, root)
     if topics:
-        console.print("\nSee also:  assay docs " + " · ".join(topics), width=min(console.width, 110), highlight=False)
+        text += "\nSee also: " + ", ".join(f"`assay docs {topic}`" for topic in topics) + "\n"
+    width = min(console.width, _WIDEST) if console.is_terminal else _PIPED
+    for line in page_lines(text, width=width, drawn=console.is_terminal):
+        if console.is_terminal:
+            console.print(Text.assemble(*styled(line)), soft_wrap=True)
+        else:
+            print(line)
 
 
 def _without_links(text: str, page: Path, root: Path) -> tuple[str, list[str]]:
@@ -109,7 +117,7 @@ def find_page(root: Path, topic: str) -> Path:
     if ends:
         return every[ends[0]]
     known = sorted({*every, *(PurePosixPath(name).name for name in every)} - {"README"})
-    raise UsageError(f"no page is called {topic!r}{did_you_mean(wanted, known)}: assay docs lists them")
+    raise UsageError(f"unknown page {topic!r}{did_you_mean(wanted, known)}: assay docs lists the pages")
 
 
 def _pages(root: Path, folder: str) -> Iterator[Path]:

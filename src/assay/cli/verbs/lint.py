@@ -94,13 +94,15 @@ def lint(  # one parameter an option
     targets = {"html": html, "sarif": sarif, "json": json}
     check_targets(targets)
     from assay.api.linting import lint as lint_cases
+    from assay.cli.options.access import Access
     from assay.cli.progress import progress
     from assay.model import Limits
 
+    access = Access.gathered(user=settings.user, password=None, token=None, needed=False)
     with roles_checked(settings, verb="lint"), progress(quiet=quiet) as on_progress:
         report = lint_cases(
             settings.cases or str(cases),
-            databases=settings.db,
+            databases=access.databases(settings.db, settings),
             only=_names("--only", only) or own.only,
             ignore=[*_names("--ignore", ignore), *own.ignore],
             runs=runs or (),
@@ -111,21 +113,21 @@ def lint(  # one parameter an option
             on_progress=on_progress,
         )
     _deliver(report, targets, full=full, typed=_typed(settings))
-    if severity is not None and settings.db is not None and (unread := _nothing_read(report)):
+    if severity is not None:
         sys.stdout.flush()
-        raise UsageError(f"--fail-on {severity} is not decided, since no gold query could be executed: {unread}")
-    if severity is not None and report.reaches(severity):
-        sys.stdout.flush()
+        _keep_gate(report, severity)
+
+
+def _keep_gate(report: LintReport, severity: Severity) -> None:
+    """Status 1 for a finding as severe. Raises UsageError if a database could not be read: it may hide one."""
+    unread = {case: gap.why for gap in report.unread for case in gap.cases}
+    if unread:
+        case, why = next(iter(unread.items()))
+        failed = f"the database of case {case}" + (f" and {len(unread) - 1:,} more" if len(unread) > 1 else "")
+        raise UsageError(f"--fail-on {severity} is not decided, since {failed} cannot be read: {why}")
+    if report.reaches(severity):
         typer.echo(f"a finding of the severity {severity} or above: --fail-on {severity} is missed", err=True)
         raise typer.Exit(1)
-
-
-def _nothing_read(report: LintReport) -> str | None:
-    """Why no gold query could be executed; None if one could."""
-    unread = [gap for gap in report.gaps if gap.rules and gap.cases]
-    without_gold = sum(len(gap.cases) for gap in report.gaps if not gap.rules)
-    tried = report.cases - without_gold - len({case for gap in unread for case in gap.cases})
-    return unread[0].why if unread and tried <= 0 else None
 
 
 def _severity(name: str | None) -> Severity | None:

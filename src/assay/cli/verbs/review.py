@@ -57,7 +57,7 @@ class DecisionFlags(Struct, frozen=True, kw_only=True):
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Leniency with --ambiguous: extra_columns, duplicates, case, shape.",
+            help="Leniency with --ambiguous: extra_columns, duplicates, case, shape (e.g. pivoted).",
             rich_help_panel=_ONE,
         ),
     ] = None
@@ -114,7 +114,7 @@ def review(
     ] = None,
     reviewer: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Your name. [default: git config user.name]", rich_help_panel=_FILE),
+        typer.Option(metavar="NAME", help="Reviewer's name. [default: git config user.name]", rich_help_panel=_FILE),
     ] = None,
     settings: Annotated[
         Settings, Only(("db",), helps={"db": "Database URL for corrected gold queries. Default: that of the run."})
@@ -283,6 +283,7 @@ def _place_of(desk: ReviewDesk, case: str) -> int:
 
 def _decide(work: _Work, case: str, decision: ReviewDecision, flags: DecisionFlags, reviewer: str) -> None:
     from assay.api.corrections import GoldTrials
+    from assay.cli.options.access import Access
     from assay.reports.text.plain import visible
     from assay.runs.reviews.deciding import decision_said
 
@@ -302,7 +303,14 @@ def _decide(work: _Work, case: str, decision: ReviewDecision, flags: DecisionFla
         leniency=flags.leniency(),
         place=place,
     )
-    with closing(GoldTrials(desk.run.settings, work.run, databases=work.settings.db)) as trials:
+    access = Access.of_environment()
+    trials = GoldTrials(
+        desk.run.settings,
+        work.run,
+        databases=access.databases(work.settings.db, work.settings),
+        complete=access.completed,
+    )
+    with closing(trials):
         made = desk.scored(evidence, draft, lambda evidence, case: _scored(trials, evidence, case))
     desk.write(place, made)
     outcome = "" if made.outcome is None else f"; the answer is {made.outcome} by it"
@@ -396,18 +404,20 @@ def _serve(
     idle: float | None,
 ) -> None:
     from assay.api.run import load_run
+    from assay.cli.options.access import Access
     from assay.cli.view.review import ReviewSite
     from assay.cli.view.server import ReportServer
     from assay.cli.view.serving import serve
     from assay.runs.reviews.queue import review_queue
 
     record = load_run(work.run, reviews=False).record
-    file = work.file(record)
+    file, access = work.file(record), Access.of_environment()
     site = ReviewSite(
         work.run,
         file,
         reviewer=reviewer,
-        databases=work.settings.db,
+        databases=access.databases(work.settings.db, work.settings),
+        access=access,
         others=_others(work, record, beside),
         settle=work.settle,
         minutes=minutes,

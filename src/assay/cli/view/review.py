@@ -27,6 +27,7 @@ from assay.runs.reviews.queue import QueuedCase, pace, review_queue
 
 if TYPE_CHECKING:
     from assay.api.workers import DatabasesInput
+    from assay.cli.options.access import Access
     from assay.model import Run
 
 _NOTE, _QUERY, _NAME = 4000, 100_000, 120
@@ -68,6 +69,7 @@ class ReviewSite:
         *,
         reviewer: str,
         databases: DatabasesInput | None = None,
+        access: Access | None = None,
         others: Sequence[OtherRun] = (),
         settle: str = "latest",
         minutes: float | None = None,
@@ -75,6 +77,7 @@ class ReviewSite:
     ) -> None:
         self.token = token_urlsafe(24)
         self._folder, self._file, self._reviewer, self._others = folder, file, reviewer, others
+        self._complete = None if access is None else access.completed
         self._databases, self._settle, self._minutes, self._order = databases, settle, minutes, queue
         self._boot = token_urlsafe(6)
         self._page = LivePage([folder], self._draw)
@@ -122,7 +125,7 @@ class ReviewSite:
             for one in queue
         ]
         self.close()
-        self._trials = GoldTrials(run.settings, self._folder, databases=self._databases)
+        self._trials = GoldTrials(run.settings, self._folder, databases=self._databases, complete=self._complete)
         self._boot = token_urlsafe(6)
         return b"".join(HtmlReporter(reviewing=True).pieces(run))
 

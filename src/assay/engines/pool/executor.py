@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from contextlib import closing
@@ -133,6 +134,19 @@ class Executor:
     def dialect(self, url: DatabaseUrl) -> str:
         """sqlglot's name of that database's SQL dialect."""
         return self._class(url).dialect
+
+    def check(self, url: DatabaseUrl) -> None:
+        """Raise DatabaseError if that database cannot be reached, or rejects the credentials."""
+        label = label_of(url, "\0check", self._attempt)
+        if (loss := heartbeat.lost(label)) is not None:
+            raise DatabaseError(f"{url}: it cannot be checked: the process that tried {loss.message}")
+        heartbeat.begin(label, _PLAIN_S + _OPENING_S)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a warning is about the query of the check
+                self._class(url).check(url)
+        finally:
+            heartbeat.end()
 
     def schema(self, url: DatabaseUrl) -> DatabaseSchema | None:
         """The tables of that database without sample values; None if its engine cannot describe them.

@@ -53,7 +53,7 @@ _PARAMETERS: dict[str, Reader] = {
 """The connector's parameters that say who logs in, where, and with which rights; and how each is read."""
 _LOGIN_PARAMETERS = ("token", "token_file_path", "private_key_file", "workload_identity_provider")
 _WITHOUT_BROWSER = (
-    "use a key: private_key_file=PATH, or an access token, as authenticator=programmatic_access_token&token=${NAME}"
+    "use a key (private_key_file=PATH) or an access token (authenticator=programmatic_access_token&token=${NAME})"
 )
 _DOMAIN = ".snowflakecomputing.com"
 _SECRETS = ("password", "token", "private_key_file_pwd", "passcode")

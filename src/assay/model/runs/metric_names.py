@@ -9,9 +9,13 @@ from assay.errors import did_you_mean
 
 _NAMES: Final[Mapping[str, str]] = {
     "match": "accuracy acc execution_accuracy exec_accuracy execution_acc exec_acc execution_match exec_match ex"
-    " correct correctness score success success_rate execution equivalence sql_accuracy overall",
+    " correct correctness score success success_rate execution equivalence sql_accuracy overall"
+    " percent_correct percent_correct_queries",
+    "same_row_count": "have_same_row_count",
+    "percent_subset": "subsetting_percentage",
     "spider_em": "exact_match em exact_set_match exact_set exact_matching exact",
-    "bird_soft_f1": "f1 soft_f1 f1_score softf1",
+    "bird_soft_f1": "f1 soft_f1 f1_score softf1 bird_standard_f1",
+    "ves": "ves_score",
     "bird_rves": "r_ves rves reward_ves valid_efficiency_score efficiency",
     "column_precision": "precision",
     "column_recall": "recall",

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from assay.model.cases.joining import Joining
+from assay.model.cases.joining import FieldNames, Joining
 from assay.model.cases.leniency import STRICT, Leniency
 from assay.model.cases.selection import DimensionTotal, SelectionSettings, TermCounts
 from assay.model.cases.usage import UsageTotals
@@ -321,7 +321,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     blank_rows: int = 0
     """How many rows of the question set were skipped because they are blank."""
     unmatched_predictions: tuple[str, ...] = ()
-    """Ids of predictions that fit no case."""
+    """Ids of predictions that match no case."""
     joining: Joining | None = None
     """How answers were joined to their questions; None if a live system was asked."""
     notes: tuple[str, ...] = ()
@@ -334,6 +334,10 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """The file of people's reviews, seen from the run's folder. None: there was none."""
     cases: str | None = None
     """The question set, seen from the run's folder. None: it is not a file."""
+    case_format: str | None = None
+    """The format of the question set, if it was named. None: recognised."""
+    case_fields: FieldNames | None = None
+    """The columns of the question set that were named. None: not known (runs of earlier versions)."""
 
 
 class HistoryPoint(Struct, frozen=True, kw_only=True):

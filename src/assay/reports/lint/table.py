@@ -77,7 +77,9 @@ def conclusion(report: LintReport) -> str:
     found = f"{', '.join(kinds)} in {plural(cases, 'case')}" if kinds else "nothing found"
     turned_off = f" ({plural(report.ignored, 'finding')} turned off by comments)" if report.ignored else ""
     looked = f"{plural(report.golds, 'gold query', 'gold queries')} of {plural(report.cases, 'case')}"
-    return f"{found}, of {looked} by {plural(len(report.rules), 'rule')}{turned_off}"
+    unread = len({case for gap in report.unread for case in gap.cases})
+    missing = f"; the database of {plural(unread, 'case')} cannot be read, so only rules of the query ran there"
+    return f"{found}, of {looked} by {plural(len(report.rules), 'rule')}{turned_off}{missing if unread else ''}"
 
 
 def _finding(finding: LintFinding) -> Iterator[str]:

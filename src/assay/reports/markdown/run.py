@@ -1,6 +1,6 @@
 """A run as Markdown, made for a pull-request comment and for a job's summary page (``$GITHUB_STEP_SUMMARY``).
 
-All text from outside is in code spans and code blocks, where GitHub and GitLab render no HTML, make no
+All text from outside is in code spans and code blocks: GitHub and GitLab render no HTML in them, make no
 links and send no notifications; fences are longer than any run of backticks within.
 """
 

@@ -28,7 +28,7 @@ def lint_screen(report: LintReport, *, width: int = WIDTH, typed: Sequence[str] 
     parts = [
         Part(
             title="Before you trust it",
-            items=tuple(wrapped(note, width, first="  ! ", rest="    ", most=2) for note in notes),
+            items=tuple(wrapped(note, width, first="  ! ", rest="    ", most=4) for note in notes),
             least=2,
             most=4,
             rank=1,

@@ -53,6 +53,12 @@ class Part(Struct, frozen=True, kw_only=True):
         return made
 
 
+def fits(head: Sequence[Line], parts: Sequence[Part], last: Sequence[Line], *, width: int, lines: int = LINES) -> bool:
+    """Whether every part can show its least number of items."""
+    bodies = sum(len(part.lines(min(part.least, part.largest), width)) + 1 for part in parts)
+    return len(head) + bodies + 1 + len(last) <= lines
+
+
 def screen(
     head: Sequence[Line], parts: Sequence[Part], last: Sequence[Line], *, width: int, lines: int = LINES
 ) -> list[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.reports.blocks.values import CaseLink, Figure
 from assay.reports.console.bars import bar_pieces
-from assay.reports.screen.lines import Line, Span, cut, padded, wrapped
+from assay.reports.screen.lines import Line, Span, cut, cut_words, padded
 from assay.reports.text.plain import columns_of, unscored
 
 _GAP = "  "
@@ -53,15 +53,15 @@ def figure_lines(rows: Sequence[FigureRow], width: int, *, drawn: bool) -> tuple
 
 
 def count_lines(rows: Sequence[tuple[str, int, str, Sequence[CaseLink]]], width: int) -> tuple[tuple[Line, ...], ...]:
-    """A line or two per count: the count, its name, what to do, and the ids of its cases as far as they fit."""
+    """A line per count: the count, its name, what to do, and the ids of its cases as far as they fit."""
     size = max((len(f"{number:,}") for _, number, _, _ in rows), default=1)
     made = []
     for name, number, advice, cases in rows:
-        first, rest = f"{_INDENT}{number:>{size},}{_GAP}", " " * (len(_INDENT) + size + len(_GAP))
         text = f"{name}: {advice}" if advice else name
-        lines = wrapped(text, width, first=first, rest=rest, most=2)
-        ids = _ids(cases, width - columns_of(lines[-1][0].text) - len(_GAP))
-        made.append((*lines[:-1], (lines[-1][0], Span(ids and f"{_GAP}{ids}", "dim"))))
+        first = f"{_INDENT}{number:>{size},}{_GAP}"
+        (text_span,) = cut_words(first + text, width)
+        ids = _ids(cases, width - columns_of(text_span.text) - len(_GAP))
+        made.append(((text_span, Span(ids and f"{_GAP}{ids}", "dim")),))
     return tuple(made)
 
 

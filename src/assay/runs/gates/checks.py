@@ -97,7 +97,9 @@ def check_metrics(
                 f"it computes {', '.join(metrics)}{advice}"
             )
         hint = metric_hint(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())])
-        raise InputError(f"{kind} {metric}: {of} computes no such metric{hint}; there is {', '.join(metrics)}")
+        raise InputError(
+            f"{kind} {metric}: {of} does not compute this metric{hint}; its metrics are {', '.join(metrics)}"
+        )
 
 
 def check_cases(gates: Gates, cases: Iterable[Case | CaseSummary]) -> None:
@@ -129,7 +131,7 @@ def _instead(kind: str, name: str, names: Mapping[str, Collection[str]]) -> str:
     if not there:
         return f": no case has a {kind}"
     more = f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
-    return f": there is {', '.join(f'{kind}:{one}' for one in there[:_SHOWN])}{more}"
+    return f"; known: {', '.join(f'{kind}:{one}' for one in there[:_SHOWN])}{more}"
 
 
 def fits(selector: str, case: Case | CaseSummary) -> bool:
@@ -156,4 +158,4 @@ def _selector(text: str) -> tuple[str, str]:
     if not colon or not name.strip():
         raise UsageError(f"must-pass {text!r}: write tag:NAME, difficulty:NAME, database:NAME or id:ID")
     hint = did_you_mean(kind.strip().lower(), SELECTORS)
-    raise UsageError(f"must-pass {text!r}: no selector begins with {kind!r}{hint}; there is {', '.join(SELECTORS)}")
+    raise UsageError(f"must-pass {text!r}: unknown selector {kind!r}{hint}; the selectors are {', '.join(SELECTORS)}")

@@ -67,12 +67,13 @@ def write_reviewed_set(
     a set whose own format cannot hold its corrections, as the note says then. What is written is read again and
     compared, question by question, before it replaces the target.
 
-    ``fields``: how to read the set; None: with the columns that the run read.
+    ``format`` and ``fields``: how to read the set; None: as the run read it.
 
     Raises InputError if the set cannot be read, if the target holds something else than an earlier export, or
     cannot be written.
     """
     fields = fields_of_run(run) if fields is None else fields
+    format = format or run.provenance.case_format
     loaded = load_questions(source, formats=formats, format=format, fields=fields)
     chosen = next((one for one in formats if one.name == format), None) or recognise(source, formats)
     applied = RunReviews(reviews, run.settings, run.provenance)
@@ -105,7 +106,9 @@ def write_reviewed_set(
 
 
 def fields_of_run(run: Run) -> FieldNames:
-    """The columns that a run read its questions from, as far as its provenance names them."""
+    """The columns that a run read its questions from. Earlier versions recorded only some of them."""
+    if run.provenance.case_fields is not None:
+        return run.provenance.case_fields
     joining = run.provenance.joining
     uses = () if joining is None else joining.case_columns
     columns = {use.field: use.column for use in uses if use.column not in _NO_COLUMNS}

@@ -6,7 +6,7 @@ import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from typing import Literal, TypeVar
 from zlib import crc32
@@ -114,7 +114,7 @@ def check_place(folder: Path, *, locked: bool = True) -> None:
             return
         if all(_is_first_trace(folder / name) for name in names):
             return
-    raise RunError(f"{folder} exists and holds no run: choose another folder, or remove it")
+    raise RunError(f"{folder} exists and contains no run: choose another folder, or remove it")
 
 
 def _is_first_trace(path: Path) -> bool:
@@ -356,12 +356,13 @@ def run_folder(path: Path) -> Path:
 def missing_run(folder: Path) -> str:
     """Why there is no run in a folder, with the runs that were probably meant."""
     if folder.is_file():
+        if (own := folder.with_suffix(".run")) != folder and (own / RUN_FILE).exists():
+            return f"it is a file. Its run is {own}"
         if folder.suffix.lower() in (".csv", ".tsv", ".json", ".jsonl", ".xlsx", ".parquet", ".yaml", ".yml", ".txt"):
             target = Path("runs") / folder.stem
             command = command_line(["-p", str(folder), "-o", target.as_posix()])
             return f"it is a file. If it holds predictions, run it first:  assay run questions.jsonl --db URL {command}"
-        return "it is a file"
-    what = f"{RUN_FILE} is missing" if folder.is_dir() else "it does not exist"
+    what = f"{RUN_FILE} is missing" if folder.is_dir() else "it is a file" if folder.exists() else "it does not exist"
     return f"{what}{_nearest(folder)}"
 
 
@@ -376,9 +377,15 @@ def _nearest(folder: Path) -> str:
         moved = [one / folder for one in sorted(Path().iterdir()) if not folder.is_absolute() and one.is_dir()]
         if near := next((path for path in moved if (path / RUN_FILE).exists()), None):
             return f" (did you mean {str(near)!r}?)"
-        if others := _runs_in(folder.parent):
-            return f". There is {', '.join(map(str, others[:_RUNS_SHOWN]))}"
+        if others := sorted(_runs_in(folder.parent), key=lambda one: -_likeness(one.name, folder.name)):
+            return f". Runs next to it: {', '.join(map(str, others[:_RUNS_SHOWN]))}"
     return ""
+
+
+def _likeness(name: str, wanted: str) -> float:
+    """How like two names are; one that begins with the other's stem is most like it."""
+    begins = name.lower().startswith(wanted.rpartition(".")[0].lower() or wanted.lower())
+    return begins + SequenceMatcher(None, name.lower(), wanted.lower()).ratio()
 
 
 def _runs_in(folder: Path) -> list[Path]:

@@ -127,6 +127,8 @@ class LintWorker:
         if found is None:
             try:
                 schema = self._schemas.read(url)
+                if schema is None:  # nothing has been asked of the database yet
+                    self._executor.check(url)
                 names = None if schema is None else SchemaNames(schema)
                 found = GoldDatabase(
                     self._executor, url, names, self._settings.limits, part=lambda *golds: self._part(url, *golds)
