@@ -143,7 +143,7 @@ def test_rejected_questions_are_counted_by_kind_beside_those_to_be_done_again(da
     cases = [{"id": str(n), "question": kind, "gold_sql": GOOD} for n, kind in enumerate(kinds)]
     run = assay.evaluate(cases, Failing(), metrics=["match"], workers=1, concurrency=1, databases=database)
     text = assay.registry.render("md", run.record).decode()
-    assert "1 case can be repeated with the same command: m." in text
+    assert "1 case failed; the same command tries it again: m." in text
     assert "2 cases were rejected by the system; the same command asks again: m." in text
 
 
