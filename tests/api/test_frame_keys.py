@@ -71,7 +71,7 @@ def test_a_default_index_is_the_position(questions: Frame) -> None:
 
 
 def test_a_named_index_of_other_ids_fits_no_case() -> None:
-    with pytest.raises(InputError, match="no prediction fits a case"):
+    with pytest.raises(InputError, match="no prediction matches a case"):
         pairs(CASES, ANSWERS.set_index(pandas.Index([901, 902, 903, 904], name="id")).predicted_sql)
 
 

@@ -100,7 +100,7 @@ def test_what_lacks_a_column_is_told_with_the_columns_that_are_there(make: Make)
         CaseFileError, match=r'the predictions in memory: no column found for the predicted.* "id", "mine"'
     ):
         read(CASES, make(renamed(ANSWERS, predicted_sql="mine")))
-    with pytest.raises(CaseFileError, match=r'"golden".*there is "id", "question", "gold_sql"'):
+    with pytest.raises(CaseFileError, match=r'"golden".*the columns are "id", "question", "gold_sql"'):
         read(make(CASES), ANSWERS, FileOptions(case_fields=FieldNames(gold="golden")))
 
 

@@ -118,7 +118,7 @@ def test_a_notebook_shows_values_without_script_or_hidden_characters(run: assay.
     run.save(tmp_path / HOSTILE.replace("/", ""))
     shown = [
         assay.load_run(tmp_path / HOSTILE.replace("/", "")),
-        assay.diff(run, run),
+        assay.diff(run, assay.load_run(tmp_path / HOSTILE.replace("/", ""))),
         *(item.verdict for item in run.evidence),
         assay.compare([(HOSTILE, None)], [("x", b"\x00")]),
         assay.Verdict(outcome="incorrect", reason=HOSTILE, flags=frozenset({"timeout"})),

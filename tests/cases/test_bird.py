@@ -9,7 +9,7 @@ import pytest
 
 from assay.cases import join, load_cases, load_predictions, recognise
 from assay.cases.fields import POSITION
-from assay.cases.joining.candidates import BY_POSITION
+from assay.cases.joining.candidates import by_position
 from assay.errors import CaseFileError, InputError
 from assay.model import FieldNames
 
@@ -106,7 +106,7 @@ def test_keys_that_are_positions_and_ids_are_not_guessed(databases, seed, format
         return
     with pytest.raises(InputError, match="--prediction-id-column question_id") as raised:
         join(cases, loaded)
-    assert (BY_POSITION in str(raised.value)) == (databases != "by id")
+    assert (by_position() in str(raised.value)) == (databases != "by id")
 
 
 def test_keys_in_the_order_of_ids_need_no_choice(formats, write):

@@ -143,5 +143,35 @@ def test_rejected_questions_are_counted_by_kind_beside_those_to_be_done_again(da
     cases = [{"id": str(n), "question": kind, "gold_sql": GOOD} for n, kind in enumerate(kinds)]
     run = assay.evaluate(cases, Failing(), metrics=["match"], workers=1, concurrency=1, databases=database)
     text = assay.registry.render("md", run.record).decode()
-    assert "1 case can be repeated with the same command: m." in text
+    assert "1 case failed; the same command tries it again: m." in text
     assert "2 cases were rejected by the system; the same command asks again: m." in text
+
+
+@pytest.mark.parametrize("raised", [ZeroDivisionError("division by zero"), KeyError("x"), TimeoutError()], ids=repr)
+def test_a_callable_that_always_raises_has_no_rate_in_any_form(database: str, raised: Exception) -> None:
+    def ask(_: assay.Case) -> str:
+        raise raised
+
+    cases = [{"id": str(n), "question": "query", "gold_sql": GOOD} for n in range(3)]
+    run = assay.evaluate(cases, ask, databases=database, metrics=["match"], workers=1)
+    rate = run.rate()
+    assert rate is not None
+    assert (rate.value, rate.low, rate.high, rate.n, rate.unscored) == (None, None, None, 0, 3)
+    said = "nothing could be scored: the system raised"
+    for text in (repr(run), run.summary(), run.summary(full=True), run._repr_html_()):
+        assert said in " ".join(text.split())
+        assert "correct" not in text.split("\n\n")[0].partition("outcomes:")[0]
+        assert "count as incorrect" not in " ".join(text.split())
+
+
+def test_a_callable_that_raises_once_counts_there_as_incorrect(database: str) -> None:
+    def ask(case: assay.Case) -> str:
+        if case.id == "1":
+            raise ValueError("no idea")
+        return GOOD
+
+    cases = [{"id": str(n), "question": "query", "gold_sql": GOOD} for n in range(3)]
+    run = assay.evaluate(cases, ask, databases=database, metrics=["match"], workers=1)
+    assert (run.aggregates.correct, run.aggregates.incorrect) == (2, 1)
+    assert "2 correct, 1 incorrect" in repr(run)
+    assert "2 of 3 correct" in run.summary()

@@ -158,31 +158,44 @@ def test_a_finished_run_is_not_done_again(job: dict[str, Path]) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "differs"),
     [
-        ("answers", '"c7", "predicted_sql": "SELECT b, a', '"c7", "predicted_sql": "SELECT a', "1 prediction differs"),
-        ("cases", "WHERE a <= 7", "WHERE a <= 8", "1 question or gold query differs"),
-        ("cases", '"question": "q7"', '"question": "q7?"', "1 question or gold query differs"),
-        ("answers", "SELECT b, a", "SELECT a", "30 predictions differ"),
+        (
+            "answers",
+            '"c7", "predicted_sql": "SELECT b, a',
+            '"c7", "predicted_sql": "SELECT a',
+            "1 prediction of 30 cases differs",
+        ),
+        ("answers", "SELECT b, a", "SELECT a", "30 predictions of 30 cases differ"),
     ],
 )
 @pytest.mark.parametrize("in_memory", [False, True], ids=["files", "in memory"])
 def test_a_finished_run_is_not_replaced_by_one_of_other_content(
     job: dict[str, Path], file: str, old: str, new: str, differs: str, *, in_memory: bool
 ) -> None:
-    def evaluated(**options: bool) -> Run:
+    def evaluated(*, overwrite: bool = False) -> Run:
         sides: list[Any] = [job["folder"] / f"{name}.jsonl" for name in ("cases", "answers")]
         if in_memory:
             sides = [[json.loads(line) for line in path.read_text().splitlines()] for path in sides]
-        return evaluate(*sides, databases=f"sqlite:///{job['database']}", output=job["run"], workers=1, **options)
+        return evaluate(
+            *sides, databases=f"sqlite:///{job['database']}", output=job["run"], workers=1, overwrite=overwrite
+        )
 
     evaluated()
     before = _lines(job)
     path = job["folder"] / f"{file}.jsonl"
     path.write_text(path.read_text().replace(old, new))
-    with pytest.raises(RunError, match=rf"run holds a finished run, from which {differs}.*overwrite=True"):
+    with pytest.raises(RunError, match=rf"run holds a finished run of other predictions: {differs}.*overwrite=True"):
         evaluated()
     assert _lines(job) == before
     assert len(load_run(job["run"]).evidence) == 30
     assert len(evaluated(overwrite=True).evidence) == 30
+
+
+def test_a_corrected_gold_query_is_scored_with_the_same_predictions(job: dict[str, Path]) -> None:
+    _evaluate(job)
+    cases = job["folder"] / "cases.jsonl"
+    cases.write_text(cases.read_text().replace("WHERE a <= 7", "WHERE a <= 8"))
+    assert len(_evaluate(job).evidence) == 30
+    assert len(_lines(job)) == 31
 
 
 def test_predictions_that_were_missing_are_added_to_a_finished_run(job: dict[str, Path]) -> None:

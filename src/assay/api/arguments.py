@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import Final, get_args
 
 from assay import registry
 from assay.errors import UsageError
 from assay.model import ColumnRule, Limits, MetricInfo
 from assay.model.witness import AFTER_WITNESSES, MOST_ROWS, WitnessSettings
+from assay.platform.surface import argument, on_command_line
 from assay.ports import Metric
 from assay.runs.store.results_table import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.settings import Settings
@@ -26,11 +28,28 @@ def check_limits(limits: Limits) -> None:
             raise UsageError(f"{name} is {size!r}: give a whole number of bytes from 1 up")
 
 
+def check_output(output: object) -> None:
+    """Raise UsageError for a run's folder that is called like a report."""
+    suffix = PurePath(output).suffix.lower() if isinstance(output, str | os.PathLike) else ""
+    if suffix not in _REPORTS or Path(str(output)).is_dir():
+        return
+    kind = _REPORTS[suffix]
+    write = f"--{kind} {output}" if on_command_line() else f"run.report({str(output)!r})"
+    raise UsageError(
+        f"{argument('--output')} is {str(output)!r}, and names the folder of a run: for a report write  {write}"
+    )
+
+
+_REPORTS: Final = {".html": "html", ".htm": "html", ".xlsx": "xlsx", ".md": "md", ".json": "json", ".xml": "junit"}
+
+
 def check_values(given: Mapping[str, object]) -> None:
     """Raise UsageError for a value that no setting of this name can have. None is left to its default."""
     for name, value in given.items():
         field = fields_of(Settings)[_SETTINGS.get(name, name)]
         setting = field.setting
+        if name == "output":
+            check_output(value)
         if value is None or setting is None:
             continue
         if setting.is_path:

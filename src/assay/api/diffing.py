@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from assay.api.public import public
 from assay.api.reviewing import ReviewsInput, chosen_reviews
 from assay.api.run import Run, target_of
 from assay.errors import UsageError, plural
@@ -26,7 +27,7 @@ from assay.model import RunDiff as RunDiffRecord
 from assay.reports.files import replace_file
 from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
-from assay.runs.store.folder import load_run
+from assay.runs.store.folder import load_run, run_folder
 
 RunInput: TypeAlias = Run | RunRecord | str | os.PathLike[str]
 """A run, or the folder of a saved one. Only the parts that a comparison needs are read."""
@@ -179,6 +180,7 @@ class Leaderboard:
         return f"<assay.Leaderboard by {self.metric} over {plural(self.cases, 'case')}: {order}>"
 
 
+@public
 def diff(
     baseline: RunInput,
     candidate: RunInput,
@@ -210,9 +212,12 @@ def diff(
     """
     settings = _settings(confidence, alpha, power, resamples, seed)
     runs = (_run(baseline), _run(candidate))
+    if runs[0] is runs[1] or _same_folder(*runs):
+        raise UsageError(f"{_named(baseline)} twice: this is one run, which cannot be compared with itself")
     return RunDiff(diff_runs(*runs, settings=settings, reviews=chosen_reviews(reviews)), runs)
 
 
+@public
 def leaderboard(
     runs: Sequence[RunInput],
     *,
@@ -235,6 +240,11 @@ def leaderboard(
     if their run cannot be read.
     """
     settings = _settings(confidence, alpha, power, resamples, seed)
+    if isinstance(runs, (Run, RunRecord, str, os.PathLike)):
+        raise UsageError(
+            f"runs is one run, {_named(runs)}: give a list of runs or of their folders, such as "
+            'leaderboard(["runs/one", "runs/two"])'
+        )
     given = [_run(run) for run in runs]
     board = rank(
         given,
@@ -245,6 +255,16 @@ def leaderboard(
         reviews=chosen_reviews(reviews),
     )
     return Leaderboard(board)
+
+
+def _same_folder(first: RunRecord | Path, second: RunRecord | Path) -> bool:
+    if not (isinstance(first, Path) and isinstance(second, Path)):
+        return False
+    return run_folder(first).resolve() == run_folder(second).resolve()
+
+
+def _named(run: object) -> str:
+    return repr(os.fspath(run)) if isinstance(run, (str, os.PathLike)) else "an assay.Run"
 
 
 def _run(run: RunInput) -> RunRecord | Path:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from assay.api.evaluation import evaluate
 from assay.api.inputs import FileOptions
 from assay.api.llm_judging import open_judge
+from assay.api.public import public
 from assay.api.run import Run, load_run
 from assay.api.schemas import SchemaOf, schema_from_databases
 from assay.api.workers import DatabasesInput
@@ -85,6 +86,7 @@ class Reading(Struct, frozen=True, kw_only=True):
         )
 
 
+@public
 def estimate(
     answers: AnswersInput,
     reviews: ReviewsInput | None = None,
@@ -169,6 +171,7 @@ def estimate(
     return replace(found, drawn=replace(drawn, queue=str(path)), notes=notes)
 
 
+@public
 def estimate_difference(
     answers: AnswersInput,
     other: AnswersInput,

@@ -36,6 +36,7 @@ from assay.api.inputs import (
     is_system,
     read_inputs,
 )
+from assay.api.public import public
 from assay.api.reviewing import ReviewsInput, reviews_for
 from assay.api.run import Run
 from assay.api.running import carry_out, provenance_of
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from assay.model.databases.suite import Suite
 
 
+@public
 def evaluate(
     cases: CasesInput | OwnInputs,
     predictions: PredictionsInput | System | None = None,
@@ -133,9 +135,10 @@ def evaluate(
     """Evaluate a system's answers to a question set on real databases.
 
     Args:
-        cases: a file of any format (docs/reference/formats.md), or `Case` values or mappings of them. A package
+        cases: a file of any format (docs/reference/formats.md), a DataFrame of pandas or polars, an Arrow table, or
+            `Case` values or mappings of them. An index of pandas that holds the ids is the key. A package
             that reads both sides itself gives `assay.api.inputs.OwnInputs`.
-        predictions: a live system (`open_system`), a file, a mapping from case id to query,
+        predictions: a live system (`open_system`), a file, a DataFrame or a Series, a mapping from case id to query,
             predictions or mappings of them, query texts in the cases' order, or a callable that
             takes a Case and returns its query. None: they are in the cases' own file.
         databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL. For a question set for

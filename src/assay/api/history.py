@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from assay.api.public import public
 from assay.api.run import Run, load_run
 from assay.model import HistoryPoint
 from assay.reports.mlflow import MlflowExport, export_run
@@ -15,6 +16,7 @@ from assay.runs.store.history import earlier_runs, point_of, scan_runs
 EXPERIMENT = "assay"
 
 
+@public
 def list_runs(folder: str | os.PathLike[str], *, metric: str | None = None) -> tuple[HistoryPoint, ...]:
     """The runs in a folder and up to four levels below it, oldest first; of each only run.json is read.
 

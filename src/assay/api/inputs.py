@@ -42,6 +42,7 @@ from assay.model import (
 from assay.model.cases.measures import with_read_measures
 from assay.model.results.given import InvalidRows, answered_rows, result_from_rows
 from assay.platform.spool import parts_of, spooled
+from assay.platform.surface import flag, on_command_line
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.aggregate.difficulties import spelled_once
 from assay.runs.reviews.finding import fingerprint_file
@@ -196,8 +197,7 @@ def read_inputs(
         more = f" and {len(unmatched) - _UNMATCHED_SHOWN} more" if len(unmatched) > _UNMATCHED_SHOWN else ""
         raise InputError(
             f"{prediction_name}: {plural(len(unmatched), 'prediction')} without a matching case in {case_name}: "
-            f"{shown}{more}. "
-            "Remove them, correct their ids, or allow them (--allow-unmatched; in Python allow_unmatched=True)"
+            f"{shown}{more}. Remove them, correct their ids, or allow them ({flag('--allow-unmatched')})"
         )
     files = [fingerprint_file(fspath(source)) for source in (cases, predictions) if isinstance(source, (str, PathLike))]
     return Inputs(
@@ -279,6 +279,9 @@ def _answers(
             raise
         raise InputError(
             f"give --predictions or --system, or a question set that contains the predictions, too: {error}"
+            if on_command_line()
+            else f"no predictions are given, and the question set does not contain them: {error}. Give them as the "
+            "second argument, or name their column"
         ) from error
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from assay import registry
 from assay.api.inputs import CasesInput, FileOptions, read_cases_only
+from assay.api.public import public
 from assay.api.run import Run, load_run
 from assay.api.workers import DatabasesInput, locator
 from assay.engines.database_files import DatabaseFile
@@ -35,6 +36,7 @@ _TIMEOUT_S = 10.0
 _MOST_CASES_PER_BATCH = 100
 
 
+@public
 def lint(
     cases: CasesInput,
     *,

@@ -12,7 +12,8 @@ from typing import Literal
 from msgspec import Struct
 
 from assay import registry
-from assay.api.run import Run
+from assay.api.public import public
+from assay.api.run import Run, load_run
 from assay.api.schemas import SchemaOf, schema_from_databases
 from assay.cases.fields import columns_of, listed, normal
 from assay.cases.load import recognise
@@ -109,6 +110,7 @@ def open_judge(
     return QueryJudge(open_model(model) if isinstance(model, str) else model, settings)
 
 
+@public
 def judge_equivalence(
     pairs: Iterable[QueryPair | tuple[str, str]],
     *,
@@ -123,6 +125,11 @@ def judge_equivalence(
     ``failure`` if the model refused, could not be understood, or contradicted itself. Raises SystemUnusable
     if the model can answer no question at all.
     """
+    if not isinstance(model, (str, QueryJudge)) and not callable(getattr(model, "complete", None)):
+        raise UsageError(
+            f"model is of the type {type(model).__name__}: give a model's name, an open model, or an open judge. "
+            "A function that answers a prompt is accepted by assay.ragas.LLMSQLEquivalence(llm=function)"
+        )
     asked = [_pair(pair, schema, dialect) for pair in pairs]
     if isinstance(model, QueryJudge):
         return model.judge_all(asked)
@@ -147,8 +154,9 @@ def _pair(pair: object, schema: str, dialect: str | None) -> QueryPair:
 Only = Literal["all", "correct", "incorrect"]
 
 
+@public
 def judge_run(
-    run: Run,
+    run: Run | str | os.PathLike[str],
     judge: QueryJudge,
     *,
     only: Only = "all",
@@ -163,6 +171,13 @@ def judge_run(
     the text for a database's name; None: the DDL of the run's own SQLite or DuckDB files, and no schema for
     other databases. Raises as `queries_of` and `QueryJudge.judge_all` do.
     """
+    if isinstance(run, (str, os.PathLike)):
+        run = load_run(run)
+    if not isinstance(run, Run):
+        raise UsageError(f"run is of the type {type(run).__name__}: give an assay.Run, or the path of a run's folder")
+    if not isinstance(judge, QueryJudge):
+        given = repr(judge) if isinstance(judge, str) else f"of the type {type(judge).__name__}"
+        raise UsageError(f"judge is {given}: give an open judge, such as open_judge('gpt-4.1')")
     return judge_cases(judge, queries_of(run, only=only, limit=limit, schema=schema, dialect=dialect), on_case=on_case)
 
 

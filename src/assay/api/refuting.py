@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from assay import registry
+from assay.api.public import public
 from assay.api.single import KeptPools
 from assay.api.workers import check_databases
 from assay.engines.pool.pool import WorkerPool
@@ -26,6 +27,7 @@ from assay.sql.dialects import closest_dialect, is_dialect
 from assay.sql.schema.ddl import read_ddl
 
 
+@public
 def refute(
     first_sql: str,
     second_sql: str,

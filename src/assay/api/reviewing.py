@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from assay.api.public import public
 from assay.model.verdicts.review import Review
 from assay.runs.reviews.applying import ReviewsChoice
 from assay.runs.reviews.collection import Reviews
@@ -18,6 +19,7 @@ ReviewsInput: TypeAlias = "str | os.PathLike[str] | Reviews | Iterable[Review]"
 __all__ = ["Reviews", "ReviewsInput", "chosen_reviews", "load_reviews", "reviews_for"]
 
 
+@public
 def load_reviews(path: str | os.PathLike[str], *, settle: Settle = "latest") -> Reviews:
     """Read a file of reviews (docs/reference/reviews.md), or the ``reviews.jsonl`` in a folder.
 

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from assay import registry
+from assay.api.public import public
 from assay.api.reviewing import ReviewsInput, chosen_reviews
-from assay.errors import MissingDependency, UsageError, did_you_mean, plural
+from assay.errors import InputError, MissingDependency, UsageError, did_you_mean, plural
 from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
 from assay.model import Run as RunRecord
 from assay.reports.files import replace_file
 from assay.runs.aggregate.reliability import RUN_RATES, run_rate
 from assay.runs.reviews.applying import cases_for_run, load_reviewed_run
 from assay.runs.store.folder import run_folder, save_run
+from assay.scoring.queries.verdicts import unfinished
 from assay.scoring.selections.metrics import selection_metrics
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ class Run:
     def rate(self, metric: str = "match") -> Rate | None:
         """A metric's rate over all cases; None if the run did not ask for that metric.
 
+        In a run in which no question was answered, for example because the system raised each time, its value is None.
+
         So are ``coverage``, ``selective_accuracy``, ``reliability`` and ``interaction_match``, None if the run has
         no such numbers. Raises UsageError for a name that is none of these, and names the nearest.
         """
@@ -76,8 +80,15 @@ class Run:
             }
             if metric not in known:
                 own = self.settings.metrics
-                hint = did_you_mean(metric, own) or did_you_mean(metric, sorted(known))
+                if "accuracy" in str(metric).lower().split("_") and "match" in own:
+                    hint = " (did you mean 'match'? Its mean is the accuracy)"
+                else:
+                    hint = did_you_mean(str(metric), own) or did_you_mean(str(metric), sorted(known))
                 raise UsageError(f"there is no metric {metric!r}{hint}: the run has {', '.join(own) or 'none'}")
+        if found is not None and unfinished(self.record.summaries):
+            return replace(
+                found, n=0, numerator=0.0, unscored=found.n + found.unscored, value=None, low=None, high=None
+            )
         return found
 
     def summary(self, *, full: bool = False) -> str:
@@ -100,6 +111,8 @@ class Run:
         ``baseline`` is the finished run, or its folder, that ``max_drop`` and ``fail_on_regression`` compare with.
         Raises UsageError, InputError or RunError for gates or a baseline that do not fit the run.
         """
+        if not isinstance(gates, Gates):
+            raise UsageError(f'gates is {gates!r}: give assay.Gates, such as Gates(minimum=(("match", 0.9),))')
         from assay.api.gates import keeper_of
         from assay.runs.aggregate.metric_infos import knowing
 
@@ -150,6 +163,10 @@ class Run:
 
     def __repr__(self) -> str:
         numbers = self.aggregates
+        if failures := unfinished(self.record.summaries):
+            from assay.reports.blocks.unscored import causes
+
+            return f"<assay.Run of {plural(numbers.cases, 'case')}: nothing could be scored: {causes(failures)}>"
         return (
             f"<assay.Run of {plural(numbers.cases, 'case')}: {numbers.correct} correct, {numbers.incorrect} incorrect, "
             f"{numbers.unscored} unscored>"
@@ -174,11 +191,14 @@ def target_of(path: str | os.PathLike[str], format: str | None) -> tuple[Path, s
     """Where a report goes, and its format: that of the path's suffix if none is given."""
     target = Path(path)
     name = format or target.suffix.lstrip(".").lower()
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: the folder {str(target.parent)!r} does not exist: create it, or name another path")
     if not name:
         raise UsageError(f"{target} has no suffix: name the report's format, such as format='html'")
     return target, name
 
 
+@public
 def load_run(folder: str | os.PathLike[str], *, reviews: ReviewsInput | Literal[False] | None = None) -> Run:
     """Read a stored run, with the reviewed verdicts by what the file of reviews says now.
 

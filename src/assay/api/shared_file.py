@@ -14,6 +14,7 @@ from assay.cases import POSITION
 from assay.cases.fields import BOTH_SIDES, normal
 from assay.errors import InputError, UsageError
 from assay.model import FieldNames
+from assay.platform.surface import option
 from assay.ports import LoadedCases, LoadedPredictions
 
 
@@ -71,15 +72,15 @@ def check_own_predictions(name: str, questions: LoadedCases, loaded: LoadedPredi
         what = f'the column "{sorted(taken & golds)[0]}"' if taken & golds else "it"
         raise InputError(
             f"{name}: {what} has the gold queries of the question set and cannot have the predictions, too: "
-            "name the predictions' file (--predictions), or the column of the predicted queries in this file "
-            "(--prediction-column)"
+            f"name the predictions' file ({option('--predictions')}), or the column of the predicted queries in this "
+            f"file ({option('--prediction-column')})"
         )
     doubtful = {column for column in taken if normal(column) in (*BOTH_SIDES, "answer")}
     plain_gold = not any(normal(column) in BOTH_SIDES for column in golds)
     if fields.prediction is None and doubtful and not (plain_gold and doubtful <= _queries(taken)):
         raise InputError(
             f'{name}: no column is clearly the prediction; is it "{sorted(doubtful)[0]}"? '
-            "Name it (--prediction-column), or the predictions' file (--predictions)"
+            f"Name it ({option('--prediction-column')}), or the predictions' file ({option('--predictions')})"
         )
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import asdict, replace
 
 from assay.api.arguments import check_options
 from assay.api.frames import as_result
+from assay.api.public import public
 from assay.api.workers import check_databases, local_pool, make_pool, warn_of_idle_limit, worker_settings
 from assay.comparison.answer import Answer
 from assay.comparison.lenient import compare_leniently as compare_results
@@ -43,6 +44,7 @@ from assay.sql.extraction import extracted
 _KEPT_POOLS = 2
 
 
+@public
 def check(
     predicted_sql: str | GivenResult,
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
@@ -76,6 +78,7 @@ def _of_pair(evidence: Evidence) -> PairVerdict:
     return PairVerdict(**asdict(evidence.verdict), near_misses=near_misses)
 
 
+@public
 def gather_evidence(
     predicted_sql: str | GivenResult,
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
@@ -91,6 +94,7 @@ def gather_evidence(
     return gather_with_rows(predicted_sql, gold_sql, database=database, options=options, limits=limits)[0]
 
 
+@public
 def diagnose(
     predicted_sql: str | GivenResult,
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
@@ -208,6 +212,7 @@ _POOLS = KeptPools(
 )
 
 
+@public
 def compare(
     predicted: Any,
     gold: Any,
@@ -240,6 +245,7 @@ def compare(
     return compare_results(as_result(predicted), answer, options)
 
 
+@public
 def assert_equivalent(
     predicted: str,
     gold: str | Sequence[str],

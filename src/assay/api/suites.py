@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from assay import registry
 from assay._version import __version__
 from assay.api.inputs import CasesInput, FileOptions, read_cases_only
+from assay.api.public import public
 from assay.api.run import Run, load_run
 from assay.api.workers import DatabasesInput, check_databases, locator
 from assay.engines.pool.pool import WorkerPool
@@ -32,6 +33,7 @@ _MOST_DATABASES = 50
 _MOST_NEIGHBOURS = 500
 
 
+@public
 def build_suite(
     cases: CasesInput,
     runs: Sequence[str | os.PathLike[str] | Run] = (),
@@ -103,6 +105,7 @@ def build_suite(
     return suite if folder is None else write_suite(folder, suite)
 
 
+@public
 def load_suite(suite: str | os.PathLike[str] | Suite) -> Suite:
     """The suite of a folder. Raises InputError for anything but a whole suite that this version reads."""
     return suite if isinstance(suite, Suite) else read_suite(Path(suite))

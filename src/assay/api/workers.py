@@ -16,7 +16,7 @@ from assay.engines.pool.spawn import default_workers, dismiss_ahead
 from assay.errors import DatabaseError, InputError, Notice, UsageError, did_you_mean
 from assay.model import Case, ComparisonOptions, Cost, DatabaseUrl, Limits
 from assay.model.databases.database import ENGINES
-from assay.platform.shell import quoted
+from assay.platform.surface import argument, option
 from assay.ports import Backend
 from assay.reports.text.plain import billed
 from assay.runs import PLAIN_SETUP, SETUP
@@ -37,6 +37,12 @@ def locator(databases: DatabasesInput) -> tuple[Locate, str]:
     A question for one of several engines has the URL of its engine. If there is none, it has the URL that stands for a
     missing database, so that the others are scored. One URL of such an engine serves the questions for that engine.
     """
+    if not isinstance(databases, (str, Mapping)):
+        raise UsageError(
+            f"databases is of the type {type(databases).__name__}: give the URL of a database, such as "
+            'databases="sqlite:///shop.sqlite", its file as a Path, or a mapping from names of databases to URLs. '
+            "A connection cannot be used: queries run in processes of their own"
+        )
     if isinstance(databases, str):
         template = DatabaseUrl.parse(databases)
 
@@ -57,7 +63,7 @@ def locator(databases: DatabasesInput) -> tuple[Locate, str]:
         if engine is not None and by_engine:
             return _missing(engine)
         if not urls:
-            raise InputError("no database is given: name it with --db URL")
+            raise InputError(f"no database is given: name it with {option('--db', 'URL')}")
         hint = did_you_mean(db_id or "", urls)
         raise InputError(f"no database is given for db_id {db_id!r}{hint}; the databases are {', '.join(sorted(urls))}")
 
@@ -73,8 +79,8 @@ def check_database_column(databases: DatabasesInput, cases: Sequence[Case], colu
 
     column = guess_of("database", columns) or "NAME"
     raise InputError(
-        f"{name}: no column found for {{db_id}} in --db, the database of each case; the columns are "
-        f"{listed(columns)}. Name it:  --db-column {quoted(column)}  , or write the URL of one database"
+        f"{name}: no column found for {{db_id}} in {argument('--db')}, the database of each case; the columns are "
+        f"{listed(columns)}. Name it:  {option('--db-column', column)}  , or write the URL of one database"
     )
 
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Literal
 
 from assay.errors import CaseFileError
-from assay.platform.shell import quoted
+from assay.platform.surface import options
 from assay.sql.context import COLUMN_NAMES, TABLE_NAMES
 
 Field = Literal[
@@ -244,24 +244,29 @@ def missing_columns(
     *,
     path: str,
     within: Sequence[str] = (),
+    used: Sequence[str] = (),
     hint: str = "",
 ) -> CaseFileError:
     """The error for a file without columns for required fields. ``missing``: per field the columns that look like it.
 
-    It ends with the options that name these columns, to copy.
+    It ends with the options that name these columns, to copy. Columns in ``used`` hold other fields already.
     """
-    options: list[str] = []
-    taken: set[str] = set()
+    named: list[tuple[str, object]] = []
+    taken: set[str] = set(used)
     for field, found in missing.items():
         candidates = (guess_of(field, columns), *_by_likeness(field, found))
         guess = next((column for column in candidates if column is not None and column not in taken), None)
         taken |= set() if guess is None else {guess}
-        options.append(f"{option_of(field)} {'NAME' if guess is None else quoted(guess)}")
+        named.append((option_of(field), "NAME" if guess is None else guess))
     usual = " and ".join(listed(_USUAL.get(field) or [tier[0] for tier in ALIASES[field]]) for field in missing)
-    there = f"the columns are {listed((*columns, *within))}" if columns or within else "the file has no columns"
+    left = [column for column in (*columns, *within) if column not in used]
+    there = f"the columns are {listed(left)}" if left else "the file has no columns"
+    if used:
+        there = f"{listed(used)} {'has another field' if len(used) == 1 else 'have other fields'}"
+        there += f", which leaves {listed(left) or 'no column'}"
     return CaseFileError(
         f"no column found for {' or '.join(map(describe, missing))}; {there}. "
-        f"Name {'it' if len(missing) == 1 else 'them'}:  {' '.join(options)}  (usual names: {usual})"
+        f"Name {'it' if len(missing) == 1 else 'them'}:  {options(*named)}  (usual names: {usual})"
         f"{hint and '. '}{hint}",
         path=path,
     )

@@ -226,7 +226,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     queries = _reader(table, "prediction", fields.prediction, read)
     rows = _reader(table, "rows", None, partial(results_of, files=files, in_text=table.golds_in_text))
     if not queries.columns and not rows.columns:
-        _require_columns(table, ["prediction"], taken=())
+        _require_columns(table, ["prediction"], taken=_of_questions(table, fields))
     if fields.prediction is None and queries.columns:
         _no_other_prediction(table, queries.columns)
     ids = _identifier(table, fields)
@@ -276,6 +276,19 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         beside=_beside(replace(table, records=records), used),
         left_out=table.left_out,
     )
+
+
+def _of_questions(table: Table, fields: FieldNames) -> tuple[str, ...]:
+    """The columns of a file without predictions that hold the questions, the gold queries, or another of their fields.
+
+    ``fields.gold`` names the gold query's column if the file is the question set, too.
+    """
+    path, found = str(table.path), [fields.gold] if fields.gold in table.columns else []
+    if not found and not all(columns_of(field, None, table.columns, path=path) for field in ("gold", "question")):
+        return ()
+    for field in ("id", "gold", "question", "database", "difficulty", "tags"):
+        found += columns_of(field, None, table.columns, path=path, without=found)
+    return tuple(column for column in found if column is not None)
 
 
 def _names(field: Field) -> list[str]:
@@ -392,6 +405,7 @@ def _require_columns(table: Table, missing: Sequence[Field], *, taken: Sequence[
         table.columns,
         path=str(table.path),
         within=paths_within(table),
+        used=taken if "prediction" in missing else (),
         hint=table.header_hint,
     )
 

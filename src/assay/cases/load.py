@@ -30,6 +30,12 @@ def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat], *, optio
     for format in sorted(formats, key=_turn):
         if format.recognises(path):
             return format
+    if (path / "run.json").is_file():
+        raise CaseFileError(
+            "is the folder of a run, not a file of questions or predictions: name the file that the run was made from. "
+            "A run is compared by  assay diff RUN_A RUN_B  and scored again by its own command with --rescore",
+            path=str(path),
+        )
     if path.is_dir():
         within = sorted(entry.name for entry in path.iterdir() if any(format.recognises(entry) for format in formats))
         if not within and all(entry.name.startswith(".") for entry in path.iterdir()):

@@ -100,6 +100,8 @@ def document_table(path: Path, document: object, places: Sequence[str] | Mapping
         wrapped = [key for key in document if key in _WRAPPERS and isinstance(document[key], list)]
         if len(wrapped) == 1:
             return document_table(path, document[wrapped[0]])
+        if (rows := _of_columns(document)) is not None:
+            return document_table(path, rows)
         if _is_one_record(document):
             return Table.of(path, [Record(place="item 1", values=document)])
         _check_wrapper(path, document)
@@ -119,6 +121,22 @@ def document_table(path: Path, document: object, places: Sequence[str] | Mapping
         '[{"id": "1", "question": "…", "gold_sql": "SELECT …"}, …], or an object from ids to objects',
         path=str(path),
     )
+
+
+def _of_columns(document: Mapping[str, object]) -> list[dict[str, object]] | None:
+    """The rows of a document that maps columns to cells by label, as pandas' ``to_json`` writes it; None for others."""
+    known = {normal(name) for tiers in ALIASES.values() for tier in tiers for name in tier}
+    columns = list(document.values())
+    if len(columns) < 2 or not any(normal(name) in known for name in document):
+        return None
+    first = columns[0]
+    if not isinstance(first, dict) or not first:
+        return None
+    if any(not isinstance(one, dict) or one.keys() != first.keys() for one in columns):
+        return None
+    if any(isinstance(cell, dict) for cell in first.values()):
+        return None
+    return [{name: cells[label] for name, cells in document.items()} for label in first]  # type: ignore[index]
 
 
 def _check_wrapper(path: Path, document: Mapping[str, object]) -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from assay.cases.benchmarks.llmsql import Output, Outputs, read_outputs
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers, dismiss_ahead, start_ahead
+from assay.errors import InputError
 from assay.llmsql.benchmark_files import DEFAULT_VERSION, DEFAULT_WORKDIR, locate_files, read_cases
 from assay.llmsql.findings import Assessment, Finding
 from assay.llmsql.plain_outputs import (
@@ -109,6 +110,10 @@ def _evaluated(
     from assay.llmsql.report import mismatch_text, report_of, report_path, say, summary_text, write_report
 
     path = report_path(None if save_report is None else os.fspath(save_report))
+    for name, place in (("db_path", db_path), ("questions_path", questions_path)):
+        if isinstance(place, str) and "://" in place:
+            hint = place.partition("://")[2].removeprefix("/") if place.startswith("sqlite:") else "sqlite_tables.db"
+            raise InputError(f"{name} is the URL {place!r}: give the path of the file, such as {name}={hint!r}")
     given = read_outputs(outputs)
     files = locate_files(version, workdir=workdir, questions=questions_path, database=db_path)
     cases, asked = read_cases(given, files)

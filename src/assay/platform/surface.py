@@ -6,14 +6,18 @@ or ``files=FileOptions(case_fields=FieldNames(question='User asked'))``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar
 
 from assay.platform.shell import quoted
 
-_ON_COMMAND_LINE: ContextVar[bool] = ContextVar("assay_on_command_line", default=False)
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_ON_COMMAND_LINE: ContextVar[bool | None] = ContextVar("assay_on_command_line", default=None)
+"""None: no caller has said."""
 
 _FIELDS: Final = {
     "--id-column": ("case_fields", "id"),
@@ -57,14 +61,35 @@ def command_line() -> Iterator[None]:
         _ON_COMMAND_LINE.reset(token)
 
 
+def for_python(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A public function, whose messages name arguments as in Python, unless the command line called it."""
+
+    @wraps(function)
+    def called(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if _ON_COMMAND_LINE.get() is not None:
+            return function(*args, **kwargs)
+        token = _ON_COMMAND_LINE.set(False)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _ON_COMMAND_LINE.reset(token)
+
+    return called
+
+
 def on_command_line() -> bool:
     """Whether messages are read on the command line."""
-    return _ON_COMMAND_LINE.get()
+    return _ON_COMMAND_LINE.get() is not False
 
 
 def option(name: str, value: object = None) -> str:
     """An option with its value, to copy; without a value, its name alone."""
     return options((name, value))
+
+
+def argument(name: str) -> str:
+    """An option's name alone, for a sentence: ``--db``, or ``databases``."""
+    return name if on_command_line() else option(name).partition("=")[0]
 
 
 def flag(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -14,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from msgspec import Struct
 
+from assay.cases.records import shortened
 from assay.errors import InputError, UsageError
 from assay.metrics.pandas_cells import read_column
 from assay.model import Result
@@ -28,6 +30,12 @@ _LARGE = 1_000_000
 _SIGNS = bytes.maketrans(b'123456789E\n\r\t\v\f "', b"000000000e,,,,,,,")
 _HUGE_NUMBERS = b"," + b"0" * 19, b"0e000", b".e000"
 """With each digit as 0: integers that may exceed 64 bits, and floats that may be too large or too small."""
+_SQL = re.compile(
+    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*[\s(]*(?:select[^\S\n]+[^\s,]|select\s*\n(?=.*\bfrom\b)|with\s+(?:recursive\s+)?\S+\s+as\s*\("
+    r"|(?:insert|replace)\s+into\s|update\s+\S+\s+set\s|delete\s+from\s|(?:create|drop|alter)\s+(?:table|view)\s)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The beginning of a statement, which no header of a CSV text has."""
 _NONE = type(None)
 _PLAIN = frozenset({str, int, bool, float, _NONE})
 
@@ -62,6 +70,11 @@ def as_table(source: Any) -> Table:
         return source
     if isinstance(source, str):
         text = unfenced(source)
+        if _SQL.match(text):
+            raise InputError(
+                f"the text looks like SQL, not CSV: {shortened(' '.join(text.split()))}. Give the query's result as "
+                "CSV, or compare queries with LLMSQLEquivalence, or with assay.check on a database"
+            )
         source = _read_by_pandas(text) if len(text) >= _LARGE else None
         if source is None:
             names, texts = read_csv(text)

@@ -18,9 +18,7 @@ def run_html(run: Run) -> str:
         (row.metric, row.figure.text, row.figure.interval, row.figure.tally, f"{row.figure.rate.unscored:,}")
         for row in report.metrics
     ]
-    title = (
-        f"{report.title}: {report.headline_metric} {report.headline.text} {report.headline.interval} · {report.tally}"
-    )
+    title = f"{report.title}: {report.headline_name} {report.headline.text} {report.headline.interval} · {report.tally}"
     columns = ("metric", "mean", f"{report.confidence} interval", "of", "unscored")
     return block(title, report.notes, [table(columns, rows)] if rows else ())
 

@@ -33,7 +33,11 @@ def check_engine(name: str) -> None:
     """Raise InputError for what is not the name of such an engine, with the closest."""
     if name not in ENGINES:
         hint = did_you_mean(name, ENGINES)
-        raise InputError(f"unknown engine {name!r}{hint}; question sets are for {', '.join(ENGINES)}")
+        raise InputError(
+            f"unknown engine {name!r}{hint}; question sets are for {', '.join(ENGINES)}. For one database "
+            "write its URL alone; for several, a template with their names, such as "
+            "'sqlite:///databases/{db_id}.sqlite' (in Python also a mapping from names to URLs)"
+        )
 
 
 def urls_of(db: str | dict[str, str] | None) -> list[str]:

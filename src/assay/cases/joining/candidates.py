@@ -11,6 +11,7 @@ from msgspec import Struct
 from assay.cases.fields import POSITION, normal
 from assay.cases.joining.sides import Sides, first_number, repeats_case, same_name
 from assay.cases.values import UnusableValue, is_absent, name_of
+from assay.platform.surface import on_command_line, options
 from assay.ports import Column
 
 _LONGEST = 200
@@ -64,7 +65,8 @@ def candidates_of(sides: Sides) -> list[Candidate]:
             _SOUNDS_LIKE_ID.search(normal(column.name)) or (column.name in plain and _labels_rows(column.name, ids))
         ):
             why = "its values are distinct"
-            by_name.append(Candidate(option=f"--prediction-id-column {_quoted(column.name)}", why=why, in_order=False))
+            option = named_ids(prediction=column.name)
+            by_name.append(Candidate(option=option, why=why, in_order=False))
     return certain + by_name
 
 
@@ -82,7 +84,7 @@ def _found(
 ) -> list[Candidate]:
     """The column as an id: it holds the questions' ids, another column of theirs, or their row numbers."""
     half = len(ids) / 2
-    option = f"--prediction-id-column {_quoted(name)}"
+    option = named_ids(prediction=name)
     if own and len(own.intersection(ids)) >= half:
         return [Candidate(option=option, why="its values are the questions' ids", in_order=False)]
     found = []
@@ -92,7 +94,7 @@ def _found(
             same = same_name(other, name) and other == name
             found.append(
                 Candidate(
-                    option=f"--id-column {_quoted(name)}" if same else f"--id-column {_quoted(other)} {option}",
+                    option=named_ids(questions=other, prediction=None if same else name),
                     why="both files have its values" if same else "both hold the same values",
                     in_order=list(values) == list(ids),
                 )
@@ -101,6 +103,23 @@ def _found(
         in_order = ids == [str(first + row) for row in range(count)]
         found.append(Candidate(option=option, why="its values number the rows", in_order=in_order))
     return found
+
+
+def named_ids(*, questions: str | None = None, prediction: str | None = None, bare: bool = False) -> str:
+    """The options that name the columns of ids, to copy; ``bare``: in quotes only if that is needed."""
+    named = [
+        (name, value) for name, value in (("--id-column", questions), ("--prediction-id-column", prediction)) if value
+    ]
+    if on_command_line():
+        return " ".join(f"{name} {value if bare and value.isidentifier() else _quoted(value)}" for name, value in named)
+    return options(*named)
+
+
+def both_ids() -> str:
+    """The options that name the id of both files, or of each."""
+    if on_command_line():
+        return "--id-column, --prediction-id-column"
+    return options(("--id-column", None), ("--prediction-id-column", None))
 
 
 def _quoted(name: str) -> str:
@@ -131,7 +150,11 @@ MOST_IDS = 3
 """Ids of either side that a message shows."""
 MOST_TEXT = 160
 """Characters of a question that a message shows."""
-BY_POSITION = f'--prediction-id-column "{POSITION}"'
+
+
+def by_position() -> str:
+    """The option that joins by position, to copy."""
+    return named_ids(prediction=POSITION)
 
 
 def did_you_mean(found: Sequence[Candidate]) -> str:
@@ -143,7 +166,7 @@ def did_you_mean(found: Sequence[Candidate]) -> str:
 
 
 def as_rows() -> str:
-    return f"if the n-th prediction answers the n-th question, say {BY_POSITION}"
+    return f"if the n-th prediction answers the n-th question, say {by_position()}"
 
 
 def no_fit(sides: Sides) -> str:
@@ -163,7 +186,7 @@ def no_fit(sides: Sides) -> str:
     if found:
         return f"{message} {did_you_mean(found)}"
     if count == len(sides.loaded.predictions):
-        message += f" Or, if both files hold the same {count} in the same order, say {BY_POSITION}"
+        message += f" Or, if both files hold the same {count} in the same order, say {by_position()}"
     return message
 
 

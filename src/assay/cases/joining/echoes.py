@@ -6,13 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from assay.cases.joining.candidates import BY_POSITION, MOST_TEXT, candidates_of, did_you_mean, ids_in, loose_id
+from assay.cases.joining.candidates import (
+    MOST_TEXT,
+    both_ids,
+    by_position,
+    candidates_of,
+    did_you_mean,
+    ids_in,
+    loose_id,
+    named_ids,
+)
 from assay.cases.joining.contradictions import as_name, as_question, contradiction
 from assay.cases.joining.sides import Sides, column_of, repeats_case
 from assay.cases.joining.strategies import JoinStrategy
 from assay.cases.records import shortened
 from assay.errors import InputError
 from assay.model import JoinedBy
+from assay.platform.surface import flag
 from assay.ports import Column
 
 
@@ -31,7 +41,7 @@ def check_echoes(sides: Sides, way: JoinStrategy) -> int:
                 f"{_row(sides, row)}: its {echo.what} is {shortened(str(echo.column.values[row]), most=MOST_TEXT)}, "
                 f"but that of the case {sides.questions.cases[place].id!r} (joined {_HOW[way.by]}) is "
                 f"{shortened(str(echo.asked[place]), most=MOST_TEXT)}.{counts}{advice} Only if you know that this "
-                "join is right: --ignore-questions"
+                f"join is right: {flag('--ignore-questions')}"
             )
         compared |= same
     if way.by != "row":
@@ -56,8 +66,8 @@ def _echoes(sides: Sides) -> list[_Echo]:
 
 def _check_other_columns(sides: Sides, way: JoinStrategy) -> None:
     """Raise if a column with any other name shows that rows belong to other cases."""
-    by_position = way.by == "position" and not (sides.loaded.stated or sides.questions.stated)
-    found = contradiction(sides, way.places, by_position=by_position)
+    unstated = way.by == "position" and not (sides.loaded.stated or sides.questions.stated)
+    found = contradiction(sides, way.places, by_position=unstated)
     if found is None:
         return
     name = found.column.name
@@ -66,8 +76,8 @@ def _check_other_columns(sides: Sides, way: JoinStrategy) -> None:
         f'{_row(sides, found.row)}: the column "{name}" {"repeats a question" if found.question else "says"} '
         f"{shortened(str(found.column.values[found.row]), most=MOST_TEXT)}, but the case (joined {_HOW[way.by]}) "
         f"has {shortened(str(found.asked), most=MOST_TEXT)}: the rows are in another order, or of other "
-        f"questions.{rename} Name the columns of the ids (--id-column, --prediction-id-column). Only if you know "
-        "that this join is right: --ignore-questions"
+        f"questions.{rename} Name the columns of the ids ({both_ids()}). Only if you know "
+        f"that this join is right: {flag('--ignore-questions')}"
     )
 
 
@@ -137,24 +147,20 @@ def other_ways(sides: Sides) -> Iterator[tuple[str, Places]]:
         if not repeats_case(column) and (ids := ids_in(column)) is not None
     ]
     if not sides.questions.by_position:
-        yield f"--prediction-id-column {_quoted(name)}", _places(keys, own)
+        yield named_ids(prediction=name, bare=True), _places(keys, own)
         for column, ids in columns:
-            yield f"--prediction-id-column {_quoted(column)}", _places(ids, own)
+            yield named_ids(prediction=column, bare=True), _places(ids, own)
     for other in sides.case_columns:
         if repeats_case(other) or (values := ids_in(other)) is None:
             continue
-        yield f"--id-column {_quoted(other.name)}", _places(keys, values)
+        yield named_ids(questions=other.name, bare=True), _places(keys, values)
         for column, ids in columns:
-            options = f"--id-column {_quoted(other.name)} --prediction-id-column {_quoted(column)}"
+            options = named_ids(questions=other.name, prediction=column, bare=True)
             yield options, _places(ids, values)
     if count == sides.count:
-        yield BY_POSITION, range(count)
+        yield by_position(), range(count)
 
 
 def _places(ids: Sequence[str], own: Sequence[str]) -> Places:
     places = {id_: place for place, id_ in enumerate(own)}
     return [places.get(id_) for id_ in ids]
-
-
-def _quoted(name: str) -> str:
-    return name if name.isidentifier() else f'"{name}"'

@@ -8,13 +8,15 @@ from msgspec import Struct
 
 from assay.cases.fields import POSITION, listed
 from assay.cases.joining.candidates import (
-    BY_POSITION,
     MOST_IDS,
     as_rows,
+    both_ids,
+    by_position,
     candidates_of,
     did_you_mean,
     ids_in,
     loose_id,
+    named_ids,
     some,
 )
 from assay.cases.joining.contradictions import as_name, as_question
@@ -22,6 +24,7 @@ from assay.cases.joining.sides import Sides, column_named, column_of, first_numb
 from assay.errors import InputError, plural
 from assay.model import JoinedBy
 from assay.platform.spool import parts_of
+from assay.platform.surface import option
 from assay.ports import Column
 
 
@@ -100,7 +103,8 @@ def _by_stated_position(sides: Sides, wanted: int | None) -> JoinStrategy:
                     if beyond
                     else "the id of another case than stands there"
                 )
-                + ". Name the id's column for the predictions (BIRD: --prediction-id-column question_id)"
+                + ". Name the id's column for the predictions (BIRD: "
+                f"{option('--prediction-id-column', 'question_id')})"
             )
     if whole and not sides.loaded.chosen and not sides.questions.by_position and ids.keys() >= set(numbers):
         _check_both_ways(sides, [int(number) for number in numbers], [ids[number] for number in numbers])
@@ -108,7 +112,7 @@ def _by_stated_position(sides: Sides, wanted: int | None) -> JoinStrategy:
         raise InputError(
             f"the predictions are keyed by positions, {listed(numbers[:MOST_IDS])} …, and none is 0: they may count "
             "from 1, or be ids. Give the first question an answer, too, be it null, so that it is plain; or "
-            "name the id's column for the predictions (BIRD: --prediction-id-column question_id)"
+            f"name the id's column for the predictions (BIRD: {option('--prediction-id-column', 'question_id')})"
         )
     return _positions(sides)
 
@@ -139,8 +143,8 @@ def _check_both_ways(sides: Sides, positions: Sequence[int], by_id: Sequence[int
     raise InputError(
         f"the predictions' keys are the cases' positions and also their ids, in another order: {key} is the position "
         f"of the case {first.id!r} and the id of the case {second.id!r}. If the keys are ids, say "
-        f"--prediction-id-column {name}; if they are positions, as in BIRD's "
-        f"own scripts, say {BY_POSITION}"
+        f"{option('--prediction-id-column', name)}; if they are positions, as in BIRD's "
+        f"own scripts, say {by_position()}"
     )
 
 
@@ -173,7 +177,7 @@ def _check_count(sides: Sides, wanted: int | None) -> None:
             f"{plural(rows, 'prediction')} for {plural(count, 'question')}: without ids, rows are joined by position, "
             "so both numbers must be equal. Add the missing predictions (null if there is none), or give each "
             "prediction the id of its question"
-            + (f"; to evaluate only the first {rows}: --limit {rows}" if rows < count else "")
+            + (f"; to evaluate only the first {rows}: {option('--limit', rows)}" if rows < count else "")
         )
 
 
@@ -216,7 +220,7 @@ def _check_row_numbers(sides: Sides, ids: Sequence[str]) -> None:
         if len(both) * 2 >= len(ids) and any(str(at[id_]) != id_ for id_ in both):
             raise InputError(
                 f'the predictions have ids ({some(ids)}), which may be the questions\' column "{column.name}" or their '
-                f'row numbers from 0: give --id-column "{column.name}", or --id-column "{POSITION}"'
+                f"row numbers from 0: give {named_ids(questions=column.name)}, or {named_ids(questions=POSITION)}"
             )
     if "0" in loose and all(number.isdigit() and int(number) < sides.count for number in loose):
         return
@@ -225,8 +229,8 @@ def _check_row_numbers(sides: Sides, ids: Sequence[str]) -> None:
         "may not be row numbers from 0. "
         + (
             did_you_mean(candidates_of(sides))
-            or f"Name the id's column of the questions (--id-column); or, if the ids are row numbers from 0, say "
-            f'--id-column "{POSITION}"'
+            or f"Name the id's column of the questions ({option('--id-column')}); or, if the ids are row numbers from "
+            f"0, say {named_ids(questions=POSITION)}"
         )
     )
 
@@ -255,7 +259,7 @@ def _no_other_id(sides: Sides, found: Sequence[int | None]) -> None:
             raise InputError(
                 f'the questions\' id is "{own}" and the predictions\' "{others}", and by the column '
                 f'"{case_side.name}", which both files have, other rows belong together: name the id of both files '
-                f"(--id-column), or of each (--id-column, --prediction-id-column)"
+                f"({option('--id-column')}), or of each ({both_ids()})"
             )
 
 

@@ -42,6 +42,7 @@ _WITHIN_OLE = (
 )
 """Names of the streams in files of Office before 2007, which are written in UTF-16."""
 _WORKBOOKS = (".xls", ".xlsb", ".xlsx", ".xlsm", ".ods")
+_PROGRAMS = (".py", ".r", ".jl", ".js", ".ts", ".sh", ".ps1", ".java", ".go", ".rb")
 _HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|table|meta)\b", re.IGNORECASE | re.DOTALL)
 _XML = re.compile(r"\s*<\?xml\b")
 _JSON = re.compile(r"\s*(?:\[\s*\{\s*\"|\{\s*\"[^\"\n]*\"\s*:)")
@@ -116,6 +117,13 @@ def _zip_kind(path: Path, format: str | None) -> str | None:
 def _text_kind(path: Path, text: str, format: str | None) -> str | None:
     """What a text is whose name says something else."""
     suffix = path.suffix.lower()
+    if suffix == ".ipynb":
+        return (
+            "a Jupyter notebook: save the table that it makes (df.to_csv), or evaluate within it:  "
+            "assay.evaluate(questions, predictions, databases=…)"
+        )
+    if suffix in _PROGRAMS:
+        return "a program: name the file that it writes, or ask it for each question (--system cmd:COMMAND)"
     is_plain = format is None or suffix in (".csv", ".tsv", ".txt", ".sql", *_WORKBOOKS)
     if not text.strip() or not is_plain:
         return None

@@ -143,8 +143,9 @@ USUAL: Final = {
     for verb, names in {
         "init": "--predictions --system --db --output --run --id-column --question-column --gold-column"
         " --db-column --prediction-column --sheet --header-row --overwrite",
-        "run": "--predictions --system --db --output --gold-column --prediction-column --metrics --limit --timeout"
-        " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --full",
+        "run": "--predictions --system --db --output --id-column --question-column --gold-column --db-column"
+        " --prediction-column --metrics --limit --timeout --lint --baseline --min --fail-on-regression --html --xlsx"
+        " --json --full",
         "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows"
         " --gold-column --no-ves --as-denodo --run --html --baseline --min --fail-on-regression",
         "sdmx": "--predictions --system --token --structures --data --output --match-on --ignore-dimension"

@@ -13,6 +13,10 @@ from assay.errors import InputError, UsageError, did_you_mean
 
 _FOLDERS = {"start": "Start", "guides": "Guides", "reference": "Reference", "background": "Background"}
 """The folders of pages, in the order in which a topic is searched for."""
+_ALIASES = dict.fromkeys(
+    ("python", "pandas", "notebook", "notebooks", "jupyter", "dataframe", "api"), "reference/python"
+)
+"""Topics that are not the name of a page."""
 _WIDEST, _PIPED = 110, 80
 """The widest lines of prose on a terminal, and those in a pipe or a file."""
 _COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
@@ -103,6 +107,7 @@ def docs_folder() -> Path:
 def find_page(root: Path, topic: str) -> Path:
     """The page of a topic: its path without ``.md``, or the name of a page in any folder. Raises UsageError."""
     wanted = topic.strip("/").removesuffix(".md").removeprefix("docs/")
+    wanted = _ALIASES.get(wanted.lower(), wanted)
     every = {page.relative_to(root).with_suffix("").as_posix(): page for page in root.rglob("*.md")}
     names = [wanted, f"{wanted}/README", *(f"{folder}/{wanted}" for folder in _FOLDERS), f"guides/{wanted}/README"]
     for name in names:

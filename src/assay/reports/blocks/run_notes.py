@@ -24,7 +24,7 @@ def notes(report: RunNumbers) -> Iterable[str]:
     yield from _flagged(report)
     without = "" if numbers.sound is None else _over_the_others(report, numbers.sound, bounded=True)
     yield from report.findings.notes(without)
-    if none := numbers.unanswered:
+    if (none := numbers.unanswered) and not report.collected.unscored.nothing:
         wrong = report.collected.wrong_unanswered
         # An unanswered case whose gold query fails, too, is excluded.
         which = " and" if wrong == none else f"; {wrong:,} of them"

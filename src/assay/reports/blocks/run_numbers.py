@@ -169,7 +169,12 @@ class RunNumbers:
             )
         else:
             # Another metric may accept a case that the verdict does not call correct.
-            own = self.leading in VERDICT and self.leading not in self.graded and rate.n
+            own = (
+                self.leading in VERDICT
+                and self.leading not in self.graded
+                and rate.n
+                and not self.collected.unscored.nothing
+            )
             said = self.headline.tally + ("" if not own else " exact" if self.of_selections else " correct")
         reviewed = f"after reviews {self.reviewed}" if self.reviewed else ""
         parts = (said, f"{rate.unscored:,} unscored", self.caution, self.lenient.removeprefix(" · "), reviewed)
@@ -185,6 +190,8 @@ class RunNumbers:
     @property
     def outcomes_beside(self) -> str:
         """As ``outcomes``, but empty if the headline already says it."""
+        if self.collected.unscored.nothing:
+            return ""
         rate, numbers = self.headline.rate, self.numbers
         known = (numbers.correct, numbers.correct + numbers.incorrect, numbers.unscored)
         return "" if (rate.numerator, rate.n, rate.unscored) == known and self.asked == 1 else self.outcomes

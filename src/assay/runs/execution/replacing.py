@@ -1,11 +1,11 @@
-"""Protect a finished run from being replaced by one of other predictions or questions in its folder."""
+"""Protect a finished run from being replaced by one of other predictions in its folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from assay.errors import RunError, plural
-from assay.model import Case, Prediction
+from assay.model import Prediction
 from assay.platform.surface import flag
 from assay.runs.plan import Works
 from assay.runs.store.codec import decode_evidence
@@ -13,40 +13,30 @@ from assay.runs.store.folder import RunFile, read_cases, read_finished
 
 
 def check_replaced(folder: Path, stored: RunFile, works: Works) -> None:
-    """Raise RunError if the folder holds a finished run in which a case of this run has another content.
+    """Raise RunError if the folder holds a finished run with another prediction for a case of this run.
 
-    Cases that are new, or had no prediction, may be added; the same content may be scored again, for example because
-    the database has changed.
+    Cases that are new, or had no prediction, may be added; the same prediction may be scored again, for example
+    because its gold query was corrected or the database has changed.
     """
     known = set(stored.order)
     remaining = [place for place in range(len(works)) if works.digest(place) not in known]
     if not remaining or stored.status != "finished" or stored.aggregates is None:
         return
     finished = read_cases(folder, read_finished(folder), lambda line: decode_evidence(line.content))
-    before = {(item.case.id, item.prediction.repeat): item for item in finished}
-    predictions, questions = list[str](), list[str]()
+    before = {(item.case.id, item.prediction.repeat): item.prediction for item in finished}
+    differing = []
     for place in remaining:
-        work = works[place]
-        earlier = before.get((work.case.id, work.prediction.repeat))
-        if earlier is None:
-            continue
-        if _asked(earlier.case) != _asked(work.case):
-            questions.append(work.case.id)
-        elif not _unanswered(earlier.prediction) and _said(earlier.prediction) != _said(work.prediction):
-            predictions.append(work.case.id)
-    if predictions or questions:
-        parts = [plural(len(predictions), "prediction")] if predictions else []
-        parts += [plural(len(questions), "question or gold query", "questions or gold queries")] if questions else []
-        verb = "differs" if len(predictions) + len(questions) == 1 else "differ"
+        now = works[place].prediction
+        earlier = before.get((works[place].case.id, now.repeat))
+        if earlier is not None and not _unanswered(earlier) and _said(earlier) != _said(now):
+            differing.append(works[place].case.id)
+    if differing:
+        count = len(differing)
         raise RunError(
-            f"{folder} holds a finished run, from which {' and '.join(parts)} {verb}, for example of the case "
-            f"{(predictions or questions)[0]!r}. Choose another folder, or add {flag('--overwrite')} to "
-            "replace that run"
+            f"{folder} holds a finished run of other predictions: {plural(count, 'prediction')} of "
+            f"{plural(len(works), 'case')} {'differs' if count == 1 else 'differ'}, for example of the case "
+            f"{differing[0]!r}. Choose another folder, or add {flag('--overwrite')} to replace that run"
         )
-
-
-def _asked(case: Case) -> tuple[object, ...]:
-    return (case.question, case.golds, case.results, case.database, case.context, case.options, case.turns)
 
 
 def _said(prediction: Prediction) -> tuple[object, ...]:

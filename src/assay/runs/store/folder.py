@@ -20,6 +20,7 @@ from assay.model import Aggregates, CaseSummary, GateResult, Limits, Provenance,
 from assay.model.lint import LintReport
 from assay.model.verdicts.retrieval import RETRIEVAL_METRICS
 from assay.model.witness import AFTER_WITNESSES
+from assay.platform.shell import command_line
 from assay.platform.spool import Spool
 from assay.platform.surface import flag
 from assay.runs.aggregate.summarize import Summarizer
@@ -354,8 +355,13 @@ def run_folder(path: Path) -> Path:
 
 def missing_run(folder: Path) -> str:
     """Why there is no run in a folder, with the runs that were probably meant."""
-    if folder.is_file() and (own := folder.with_suffix(".run")) != folder and (own / RUN_FILE).exists():
-        return f"it is a file. Its run is {own}"
+    if folder.is_file():
+        if (own := folder.with_suffix(".run")) != folder and (own / RUN_FILE).exists():
+            return f"it is a file. Its run is {own}"
+        if folder.suffix.lower() in (".csv", ".tsv", ".json", ".jsonl", ".xlsx", ".parquet", ".yaml", ".yml", ".txt"):
+            target = Path("runs") / folder.stem
+            command = command_line(["-p", str(folder), "-o", target.as_posix()])
+            return f"it is a file. If it holds predictions, run it first:  assay run questions.jsonl --db URL {command}"
     what = f"{RUN_FILE} is missing" if folder.is_dir() else "it is a file" if folder.exists() else "it does not exist"
     return f"{what}{_nearest(folder)}"
 

@@ -1,0 +1,101 @@
+"""Public functions name an argument of a wrong kind or name, and what to give; nothing ends in an inner error."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+import assay
+from assay.errors import AssayError
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "evaluate": assay.evaluate,
+    "lint": assay.lint,
+    "check": assay.check,
+    "diagnose": assay.diagnose,
+    "compare": assay.compare,
+    "assert_equivalent": assay.assert_equivalent,
+    "diff": assay.diff,
+    "leaderboard": assay.leaderboard,
+    "estimate": assay.estimate,
+    "judge_run": assay.judge_run,
+    "judge_equivalence": assay.judge_equivalence,
+    "load_run": assay.load_run,
+    "list_runs": assay.list_runs,
+}
+CHECKED = ("files", "limits", "leniency", "overwrite", "rescore", "allow_unmatched", "extract", "seed", "resamples")
+PAIRS = [
+    (name, parameter)
+    for name, function in FUNCTIONS.items()
+    for parameter in inspect.signature(function).parameters
+    if parameter in CHECKED
+]
+WRONG: dict[str, Any] = {"a dict": {"x": 1}, "an object": object(), "a frame": pandas.DataFrame({"x": [1]})}
+FIRST: dict[str, tuple[Any, ...]] = {
+    "evaluate": ([{"question": "q", "gold_sql": "SELECT 1"}], ["SELECT 1"]),
+    "lint": ([{"question": "q", "gold_sql": "SELECT 1"}],),
+    "estimate": ([{"question": "q"}], ["SELECT 1"]),
+    "judge_equivalence": ([("SELECT 1", "SELECT 2")],),
+    "leaderboard": (["runs/none"],),
+}
+
+
+def arguments_of(name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
+    positional = FIRST.get(name)
+    if positional is None:
+        positional = tuple("SELECT 1" for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD)
+    database = {one.name: "sqlite://" for one in parameters if one.name in ("database", "databases")}
+    return positional, database
+
+
+@pytest.mark.parametrize(("name", "parameter"), PAIRS)
+@pytest.mark.parametrize("value", WRONG.values(), ids=list(WRONG))
+def test_an_argument_of_a_wrong_kind_is_named(name: str, parameter: str, value: object) -> None:
+    positional, keywords = arguments_of(name)
+    with pytest.raises((AssayError, TypeError), match=parameter):
+        FUNCTIONS[name](*positional, **{**keywords, parameter: value})
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("wrong", ["nonsense", "db"])
+def test_an_argument_of_another_name_is_a_type_error(name: str, wrong: str) -> None:
+    positional, keywords = arguments_of(name)
+    with pytest.raises(TypeError, match=wrong) as raised:
+        FUNCTIONS[name](*positional, **{**keywords, wrong: 1})
+    if wrong == "db" and keywords:
+        assert f"did you mean {next(iter(keywords))!r}" in str(raised.value)
+
+
+def test_a_database_file_may_be_a_path_and_a_connection_is_refused(make_sqlite: Callable[..., Path]) -> None:
+    path = make_sqlite("CREATE TABLE t(a); INSERT INTO t VALUES (1);", "shop.sqlite")
+    assert assay.check("SELECT a FROM t", "SELECT 1", database=path).outcome == "correct"  # type: ignore[arg-type]
+    with pytest.raises(AssayError, match=r"database is of the type object.*sqlite:///shop.sqlite"):
+        assay.check("SELECT 1", "SELECT 1", database=object())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("output", ["out.html", "out.xlsx", "out.md", "out.json"])
+def test_a_run_folder_is_not_called_like_a_report(output: str) -> None:
+    with pytest.raises(AssayError, match=f"names the folder of a run: for a report write .*{output}"):
+        assay.evaluate([{"question": "q", "gold_sql": "SELECT 1"}], ["SELECT 1"], databases="sqlite://", output=output)
+
+
+def test_a_run_is_not_compared_with_itself_and_one_run_is_not_a_list(tmp_path: Path) -> None:
+    for first, second in ((tmp_path, tmp_path), (str(tmp_path), tmp_path / ".")):
+        with pytest.raises(AssayError, match="twice: this is one run"):
+            assay.diff(first, second)
+    with pytest.raises(AssayError, match="give a list of runs"):
+        assay.leaderboard(str(tmp_path))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["db_path", "questions_path"])
+def test_llmsql_takes_paths_and_no_urls(name: str) -> None:
+    from assay.llmsql import evaluate
+
+    with pytest.raises(AssayError, match=f"{name} is the URL 'sqlite:///tables.db': give the path .*'tables.db'"):
+        evaluate([{"question_id": 1, "completion": "x"}], **{name: "sqlite:///tables.db"})  # type: ignore[arg-type]
