@@ -350,7 +350,7 @@ def test_the_same_from_python(server: ChatEmulator, run: Path, monkeypatch: pyte
         assert pair.equivalent is True
     measured = measure_judge(stored, judged)
     assert (measured.calibration.accuracy.numerator, measured.calibration.accuracy.n) == (2, 3)
-    with pytest.raises(UsageError, match="is no pair of queries"):
+    with pytest.raises(UsageError, match="is not a pair of queries"):
         judge_equivalence(["SELECT 1"], model="judge-1")  # type: ignore[list-item]
     with open_judge("judge-1") as judge, pytest.raises(InputError, match="no case of the run is incorrect"):
         judge_run(evaluate(CASES[:1], {"a": "SELECT COUNT(*) FROM customers"}, databases=stored.settings.database,

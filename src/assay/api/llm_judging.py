@@ -141,7 +141,7 @@ def _pair(pair: object, schema: str, dialect: str | None) -> QueryPair:
         return pair
     if isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(query, str) for query in pair):
         return QueryPair(first=pair[0], second=pair[1], schema=schema, dialect=dialect)
-    raise UsageError(f"{pair!r} is no pair of queries: give two texts, or an assay.QueryPair")
+    raise UsageError(f"{pair!r} is not a pair of queries: give two texts, or an assay.QueryPair")
 
 
 Only = Literal["all", "correct", "incorrect"]

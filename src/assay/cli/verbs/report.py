@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options.declared import Penalty, ReportFlags, ReviewsFile
-from assay.cli.options.gates import GateFlags, exit_for, print_gates
+from assay.cli.options.gates import GateFlags, concluding, exit_for, print_gates
 from assay.cli.options.stored_runs import A_RUN
 
 
@@ -49,7 +49,7 @@ def report(
     stored = Run(keeper.judged(stored.record))
     written = write_reports(stored, targets.items())
     if not written and printed is None:
-        show(stored, folder=run, full=reports.full)
+        show(stored, folder=run, full=reports.full, others=concluding(stored.record.gates) if asked.any else ())
     say_written(written, on_stderr=printed is not None)
     if written and printed is None:
         print_gates(stored.record.gates)

@@ -9,7 +9,7 @@ from assay.reports.blocks.diff import DiffReport, figure_of, kind_of
 from assay.reports.blocks.values import DiffFigure, ShownKind
 from assay.reports.console.bars import COLOURS
 from assay.reports.screen.lines import Line, Span, cut, line, padded, text_of, wrapped
-from assay.reports.screen.parts import WIDTH, Part, screen
+from assay.reports.screen.parts import LINES, WIDTH, Part, screen
 from assay.reports.screen.run import Step, gates_part, steps_part
 from assay.reports.text.plain import columns_of, one_line, percent
 
@@ -24,7 +24,7 @@ _LONGEST_TYPED = 60
 _ROWS = 6
 
 
-def diff_screen(report: DiffReport, *, width: int = WIDTH) -> list[Line]:
+def diff_screen(report: DiffReport, *, width: int = WIDTH, lines: int = LINES) -> list[Line]:
     """The summary of a comparison for lines of ``width`` columns."""
     answer = _answer(report, width)
     shown = {kind: report.changes.get(kind, ()) for kind, _ in _CHANGED}
@@ -51,7 +51,7 @@ def diff_screen(report: DiffReport, *, width: int = WIDTH) -> list[Line]:
     parts += [_groups(report, width), *gates_part(report.diff.gates, width), steps_part(_steps(report), width)]
     limits = [one for text in report.answer.limits for one in wrapped(text[:1].upper() + text[1:], width, most=2)]
     head = [*answer, *limits, *_sides(report, width)]
-    return screen(head, [one for one in parts if one.items], answer, width=width)
+    return screen(head, [one for one in parts if one.items], answer, width=width, lines=lines)
 
 
 def _answer(report: DiffReport, width: int) -> tuple[Line, ...]:

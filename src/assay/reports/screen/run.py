@@ -17,7 +17,7 @@ from assay.reports.cases.case import advice_of
 from assay.reports.console.bars import shade
 from assay.reports.console.run import telling_case
 from assay.reports.screen.lines import Line, Span, command, cut, cut_line, cut_middle, line, text_of, wrapped
-from assay.reports.screen.parts import WIDTH, Part, screen
+from assay.reports.screen.parts import LINES, WIDTH, Part, screen
 from assay.reports.screen.tables import count_lines, figure_lines
 from assay.reports.text.plain import columns_of, one_line, plural, source_name, words
 
@@ -37,6 +37,7 @@ def run_screen(
     *,
     width: int = WIDTH,
     drawn: bool = False,
+    lines: int = LINES,
     run_path: str | None = None,
     written: Mapping[str, str] | None = None,
     earlier: str | None = None,
@@ -57,7 +58,9 @@ def run_screen(
         *gates_part(report.run.gates, width),
         steps_part(steps, width, unkept),
     )
-    return screen([*headline, *_subject(report, width)], [one for one in parts if one.items], headline, width=width)
+    return screen(
+        [*headline, *_subject(report, width)], [one for one in parts if one.items], headline, width=width, lines=lines
+    )
 
 
 def screen_text(lines: Sequence[Line]) -> str:
