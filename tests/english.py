@@ -56,7 +56,7 @@ WORDINGS = (
         "one a core",
     ),
     _wording("anew", r"(?i)\b(?:anew|afresh)\b", "'again', or re-score, re-read", "judged anew"),
-    _wording("beside", r"(?i)\bbeside\b", "'next to', 'with', 'besides'", "the file beside it"),
+    _wording("beside", r"(?i)(?<!-)\bbeside\b(?!:)", "'next to', 'with', 'besides'", "the file beside it"),
     _wording(
         "part from",
         r"(?i)(?<!-)\bparted\b|\b(?:that|which|may|can|would|not|to) parts? (?!of\b)"
@@ -101,10 +101,10 @@ WORDINGS = (
     _wording("golds", r"(?i)\bgolds\b(?!-)", "'gold queries', 'gold results'", "two golds"),
     _wording(
         "gold",
-        r"(?<![-@\w.])[Gg]old(?:'s\b|(?=[.,;?!](?!\w)|$|\)| (?:is|are|was|has|had|does|do|did|can|could|may|might|must"
-        r"|itself|too|also|(?:and|or)(?! (?:the )?(?:predicted|generated|predictions?)\b)|in|on|of|as|fails?|failed"
-        r"|returns?|returned|says?|orders?|gives?|means?|asks?|leaves?|names?|needs?|holds?|lacks?|reads?|goes"
-        r"|would|should|selects?|uses?|counts?|computes?|takes?|allows?)\b))",
+        r"(?<![-@\w.])(?<!AS )[Gg]old(?:'s\b|(?=[.,;?!](?!\w)|$|\)| (?:is|are|was|has|had|does|do|did|can|could|may"
+        r"|might|must|itself|too|also|(?:and|or)(?! (?:the )?(?:predicted|generated|predictions?)\b)|in|on|of|as|fails?"
+        r"|failed|returns?|returned|says?|orders?|gives?|means?|asks?|leaves?|names?|needs?|holds?|lacks?|reads?|goes"
+        r"|would|should|selects?|uses?|counts?|computes?|takes?|allows?|cannot|cuts?|runs?|ran|gave|found|that|whose|if|any)\b))",
         "'gold query', 'gold result'",
         "None if the gold fails",
     ),
@@ -115,6 +115,19 @@ WORDINGS = (
         "'evaluate', 'score', 'compare' (the LLM judge is called so)",
         "cases are judged",
     ),
+    _wording(
+        "there is a, b",
+        r"(?i)[:;,(] ?there (?:is|are) \{\}(?! (?:\w+ )?(?:for|cases|statements)|, )|^: there is\b|\. There is \{\}",
+        "'the columns are a, b', 'known: a, b'",
+        "no format {}: there is {}",
+    ),
+    _wording(
+        "that there is not",
+        r"(?i)\bthat there (?:is|are) not\b|\b(?:file|folder|column|sheet|run|one|table)s? that (?:is|are) not there\b",
+        "'unknown …', 'missing …'",
+        "a sheet that there is not",
+    ),
+    _wording("holds no", r"(?i)\bholds? no (?!\w+'s|NULL|more|other)", "'contains no …'", "the file holds no question"),
     _wording("tried again", r"(?i)\b(?:tried|tries) again\b", "'retried'", "it is tried again"),
     _wording(
         "where",

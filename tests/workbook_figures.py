@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from python_calamine import CalamineWorkbook
 
+from assay.reports.excel.columns import READABLE
+
 TITLES = {
     "match": "Percent Correct Queries",
     "percent_subset": "Percent Subset",
@@ -62,7 +64,7 @@ def _summary(rows: list[list[Any]], report: Mapping[str, Any]) -> int:
         assert cells["Difficulty"] == ("Overall" if group["kind"] == "all" else group["name"] or "no difficulty")
         assert cells["Number of Samples"] == group["cases"]
         for metric, rate in _rates(group).items():
-            _same(cells[TITLES.get(metric, metric)], rate["value"])
+            _same(cells[TITLES.get(metric, READABLE.get(metric, metric))], rate["value"])
             compared += 1
         if "Scored" in cells:
             assert cells["Scored"] == _rates(group)["match"]["n"]
@@ -112,7 +114,14 @@ def _cases(rows: list[list[Any]], report: Mapping[str, Any]) -> int:
         assert verdict == outcome
         for score in case["scores"]:
             metric = score["metric"]
-            title = next((one for one in (metric, DETAILS.get(metric), metric.replace("_", " ")) if one in cells), None)
+            title = next(
+                (
+                    one
+                    for one in (metric, READABLE.get(metric), DETAILS.get(metric), metric.replace("_", " "))
+                    if one in cells
+                ),
+                None,
+            )
             if title is None:
                 assert all(
                     one["value"] is None

@@ -14,8 +14,8 @@ PLACE = "docs/reference/run-file.md"
 _INTRO = """# The settings file of a run
 
 `assay run eval.yaml` takes everything from a YAML file, and `assay init` writes one that fits your files. Paths are
-relative to the file. Options on the command line weigh more. A setting that there is not, or of the wrong kind, is an
-error with its line.
+relative to the file. Options on the command line take precedence. An unknown setting, or one of
+the wrong kind, is an error with its line.
 
 <!-- example: file eval.yaml -->
 ```yaml

@@ -42,7 +42,7 @@ def _is_ours(entry: EntryPoint) -> bool:
 def engine_class(url: DatabaseUrl) -> EngineClass:
     """The engine for a URL: the one registered for its scheme, else SQLAlchemy's if it knows the scheme.
 
-    Raises InputError where neither does.
+    Raises InputError if neither does.
     """
     if url.scheme in _BUILT_IN:
         return load_engine(_BUILT_IN[url.scheme])
@@ -59,7 +59,7 @@ def engine_class(url: DatabaseUrl) -> EngineClass:
 
 
 def open_system(url: str, options: SystemOptions) -> System:
-    """Open the live system that a URL such as ``denodo:http://host:8008/answerDataQuestion`` names."""
+    """Open the live system that a URL names, for example ``denodo:http://host:8008/answerDataQuestion``."""
     kind, colon, _ = url.partition(":")
     if not colon:
         raise InputError(
@@ -134,7 +134,7 @@ def reporter(name: str) -> Reporter:
 
 
 def render(name: str, run: Run) -> bytes:
-    """A run in the format of that name. Raises PluginError where another package's reporter fails."""
+    """A run in the format of that name. Raises PluginError if another package's reporter fails."""
     return b"".join(pieces(name, run))
 
 

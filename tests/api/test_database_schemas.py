@@ -41,7 +41,7 @@ def test_a_database_is_read_once_however_many_ask(tmp_path: Path, monkeypatch: p
 
 def test_a_database_without_tables_or_a_describing_engine_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty.sqlite").write_bytes(b"")
-    with pytest.raises(DatabaseError, match="holds no table"):
+    with pytest.raises(DatabaseError, match="contains no table"):
         Schemas(DatabaseUrl.parse("sqlite:///:memory:").render, Limits())(_case(1))
     with pytest.raises(InputError, match="'denodo\\+http' cannot say which tables"):
         Schemas(DatabaseUrl.parse("denodo+http://host:9090/denodo-data-catalog").render, Limits())(_case(1))

@@ -92,9 +92,13 @@ def test_a_column_of_the_predictions_can_have_another_name(make: Make, other: Ma
 
 @EVERY
 def test_what_lacks_a_column_is_told_with_the_columns_that_are_there(make: Make) -> None:
-    with pytest.raises(CaseFileError, match=r'the cases in memory: no column holds the gold query.*"question", "mine"'):
+    with pytest.raises(
+        CaseFileError, match=r'the cases in memory: no column found for the gold query.*"question", "mine"'
+    ):
         read(make(renamed(CASES, gold_sql="mine")), ANSWERS)
-    with pytest.raises(CaseFileError, match=r'the predictions in memory: no column holds the predicted.* "id", "mine"'):
+    with pytest.raises(
+        CaseFileError, match=r'the predictions in memory: no column found for the predicted.* "id", "mine"'
+    ):
         read(CASES, make(renamed(ANSWERS, predicted_sql="mine")))
     with pytest.raises(CaseFileError, match=r'"golden".*there is "id", "question", "gold_sql"'):
         read(make(CASES), ANSWERS, FileOptions(case_fields=FieldNames(gold="golden")))

@@ -66,8 +66,8 @@ def test_rows_meet_by_question_whatever_their_order_and_whichever_part_is_first(
         (lambda folder: f1(folder, 1, 1), 'row 3: the question "1" occurs twice'),
         (lambda folder: f1(folder, 1, None), "row 3: Question ID is blank"),
         (lambda folder: ves(folder, 1, 2, name="f1.xlsx"), "has the column"),
-        (lambda folder: part(folder / "f1.xlsx", ["a", "b"], [[1, 2]]), "no column is called Question ID"),
-        (lambda folder: part(folder / "f1.xlsx", F1, []), "holds no question"),
+        (lambda folder: part(folder / "f1.xlsx", ["a", "b"], [[1, 2]]), "the column Question ID is missing"),
+        (lambda folder: part(folder / "f1.xlsx", F1, []), "contains no question"),
         (lambda folder: folder / "f2.xlsx", "does not exist"),
     ],
 )

@@ -252,7 +252,7 @@ def test_how_sure_the_verdict_is_and_its_flags_are_told_in_words(look: Look, rep
     opened = look(report, "#case=c-06")
     opened.open_case()
     assert opened.page.inner_text("#case .strength").startswith(
-        "Strength: settled: the results differ on this database"
+        "Strength: certain: the results differ on this database"
     )
     opened = look(report, "#case=c-09")
     opened.open_case()

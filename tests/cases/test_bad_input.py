@@ -22,7 +22,7 @@ BAD_CASES = [
     ("set.jsonl", GOOD + '{"id": 2, "question" "b"}\n', "line 2, column 22", ["delimiter", "found '\"b\"}'"]),
     ("set.jsonl", GOOD + '{"id": 2, "question": "b\n', "line 2, column 23", ["nterminated string"]),
     ("set.jsonl", GOOD + "{", "line 2, column 2", ["found the end"]),
-    ("set.jsonl", GOOD + "[1, 2]\n", "line 2", ["holds a list", "write an object"]),
+    ("set.jsonl", GOOD + "[1, 2]\n", "line 2", ["contains a list", "write an object"]),
     ("set.jsonl", GOOD + GOOD, None, ['id "1" occurs twice', "set.jsonl, line 1", "set.jsonl, line 2"]),
     ("set.jsonl", GOOD + '{"id": 2, "id": 3}\n', "line 2", ['key "id" more than once']),
     ("set.jsonl", GOOD + '{"id": 2, "question": "b", "gold": 5}\n', 'line 2, column "gold"', ["number 5", "text"]),
@@ -37,17 +37,17 @@ BAD_CASES = [
     ("set.jsonl", GOOD + "[" * 100_000 + "\n", "line 2", ["nested too deeply"]),
     ("set.jsonl", "[\n" + GOOD + "]\n", None, ["one JSON document", "format json"]),
     ("set.jsonl", "[" + GOOD.strip() + "]", None, ["one JSON document", "format json"]),
-    ("set.json", GOOD + GOOD, None, ["one JSON object a line", "format jsonl"]),
+    ("set.json", GOOD + GOOD, None, ["one JSON object per line", "format jsonl"]),
     ("set.json", '[\n{"id": 1,\n "question": }]', "line 3, column 14", ["not valid JSON", "found '}]'"]),
     ("set.json", "[" + GOOD + ", 5]", "item 2", ["the number 5"]),
     ("set.json", '{"a": {"question": "q"},\n\n"a": 1}', "lines 1 and 3", ['key "a" more than once']),
-    ("set.json", "null", None, ["holds nothing (null)", "write a list of objects"]),
-    ("set.json", "[]", None, ["no row", "nothing to evaluate"]),
+    ("set.json", "null", None, ["contains nothing (null)", "write a list of objects"]),
+    ("set.json", "[]", None, ["no row", "contains no row"]),
     ("set.json", "", None, ["is empty"]),
     ("set.csv", " \r\n\n", None, ["is empty"]),
     ("set.csv", "question,gold\n", None, ["no row with the question"]),
     ("set.csv", "question,gold\na,SELECT 1, 2\n", "line 2", ["3 fields", "header has 2", "' 2'", "double quotes"]),
-    ("set.csv", 'question,gold\n"a\nb",x\nc\n', "line 4", ["1 field,", 'none for "gold"']),
+    ("set.csv", 'question,gold\n"a\nb",x\nc\n', "line 4", ["1 field", 'field of "gold" is missing']),
     ("set.csv", 'question,gold\na,x\n"b,y\nc,z\n', "line 3", ["never closed", "twice"]),
     ("set.csv", 'question,gold\na,x\n"SELECT "a", b FROM t",y\n', "line 3", ["cannot be read", "twice"]),
     ("set.csv", b"question,gold\nab\xe9,x\n", "line 2, column 3", ["0xe9", "UTF-8"]),
@@ -61,7 +61,7 @@ BAD_CASES = [
     ("set.yaml", "- question: a\n  gold: x\n  gold: y\n", "line 3, column 3", ['key "gold" more than once']),
     ("set.yaml", "- question: a\n  gold: 5\n", 'line 1, column "gold"', ["the number 5"]),
     ("set.yaml", "- question: a\n  gold: true\n", 'line 1, column "gold"', ["the truth value true"]),
-    ("set.yaml", "- &a\n  question: *a\n", "line 1, column 3", ["holds itself"]),
+    ("set.yaml", "- &a\n  question: *a\n", "line 1, column 3", ["contains itself"]),
     ("set.yaml", "- ? [a]\n  : b\n", "line 1, column 5", ["a key is a list"]),
     ("set.yaml", "# nothing\n", None, ["no row"]),
     ("set.yaml", "a: \x01", None, ["not valid YAML"]),
@@ -153,7 +153,7 @@ def test_a_table_in_excel_without_any_cell(formats, tmp_path):
     import xlsxwriter
 
     xlsxwriter.Workbook(tmp_path / "set.xlsx").close()
-    with pytest.raises(CaseFileError, match="no filled cell"):
+    with pytest.raises(CaseFileError, match="no visible sheet has content"):
         load_cases(tmp_path / "set.xlsx", formats=formats)
 
 
@@ -166,7 +166,7 @@ def test_a_number_as_gold_in_excel_names_row_and_column(formats, writers, tmp_pa
 
 
 def test_fields_named_for_a_list_of_plain_texts(formats, write):
-    with pytest.raises(CaseFileError, match=r'no column is called "sql"'):
+    with pytest.raises(CaseFileError, match=r'unknown column "sql"'):
         load_predictions(write("p.json", '["a"]'), formats=formats, fields=FieldNames(prediction="sql"))
 
 

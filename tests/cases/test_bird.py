@@ -51,7 +51,7 @@ def test_an_entry_that_occurs_twice_word_for_word_keeps_its_place(formats, write
 
 def test_another_question_with_the_same_id_is_an_error(formats, write):
     path = write("dev.json", json.dumps([entry(7), entry(7, "SELECT 2")]))
-    with pytest.raises(CaseFileError, match=r'id "7" occurs twice: at dev.json, item 1 and at dev.json, item 2'):
+    with pytest.raises(CaseFileError, match=r'id "7" occurs twice: in dev.json, item 1 and in dev.json, item 2'):
         load_cases(path, formats=formats)
 
 

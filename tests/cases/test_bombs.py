@@ -31,8 +31,8 @@ def parquet(path: Path, query: str) -> Path:
     ("query", "said"),
     [
         ("SELECT 'a' id, 'q' question, 'SELECT 1' gold FROM range(1000001)", "has 1,000,001 rows"),
-        ("SELECT i id, repeat('q', 1048576) question, 'SELECT 1' gold FROM range(600) t(i)", "holds 600 MiB of text"),
-        ("SELECT i id, 'q' question, [repeat('x', 1048576)] gold FROM range(600) t(i)", "holds 600 MiB of text"),
+        ("SELECT i id, repeat('q', 1048576) question, 'SELECT 1' gold FROM range(600) t(i)", "has 600 MiB of text"),
+        ("SELECT i id, 'q' question, [repeat('x', 1048576)] gold FROM range(600) t(i)", "has 600 MiB of text"),
         ("SELECT " + ", ".join(f"1 AS c{n}" for n in range(5000)), "has 5,000 columns"),
     ],
     ids=["rows", "texts", "nested", "columns"],
@@ -57,7 +57,7 @@ def test_what_has_no_end_is_not_opened(tmp_path: Path, suffix: str) -> None:
     [
         (b"id,question,gold\na,q,SELECT 1\n" + b"\0" * 9, "line 3, column 1: ends in 9 zero bytes"),
         (b"id,question,gold\na,q,SELECT 1" + b"\0" * 99, "line 2, column 13: ends in 99 zero bytes"),
-        (b"id,question,gold\na,q,SEL\0ECT 1\n", "line 2, column 8: holds a zero byte"),
+        (b"id,question,gold\na,q,SEL\0ECT 1\n", "line 2, column 8: contains a zero byte"),
         ("id,question,gold\na,q,SELECT 1\n".encode("utf-16-le"), "UTF-16 without a byte order mark"),
     ],
 )
@@ -80,7 +80,7 @@ def test_too_many_columns_or_rows_or_bytes_are_said(tmp_path: Path, monkeypatch:
         load(path)
     with path.open("wb") as file:
         file.truncate(text.MOST_BYTES + 1)
-    with pytest.raises(CaseFileError, match="holds 512 MiB, and at most 512 MiB are read"):
+    with pytest.raises(CaseFileError, match="has 512 MiB; the limit is 512 MiB"):
         load(path)
 
 

@@ -124,11 +124,13 @@ def test_a_named_column_that_is_absent_names_the_others_and_the_closest(table, f
 
 
 def test_a_missing_column_says_what_there_is_and_guesses(table, formats):
-    with pytest.raises(CaseFileError, match=r'there is "questoin", "gold"\. Name it:  --question-column questoin '):
+    with pytest.raises(
+        CaseFileError, match=r'the columns are "questoin", "gold"\. Name it:  --question-column questoin '
+    ):
         load_cases(table(questoin="a", gold="SELECT 1"), formats=formats)
-    with pytest.raises(CaseFileError, match=r'no column holds the gold query.*: {2}--gold-column db .*"gold_sql"'):
+    with pytest.raises(CaseFileError, match=r'no column found for the gold query.*: {2}--gold-column db .*"gold_sql"'):
         load_cases(table(question="a", db="SELECT 1"), formats=formats)
-    with pytest.raises(CaseFileError, match="no column holds the predicted query"):
+    with pytest.raises(CaseFileError, match="no column found for the predicted query"):
         load_predictions(table(id="1", gold_sql="SELECT 1"), formats=formats)
 
 

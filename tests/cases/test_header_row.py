@@ -68,7 +68,7 @@ def test_a_sheet_may_be_said_by_its_place_empty_ones_counted(tmp_path: Path) -> 
     assert questions(path, sheet="S2") == FOUND
     assert questions(path, sheet="1") == [("Else?", None, ("SELECT 9",))]
     for absent in ("0", "3"):
-        with pytest.raises(CaseFileError, match=f'no sheet with content is called "{absent}"'):
+        with pytest.raises(CaseFileError, match=f'no sheet "{absent}" with content'):
             questions(path, sheet=absent)
 
 

@@ -67,14 +67,16 @@ def test_a_question_file_is_never_its_own_prediction(tmp_path: Path, again: str)
         other.symlink_to(cases)
     elif again == "a copy":
         other.write_bytes(cases.read_bytes())
-    with pytest.raises(InputError, match=r'the column "sql" is its gold'):
+    with pytest.raises(InputError, match=r'the column "sql" has the gold queries of the question set'):
         read_inputs(cases, other, FileOptions(), allow_unmatched=True)
 
 
 def test_gold_beside_nested_predictions_needs_the_path(tmp_path: Path) -> None:
     path = rows_in(tmp_path / "all.jsonl")
     for predictions in (path, None, rows_in(tmp_path / "copy.jsonl", [*ROWS, {**ROWS[0], "id": "q9"}])):
-        with pytest.raises(InputError, match=r'"sql" may be gold, and "predictions" holds queries, too'):
+        with pytest.raises(
+            InputError, match=r'"sql" may contain the gold queries, and "predictions" contains queries, too'
+        ):
             read_inputs(path, predictions, FileOptions(), allow_unmatched=True)
 
 
@@ -85,7 +87,9 @@ def test_queries_in_any_other_column_are_not_passed_over_for_what_may_be_gold(
 ) -> None:
     answer = "SELECT b FROM t"
     rows = [{"id": n, "sql": "SELECT a FROM t", name: {"m1": {"sql": answer}} if nested else answer} for n in range(4)]
-    with pytest.raises(CaseFileError, match=rf'"sql" may be gold, and "{re.escape(name)}" holds queries, too'):
+    with pytest.raises(
+        CaseFileError, match=rf'"sql" may contain the gold queries, and "{re.escape(name)}" contains queries, too'
+    ):
         load_predictions(rows_in(tmp_path / "p.jsonl", rows), formats=formats, fields=FieldNames())
     asked = [{"id": n, "sql": answer, "question": "Select the names from the list", "gold_sql": answer} for n in (1, 2)]
     assert load_predictions(rows_in(tmp_path / "q.jsonl", asked), formats=formats, fields=FieldNames()).predictions
@@ -138,7 +142,7 @@ def test_a_text_is_read_as_it_says_or_as_the_user_says_and_never_otherwise(
 def test_an_encoding_that_there_is_not(tmp_path: Path, formats: Any) -> None:
     (tmp_path / "c.csv").write_text("question,gold\na,x\n")
     for name in ("utf-99", "base64", "rot13"):
-        with pytest.raises(InputError, match="no encoding of text"):
+        with pytest.raises(InputError, match="unknown text encoding"):
             load_cases(tmp_path / "c.csv", formats=formats, fields=FieldNames(encoding=name))
 
 

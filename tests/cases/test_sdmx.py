@@ -174,7 +174,7 @@ def test_a_folder_is_read_in_the_order_of_its_paths(tmp_path, formats):
     cases = load_cases(tmp_path, formats=[*formats, SdmxFormat()])
     assert [(case.id, case.origin) for case in cases] == [("one", "a.yaml, line 1"), ("two", "b/two.yml, line 1")]
     (tmp_path / "c.yaml").write_text(with_target("{indicator_selection: []}", id="two"))
-    with pytest.raises(CaseFileError, match=r'"two" occurs twice: at b/two.yml, line 1 and at c.yaml, line 1'):
+    with pytest.raises(CaseFileError, match=r'"two" occurs twice: in b/two.yml, line 1 and in c.yaml, line 1'):
         read(tmp_path)
 
 
@@ -281,7 +281,7 @@ TARGET = "{indicator_selection: [{dataset_id: D}]}"
 
 BAD = [
     # content, place, what the message says
-    (MEXICO.replace("tags:", "tagz:"), "line 3, column 1", ['key "tagz" is not known', 'did you mean "tags"?']),
+    (MEXICO.replace("tags:", "tagz:"), "line 3, column 1", ['unknown key "tagz"', 'did you mean "tags"?']),
     (
         MEXICO.replace("dimension_name: COUNTRY", "dimension: COUNTRY"),
         "line 18, column 9",
@@ -334,9 +334,9 @@ BAD = [
         None,
         ["expected a mapping with start"],
     ),
-    (with_target("{indicator_selection: [{dataset_id: D, time_range: {from: 1}}]}"), None, ['"from" is not known']),
+    (with_target("{indicator_selection: [{dataset_id: D, time_range: {from: 1}}]}"), None, ['unknown key "from"']),
     (with_target("{indicator_selection: [{dataset_id: D, time_range: {end: }}]}"), None, ["neither start nor end"]),
-    ("cases:\n- id: a\nother: x\n", None, ['key "other" is not known here']),
+    ("cases:\n- id: a\nother: x\n", None, ['unknown key "other"']),
     ("cases: 5\n", "line 1, column 8", ["expected a list of cases"]),
     (in_list(MEXICO, MEXICO), None, ["occurs twice", "set.yaml, line 1", "set.yaml, line 22"]),
     (in_list(MEXICO, OTHER).replace("role: user", "rolle: user"), "line 8, column 5", ['did you mean "role"?']),
@@ -344,7 +344,7 @@ BAD = [
     (in_list(MEXICO, OTHER.replace("id: MEX", "id: [")), "line 41, column 17", ["not valid YAML"]),
     ("cases:\n" + in_list(MEXICO, OTHER.replace("id: MEX", "id: [")), "line 42, column 17", ["not valid YAML"]),
     (MEXICO + "---\n" + OTHER.replace("id: MEX", "id: &a {a: *b}"), "line 42, column 22", ["not valid YAML", "alias"]),
-    ("# nothing\n", None, ["holds no question"]),
+    ("# nothing\n", None, ["contains no question"]),
 ]
 
 
@@ -453,12 +453,12 @@ def test_what_a_program_writes_of_cases_is_read_as_it_was(dimensions, width, sty
 
 
 def test_a_yaml_file_too_large_for_yaml_is_refused_with_what_to_write_instead(write):
-    with pytest.raises(CaseFileError, match=r"big.yaml: holds 16,\d+,\d+ characters .* JSON Lines \(.jsonl\)"):
+    with pytest.raises(CaseFileError, match=r"big.yaml: has 16,\d+,\d+ characters .* JSON Lines \(.jsonl\)"):
         read(write("big.yaml", MEXICO + "#" * MOST_CHARACTERS))
 
 
 def test_whoever_waits_for_much_yaml_is_told_why(write):
-    with pytest.warns(UserWarning, match=r"big.yaml holds 1,\d+,\d+ characters of YAML.*JSON Lines"):
+    with pytest.warns(UserWarning, match=r"big.yaml has 1,\d+,\d+ characters of YAML.*JSON Lines"):
         read(write("big.yaml", MEXICO + "#" * 1_000_000))
 
 

@@ -120,7 +120,7 @@ def test_named_keys(write):
     path = write("p.jsonl", '{"key": "k", "id": "a", "said": "x", "answer": "y"}\n')
     (prediction,) = load(path, id="key", prediction="said").predictions
     assert (prediction.case_id, raws(prediction)) == ("k", ["x"])
-    with pytest.raises(CaseFileError, match=r'no column is called "keys".*did you mean "key"'):
+    with pytest.raises(CaseFileError, match=r'unknown column "keys".*did you mean "key"'):
         load(path, id="keys")
 
 

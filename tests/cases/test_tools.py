@@ -379,7 +379,7 @@ def test_of_several_epochs_one_is_named(tmp_path: Path) -> None:
     [
         ("log.eval", b"PK\x03\x04 cut off", "cannot be unpacked"),
         ("log.eval", b"{}", "cannot be unpacked"),
-        ("log.json", json.dumps({**_log([]), "samples": None}).encode(), "holds no samples"),
+        ("log.json", json.dumps({**_log([]), "samples": None}).encode(), "contains no samples"),
         ("log.json", json.dumps({**_log([]), "samples": ["x"]}).encode(), "sample 1: is not a sample"),
         ("set.json", json.dumps({"samples": {"user_input": "q", "reference": "g"}}).encode(), "ragas"),
     ],

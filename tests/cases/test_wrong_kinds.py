@@ -233,5 +233,5 @@ def test_messages_name_the_options_that_there_are() -> None:
 def test_a_text_that_begins_like_another_kind_is_read(tmp_path: Path, word: str) -> None:
     path = tmp_path / "in.csv"
     path.write_text(f"id,name\n{word},x\n".replace("name", "base") if word == "DUCK" else f"{word}_x,base\na,x\n")
-    with pytest.raises(CaseFileError, match=r"no column holds the question"):
+    with pytest.raises(CaseFileError, match=r"no column found for the question"):
         load_cases(path, formats=registry.case_formats())

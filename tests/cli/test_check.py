@@ -111,13 +111,13 @@ def test_what_never_ends_is_no_query(folder: Path, monkeypatch: pytest.MonkeyPat
     """Of a device or a file too large for a query no more is read than tells so."""
     with (folder / "large.sql").open("wb") as file:
         file.truncate(17 * 2**20)
-    with pytest.raises(assay.UsageError, match=r"large\.sql: the file holds more than 16 MiB"):
+    with pytest.raises(assay.UsageError, match=r"large\.sql: the file has more than 16 MiB"):
         read_queries(SQL=f"@{folder / 'large.sql'}")
     if Path("/dev/zero").exists():
         with pytest.raises(assay.UsageError, match="more than 16 MiB"):
             read_queries(SQL="@/dev/zero")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b" " * (17 * 2**20))))
-    with pytest.raises(assay.UsageError, match="standard input holds more than 16 MiB"):
+    with pytest.raises(assay.UsageError, match="standard input has more than 16 MiB"):
         read_queries(SQL="-")
 
 
@@ -125,7 +125,7 @@ def test_what_never_ends_is_no_query(folder: Path, monkeypatch: pytest.MonkeyPat
     ("arguments", "said"),
     [
         ((GOLD, GOLD), "--db must be given"),
-        (("-", "-", *DB), "standard input holds one query"),
+        (("-", "-", *DB), "standard input contains one query"),
         (("@absent.sql", GOLD, *DB), "SQL_PREDICTED is @absent.sql"),
         (("t.sqlite", GOLD, *DB), "write @t.sqlite"),
         ((GOLD, *DB), "SQL_GOLD"),

@@ -222,4 +222,4 @@ def test_a_gate_on_any_metric_names_the_cases_that_lost(here: Command, runs: Pat
         done = here("diff", runs / "strong", runs / "weak", "--max-drop", f"{metric}=0", "--full")
         assert done.returncode == 1
         [line] = [line for line in done.stdout.splitlines() if line.startswith("  max-drop")]
-        assert "missed by 50.0 points; not as wanted: q8, q9, q10, q11, q12, +7" in line
+        assert "missed by 50.0 points; cases: q8, q9, q10, q11, q12, +7" in line

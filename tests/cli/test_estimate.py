@@ -146,7 +146,7 @@ def test_the_estimate_fits_a_terminal_of_80_columns(made: Path) -> None:
 def test_markdown_holds_the_same(made: Path) -> None:
     done = assay("estimate", "run", "--reviews", "labels.jsonl", "--md", "-", cwd=made)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("## Accuracy of run, without gold")
+    assert done.stdout.startswith("## Accuracy of run, without gold queries")
     assert "### Strata" in done.stdout
 
 

@@ -177,14 +177,14 @@ def tool(of: object, *options: str) -> Fault:
 
 
 FAULTS: Mapping[str, Fault] = {
-    "predictions whose id has a name that is not known": Fault(files={"predictions.jsonl": answers("question_no")}),
-    "ids in both files under one name that is not known": Fault(files=BOTH_NR),
+    "predictions with an id column of an unknown name": Fault(files={"predictions.jsonl": answers("question_no")}),
+    "ids in both files under the same unknown name": Fault(files=BOTH_NR),
     "the same, with `--id-column nr`": Fault(files=BOTH_NR),
     "questions with ids, predictions without": Fault(files={"predictions.jsonl": answers(None)}),
     "the same, with `--prediction-id-column @position`": Fault(files={"predictions.jsonl": answers(None)}),
-    "neither with ids, as many of both": Fault(files=NO_IDS),
-    "neither with ids, and too few predictions": Fault(files={**NO_IDS, "predictions.jsonl": answers(None, keys="a")}),
-    "neither with ids, and row labels in another order": Fault(
+    "no ids on either side, equal numbers of rows": Fault(files=NO_IDS),
+    "no ids on either side, too few predictions": Fault(files={**NO_IDS, "predictions.jsonl": answers(None, keys="a")}),
+    "no ids on either side, row labels in another order": Fault(
         files={"cases.jsonl": questions(None), "predictions.csv": b",predicted_sql\n1,SELECT 1\n0,SELECT 2\n"},
         predictions="predictions.csv",
     ),
@@ -196,7 +196,7 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "a prediction that repeats another question": Fault(files={"predictions.jsonl": MIXED}),
     "the same, with `--ignore-questions`": Fault(files={"predictions.jsonl": MIXED}),
-    "a prediction that fits no case": Fault(files={"predictions.jsonl": [*answers(), {"id": "z", "sql": "x"}]}),
+    "a prediction without a matching case": Fault(files={"predictions.jsonl": [*answers(), {"id": "z", "sql": "x"}]}),
     "ids that match no case": Fault(files={"predictions.jsonl": [{"id": "y", "sql": "x"}]}),
     "an id twice": Fault(files={"predictions.jsonl": answers(keys="aa")}),
     "a key and an id that differ": Fault(
@@ -214,22 +214,22 @@ FAULTS: Mapping[str, Fault] = {
     "questions, gold and predictions in one file": Fault(
         files={"cases.jsonl": questions(predicted_sql="SELECT 1")}, predictions=None
     ),
-    "a path that leads nowhere": Fault(
+    "a path to a missing key": Fault(
         files={"cases.jsonl": NESTED},
         predictions=None,
         options=("--prediction-column", "predictions.pipeA.sqll"),
     ),
-    "predictions that are gold to the letter": Fault(
+    "predictions that are copies of the gold queries": Fault(
         files={"predictions.jsonl": [{"id": key, "sql": GOLD[key]} for key in "ab"]}
     ),
     "a workbook with two sheets of questions": Fault(files=TWO, cases="cases.xlsx"),
     "the same, with `--sheet A`": Fault(files=TWO, cases="cases.xlsx"),
-    "a sheet that there is not": Fault(files=TWO, cases="cases.xlsx", options=("--sheet", "C")),
+    "an unknown sheet": Fault(files=TWO, cases="cases.xlsx", options=("--sheet", "C")),
     "cells merged over two columns": Fault(files={"cases.xlsx": book("A", merged=True)}, cases="cases.xlsx"),
     "a workbook with a cell in the last row and column": Fault(
         files={"cases.xlsx": book("A", far=True)}, cases="cases.xlsx"
     ),
-    "a cell that is an error": Fault(files={"cases.xlsx": book("A", spoilt=True)}, cases="cases.xlsx"),
+    "a cell with an error value": Fault(files={"cases.xlsx": book("A", spoilt=True)}, cases="cases.xlsx"),
     "a prediction that is a formula without a computed value": Fault(
         files={"answers.xlsx": not_computed}, predictions="answers.xlsx"
     ),
@@ -244,46 +244,46 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "a Word document called `.xlsx`": Fault(files={"cases.xlsx": word_document}, cases="cases.xlsx"),
     "JSON called `.csv`": Fault(files={"cases.csv": document(questions())}, cases="cases.csv"),
-    "an encoding that there is not": Fault(options=("--encoding", "utf-99")),
+    "an unknown encoding": Fault(options=("--encoding", "utf-99")),
     "an empty file": Fault(files={"predictions.jsonl": b""}),
     "a text that ends in zero bytes": Fault(
         files={"predictions.csv": b"id,prediction\na,SELECT 1\n" + b"\0" * 9}, predictions="predictions.csv"
     ),
-    "a file that is not there": Fault(predictions="nowhere.jsonl"),
+    "a missing file": Fault(predictions="nowhere.jsonl"),
     "broken JSON": Fault(files={"predictions.jsonl": b'{"id": "a", '}),
     "an id with an escape sequence, twice": Fault(
         files={"cases.jsonl": [{**row, "id": "\x1b[31ma"} for row in questions()]}
     ),
-    "a format that there is not": Fault(options=("--case-format", "brid")),
+    "an unknown format": Fault(options=("--case-format", "brid")),
     "an expected result with an unknown key": Fault(
         files={"cases.jsonl": [{"id": "a", "question": "?", "gold_result": {"fil": "a.csv"}}]}
     ),
     "an expected result whose rows differ in width": Fault(
         files={"cases.jsonl": [{"id": "a", "question": "?", "gold_result": [[1], [1, 2]]}]}
     ),
-    "an option of a case that there is not": Fault(files={"cases.jsonl": questions(options={"duplicate": "ignored"})}),
+    "an unknown case option": Fault(files={"cases.jsonl": questions(options={"duplicate": "ignored"})}),
     "BIRD's predictions by `question_id`": bird({"1471": "SELECT 1", "1474": "SELECT 1\t----- bird -----\tshop"}),
     "the same, with `--prediction-id-column question_id`": bird(
         {"1471": "SELECT 1", "1474": "SELECT 1\t----- bird -----\tshop"}
     ),
-    "a prediction of BIRD's for another database": bird(
+    "a BIRD prediction for another database": bird(
         {"0": "SELECT 1\t----- bird -----\tshop", "1": "SELECT 1\t----- bird -----\tshoq"}
     ),
-    "a brace of defog's that stays open": defog("SELECT {a, b FROM t"),
-    "braces of defog's without columns before them": defog("SELECT {} FROM t"),
-    "a conversation of SParC's without turns": sparc(turns="interactions"),
-    "lines of SParC's with a blank line at a wrong place": sparc(b"SELECT 1\nSELECT 1\n\nSELECT 1\n"),
-    "questions of EHRSQL's without labels": Fault(
+    "an unclosed brace in a defog query": defog("SELECT {a, b FROM t"),
+    "empty braces in a defog query without columns before them": defog("SELECT {} FROM t"),
+    "a SParC conversation without turns": sparc(turns="interactions"),
+    "SParC lines with a misplaced blank line": sparc(b"SELECT 1\nSELECT 1\n\nSELECT 1\n"),
+    "EHRSQL questions without labels": Fault(
         files={"ehr/data.json": document({"version": "1", "data": [{"id": "a", "question": "?"}]})}, cases="ehr"
     ),
-    "a file that is none among Spider 2.0's predictions": spider2(**{"out/readme.txt": b"x"}),
-    "a prediction for no instance of Spider 2.0's": spider2(**{"out/local01.csv": b"n\n2\n"}),
+    "another file among Spider 2.0 predictions": spider2(**{"out/readme.txt": b"x"}),
+    "a prediction for an unknown Spider 2.0 instance": spider2(**{"out/local01.csv": b"n\n2\n"}),
     "an empty folder of predictions": spider2(without="out/local001.sql", **{"out/.keep": b""}),
-    "Spider 2.0's gold without its evaluation": spider2(without="bench/gold/spider2lite_eval.jsonl"),
+    "Spider 2.0 gold results without the evaluation file": spider2(without="bench/gold/spider2lite_eval.jsonl"),
     "gold queries in several dialects": tool(EVALBENCH),
     "predictions of several pipelines": tool(TOOLKIT),
     "a log of several epochs": tool(INSPECT),
-    "a log that was cut off": Fault(files={"log.eval": b"PK\x03\x04 cut"}, cases="log.eval", predictions=None),
+    "a truncated log": Fault(files={"log.eval": b"PK\x03\x04 cut"}, cases="log.eval", predictions=None),
     "a db_id with `..`": in_database("../dbs/shop"),
     "a db_id that is a link out of the folder": in_database("link"),
     "no column for `{db_id}`": Fault(
@@ -292,7 +292,7 @@ FAULTS: Mapping[str, Fault] = {
     "another name than `db_id` in a template": Fault(db="sqlite:///dbs/{db}.sqlite"),
     "a JDBC URL": Fault(db="jdbc:postgresql://db.example:5432/shop?user=ann&password=hush"),
     "an `@` in a password": Fault(db="postgresql://ann:hu@sh@db.example/shop"),
-    "a path of Windows": Fault(db="C:\\data\\shop.db"),
+    "a Windows path": Fault(db="C:\\data\\shop.db"),
     "a folder as database": Fault(db="sqlite:///dbs"),
     "a db_id without a database": in_database("shopp"),
 }

@@ -219,11 +219,11 @@ def test_calibration_against_labels(server: ChatEmulator, run: Path, name: str, 
             "case_id,label\na,yes\nb,perhaps\n",
             r"line 3, column \"label\": the label is the text 'perhaps': write yes or no",
         ),
-        ("case_id,label\nx1,yes\n", r"line 2: 'x1' is no case of the run"),
+        ("case_id,label\nx1,yes\n", r"line 2: 'x1' is not a case of the run"),
         ("case_id,label\na,yes\na,no\n", r"line 3: the case 'a' is labelled twice"),
-        ("case_id,opinion\na,yes\n", r'no column holds the labels \("label", .*there is "case_id", "opinion"'),
-        ("label\nyes\n", r'no column holds the case ids: there is "label"'),
-        ("case_id,label\na,\n", r"holds no label"),
+        ("case_id,opinion\na,yes\n", r'no column found for the labels \("label"'),
+        ("label\nyes\n", r"no column found for the case ids"),
+        ("case_id,label\na,\n", r"contains no label"),
     ],
 )
 def test_labels_that_cannot_be_meant_name_file_and_row(tmp_path: Path, content: str, message: str) -> None:
@@ -439,7 +439,7 @@ def test_a_single_pair_without_an_opinion_is_unfinished_if_asking_again_may_help
     with ChatEmulator(faults=[Fault(kind="error")]) as chat:
         status, out, said = _command(*pair, "--model", f"chat:{chat.openai_url}")
     assert status == 3, out + said
-    assert "unfinished: nothing could be judged" in said
+    assert "unfinished: no pair got a verdict" in said
 
 
 def test_a_judge_that_contradicts_itself_about_all_ends_with_status_3() -> None:
@@ -448,4 +448,4 @@ def test_a_judge_that_contradicts_itself_about_all_ends_with_status_3() -> None:
 
     with ChatEmulator(answers=judge_by(by_place), token=KEY) as server:
         said = _judge(server, "--sql", "SELECT 1", "--gold", "SELECT 2", status=3)
-    assert "nothing could be judged (the judge contradicts itself" in said
+    assert "no pair got a verdict (the judge contradicts itself" in said

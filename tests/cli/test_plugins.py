@@ -315,7 +315,7 @@ def test_reports_of_any_package_are_written_by_name(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("--to", "idz=x"), "no report format is called 'idz' (did you mean 'ids'?)"),
+        (("--to", "idz=x"), "unknown report format 'idz' (did you mean 'ids'?)"),
         (("--to", "ids"), "--report 'ids': write NAME=FILE"),
         (("--to", "=x"), "write NAME=FILE"),
         (("--to", "html=a", "--html", "b"), "the report html is to be written twice, to b and to a"),

@@ -80,5 +80,5 @@ def test_two_things_are_not_mixed_there(shop: Path, tmp_path: Path, other: list[
     done = assay(*run(shop, "-o", tmp_path / "run", "--md", "-", *other))
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "would be mixed on standard output: give all but one a file" in done.stderr
+    assert "would be mixed on standard output: name a file for all but one of them" in done.stderr
     assert not (tmp_path / "run").exists()

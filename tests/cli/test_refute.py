@@ -96,7 +96,7 @@ def test_queries_from_files(folder: Path) -> None:
         (("--schema", "absent.sql"), "cannot be read"),
         (("--db", "sqlite:///absent.sqlite"), "absent.sqlite"),
         (("--schema", "schema.sql", "--dialect", "klingon"), "no SQL dialect"),
-        (("--schema", "schema.sql", "--json", "--sql"), "give all but one a file"),
+        (("--schema", "schema.sql", "--json", "--sql"), "name a file for all but one of them"),
         (("--db", "sqlite:///real.sqlite", "--dialect", "sqlite"), "leave out the dialect"),
     ],
 )

@@ -98,7 +98,7 @@ def test_what_cannot_be_listed_is_said(
 
 def test_a_folder_without_runs_is_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["runs", str(tmp_path)]) == UNUSABLE_INPUT
-    assert "holds no run" in capsys.readouterr().err
+    assert "contains no run" in capsys.readouterr().err
 
 
 def test_the_trend_is_written(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -134,7 +134,7 @@ def test_a_settings_file_has_a_mapping_of_urls(benchmark: Path) -> None:
     done = command("run", "eval.yaml", "--metrics", "match", "--workers", "1", "-q", cwd=folder)
     assert "3 of 3 correct · 2 unscored" in done.stdout, (done.stdout, done.stderr)
     text = (folder / "eval.yaml").read_text()
-    for wrong, words in (("snowflake: ", "no question set is for an engine called 'snowflak'"), ("sqlite:///t", "URL")):
+    for wrong, words in (("snowflake: ", "unknown engine 'snowflak'"), ("sqlite:///t", "URL")):
         changed = text.replace(wrong, wrong.replace("snowflake", "snowflak").replace("sqlite:///t", "t"))
         (folder / "wrong.yaml").write_text(changed)
         done = command("run", "wrong.yaml", "-q", cwd=folder)

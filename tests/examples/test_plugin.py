@@ -107,7 +107,7 @@ def test_a_run_is_shown_where_the_package_is_gone(site: Path, shop: Path) -> Non
     assert "first_row: First row: the answer begins with gold's first row" in shown.stdout
     asked = assay("report", "kept", "--to", "csv=x.csv", folder=shop, sites=())
     assert asked.returncode == 2
-    assert "no report format is called 'csv'" in asked.stderr
+    assert "unknown report format 'csv'" in asked.stderr
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_its_lint_rule_is_applied_listed_and_turned_off(site: Path, shop: Path) 
     assert "lint_rule select-star, of assay-example" in doctor.stdout or "lint rule select-star" in doctor.stdout
     gone = assay("lint", "stars.jsonl", "--only", "select-star", folder=shop, sites=())
     assert gone.returncode == 2
-    assert "no rule is called 'select-star'" in gone.stderr
+    assert "unknown rule 'select-star'" in gone.stderr
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,7 @@ def test_broken_characters_in_an_answer_are_incorrect_and_end_nothing(tmp_path: 
     predictions = write(tmp_path / "p.jsonl", [{"id": i, "predicted_sql": text} for i, text in enumerate(answers)])
     done = assay(tmp_path, "run", cases, "-p", predictions, "--db", shop(tmp_path), "-o", "run", "--html", "r.html")
     assert done.returncode == 0, done.stderr
-    assert "1 correct, 2 incorrect, 0 unscored" in done.stdout
+    assert "1 of 3 correct · 0 unscored" in done.stdout
 
 
 def test_a_gold_in_a_fence_is_read_and_one_that_is_null_is_not_called_broken(tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_a_gold_in_a_fence_is_read_and_one_that_is_null_is_not_called_broken(tmp
     answers = [fenced, fenced, "SELECT a FROM t", "SELECT '```' FROM t"]
     predictions = write(tmp_path / "p.jsonl", [{"id": i, "predicted_sql": text} for i, text in enumerate(answers)])
     done = assay(tmp_path, "run", cases, "-p", predictions, "--db", shop(tmp_path))
-    assert "3 correct, 0 incorrect, 1 unscored" in done.stdout
+    assert "3 of 3 correct · 1 unscored" in done.stdout
     assert "it has no gold" in done.stdout
     assert "broken" not in done.stdout
 
@@ -375,12 +375,14 @@ def test_a_question_that_the_service_fails_at_counts_as_unanswered_beside_those_
         done = questions(url)
         assert done.returncode == 3, done.stderr
         assert "1 of 3 could not be scored (the server answers 502" in done.stderr
-        assert "1 correct, 1 incorrect, 1 unscored; 1 unanswered" in done.stdout
-        assert "to be done again, by the same command" in done.stdout
+        assert "1 of 2 correct · 1 unscored" in done.stdout
+        said = " ".join(done.stdout.split())
+        assert "1 case got no answer and counts as incorrect." in said
+        assert "2 cases can be repeated with the same command: HTTP 500 (1), HTTP 502 (1)." in said
         server.faults.clear()
         done = questions(url)
     assert done.returncode == 0, done.stderr
-    assert "3 correct, 0 incorrect, 0 unscored" in done.stdout
+    assert "3 of 3 correct · 0 unscored" in done.stdout
 
 
 def test_broken_characters_in_a_live_answer_are_incorrect_in_the_same_words_when_judged_again(tmp_path: Path) -> None:
@@ -392,6 +394,6 @@ def test_broken_characters_in_a_live_answer_are_incorrect_in_the_same_words_when
     for again in ((), ("--rescore",)):
         done = assay(tmp_path, *command, *again)
         assert done.returncode == 0, done.stderr
-        assert "0 correct, 1 incorrect, 0 unscored" in done.stdout
+        assert "0 of 1 correct · 0 unscored" in done.stdout
         reason = load_run(tmp_path / "run").evidence[0].verdict.reason
         assert reason.endswith("the query is not valid text: character 20 is a lone surrogate")

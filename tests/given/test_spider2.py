@@ -216,5 +216,5 @@ def test_questions_without_gold_beside_them_are_told_so(benchmark: Path, tmp_pat
     alone = tmp_path / "moved" / "spider2-lite.jsonl"
     alone.parent.mkdir()
     alone.write_text((benchmark / "spider2-lite.jsonl").read_text())
-    with pytest.raises(CaseFileError, match=r"has no gold of Spider 2\.0 next to it"):
+    with pytest.raises(CaseFileError, match=r"has no gold results of Spider 2\.0 next to it"):
         load_questions(alone, formats=registry.case_formats())

@@ -63,7 +63,7 @@ def test_findings_come_in_the_order_of_the_cases(folder: Path) -> None:
 def test_rules_are_chosen_by_name(folder: Path) -> None:
     assert {one.rule for one in _lint(folder, only=["empty-result"]).findings} == {"empty-result"}
     assert "empty-result" not in {one.rule for one in _lint(folder, ignore=["empty-result"]).findings}
-    with pytest.raises(UsageError, match=r"no rule is called 'empty-resul' \(did you mean 'empty-result'\?\)"):
+    with pytest.raises(UsageError, match=r"unknown rule 'empty-resul' \(did you mean 'empty-result'\?\)"):
         _lint(folder, only=["empty-resul"])
     with pytest.raises(UsageError, match="give a list"):
         _lint(folder, ignore="empty-result")
@@ -90,7 +90,7 @@ def test_comments_turn_rules_off(comment: str, off: frozenset[str] | None) -> No
 def test_an_unknown_name_in_a_comment_is_told(folder: Path) -> None:
     case = assay.Case(id="x", question="", golds=("SELECT 1 -- assay: ignore emty-result",))
     report = assay.lint([case], workers=1)
-    assert report.notes == ("case x ignores 'emty-result', and no rule is called that (did you mean 'empty-result'?)",)
+    assert report.notes == ("case x ignores an unknown rule 'emty-result' (did you mean 'empty-result'?)",)
 
 
 def test_without_a_database_the_other_rules_apply_and_it_is_said(folder: Path) -> None:

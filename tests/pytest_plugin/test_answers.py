@@ -97,7 +97,7 @@ def test_a_mapping_of_another_question_set_says_so(city: pytest.Pytester) -> Non
     city.makeconftest(_fixture("assay_predictions", "return {'x': 'SELECT 1'}"))
     result = city.runpytest()
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(['*no prediction fits a case: the cases\' ids are "a", "b"*'])
+    result.stdout.fnmatch_lines(['*no prediction matches a case: the cases\' ids are "a", "b"*'])
 
 
 def test_a_file_that_a_fixture_makes(city: pytest.Pytester, write: Write) -> None:

@@ -78,13 +78,13 @@ def test_a_named_file_that_is_not_there_is_a_usage_error(project: pytest.Pyteste
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (CASE + "timout_s: 3\n", "*no setting is called 'timout_s' (did you mean 'timeout_s'[?])*"),
-        (CASE.replace("]", ", {id: a, question: R, sql: SELECT 1}]"), '*the id "a" occurs twice: at*item 1*item 2*'),
+        (CASE + "timout_s: 3\n", "*unknown setting 'timout_s' (did you mean 'timeout_s'[?])*"),
+        (CASE.replace("]", ", {id: a, question: R, sql: SELECT 1}]"), '*the id "a" occurs twice: in*item 1*item 2*'),
         (CASE.replace("Q", "''"), '*bad.assay.yaml, item 1, column "question": the question is blank*'),
         ("cases: cases.jsonl\n", "*cases.jsonl*line 2*"),
         ("cases: gone.jsonl\n", "*gone.jsonl*does not exist*"),
         ("cases: [{id: a\n", "*bad.assay.yaml, line 1, column 9: is not valid YAML: *"),
-        ("- id: a\n", "*bad.assay.yaml: holds no settings*"),
+        ("- id: a\n", "*bad.assay.yaml: contains no settings*"),
         ("predictions: x.jsonl\n", "*bad.assay.yaml: names no cases*"),
         (
             CASE + "columns: some\n",

@@ -41,7 +41,7 @@ def test_a_failure_shows_reason_queries_results_and_difference_and_nothing_of_th
             "    name",
             "    Oslo",
             "the prediction returns 1 row:",
-            "difference (- only gold, + only the prediction):*1 missing",
+            "difference (- gold only, + prediction only):*1 missing",
             "    - Bergen",
             "assay: 0 of 1 correct, 0.0 %*",
             "FAILED city.assay.yaml::names - *the prediction returns 1 row*",
@@ -103,7 +103,7 @@ def test_processes_of_xdist_give_the_same_and_one_line(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(os.path.abspath(entry) for entry in sys.path))
     result = answered.runpytest_subprocess("-n", "2")
     result.assert_outcomes(passed=1, failed=1, errors=1, skipped=1)
-    result.stdout.fnmatch_lines(["difference (- only gold*", LINE])
+    result.stdout.fnmatch_lines(["difference (- gold only*", LINE])
     assert len(re.findall("^assay: ", result.stdout.str(), re.M)) == 1
 
 

@@ -21,6 +21,7 @@ from python_calamine import CalamineWorkbook
 import commands
 from assay.model import Evidence, Prediction, Run, Score, TokenUsage
 from assay.reports.blocks.run import RunReport
+from assay.reports.excel.columns import READABLE, _title
 from assay.reports.excel.page import CELL_LIMIT, cell_text, lines_of
 from assay.reports.excel.run import XlsxReporter
 from assay.reports.text.plain import percent
@@ -178,7 +179,7 @@ def test_the_summary_holds_the_aggregates_exactly(name: str, request: pytest.Fix
         row = table[label]
         assert row["Number of Samples"] == group.cases
         for metric, figure in zip(view.metrics, view.figures(group), strict=True):
-            title = titles.get(metric.metric, metric.metric)
+            title = titles.get(metric.metric, READABLE.get(metric.metric, metric.metric))
             expected = "" if figure.rate.value is None else figure.rate.value
             # XlsxWriter writes 16 digits, of which Excel keeps 15.
             assert row[title] == (expected if expected == "" else pytest.approx(expected, rel=1e-14)), (label, title)
@@ -188,7 +189,9 @@ def test_the_summary_holds_the_aggregates_exactly(name: str, request: pytest.Fix
 def _counted(run: Run, title: str, label: str, row: dict[str, Any]) -> float:
     """How many questions a mean is over: as the table of exceptions says, else as the summary says of all."""
     rows = sheets(run)["Summary"]
-    start = next((at for at, cells in enumerate(rows) if str(cells[0]).startswith("How many questions a mean")), None)
+    start = next(
+        (at for at, cells in enumerate(rows) if str(cells[0]).startswith("Number of questions in each mean")), None
+    )
     if start is not None:
         head, *found = rows[start + 1 : start + 30]
         for cells in takewhile(lambda cells: cells[0] != "", found):
@@ -496,3 +499,35 @@ def test_the_command_writes_it(tmp_path: Path) -> None:
         head, row, *_ = workbook.get_sheet_by_name("Summary").to_python()
     found = dict(zip(head, row, strict=True))
     assert (found["Difficulty"], found["Percent Correct Queries"], found["Mean Time (s)"]) == ("easy", 1, 2.5)
+
+
+@pytest.mark.parametrize("name", ["small_run", "large_run", "denodo_run"])
+def test_sheets_print_at_a_legible_size_with_their_heads(name: str, request: pytest.FixtureRequest) -> None:
+    run = request.getfixturevalue(name)
+    found = parts(XlsxReporter().render(run))
+    for number, sheet in enumerate(("Summary", "Details"), start=1):
+        text = found[f"xl/worksheets/sheet{number}.xml"].decode()
+        head = sheets(run)[sheet][0]
+        spans = re.findall(r'<col min="(\d+)" max="(\d+)" width="([\d.]+)"', text)
+        total = sum((int(last) - int(first) + 1) * float(width) for first, last, width in spans)
+        pages = int((re.search(r'fitToWidth="(\d+)"', text) or ["", "1"])[1])
+        assert len(head) == len(set(head)) or "" in head
+        assert 'orientation="landscape"' in text
+        assert total / pages <= 260, (sheet, total, pages)
+    assert "_xlnm.Print_Titles" in found["xl/workbook.xml"].decode()
+    assert percent(RunReport(run).headline.rate.value) in found["xl/worksheets/sheet1.xml"].decode()
+
+
+def test_columns_have_readable_names_and_none_is_empty(denodo_run: Run, build_run: Callable[..., Run]) -> None:
+    without = build_run(list(denodo_run.evidence), metrics=[one for one in DENODO if one.name != "ves"])
+    without = replace(without, settings=replace(without.settings, database=denodo_run.settings.database))
+    for run in (denodo_run, without):
+        head = [str(title) for title in sheets(run)["Details"][0]]
+        assert ("VES Score" in head) == (run is denodo_run)
+        assert not [title for title in head if title in READABLE]
+
+
+def test_a_metric_keeps_its_own_name_if_another_claims_the_readable_one() -> None:
+    assert _title("bird_ex", {}) == "BIRD EX"
+    assert _title("bird_ex", {"gap": "BIRD EX"}) == "bird_ex"
+    assert _title("gap", {}) == "gap"

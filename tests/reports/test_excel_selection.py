@@ -263,7 +263,11 @@ def test_a_row_tells_a_test_case(run: Run) -> None:
     )
     assert row["not scored"] == "time range: the target says nothing of time"
     assert (row["answer"], row["latency (s)"]) == ('{"urn": "IMF.RES:WEO"}', 1.5)
-    assert [row["terms compared by"] for row in overview(run)] == ["id and name", "id, where a name is missing", ""]
+    assert [row["terms compared by"] for row in overview(run)] == [
+        "id and name",
+        "id if a name is missing, else id and name",
+        "",
+    ]
 
 
 def test_what_could_not_be_scored_is_blank_with_its_reason(run: Run) -> None:

@@ -184,14 +184,14 @@ def test_gold_failures_come_first_and_are_not_held_against_the_system(small_run:
     failures = counted(view, "failures")
     assert [row.blame for row in failures] == ["gold", "system", "system"]
     assert failures[0].example == "no such column: T1.nme"
-    assert view.notes[0] == "1 case is excluded: its gold query fails."
+    assert view.notes[0] == "1 case is excluded: its gold query fails (g1)."
 
 
 def test_notes_say_what_the_headline_hides(small_run: Run) -> None:
     notes = " ".join(RunReport(small_run).notes)
     assert "1 case got no answer and counts as incorrect." in notes
-    assert "1 match over an empty input is weak evidence" in notes
-    assert "1 prediction fits no case: zz." in notes
+    assert "1 match over an empty input proves little" in notes
+    assert "1 prediction matches no case: zz." in notes
 
 
 def test_an_unanswered_case_that_is_in_no_rate_is_not_said_to_count(

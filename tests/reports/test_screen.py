@@ -22,11 +22,11 @@ from assay.reports.blocks.run import RunReport
 from assay.reports.screen.diff import diff_screen
 from assay.reports.screen.explanation import explanation_screen
 from assay.reports.screen.leaderboard import leaderboard_screen
-from assay.reports.screen.lines import Line, command, cut, cut_middle, text_of, wrapped
+from assay.reports.screen.lines import Line, command, cut, cut_middle, cut_words, text_of, wrapped
 from assay.reports.screen.lint import lint_screen
 from assay.reports.screen.printing import print_run
 from assay.reports.screen.run import run_screen, screen_text, telling
-from assay.reports.text.explanation import explanation_parts
+from assay.reports.text.explanation import explanation_parts, verdict_line
 from assay.reports.text.plain import columns_of
 
 LINES = 40
@@ -344,3 +344,60 @@ def test_an_explanation_cuts_long_queries_and_says_how_to_see_all(rows: int, sep
     is_cut = rows == 3000 or (rows == 30 and separator == "\n")
     assert ("--full" in texts[-1]) == is_cut
     assert any("more lines" in text for text in texts) == is_cut
+
+
+@pytest.mark.parametrize("drawn", [False, True], ids=["pipe", "terminal"])
+@pytest.mark.parametrize("count", [4, 60, 1034])
+@pytest.mark.parametrize("failed", [0, 1, 3])
+def test_the_first_ten_metrics_are_shown_whatever_else_there_is(count: int, failed: int, drawn: bool) -> None:
+    run = benchmark_run(count) if count > 4 else make_run([right(), wrong(), unanswered(), vacuous()])
+    rate = Rate(n=9, numerator=3, unscored=1, value=1 / 3, low=0.1, high=0.9)
+    names = [f"metric_{number}" for number in range(14)]
+    fixed = tuple(
+        Count(name=name, count=3, case_ids=tuple(f"case-{number}" for number in range(90)))
+        for name in ("duplicates", "value_mismatch", "rounding", "attribute_mismatch", "table_mismatch", "limit")
+    )
+    overall = replace(
+        run.aggregates.overall,
+        metrics=(MetricSummary(metric="match", rate=rate), *(MetricSummary(metric=one, rate=rate) for one in names)),
+    )
+    run = replace(
+        run,
+        aggregates=replace(run.aggregates, overall=overall, fix_first=fixed),
+        settings=replace(run.settings, metrics=("match", *names), database="sqlite:///" + "folder/" * 9 + "db.sqlite"),
+        gates=tuple(
+            GateResult(gate=f"min m{number}=0.9", passed=False, wanted="0.9", found="0.8 " * 60, missed_by="0.1 " * 30)
+            for number in range(failed)
+        ),
+    )
+    folder = "runs/" + "a-long-name-" * 6
+    texts = fits(run_screen(RunReport(run), run_path=folder, earlier=f"{folder}-before", drawn=drawn))
+    shown = [one for one in names if any(re.search(rf"\b{one}\b.* 33\.3 %", text) for text in texts)]
+    assert shown[:10] == names[:10]
+    assert f"  and {14 - len(shown)} more: --full" in texts or len(shown) == 14
+    titles = ("Before you trust it", "Fix first", "Next")
+    assert [one for one in titles if not any(text.startswith(one) for text in texts)] == []
+    after = texts[texts.index("Next") + 1 :]
+    assert len([text for text in after if text.startswith("  ")]) <= 4
+
+
+@given(text=NAMES, width=st.integers(1, 60))
+def test_a_text_is_shortened_at_a_word(text: str, width: int) -> None:
+    flat = " ".join(text.split())
+    shown = text_of(cut_words(flat, width))
+    assert columns_of(shown) <= width
+    if flat.isascii() and shown.endswith(" …"):
+        assert flat.startswith(f"{shown[:-2]}")
+        assert flat[len(shown) - 2 :][:1] in " ,:;" or " " not in shown[:-2].strip()
+
+
+@pytest.mark.parametrize("rows", range(1, 40, 3))
+def test_a_long_explanation_ends_with_its_verdict(rows: int) -> None:
+    item = wrong()
+    query = "SELECT\n" + ",\n".join(f"column_{number}" for number in range(rows))
+    item = replace(item, case=replace(item.case, golds=(query,)))
+    parts = list(explanation_parts(item))
+    texts = fits(explanation_screen(parts, verdicts=[verdict_line(item)]))
+    short = len(explanation_screen(parts)) <= 20
+    assert (texts[-1] == cut(verdict_line(item), 80)) != short
+    assert texts[-1].startswith("case 88: incorrect: ") != short

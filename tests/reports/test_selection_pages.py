@@ -225,7 +225,7 @@ def test_long_lists_are_cut_and_say_so() -> None:
     (found,) = [one for one in page.cases[0]["turns"][0]["dimensions"][0]["lists"] if one["count"]]
     assert [term["code"] for term in found["terms"]] == [f"C{place}" for place in range(40)]
     assert (found["state"], found["count"]) == ("missing", 50)
-    assert "Of each list of terms the first 40 are shown; the JSON report has them all." in page.text
+    assert "The first 40 terms of each list are shown; the JSON report has them all." in page.text
     assert "- and 40 more\n" in markdown(make_selection_run([long_case(50)]))
     assert "Of each list" not in html(make_selection_run([long_case(40)]))
 

@@ -55,7 +55,7 @@ def test_costs_are_added_up_per_case_and_in_total(tmp_path: Path) -> None:
 def test_a_text_is_counted_as_often_as_workers_execute_it(workers: int, told: str) -> None:
     predictions, cases = {"a": RIGHT, "b": GOLD}, [CASES[0], {**CASES[1], "gold": RIGHT}]
     with BigqueryFake(QUERIES) as fake:
-        with pytest.warns(Notice, match=f"bill about {told}, as dry runs say"):
+        with pytest.warns(Notice, match=f"bill about {told}, according to dry runs"):
             run = assay.evaluate(cases, predictions, databases=fake.url, workers=workers, metrics=["match"])
         assert {item.outcome for item in run.evidence} == {"correct"}
         if workers == 1:

@@ -59,7 +59,7 @@ def test_blank_texts_hold_nothing(text: str) -> None:
     answer = Prediction(case_id="1", query=text, origin="p.json, item 3")
     assert (answer.query, answer.given) == (text, "nothing")
     assert answer.failure is not None
-    assert (answer.failure.kind, answer.failure.message) == ("unanswered", "p.json, item 3, holds no query")
+    assert (answer.failure.kind, answer.failure.message) == ("unanswered", "p.json, item 3, contains no query")
     declined = Prediction(case_id="1", query=text, decision="decline")
     assert (declined.given, declined.failure) == ("decline", None)
 

@@ -86,7 +86,7 @@ def test_what_somebody_else_locks_and_keeps_is_left_alone(folder: Path) -> None:
     for name in (".lock", "thesis.txt"):
         (folder / name).write_text("years of work", encoding="utf-8")
     for overwrite in (False, True):
-        with pytest.raises(RunError, match="exists and holds no run"):
+        with pytest.raises(RunError, match="exists and contains no run"):
             ask(folder, System("new"), overwrite=overwrite)
     assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == {
         ".lock": "years of work",
@@ -96,7 +96,7 @@ def test_what_somebody_else_locks_and_keeps_is_left_alone(folder: Path) -> None:
 
 def test_a_file_in_the_folders_place_is_left_alone(folder: Path) -> None:
     folder.write_text("years of work", encoding="utf-8")
-    with pytest.raises(RunError, match="exists and holds no run"):
+    with pytest.raises(RunError, match="exists and contains no run"):
         ask(folder, System("new"), overwrite=True)
     assert folder.read_text(encoding="utf-8") == "years of work"
 

@@ -25,6 +25,7 @@ from assay.model import (
     MetricDiff,
     Prediction,
     Provenance,
+    ReviewTotals,
     Run,
     RunDiff,
     RunHead,
@@ -189,7 +190,7 @@ def test_every_count_in_what_a_comparison_says_is_its_own() -> None:
     diff = diff_of(run, found, replace(found, metric="bird_ex", n=0, difference=None))
     gates = Gates(max_drop=(("match", 0.01),), fail_on_regression=("match",))
     drop, regression = evaluate_gates(gates, run, diff=diff)
-    said = "70.0 % after 80.0 %: -10.0 points [-15.0, -5.0] by 78 databases, 12,345 cases, 2,901 gained, 3,456 lost"
+    said = "70.0 %, baseline 80.0 %: -10.0 points [-15.0, -5.0] by 78 databases, 12,345 cases, 2,901 gained, 3,456 lost"
     assert drop.found == f"{said}, 1,678 unscored"
     assert regression.found == (
         f"{said}, 1,678 unscored; p = 0.2; this number of cases shows differences of 9.1 points and more; "
@@ -289,7 +290,7 @@ def test_a_drop_names_the_cases_that_were_broken() -> None:
     diff = diff_of(run, compared(-0.03), changes=changes)
     result = only(evaluate_gates(Gates(max_drop=(("match", 0.01),)), run, diff=diff))
     assert result.wanted == "at most 1.0 points below the baseline"
-    said = "77.0 % after 80.0 %: -3.0 points [-8.0, +2.0], 100 cases, 1 gained, 2 lost"
+    said = "77.0 %, baseline 80.0 %: -3.0 points [-8.0, +2.0], 100 cases, 1 gained, 2 lost"
     why = "the interval includes 0, so the loss may be chance, but the gate compares the difference itself"
     assert result.found == f"{said}; {why}"
     assert (result.missed_by, result.case_ids) == ("2.0 points", ("q8", "q9"))
@@ -405,7 +406,7 @@ def test_a_metric_that_is_not_computed_is_told_from_one_that_does_not_exist() ->
     [
         ("tag:smok", "matches no case (did you mean 'tag:smoke'?)"),
         ("tag:easy", "matches no case (did you mean 'difficulty:easy'?)"),
-        ("id:zzz", "matches no case: there is id:a"),
+        ("id:zzz", "matches no case; known: id:a"),
     ],
 )
 def test_a_selector_that_fits_no_case_is_an_error_since_it_could_never_be_missed(selector: str, said: str) -> None:
@@ -467,3 +468,30 @@ def test_unscored_cases_are_counted_exactly(unscored: int, total: int, most: flo
     assert f"{unscored:,} of {total:,} case" in result.found
     assert ("(gold is broken)" in result.found) is (unscored > 0)
     assert len(result.case_ids) == (0 if missed_by is None else unscored)
+
+
+@pytest.mark.parametrize(("unscored", "unfinished"), [(0, 1), (2, 0), (2, 3), (0, 0)])
+def test_unfinished_cases_are_counted_in_the_words_of_the_gate(unscored: int, unfinished: int) -> None:
+    run = right_and_wrong(10, 0, unscored)
+    failed = Failure(stage="ask", kind="ask_failed", blame="system", message="it answers 500", code="HTTP 500")
+    wrong = replace(run.summaries[0], outcome="incorrect", reason="it answers 500", failure=failed)
+    run = replace(run, summaries=(*run.summaries, *[wrong] * unfinished))
+    result = only(evaluate_gates(Gates(max_unscored=1.0), run))
+    assert result.wanted == "at most 100.0 % unscored or unfinished"
+    assert f"{unscored + unfinished:,} of {10 + unscored + unfinished:,} cases" in result.found
+    parts = f": {unscored} unscored, {unfinished} unfinished and counted as incorrect"
+    assert (parts in result.found) is (unfinished > 0)
+
+
+@pytest.mark.parametrize("least", [0.2, 0.9])
+def test_a_gate_says_that_it_goes_without_reviews(least: float) -> None:
+    run = right_and_wrong(5, 5)
+    before = run.aggregates.overall.rate("match")
+    assert before is not None
+    after = replace(before, value=0.7, numerator=7.0)
+    for changed, reviewed in ((False, before), (True, after)):
+        totals = ReviewTotals(before=before, after=reviewed)
+        found = replace(run, aggregates=replace(run.aggregates, reviews=totals))
+        result = only(evaluate_gates(Gates(minimum=(("match", least),)), found))
+        assert result.passed is (least < 0.5)
+        assert ("gates go without reviews, after which it is 70.0 %" in result.found) is changed

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -154,17 +155,44 @@ def test_a_finished_run_is_not_done_again(job: dict[str, Path]) -> None:
     assert second.provenance == first.provenance
 
 
-def test_only_changed_answers_are_judged_again(job: dict[str, Path]) -> None:
-    _evaluate(job)
+@pytest.mark.parametrize(
+    ("file", "old", "new", "differs"),
+    [
+        ("answers", '"c7", "predicted_sql": "SELECT b, a', '"c7", "predicted_sql": "SELECT a', "1 prediction differs"),
+        ("cases", "WHERE a <= 7", "WHERE a <= 8", "1 question or gold query differs"),
+        ("cases", '"question": "q7"', '"question": "q7?"', "1 question or gold query differs"),
+        ("answers", "SELECT b, a", "SELECT a", "30 predictions differ"),
+    ],
+)
+@pytest.mark.parametrize("in_memory", [False, True], ids=["files", "in memory"])
+def test_a_finished_run_is_not_replaced_by_one_of_other_content(
+    job: dict[str, Path], file: str, old: str, new: str, differs: str, *, in_memory: bool
+) -> None:
+    def evaluated(**options: bool) -> Run:
+        sides: list[Any] = [job["folder"] / f"{name}.jsonl" for name in ("cases", "answers")]
+        if in_memory:
+            sides = [[json.loads(line) for line in path.read_text().splitlines()] for path in sides]
+        return evaluate(*sides, databases=f"sqlite:///{job['database']}", output=job["run"], workers=1, **options)
+
+    evaluated()
     before = _lines(job)
-    answers = job["folder"] / "answers.jsonl"
-    answers.write_text(
-        answers.read_text().replace('"c7", "predicted_sql": "SELECT b, a', '"c7", "predicted_sql": "SELECT a')
-    )
-    run = _evaluate(job)
-    assert len(_lines(job)) == len(before) + 1
-    assert next(item for item in run.evidence if item.case.id == "c7").outcome == "incorrect"
+    path = job["folder"] / f"{file}.jsonl"
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(RunError, match=rf"run holds a finished run, from which {differs}.*overwrite=True"):
+        evaluated()
+    assert _lines(job) == before
     assert len(load_run(job["run"]).evidence) == 30
+    assert len(evaluated(overwrite=True).evidence) == 30
+
+
+def test_predictions_that_were_missing_are_added_to_a_finished_run(job: dict[str, Path]) -> None:
+    answers = job["folder"] / "answers.jsonl"
+    whole = answers.read_text()
+    answers.write_text("".join(whole.splitlines(keepends=True)[:20]))
+    _evaluate(job)
+    answers.write_text(whole)
+    assert len(_evaluate(job).evidence) == 30
+    assert len(_lines(job)) == 40
 
 
 def test_a_changed_database_is_judged_anew(job: dict[str, Path], make_sqlite: Callable[..., Path]) -> None:
@@ -189,7 +217,7 @@ def test_a_torn_last_line_is_judged_again_and_a_damaged_one_is_named(job: dict[s
 
 def test_other_settings_are_another_run(job: dict[str, Path]) -> None:
     _evaluate(job)
-    with pytest.raises(RunError, match=r"columns was 'any', now 'strict'.*--overwrite"):
+    with pytest.raises(RunError, match=r"columns was 'any', now 'strict'.*overwrite=True"):
         _evaluate(job, columns="strict")
     assert _evaluate(job, columns="strict", overwrite=True).settings.columns == "strict"
 
@@ -204,6 +232,6 @@ def test_a_folder_that_holds_something_else_is_left_alone(job: dict[str, Path]) 
     job["run"].mkdir()
     (job["run"] / "thesis.txt").write_text("years of work")
     for overwrite in (False, True):
-        with pytest.raises(RunError, match="holds no run"):
+        with pytest.raises(RunError, match="contains no run"):
             _evaluate(job, overwrite=overwrite)
     assert [path.name for path in job["run"].iterdir()] == ["thesis.txt"]

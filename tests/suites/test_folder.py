@@ -205,7 +205,7 @@ def test_nothing_else_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--overwrite"):
         check_place(tmp_path / "suite", overwrite=False)
     check_place(tmp_path / "suite", overwrite=True)
-    with pytest.raises(InputError, match="holds no suite"):
+    with pytest.raises(InputError, match="contains no suite"):
         check_place(tmp_path, overwrite=True)
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="is a file"):
@@ -230,7 +230,7 @@ def test_a_suite_of_something_else_is_not_used(tmp_path: Path) -> None:
     absent = replace(own[0], id="7")
     notes = check_fit(suite, [own[0], changed, absent], urls)
     assert [("case 2" in note, "case 7" in note) for note in notes] == [(True, False), (False, True)]
-    with pytest.raises(InputError, match="other golds, of case 2"):
+    with pytest.raises(InputError, match="other gold queries of case 2"):
         check_fit(suite, [changed], urls)
     with pytest.raises(InputError, match="other cases: it has none called '7'"):
         check_fit(suite, [absent], urls)

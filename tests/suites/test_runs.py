@@ -91,7 +91,7 @@ def test_a_suite_from_build_to_report(folder: Path, capsys: pytest.CaptureFixtur
     assert "suite_match" in capsys.readouterr().err
 
     changed = [replace(CASES[0], golds=("SELECT name FROM singer WHERE age > 31",)), *CASES[1:]]
-    with pytest.warns(UserWarning, match="other golds of case a"):
+    with pytest.warns(UserWarning, match="other gold queries of case a"):
         noted = _evaluated(folder, cases=changed, suite=suite)
     assert noted.evidence[0].score("suite_match") is not None
     assert [item.score("suite_match").value for item in noted.evidence] == [None, 0.0, 1.0, 1.0, None]  # type: ignore[union-attr]
@@ -111,11 +111,11 @@ def test_what_does_not_fit_ends_with_status_2(folder: Path, capsys: pytest.Captu
     for arguments, said in (
         (["suite", "build", cases, str(folder / "runs" / "none"), "-o", output], "none"),
         (["suite", "build", str(other), first, "-o", output], "has none of the 1 cases"),
-        (["suite", "build", str(regold), first, "-o", output], "other golds of case a"),
+        (["suite", "build", str(regold), first, "-o", output], "other gold queries of case a"),
         (["suite", "build", cases, "-o", output], "--db"),
-        (["suite", "build", cases, first, "-o", str(folder / "runs")], "holds no suite"),
+        (["suite", "build", cases, first, "-o", str(folder / "runs")], "contains no suite"),
         (["suite", "build", cases, first, "-o", output, "--keeps", "all"], "'declared'"),
-        (["suite", "show", str(folder / "runs")], "holds no suite"),
+        (["suite", "show", str(folder / "runs")], "contains no suite"),
         (["run", cases, *answers, "--suite", str(folder / "nowhere")], "no folder"),
         (["run", cases, *answers, "--metrics", "suite_match"], "needs a suite"),
     ):

@@ -206,10 +206,10 @@ def test_a_plain_metric_passes() -> None:
         (BlamesTheSystem, "a_broken_gold_scores_nobody", "not the system's failure"),
         (BlamesTheSystemForTheNetwork, "misfortune_scores_nobody", "not the answer's fault"),
         (DropsFailures, "failing_answers_count", "leave the rate"),
-        (PaysForFailing, "failing_answers_count", "0.0 is better than the gold query's own text, which has 3.0"),
+        (PaysForFailing, "failing_answers_count", "0.0 is better than that of the gold query itself (3.0)"),
         (Remembers, "the_same_case_has_the_same_score", "scored again"),
         (ReadsTheQuestion, "it_depends_on_what_it_says", "another question and times"),
-        (AsksForTexts, "it_asks_for_queries", "are no QueryRequests"),
+        (AsksForTexts, "it_asks_for_queries", "contains values that are not QueryRequests"),
         (BadlyTimed, "times_are_scored", "where a TimedScore belongs"),
     ],
 )
@@ -340,7 +340,7 @@ class Sheet(Ids):
         (Tags, "strangers_texts_stay_texts", "read as XML: raised ParseError"),
         (Keys, "strangers_texts_stay_texts", "read as JSON: raised JSONDecodeError"),
         (Sheet, "strangers_texts_stay_texts", "a spreadsheet runs the cell '=HYPERLINK"),
-        (RightOnes, "every_case_is_there", "cases are not there, such as case-2"),
+        (RightOnes, "every_case_is_there", "cases are missing, for example case-2"),
     ],
 )
 def test_a_wrong_report_is_found(reporter: Callable[[], Any], check: str, said: str) -> None:
@@ -468,8 +468,8 @@ def test_assays_own_formats_of_tables_pass_but_for_one_check(tmp_path: Path, nam
         (Nameless, "cases_are_whole", "an id occurs twice"),
         (Placeless, "cases_are_whole", "where the case q1 stands"),
         (Goldless, "cases_are_whole", "the case q1 has no gold"),
-        (Answerless, "predictions_are_whole", "holds no answer"),
-        (Strays, "predictions_are_whole", "predictions fit no case: ['xq1', 'xq2']"),
+        (Answerless, "predictions_are_whole", "contains no answer"),
+        (Strays, "predictions_are_whole", "predictions match no case: ['xq1', 'xq2']"),
         (Numbers, "reading_again_gives_the_same", "read again"),
         (Naive, "how_lines_end_does_not_matter", "a byte order mark"),
         (Deaf, "a_named_encoding_is_taken", "answers.own in UTF-16"),

@@ -246,5 +246,5 @@ def test_answers_and_tables_that_cannot_be_read_say_where(tmp_path: Path) -> Non
     broken.write_text('{"question": "a"}\n{"query": "b"}\n')
     with pytest.raises(CaseFileError, match=r"answers\.jsonl, line 2"):
         DenodoEmulator(answers=broken)
-    with pytest.raises(InputError, match="holds no CSV file"):
+    with pytest.raises(InputError, match="contains no CSV file"):
         DenodoEmulator(tables=tmp_path)

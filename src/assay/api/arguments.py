@@ -66,7 +66,7 @@ def metrics_asked_for(metrics: Sequence[str | Metric] | None) -> Sequence[str | 
 
 
 def with_witnesses(asked: Sequence[str | Metric], witness: WitnessSettings | None) -> Sequence[str | Metric]:
-    """The metrics, with the one that takes refuted matches for wrong exactly where witnesses are looked for."""
+    """The metrics; the one that counts refuted matches as wrong is among them only if witnesses are looked for."""
     if AFTER_WITNESSES in asked and witness is None:
         raise UsageError(f"the metric {AFTER_WITNESSES} says what witnesses leave: ask for these, with --witness")
     if witness is None:
@@ -112,7 +112,9 @@ def checked_penalties(penalties: Sequence[float]) -> tuple[float, ...]:
     """The penalties of the reliability score, each once, in order. Raises UsageError for one below 0."""
     for penalty in penalties:
         if not (math.isfinite(penalty) and penalty >= 0.0):
-            raise UsageError(f"a penalty is {penalty!r}: give what a wrong answer costs, a number from 0 up such as 10")
+            raise UsageError(
+                f"a penalty is {penalty!r}: give the cost of a wrong answer as a number of at least 0, for example 10"
+            )
     return tuple(dict.fromkeys(map(float, penalties)))
 
 

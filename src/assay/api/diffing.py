@@ -29,7 +29,7 @@ from assay.runs.compare.leaderboard import rank
 from assay.runs.store.folder import load_run
 
 RunInput: TypeAlias = Run | RunRecord | str | os.PathLike[str]
-"""A run, or the folder of a saved one, of which only the parts that a comparison needs are read."""
+"""A run, or the folder of a saved one. Only the parts that a comparison needs are read."""
 
 
 class RunDiff:
@@ -48,7 +48,7 @@ class RunDiff:
 
     @property
     def candidate(self) -> RunHead:
-        """The later run, which is judged by the comparison."""
+        """The later run, which the comparison evaluates."""
         return self.record.candidate
 
     @property
@@ -87,7 +87,7 @@ class RunDiff:
         return tuple(change for change in self.record.changes if change.kind == "broken")
 
     def metric(self, name: str | None = None) -> MetricDiff | None:
-        """One metric's difference, by default the headline metric's. None where the two runs do not both have it."""
+        """One metric's difference, by default the headline metric's. None if the two runs do not both have it."""
         wanted = self.record.headline_metric if name is None else name
         return next((one for one in self.record.metrics if one.metric == wanted), None)
 
@@ -101,14 +101,14 @@ class RunDiff:
         return plain_diff(self.record) if full else screen_text(diff_screen(DiffReport(self.record)))
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-        """Write a report; the format is that of the path's suffix where none is given."""
+        """Write a report; the format is that of the path's suffix if none is given."""
         from assay.reports.diff_formats import render_diff
 
         target, name = target_of(path, format)
         replace_file(target, render_diff(self.record, name, runs=self.runs))
 
     def runs(self) -> tuple[RunRecord, RunRecord]:
-        """The baseline and the candidate with all their evidence, read from disk where they were given as folders."""
+        """The baseline and the candidate with all their evidence, read from disk if they were given as folders."""
         baseline, candidate = (run if isinstance(run, RunRecord) else load_run(run) for run in self._runs)
         return baseline, candidate
 
@@ -127,7 +127,7 @@ class RunDiff:
 
 
 class Leaderboard:
-    """Several runs on one question set, best first, and which of them cannot be told apart."""
+    """Several runs on one question set, best first, and which of them do not differ significantly."""
 
     __slots__ = ("record",)
 
@@ -168,7 +168,7 @@ class Leaderboard:
         return plain_leaderboard(self.record) if full else screen_text(leaderboard_screen(self.record))
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-        """Write a report; the format is that of the path's suffix where none is given."""
+        """Write a report; the format is that of the path's suffix if none is given."""
         from assay.reports.diff_formats import render_leaderboard
 
         target, name = target_of(path, format)
@@ -204,7 +204,7 @@ def diff(
             file is now; False: none.
 
     Raises:
-        InputError: a folder holds no run, or the runs share no case or no metric, or are of two kinds.
+        InputError: a folder contains no run, or the runs share no case or no metric, or are of two kinds.
         RunError: a run is unfinished or damaged; the message says where.
         UsageError: a setting is out of its range.
     """
@@ -231,8 +231,8 @@ def leaderboard(
     ``metric`` None: `match`, for selections `exact_match`, or the first that all runs have. The rest is as for `diff`;
     every pair of runs is tested, corrected across all pairs. ``detailed``: with every metric by difficulty, database
     and tag, and with all cases (`assay.model.BoardDetail`). Raises as `diff` does, and UsageError for no run, without
-    the detail for fewer than two. ``reviews`` are as for `diff`. ``optional``: those of the folders that are left out,
-    with a note, where their run cannot be read.
+    the detail for fewer than two. ``reviews`` are as for `diff`. ``optional``: folders that are left out, with a note,
+    if their run cannot be read.
     """
     settings = _settings(confidence, alpha, power, resamples, seed)
     given = [_run(run) for run in runs]

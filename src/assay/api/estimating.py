@@ -1,4 +1,4 @@
-"""Estimate accuracy without gold: signals of all answers, labels of a few."""
+"""Estimate accuracy without gold queries: signals of all answers, labels of a few."""
 
 from __future__ import annotations
 
@@ -107,22 +107,22 @@ def estimate(
     concurrency: int = 4,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Estimate:
-    """Estimate the accuracy of answers without gold, from people's labels of a few and cheap signals of all.
+    """Estimate the accuracy of answers without gold queries, from people's labels of a few and cheap signals of all.
 
     Args:
         answers: a file with questions and predicted queries, or mappings of them; or a run, or its folder.
         reviews: people's decisions (``reviews.jsonl``); None: none yet.
-        databases: where queries are executed, as in `evaluate`; None: where those of the run were.
+        databases: the databases of the queries, as in `evaluate`; None: those of the run.
         judge: a chat model that is asked whether each query answers its question, by name or opened; or its opinions
             by case id.
-        beside: other answers to the same questions: agreement with each is a signal.
+        beside: further answers to the same questions: agreement with each is a signal.
         target: ``frame``: the accuracy of these answers; ``future``: of answers to come.
         design: ``recorded``: only labels count that were drawn from these answers. ``random``: you declare that all
             labels of them are a random sample.
         settle: which of several people's decisions holds: ``latest``, ``majority``, or a reviewer's name.
         unlabelled: what becomes of a stratum without labels: ``refuse``, ``bounds`` or ``merge``.
-        more: draw so many cases to label next, and write them as a review queue.
-        queue: where to; None: ``queue.jsonl`` in the run's folder.
+        more: number of cases to draw for labelling next; they are written as a review queue.
+        queue: path of that queue; None: ``queue.jsonl`` in the run's folder.
         seed: of that draw.
         output: a folder for the run of a file's answers, which can be reviewed; their signals are kept there, except
             those of ``judge`` and ``beside``, which each call names.
@@ -233,7 +233,7 @@ def _check(target: str, design: str, unlabelled: str, more: int, confidence: flo
     if more < 0:
         raise UsageError(f"the number of cases to draw is {more}: give at least 1")
     if not 0.0 < confidence < 1.0:
-        raise UsageError(f"confidence must lie between 0 and 1, such as 0.95, got {confidence!r}")
+        raise UsageError(f"confidence is {confidence!r}: give a number between 0 and 1, for example 0.95")
 
 
 def read_answers(
@@ -361,7 +361,7 @@ def agreement(
 ) -> list[float | None]:
     """Per question, 1 if both answers give the same result (`SameResult`) or both give none, else 0.
 
-    It is the same whichever of the two comes first.
+    The order of the two does not matter.
     """
     found: dict[int, float] = {}
     cases, answers, places = [], [], []
@@ -455,7 +455,7 @@ def _paired(first: Sequence[Evidence], others: Sequence[Evidence], name: str) ->
     lacking = [one.case.id for one in first if one.case.id not in own]
     if lacking:
         raise InputError(
-            f"{name} has no answer to {len(lacking)} of {len(first)} questions, such as {lacking[0]!r}"
+            f"{name} has no answer to {len(lacking)} of {len(first)} questions (for example {lacking[0]!r})"
             f"{did_you_mean(lacking[0], own)}: both need the same questions with the same ids"
         )
     found = [own[one.case.id] for one in first]
@@ -467,7 +467,7 @@ def _paired(first: Sequence[Evidence], others: Sequence[Evidence], name: str) ->
 
 def _frame(run: Run, answers: AnswersInput) -> Frame:
     if run.settings.selection is not None:
-        raise InputError("this run judged selections: an estimate is of answers that are queries")
+        raise InputError("this run evaluated selections: an estimate needs a run of queries")
     return _frame_of(_name(answers), run.evidence, run)
 
 
@@ -486,7 +486,7 @@ def _columns(run: Run) -> ColumnRule:
 
 
 def _databases(run: Run, reading: Reading) -> DatabasesInput:
-    """Where the answers are executed. Raises UsageError where the run does not say it."""
+    """Where the answers are executed. Raises UsageError if the run does not say it."""
     if reading.databases is not None:
         return reading.databases
     url = run.settings.database

@@ -1,4 +1,4 @@
-"""Evaluate a question set: read it, check it, judge every answer, make the run."""
+"""Evaluate a question set: read it, check it, score every prediction, make the run."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def evaluate(
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
-    """Judge a system's answers to a question set on real databases.
+    """Evaluate a system's answers to a question set on real databases.
 
     Args:
         cases: a file of any format (docs/reference/formats.md), or `Case` values or mappings of them. A package
@@ -141,15 +141,15 @@ def evaluate(
         databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL. For a question set for
             several engines (Spider 2.0) a mapping from ``sqlite``, ``snowflake`` and ``bigquery`` to URL or template:
             a question whose engine has none is unscored if it needs a database. Empty: there is no database.
-        gold_databases: where gold's queries are executed, if that is another database than the predictions', in the
-            same forms: for a migration, or a virtual layer over a warehouse. Each side is read in its own dialect.
+        gold_databases: the databases of the gold queries, if they differ from those of the predictions, in the same
+            forms: for a migration, or a virtual layer over a warehouse. Each side is read in its own dialect.
         metrics: names of registered metrics, or metrics; None: the usual ones (docs/reference/metrics.md).
-        limits: caps for every query; ``gold_timeout_s`` is gold's own time.
-        columns: ``any`` accepts any column order, ``strict`` demands gold's.
-        relative_tolerance: for numbers where a float takes part, as a share of the larger, below 1.
+        limits: caps for every query; ``gold_timeout_s`` is the time limit of gold queries.
+        columns: ``any`` accepts any column order, ``strict`` requires that of the gold query.
+        relative_tolerance: for comparisons with a float, as a share of the larger number, below 1.
         absolute_tolerance: likewise; a number at most this far from 0 counts as 0.
         leniency: what not to count as a mistake, unless a case says otherwise; every report names it with the number.
-        penalties: of the reliability score, the cost of a wrong answer beside a right one's 1; none: 0 and 10. The
+        penalties: of the reliability score, the cost of a wrong answer, if a right one counts 1; none: 0 and 10. The
             number of questions is always added (docs/guides/reliability.md).
         timing_iterations: how often efficiency metrics (``ves``, ``bird_rves``) execute both queries
             in turn, after a warm-up.
@@ -161,7 +161,7 @@ def evaluate(
             (docs/guides/repeats.md).
         workers: processes that execute queries, on a cluster those of each node; None: one per core, on this machine
             at most 8.
-        backend: where queries are executed: ``local`` (None), or ``ray`` or ``ray://HOST:PORT`` for a Ray cluster
+        backend: what executes the queries: ``local`` (None), or ``ray`` or ``ray://HOST:PORT`` for a Ray cluster
             (docs/guides/cluster.md).
         cache: a folder of executions that runs share: a query is executed once on the same content of a database
             file (docs/guides/cache.md). None: every query is executed.
@@ -170,23 +170,23 @@ def evaluate(
             metric ``suite_match`` says which are right there as well (docs/guides/suites.md). No verdict changes.
         output: a folder for the run. Finished work of the same run in it is not done again.
         overwrite: discard an earlier run in the folder.
-        rescore: judge the live system's answers in the folder again, without asking again.
+        rescore: re-score the live system's answers in the folder, without asking again.
         name: a name for the run.
-        tags: labels for the run, such as ``nightly`` or ``model=gpt-4.1``: `list_runs` tells runs by them.
-        files: how to read the files, where they do not show it themselves.
-        allow_unmatched: accept predictions that fit no case; they are named in the provenance.
+        tags: labels for the run, for example ``["nightly", "model=gpt-4.1"]``: `list_runs` selects runs by them.
+        files: how to read the files, if they do not show it themselves.
+        allow_unmatched: accept predictions that match no case; they are named in the provenance.
         extract: evaluate the one SQL statement in a prediction whose text has other words; False: evaluate every text
             as it came. The benchmarks' own metrics score the text of a file in either case.
-        lint: also look for what is doubtful about the golds themselves, and show it beside the verdicts, with the
-            accuracy without the doubtful cases (docs/guides/lint.md). No verdict depends on it.
-        witness: also look for a database that parts each right answer from gold, or for a proof that there is none: the
-            verdict's ``strength`` says what came of it, none changes (docs/guides/strength.md). A run in ``output``
-            that was made without it gets its strengths, and a later call does what an earlier one left open.
+        lint: also look for likely errors in the gold queries, and show them with the verdicts and the accuracy without
+            the doubtful cases (docs/guides/lint.md). No verdict depends on it.
+        witness: also look for a counterexample to each match, or for a proof that there is none: the result is the
+            verdict's ``strength``; no verdict changes (docs/guides/strength.md). A run in ``output`` that was made
+            without it gets its strengths, and a later call does what an earlier one left open.
         scratch: with ``witness``, the URL of a PostgreSQL server on which small databases may be made, to try that
             engine's queries on: in schemas of new names, which are dropped at the end; nothing else on it is touched.
         reviews: what people decided about the question set (docs/reference/reviews.md): a file, or what `load_reviews`
-            read. None: ``reviews.jsonl`` beside the question set, if there is one; False: none. The reviewed verdict
-            stands beside Assay's own, and a later call in ``output`` scores again only what a new review concerns.
+            read. None: ``reviews.jsonl`` next to the question set, if there is one; False: none. The reviewed verdict
+            is shown with Assay's own, and a later call in ``output`` re-scores only what a new review concerns.
         on_cases: called with the cases once they are read, before anything is executed and before a live
             system is asked; an exception from it ends the evaluation.
         on_progress: called with the progress as cases finish; fast cases are reported several at a time.
@@ -425,18 +425,20 @@ def _check_together(
     """Raise UsageError for wishes that do not go together."""
     if gold_databases is not None and (suite is not None or witness is not None):
         what = "a suite is" if suite is not None else "witnesses are"
-        raise UsageError(f"{what} for queries on one database, and gold has its own (--gold-db): leave one of them out")
+        raise UsageError(
+            f"{what} requires one database, and gold queries have their own (--gold-db): omit one of the two"
+        )
     if gold_databases is not None and backend not in (None, "local"):
         raise UsageError(
-            f"gold has a database of its own (--gold-db), and the backend {backend!r} brings one database to a node: "
-            "leave one of the two out"
+            f"gold queries have a database of their own (--gold-db), and the backend {backend!r} brings one database "
+            "to a node: omit one of the two"
         )
     if scratch is not None and witness is None:
         raise UsageError("a server for scratch schemas is for the search for witnesses: ask for these, with --witness")
 
 
 def _suite(given: str | os.PathLike[str] | Suite | None) -> Suite | None:
-    """The suite that was asked for. Raises InputError where it cannot be read."""
+    """The suite that was asked for. Raises InputError if it cannot be read."""
     if given is None:
         return None
     from assay.api.suites import load_suite  # not every run has one

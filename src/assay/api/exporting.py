@@ -25,14 +25,14 @@ def export_reviewed(
     """Write the question set of a run as people's reviews corrected it: corrected and additional gold queries.
 
     A run on the written set has the reviewed accuracy without the reviews, except for the answers that
-    ``ExportedSet.unwritten`` names. A question without a right gold query keeps its place without gold, unscored.
+    ``ExportedSet.unwritten`` names. A question without a right gold query keeps its place and is unscored.
 
     Args:
         run: the run that was reviewed.
         target: the file to write. Without a suffix it has that of the question set.
-        cases: the question set; None: where the run found it.
-        reviews: a file of reviews, or what `load_reviews` read; None: ``reviews.jsonl`` beside the question set.
-        files: how to read the question set, where the run does not show it.
+        cases: the question set; None: the file that the run was made from.
+        reviews: a file of reviews, or what `load_reviews` read; None: ``reviews.jsonl`` next to the question set.
+        files: how to read the question set, if the run does not show it.
 
     Raises:
         InputError: the question set or the reviews cannot be read, or the target cannot be written.

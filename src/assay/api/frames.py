@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from assay.errors import UsageError
 from assay.model import Result
 
@@ -41,7 +43,7 @@ def as_result(rows: Any) -> Result:
 def frame_columns(frame: Any, *, as_arrays: bool = False) -> tuple[list[str], list[Any]] | None:
     """The names and cells of an Arrow table, or a pandas or polars data frame; None if it is none of these.
 
-    ``as_arrays``: pandas' columns of one plain type are its arrays, NaN where a cell is absent. These libraries are
+    ``as_arrays``: pandas' columns of one plain type are its arrays; an absent cell is NaN. These libraries are
     not imported here: a caller with a frame has already loaded its library.
     """
     library = type(frame).__module__.partition(".")[0]
@@ -77,6 +79,22 @@ def frame_records(frame: Any) -> list[dict[str, Any]] | None:
     if twice is not None:
         raise UsageError(f"the {kind} has two columns called {twice!r}: rename one of them")
     return [dict(zip(names, map(_cell, row), strict=True)) for row in zip(*columns, strict=True)]
+
+
+class FrameIndex(Struct, frozen=True, kw_only=True):
+    """The index of a pandas frame or column."""
+
+    name: str | None
+    labels: list[Any]
+
+
+def frame_index(values: Any) -> FrameIndex | None:
+    """The index of a pandas frame or column; None for anything else, and for an index of several levels."""
+    library, kind = type(values).__module__.partition(".")[0], type(values).__name__
+    if library != "pandas" or kind not in ("DataFrame", "Series") or values.index.nlevels != 1:
+        return None
+    name = values.index.name
+    return FrameIndex(name=None if name is None else str(name), labels=_pandas(values.index.to_series()))
 
 
 def column_cells(column: Any) -> list[Any] | None:

@@ -28,7 +28,7 @@ class GateKeeper(Struct, frozen=True, kw_only=True):
     def check_cases(self, cases: Sequence[Case]) -> None:
         """Check that every selector fits a case of the run, and that the baseline has one of the cases unchanged.
 
-        Raises InputError where that is not so.
+        Raises InputError otherwise.
         """
         check_cases(self.gates, cases)
         if self.baseline is None or not cases:
@@ -38,12 +38,13 @@ class GateKeeper(Struct, frozen=True, kw_only=True):
         known = {content_of(item.case) for item in self.baseline.evidence}
         if not any(content_of(case) in known for case in cases):
             raise InputError(
-                f"the baseline has none of the {len(cases):,} cases of this run, question, gold, database, context and "
-                f"options being the same: it was made over {self.baseline.settings.cases}, so name another run"
+                f"the baseline, made from {self.baseline.settings.cases}, has no case in common with the "
+                f"{len(cases):,} of this run (cases are compared by question, gold query, database, context and "
+                "options): name another run"
             )
 
     def judged(self, run: RunRecord) -> RunRecord:
-        """The run with the results of its gates. Raises InputError for a selector that fits no case."""
+        """The run with the results of its gates. Raises InputError for a selector that matches no case."""
         if not self.gates.any:
             return run
         self.check_cases([item.case for item in run.evidence])
@@ -144,7 +145,7 @@ def _read(folder: Path) -> RunRecord:
 
 
 def results_of(gates: Gates, run: RunRecord, baseline: RunRecord | None) -> tuple[GateResult, ...]:
-    """The results of the gates; the runs are compared only where a gate needs it."""
+    """The results of the gates; the runs are compared only if a gate needs it."""
     if baseline is None or not gates.needs_baseline:
         return evaluate_gates(gates, run)
     from assay.runs.compare.diff import diff_runs

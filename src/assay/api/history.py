@@ -19,7 +19,7 @@ def list_runs(folder: str | os.PathLike[str], *, metric: str | None = None) -> t
     """The runs in a folder and up to four levels below it, oldest first; of each only run.json is read.
 
     Unfinished and damaged runs are among them (``status``, ``trouble``). The headline is each run's
-    own, or ``metric``'s value: None for a run without that metric. Raises InputError where there is no run.
+    own, or ``metric``'s value: None for a run without that metric. Raises InputError if there is no run.
     """
     return scan_runs(Path(folder), metric=metric)
 
@@ -27,7 +27,7 @@ def list_runs(folder: str | os.PathLike[str], *, metric: str | None = None) -> t
 def with_history(run: Run, folder: str | os.PathLike[str]) -> Run:
     """The run together with the folder's runs that started before it, for its HTML report.
 
-    Raises InputError where there is no run in the folder.
+    Raises InputError if there is no run in the folder.
     """
     metric = point_of(run.record).headline_metric
     earlier = earlier_runs(list_runs(folder, metric=metric), run.record)
@@ -41,7 +41,7 @@ def export_mlflow(
 
     Settings become params; every metric comes with its interval (``match.low``, ``match.high``) and ``match.n``;
     a label ``model=x`` becomes the tag ``tag.model``; run.json and the HTML report are artifacts. ``tracking_uri``
-    None: MLflow's own setting. Raises MissingDependency without MLflow (extra ``mlflow``), InputError where the
+    None: MLflow's own setting. Raises MissingDependency without MLflow (extra ``mlflow``), InputError if the
     MLflow store cannot be written.
     """
     if isinstance(run, Run):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,12 +12,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay import registry
-from assay.api.frames import as_result, column_cells, frame_records
+from assay.api.frames import as_result
+from assay.api.in_memory import (
+    BOTH,
+    CASES,
+    PREDICTIONS,
+    items_of,
+    keyed_by_index,
+    named_index,
+    row_format,
+    table_of,
+)
 from assay.api.shared_file import check_own_predictions, fields_for_predictions, share_file
 from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.load import recognise
-from assay.cases.records import Table, record_of
 from assay.errors import CaseFileError, InputError, UsageError, plural
 from assay.model import (
     Case,
@@ -84,12 +93,12 @@ class Inputs(Struct, frozen=True, kw_only=True):
     blank_rows: int
     """Blank rows of the question set, which were skipped."""
     unmatched: tuple[str, ...]
-    """Ids of predictions that fit no case."""
+    """Ids of predictions that match no case."""
     case_name: str
     prediction_name: str
     files: tuple[Fingerprint, ...]
     joining: Joining | None = None
-    """How predictions were joined with cases; None where a live system is asked."""
+    """How predictions were joined with cases; None if a live system is asked."""
     columns: tuple[str, ...] = ()
     """The columns of the question set, for messages."""
     case_format: str | None = None
@@ -106,11 +115,11 @@ class OwnInputs(Struct, frozen=True, kw_only=True):
     options: ComparisonOptions | None = None
     """How results are compared; None: as the arguments of `assay.evaluate` say."""
     head_rows: int | None = None
-    """How many rows of each result the evidence keeps where some metric does not call the answer right; None: a few."""
+    """Rows of each result that the evidence keeps if a metric does not score the prediction as right; None: a few."""
     plain_queries: bool = False
     """Most queries need no parser: workers do not begin by importing one."""
     diagnose: bool = True
-    """False: nobody will read the causes of wrong answers."""
+    """False: the causes of wrong predictions are not needed."""
 
 
 def is_system(predictions: object) -> TypeGuard[System]:
@@ -128,13 +137,21 @@ def read_inputs(
 ) -> Inputs:
     """Read both sides and join them. ``predictions`` None: they are in the cases' own file.
 
-    ``selections``: values in memory have the shapes of SDMX files. Raises InputError where a file cannot be
-    used, where it is ambiguous which prediction belongs to which case, and where predictions fit no case,
-    unless ``allow_unmatched``.
+    ``selections``: values in memory have the shapes of SDMX files. Raises InputError if a file cannot be used, if it
+    is ambiguous which prediction belongs to which case, and if predictions match no case, unless ``allow_unmatched``.
     """
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
-    every_case, case_name, blank_rows = _read_cases(cases, options, selections=selections)
+    if predictions is None and isinstance(cases, Iterator):
+        cases = list(cases)  # both sides read them
+    in_one = predictions is None or predictions is cases
+    try:
+        table = BOTH if in_one else CASES
+        every_case, case_name, blank_rows = _read_cases(cases, options, selections=selections, table=table)
+    except CaseFileError as error:
+        if selections or (swapped := _swapped(cases, predictions, options)) is None:
+            raise
+        raise UsageError(swapped) from error
     wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
     joining: Joining | None = None
     if is_system(predictions):
@@ -156,9 +173,13 @@ def read_inputs(
             or (options.case_format if shared else None)
             or _format_of_pairs(cases, predictions, options),
         )
-        loaded, prediction_name = _answers(cases, predictions, reading, selections=selections)
+        at = BOTH if in_one else PREDICTIONS
+        loaded, prediction_name = _answers(cases, predictions, reading, selections=selections, table=at)
         if shared:
             check_own_predictions(prediction_name, every_case, loaded, options.prediction_fields)
+        if not selections:
+            every_case, loaded = keyed_by_index(cases, predictions, every_case, loaded)
+            wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
         try:
             joined = join(
                 every_case,
@@ -174,7 +195,8 @@ def read_inputs(
         shown = ", ".join(f'"{one}"{_near(one, wanted)}' for one in unmatched[:_UNMATCHED_SHOWN])
         more = f" and {len(unmatched) - _UNMATCHED_SHOWN} more" if len(unmatched) > _UNMATCHED_SHOWN else ""
         raise InputError(
-            f"{prediction_name}: {len(unmatched)} of the predictions fit no case of {case_name}: {shown}{more}. "
+            f"{prediction_name}: {plural(len(unmatched), 'prediction')} without a matching case in {case_name}: "
+            f"{shown}{more}. "
             "Remove them, correct their ids, or allow them (--allow-unmatched; in Python allow_unmatched=True)"
         )
     files = [fingerprint_file(fspath(source)) for source in (cases, predictions) if isinstance(source, (str, PathLike))]
@@ -245,22 +267,44 @@ def _format_of_pairs(cases: CasesInput, predictions: object, options: FileOption
 
 
 def _answers(
-    cases: CasesInput, predictions: Any, options: FileOptions, *, selections: bool
+    cases: CasesInput, predictions: Any, options: FileOptions, *, selections: bool, table: Path
 ) -> tuple[LoadedPredictions, str]:
     """The predictions, from the cases' own file where none are given."""
     if predictions is not None:
-        return _read_predictions(predictions, options, selections=selections)
+        return _read_predictions(predictions, options, selections=selections, table=table)
     try:
-        return _read_predictions(cases, options, selections=selections)
+        return _read_predictions(cases, options, selections=selections, table=table)
     except CaseFileError as error:
         if options.prediction_fields.prediction is not None:
             raise
         raise InputError(
-            f"--predictions or --system must be given, or the question set must hold the predictions, too: {error}"
+            f"give --predictions or --system, or a question set that contains the predictions, too: {error}"
         ) from error
 
 
-def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) -> tuple[LoadedCases, str, int]:
+def _swapped(cases: Any, predictions: Any, options: FileOptions) -> str | None:
+    """What to write if values in memory are given in the wrong order; None if they are not, or if both are files."""
+    files = (str, PathLike)
+    if predictions is None or cases is predictions or (isinstance(cases, files) and isinstance(predictions, files)):
+        return None
+    try:
+        answers, _ = _read_predictions(cases, options, selections=False)
+        questions, _, _ = _read_cases(predictions, options, selections=False)
+    except (InputError, UsageError):
+        return None
+    columns = [
+        next((f" (column {use.column!r})" for use in loaded.columns if use.field == field), "")
+        for loaded, field in ((answers, "prediction"), (questions, "gold"))
+    ]
+    return (
+        f"the questions and the predictions are swapped: the first argument holds predictions{columns[0]}, the second "
+        f"questions with gold queries{columns[1]}. Give the questions first:  evaluate(questions, predictions, …)"
+    )
+
+
+def _read_cases(
+    cases: CasesInput, options: FileOptions, *, selections: bool, table: Path = CASES
+) -> tuple[LoadedCases, str, int]:
     """The cases, their name for messages, and how many blank rows were skipped."""
     if isinstance(cases, (str, PathLike)):
         formats = registry.case_formats()
@@ -268,7 +312,7 @@ def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) ->
         return found, fspath(cases), sum(getattr(one, "blank_rows", 0) for one in formats)
     if isinstance(cases, Mapping):
         raise UsageError("the cases are one mapping: give a list of mappings, one for each case")
-    given: list[Any] = _items(cases, "cases")
+    given: list[Any] = items_of(cases, "cases")
     if not given:
         raise InputError("there is no case to evaluate")
     if all(isinstance(one, Case) for one in given):
@@ -283,37 +327,12 @@ def _read_cases(cases: CasesInput, options: FileOptions, *, selections: bool) ->
 
             built = LoadedCases(cases=cases_in_memory(cast("list[Mapping[str, Any]]", given)))
         else:
-            built = read_cases(_table("the cases in memory", given), options.case_fields)
+            rows = table_of(table, given)
+            reader = row_format(options.case_format, rows.columns, argument="case_format")
+            fields = named_index(cases, options.case_fields, columns=rows.columns)
+            built = read_cases(rows, fields) if reader is None else reader.cases_of(rows, fields)
     _no_id_twice([case.id for case in parts_of(built.cases, "id")], "cases")
     return built, f"{plural(len(built.cases), 'case')} in memory", 0
-
-
-def _items(values: Any, what: str) -> list[Any]:
-    """Values in memory as a list: rows of a data frame by column, the cells of a column, or what an iterable yields."""
-    for read in (frame_records, column_cells):
-        if (found := read(values)) is not None:
-            return found
-    if not isinstance(values, Iterable):
-        raise UsageError(
-            f"the {what} are {type(values).__name__}: "
-            "give a file, a list, a DataFrame of pandas or polars, or an Arrow table"
-        )
-    return list(values)
-
-
-def _table(name: str, items: Iterable[object], keys: Sequence[str | None] | None = None) -> Table:
-    """Values in memory as a table for the readers of files, with the same names and the same error messages."""
-    path = Path(name)
-    records = [
-        record_of(
-            path,
-            f"item {number}",
-            dict(item) if isinstance(item, Mapping) else item,
-            key=None if keys is None else keys[number],
-        )
-        for number, item in enumerate(items)
-    ]
-    return Table.of(path, records)
 
 
 def _no_id_twice(ids: Sequence[str], what: str) -> None:
@@ -324,7 +343,9 @@ def _no_id_twice(ids: Sequence[str], what: str) -> None:
         seen.add(one)
 
 
-def _read_predictions(predictions: Any, options: FileOptions, *, selections: bool) -> tuple[LoadedPredictions, str]:
+def _read_predictions(
+    predictions: Any, options: FileOptions, *, selections: bool, table: Path = PREDICTIONS
+) -> tuple[LoadedPredictions, str]:
     if isinstance(predictions, (str, PathLike)):
         loaded = load_predictions(
             predictions,
@@ -338,7 +359,7 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
         keys, items = [str(case_id) for case_id in predictions], list(predictions.values())
         name = "a mapping in memory"
     else:
-        items = _items(predictions, "predictions")
+        items = items_of(predictions, "predictions")
         name = f"{plural(len(items), 'prediction')} in memory"
     if not items:
         raise InputError("there is no prediction to evaluate")
@@ -352,7 +373,10 @@ def _read_predictions(predictions: Any, options: FileOptions, *, selections: boo
 
         loaded = predictions_in_memory(items if keys is None else dict(zip(map(str, keys), items, strict=True)))
     else:
-        loaded = read_predictions(_table("the predictions in memory", items, keys), options.prediction_fields)
+        rows = table_of(table, items, keys)
+        row_format(options.prediction_format, (), argument="prediction_format")
+        fields = named_index(predictions, options.prediction_fields, columns=rows.columns)
+        loaded = read_predictions(rows, fields)
         if loaded.by_position and not any(isinstance(one, Mapping) for one in items):
             # Bare query texts are in the cases' order.
             loaded = replace(loaded, stated=True)

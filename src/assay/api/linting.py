@@ -1,4 +1,4 @@
-"""Lint a question set: is its gold itself sound?"""
+"""Lint a question set: are its gold queries sound?"""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def lint(
     files: FileOptions | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> LintReport:
-    """Look for what is doubtful about the gold of a question set, without a system.
+    """Find likely errors in the gold queries of a question set, without a system.
 
     Without ``databases`` the rules apply that need the queries and questions alone, read as ``dialect`` (by default
-    SQLite's). With them, the golds and a few probes are executed, read-only and under ``limits`` (by default 10 s per
-    query). ``only`` and ``ignore`` name rules. ``runs`` are stored runs over the same cases, for the rules that look
-    at what systems answered.
+    SQLite's). With them, the gold queries and a few probes are executed, read-only and under ``limits`` (by default 10
+    s per query). ``only`` and ``ignore`` name rules. ``runs`` are stored runs over the same cases, for the rules that
+    look at what systems answered.
 
-    Nothing is excluded or rewritten. Troubles of golds are findings, a database that cannot be read is a gap of the
-    report. With ``runs`` the report also has their accuracy with and without the doubtful cases.
+    Nothing is excluded or rewritten. A gold query that fails is a finding; a database that cannot be read is a gap in
+    the report. With ``runs`` the report also has their accuracy with and without the doubtful cases.
 
     Raises InputError for a question set that cannot be used, UsageError for an unknown rule.
     """
@@ -95,9 +95,9 @@ def lint_located(
     workers: int | None,
     on_progress: Callable[[Progress], None] | None,
 ) -> LintReport:
-    """The findings about cases. ``urls`` are the databases of those among them that have gold.
+    """The findings about cases. ``urls`` are the databases of those among them that have gold queries.
 
-    ``database`` is how the report names these, None where there are none; ``others`` what stored runs answered, None
+    ``database`` is how the report names these, None if there are none; ``others`` what stored runs answered, None
     without runs.
     """
     options, runs = settings.options, others is not None
@@ -136,7 +136,7 @@ def lint_located(
 
 
 def lint_options(*, only: Iterable[str] = (), ignore: Iterable[str] = ()) -> LintOptions:
-    """Which rules to apply. Raises UsageError for a name that is no rule's."""
+    """Which rules to apply. Raises UsageError for an unknown rule."""
     return LintOptions(only=_rules(only), ignore=_rules(ignore))
 
 
@@ -149,7 +149,7 @@ def _rules(names: Iterable[str]) -> frozenset[str]:
     for name in sorted(chosen - set(known)):
         close = closest_rule(name)
         hint = f" (did you mean {close!r}?)" if close else ""
-        raise UsageError(f"no rule is called {name!r}{hint}: there is {', '.join(sorted(known))}")
+        raise UsageError(f"unknown rule {name!r}{hint}; the rules are {', '.join(sorted(known))}")
     return chosen
 
 
@@ -161,7 +161,7 @@ def _dialect(name: str | None) -> str:
         return "sqlite"
     if not is_dialect(name):
         close = closest_dialect(name)
-        raise UsageError(f"no SQL dialect is called {name!r}" + (f" (did you mean {close!r}?)" if close else ""))
+        raise UsageError(f"unknown SQL dialect {name!r}" + (f" (did you mean {close!r}?)" if close else ""))
     return name.lower()
 
 
@@ -312,12 +312,12 @@ def _notes(cases: Sequence[Case], done: Sequence[GoldLint | str]) -> tuple[str, 
     for name, case_id in strange.items():
         close = closest_rule(name)
         hint = f" (did you mean {close!r}?)" if close else ""
-        notes.append(f"case {case_id} ignores {name!r}, and no rule is called that{hint}")
+        notes.append(f"case {case_id} ignores an unknown rule {name!r}{hint}")
     return tuple(notes)
 
 
 class RunLint(Struct, frozen=True, kw_only=True):
-    """Looks at the golds of a job, on its databases and under its limits."""
+    """Looks at the gold queries of a job, on its databases and under its limits."""
 
     options: LintOptions
     limits: Limits

@@ -120,8 +120,8 @@ def judge_equivalence(
 
     ``schema`` (DDL or any other text) and ``dialect`` are those of the pairs given as tuples. A model given by its
     name is opened and closed; any other stays open. An opinion's ``equivalent`` is True, False, or None with
-    ``failure`` where the model refused, could not be understood, or contradicted itself. Raises SystemUnusable
-    where the model can answer no question at all.
+    ``failure`` if the model refused, could not be understood, or contradicted itself. Raises SystemUnusable
+    if the model can answer no question at all.
     """
     asked = [_pair(pair, schema, dialect) for pair in pairs]
     if isinstance(model, QueryJudge):
@@ -157,7 +157,7 @@ def judge_run(
     dialect: str | None = None,
     on_case: Callable[[JudgedCase], None] | None = None,
 ) -> list[JudgedCase]:
-    """Ask a judge whether each predicted query of a run is equivalent to one of its golds; nothing is executed.
+    """Ask a judge whether each predicted query of a run is equivalent to one of its gold queries; nothing is executed.
 
     ``only`` picks cases by their execution verdict, ``limit`` is how many of these at most. ``schema`` gives
     the text for a database's name; None: the DDL of the run's own SQLite or DuckDB files, and no schema for
@@ -174,7 +174,7 @@ def queries_of(
     schema: SchemaOf | None = None,
     dialect: str | None = None,
 ) -> list[CaseQueries]:
-    """The queries to ask a judge about. Raises InputError where the run has no such case, or judged no queries."""
+    """The queries to ask a judge about. Raises InputError if the run has no such case, or judged no queries."""
     if run.settings.selection is not None:
         raise InputError("this run judged selections, not queries: a judge of queries has nothing to do with it")
     if only not in ("all", "correct", "incorrect"):
@@ -214,7 +214,7 @@ def _case(evidence: Evidence, schema_of: SchemaOf, dialect: str | None) -> CaseQ
 
 
 def _dialect(database: str) -> str | None:
-    """The dialect of the run's engine; None where its URL names none, as for a mapping of databases."""
+    """The dialect of the run's engine; None if its URL names none, as for a mapping of databases."""
     try:
         return registry.engine_class(DatabaseUrl.parse(database)).dialect
     except InputError:
@@ -227,7 +227,7 @@ class MeasuredJudge(Struct, frozen=True, kw_only=True):
     calibration: Calibration
     truth: Literal["execution", "labels"]
     not_asked: int
-    """Cases without a predicted query or without gold: there was nothing to judge."""
+    """Cases without a predicted query or without gold query: there was nothing to judge."""
     without_truth: int
     """Cases that execution left unscored, or that have no label."""
     disagreements: tuple[str, ...]
@@ -302,12 +302,13 @@ def read_labels(path: Path, case_ids: Collection[str]) -> Labels:
     keyed = all(record.key is not None for record in table.records)
     if not ids and not keyed:
         raise CaseFileError(
-            f"no column holds the case ids: there is {listed(table.columns)}. Name one of them id", path=str(path)
+            f"no column found for the case ids; the columns are {listed(table.columns)}. Name one of them id",
+            path=str(path),
         )
     column = own_names[normal(labels[0])] if labels else "prediction" if keyed else None
     if column is None:
         raise CaseFileError(
-            f"no column holds the labels ({listed(_COLUMNS[:3])}): there is {listed(table.columns)}",
+            f"no column found for the labels ({listed(_COLUMNS[:3])}); the columns are {listed(table.columns)}",
             path=str(path),
         )
     found: dict[str, bool] = {}
@@ -325,7 +326,7 @@ def read_labels(path: Path, case_ids: Collection[str]) -> Labels:
         if case_id not in case_ids:
             near = get_close_matches(case_id, case_ids, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise CaseFileError(f"{case_id!r} is no case of the run{hint}", path=str(path), place=record.place)
+            raise CaseFileError(f"{case_id!r} is not a case of the run{hint}", path=str(path), place=record.place)
         if case_id in found:
             raise CaseFileError(f"the case {case_id!r} is labelled twice", path=str(path), place=record.place)
         label = _label(path, record, column)
@@ -334,7 +335,7 @@ def read_labels(path: Path, case_ids: Collection[str]) -> Labels:
         else:
             found[case_id] = label
     if not found:
-        raise CaseFileError("holds no label", path=str(path))
+        raise CaseFileError("contains no label", path=str(path))
     return Labels(by_case=found, blank=blank)
 
 

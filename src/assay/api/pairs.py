@@ -22,7 +22,7 @@ from assay.sql.extraction import extracted
 
 
 class ExaminedPair(Struct, frozen=True, kw_only=True):
-    """A judged pair with the first rows of its results."""
+    """An evaluated pair with the first rows of its results."""
 
     evidence: Evidence
     executions: Executions
@@ -38,13 +38,13 @@ def examine_pair(
     limits: Limits | None = None,
     witness: WitnessSettings | None = None,
 ) -> ExaminedPair:
-    """Judge a pair as a run judges a case, with the causes of a wrong answer, and with ``witness`` another database.
+    """Evaluate a pair as a run evaluates a case, with the causes of a wrong prediction.
 
-    Of a right answer a witness says how sure the match is, and becomes its strength; of a wrong one it is a small
-    database that parts the two, and changes nothing. The workers live for this call alone.
+    With ``witness``, a counterexample is looked for: the outcome is the strength of a match; for a wrong prediction
+    it is a small database on which the two differ, and changes nothing. The workers live for this call alone.
 
-    Raises UsageError for options out of range or no gold, InputError for a URL without an engine, and DatabaseError for
-    a database that cannot be read. Failures of the queries are part of the verdict.
+    Raises UsageError for options out of range or without a gold query, InputError for a URL without an engine, and
+    DatabaseError for a database that cannot be read. Failures of the queries are part of the verdict.
     """
     comparison = comparison or ComparisonOptions()
     check_options(
@@ -54,7 +54,7 @@ def examine_pair(
     )
     golds = (gold_sql,) if isinstance(gold_sql, str) else tuple(gold_sql)
     if not golds:
-        raise UsageError("there is no gold: give at least one query that is right")
+        raise UsageError("the gold query is missing: give at least one")
     url = DatabaseUrl.parse(database)
     if url.is_template:
         raise InputError(f"{url} is a template: name one database")

@@ -87,7 +87,7 @@ def _rows_of(path: Path) -> _Rows:
     columns = {name: title for name in table.columns if (title := _TITLES.get(normal(name))) is not None}
     if _ID not in columns.values():
         raise CaseFileError(
-            f"is not an F1 part or a VES part: no column is called {_ID}; there is {listed(table.columns)}",
+            f"is not an F1 part or a VES part: the column {_ID} is missing; the columns are {listed(table.columns)}",
             path=str(path),
         )
     records = [record for record in table.records if not record.blank]
@@ -104,7 +104,7 @@ def _rows_of(path: Path) -> _Rows:
             raise CaseFileError(f'the question "{name}" occurs twice', path=str(path), place=record.place)
         rows[key] = row
     if not rows:
-        raise CaseFileError("holds no question", path=str(path))
+        raise CaseFileError("contains no question", path=str(path))
     return rows
 
 

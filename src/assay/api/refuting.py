@@ -41,13 +41,13 @@ def refute(
 ) -> Refutation:
     """Look for a small database on which two queries differ, or for a proof that there is none.
 
-    The first query is the reference: row order counts where its outermost level has ORDER BY. Give one of ``database``
+    The first query is the reference: row order counts if its outermost level has ORDER BY. Give one of ``database``
     (a URL: its schema is taken, and its data says what is plausible) and ``schema`` (a text of CREATE statements, a
     path to a file with such, or a `DatabaseSchema`: nothing but the declared constraints is assumed). ``dialect`` is
-    the queries', with ``schema``: ``sqlite`` or ``duckdb``; by default SQLite's, or DuckDB's where SQLite cannot run
+    the queries', with ``schema``: ``sqlite`` or ``duckdb``; by default SQLite's, or DuckDB's if SQLite cannot run
     them. ``seconds`` bounds the search's computing, and the same ``seed`` gives the same outcome. What neither the
-    search nor a rule decides is checked on all tables of at most ``max_rows`` rows (0 to 4), where the extra ``prove``
-    is installed.
+    search nor a rule decides is checked on all tables of at most ``max_rows`` rows (0 to 4), if the extra ``prove`` is
+    installed.
 
     ``scratch`` is the URL of a PostgreSQL server on which small databases may be made, for queries of that dialect: in
     schemas of new names, which are dropped at the end; nothing else on it is touched.
@@ -110,10 +110,10 @@ def _on_scratch(text: str, task: WitnessTask, limits: Limits) -> TaskDone | Task
 def _schema(
     given: DatabaseSchema | str | PathLike[str] | None, dialect: str | None
 ) -> tuple[DatabaseSchema, tuple[str, ...]]:
-    """The schema and what of it was not read. Raises InputError where nothing was."""
+    """The schema and what of it was not read. Raises InputError if nothing was."""
     if dialect is not None and not is_dialect(dialect):
         close = closest_dialect(dialect)
-        raise UsageError(f"no SQL dialect is called {dialect!r}" + (f" (did you mean {close!r}?)" if close else ""))
+        raise UsageError(f"unknown SQL dialect {dialect!r}" + (f" (did you mean {close!r}?)" if close else ""))
     if isinstance(given, DatabaseSchema):
         return given, ()
     place = "the schema"
@@ -134,7 +134,7 @@ def _schema(
             reading = replace(other, schema=replace(other.schema, dialect="sqlite", tables=tables))
     if not reading.schema.tables:
         why = f": {reading.unread[0]}" if reading.unread else ""
-        raise InputError(f"{place} holds no CREATE TABLE that can be read{why}")
+        raise InputError(f"{place} contains no CREATE TABLE that can be read{why}")
     return reading.schema, reading.unread
 
 
@@ -155,7 +155,7 @@ _WAIT_S = 5.0
 def scratch_server(text: str) -> Iterator[ScratchServer]:
     """A server for scratch schemas. Those that the caller's workers made are dropped at the end, after the workers.
 
-    Raises InputError for a URL whose engine makes none, and DatabaseError where the server cannot be used.
+    Raises InputError for a URL whose engine makes none, and DatabaseError if the server cannot be used.
     """
     url = DatabaseUrl.parse(text)
     maker = server_scratch_maker(registry.engine_references(), url)
@@ -176,7 +176,7 @@ def scratch_server(text: str) -> Iterator[ScratchServer]:
 
 
 def check_scratch(server: ScratchServer, dialects: Iterable[str]) -> None:
-    """Raise UsageError where the server answers for none of these dialects."""
+    """Raise UsageError if the server answers for none of these dialects."""
     wanted = sorted(set(dialects))
     if wanted and server.dialect not in wanted:
         raise UsageError(

@@ -41,7 +41,7 @@ def chosen_reviews(given: ReviewsInput | Literal[False] | None) -> ReviewsChoice
 def reviews_for(
     cases: object, given: ReviewsInput | Literal[False] | None = None, *, settle: Settle | None = None
 ) -> Reviews | None:
-    """The reviews that a caller gave, or those beside the question set's file; None without any, and for False.
+    """The reviews that a caller gave, or those next to the question set's file; None without any, and for False.
 
     Raises as `load_reviews` does.
     """

@@ -59,9 +59,9 @@ class Run:
         return self.record.aggregates
 
     def rate(self, metric: str = "match") -> Rate | None:
-        """A metric's rate over all cases; None where the run did not ask for that metric.
+        """A metric's rate over all cases; None if the run did not ask for that metric.
 
-        So are ``coverage``, ``selective_accuracy``, ``reliability`` and ``interaction_match``, None where the run has
+        So are ``coverage``, ``selective_accuracy``, ``reliability`` and ``interaction_match``, None if the run has
         no such numbers. Raises UsageError for a name that is none of these, and names the nearest.
         """
         found = self.aggregates.overall.rate(metric)
@@ -90,7 +90,7 @@ class Run:
         return plain_summary(report) if full else screen_text(run_screen(report))
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-        """Write a report; the format is that of the path's suffix where none is given."""
+        """Write a report; the format is that of the path's suffix if none is given."""
         target, name = target_of(path, format)
         replace_file(target, registry.pieces(name, self.record))
 
@@ -108,9 +108,9 @@ class Run:
         return keeper.judged(self.record).gates if gates.any else ()
 
     def with_penalties(self, penalties: Sequence[float]) -> Run:
-        """The same run with other penalties of its reliability score; nothing is judged again.
+        """The same run with other penalties of its reliability score; nothing is re-scored.
 
-        Raises UsageError for one below 0, and where the run has no such score.
+        Raises UsageError for one below 0, and if the run has no such score.
         """
         from assay.api.arguments import checked_penalties
         from assay.runs.aggregate.reliability import with_penalties
@@ -144,7 +144,7 @@ class Run:
         return frame
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the run into a new or empty folder. Raises RunError where the folder is not empty."""
+        """Write the run into a new or empty folder. Raises RunError if the folder is not empty."""
         cases = cases_for_run(self.settings.cases, Path(folder))
         save_run(replace(self.record, provenance=replace(self.provenance, cases=cases)), Path(folder))
 
@@ -171,7 +171,7 @@ def _library(module: str, package: str, extra: str) -> Any:
 
 
 def target_of(path: str | os.PathLike[str], format: str | None) -> tuple[Path, str]:
-    """Where a report goes, and its format: that of the path's suffix where none is given."""
+    """Where a report goes, and its format: that of the path's suffix if none is given."""
     target = Path(path)
     name = format or target.suffix.lstrip(".").lower()
     if not name:
@@ -185,7 +185,7 @@ def load_run(folder: str | os.PathLike[str], *, reviews: ReviewsInput | Literal[
     Args:
         folder: the run's folder, or its run.json.
         reviews: a file of reviews, or what `load_reviews` read. None: the file that the run was made with, or else
-            the one beside its question set, if there is one; False: none.
+            the one next to its question set, if there is one; False: none.
 
     Raises:
         InputError: there is no run, or a line of the reviews is damaged.

@@ -1,4 +1,4 @@
-"""Make a run: ask a live system where there is one, judge every answer, store the results."""
+"""Make a run: ask the live system, if there is one, score every prediction, store the results."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def carry_out(
 ) -> Run:
     """Make the run of a job; ``answered`` returns the job with the answers of a live ``system`` to the cases.
 
-    With a ``pool``, answers are judged as they arrive. ``pool`` None: the cases are judged in this process, once all
-    are answered, since what judges them may depend on all answers. ``lint`` looks at the job's golds, and is given what
-    an earlier run in the folder found. Raises as `evaluate` does.
+    With a ``pool``, answers are scored as they arrive. ``pool`` None: the cases are scored in this process, once all
+    are answered, since the scores may depend on all answers. ``lint`` looks at the job's gold queries, and is given
+    what an earlier run in the folder found. Raises as `evaluate` does.
     """
     folder = Path(output) if output is not None else None
     if rescore and system is not None and folder is None:
-        raise UsageError("there is no run to judge again: name its folder (-o RUN; in Python output=...)")
+        raise UsageError("there is no run to re-score: name its folder (-o RUN; in Python output=...)")
     anew, forget = overwrite or rescore, overwrite and not rescore
 
     def linted(job: Job) -> Job:
@@ -84,7 +84,8 @@ def carry_out(
                 held
                 or ask(system, cases, concurrency=concurrency, repeats=repeats, folder=folder, on_progress=on_progress)
             )
-        return Run(execute(linted(job), pool, folder=folder, overwrite=anew, on_progress=on_progress))
+        asked = system is not None
+        return Run(execute(linted(job), pool, folder=folder, overwrite=anew, asked=asked, on_progress=on_progress))
 
 
 def provenance_of(

@@ -24,11 +24,11 @@ from assay.runs.plan import Locate, url_of
 _FILES = ("sqlite", "duckdb")
 """A judge is shown what its kept opinions were asked with; of a server that is nothing but what a file says."""
 SchemaOf = Callable[[str | None], str]
-"""From a case's database name to the text of its schema; empty where there is none."""
+"""From a case's database name to the text of its schema; empty if there is none."""
 
 
 def schema_of_database(url: DatabaseUrl) -> str:
-    """The DDL of a SQLite or DuckDB file. Raises DatabaseError where it cannot be read."""
+    """The DDL of a SQLite or DuckDB file. Raises DatabaseError if it cannot be read."""
     with closing(registry.engine_class(url).open(url, Limits(timeout_s=10.0))) as engine:
         try:
             found = cast("DescribesSchema", engine).schema(with_values=False)
@@ -59,7 +59,7 @@ def schema_from_file(template: str) -> SchemaOf:
 
 
 def schema_from_databases(database: str) -> SchemaOf | None:
-    """Schemas of a run's databases, read when asked for; None where its URL names no SQLite or DuckDB files.
+    """Schemas of a run's databases, read when asked for; None if its URL names no SQLite or DuckDB files.
 
     The function raises DatabaseError for a file that cannot be read.
     """
@@ -107,7 +107,7 @@ def prompt_of(cases: CasesInput, system: System, *, databases: DatabasesInput, f
 
 
 def describes_schema(url: DatabaseUrl) -> bool:
-    """Whether the database's engine can describe its schema. Raises InputError where no engine takes the URL."""
+    """Whether the database's engine can describe its schema. Raises InputError if no engine takes the URL."""
     return callable(getattr(registry.engine_class(url), "schema", None))
 
 
@@ -129,7 +129,7 @@ class Schemas:
     def __call__(self, case: Case) -> DatabaseSchema:
         """The schema of the case's database.
 
-        Raises InputError where the engine cannot describe it, and DatabaseError where the database cannot be read.
+        Raises InputError where the engine cannot describe it, and DatabaseError if the database cannot be read.
         """
         url = url_of(case, self._locate)
         with self._lock:
@@ -148,12 +148,12 @@ class Schemas:
     def _read(self, url: DatabaseUrl) -> DatabaseSchema:
         if not describes_schema(url):
             raise InputError(
-                f"{url}: the engine {url.scheme!r} cannot say which tables a database holds, which the prompt shows: "
+                f"{url}: the engine {url.scheme!r} cannot list the tables of a database, which the prompt shows: "
                 "give a prompt of your own with {question} and {context} alone (--prompt FILE), and write the tables "
                 "into it"
             )
         with closing(registry.engine_class(url).open(url, self._limits)) as engine:
             found = cast("DescribesSchema", engine).schema()
         if not found.tables:
-            raise DatabaseError(f"{url} holds no table to ask about: is it the right file?")
+            raise DatabaseError(f"{url} contains no table to ask about. Is it the right file?")
         return found

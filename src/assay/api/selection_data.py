@@ -1,4 +1,4 @@
-"""The data that selections are executed on, and the dimensions that judging ignores."""
+"""The data that selections are executed on, and the dimensions that the comparison ignores."""
 
 from __future__ import annotations
 
@@ -96,5 +96,5 @@ def check_ignored(names: Sequence[str], cases: Sequence[Case], structures: Struc
         if name not in known:
             raise UsageError(
                 f"the dimension {name!r} is to be ignored, and no target{' or structure' if structures else ''} "
-                f"has it (there is {', '.join(sorted(known)[:12])}){suggestion(name, known)}"
+                f"has it (known: {', '.join(sorted(known)[:12])}){suggestion(name, known)}"
             )

@@ -78,7 +78,7 @@ def evaluate_selections(
     on_cases: OnCases | None = None,
     on_progress: OnProgress | None = None,
 ) -> Run:
-    """Judge what an SDMX assistant selected, term by term, against each question's target.
+    """Score what an SDMX assistant selected, term by term, against each question's target.
 
     Args:
         cases: a YAML or JSON file, a folder of these, or `Case` values (docs/guides/sdmx.md).
@@ -88,24 +88,24 @@ def evaluate_selections(
         structures: files, folders or the URL of an SDMX service, or what
             `assay.sdmx.structures.load.load_structures` made of them; they give names to codes, tell which codes
             exist, and read keys. None: nothing is known of them.
-        match_on: ``id_and_name``: a term is right where both are the target's, as far as both are
+        match_on: ``id_and_name``: a term is right if both are the target's, as far as both are
             known; ``id``: the code alone counts.
         data: a file or folder of SDMX-CSV and SDMX-ML data, or the URL of an SDMX REST service: targets and answers
             are executed on it, and what both give is compared.
         count_hierarchy: a code that a hierarchy expands counts as equal to all of its children together.
-        ignore_dimensions: dimensions that are left out of targets and answers alike, such as ``FREQUENCY``.
+        ignore_dimensions: dimensions that are left out of targets and answers, for example ``FREQUENCY``.
         verify_ssl: whether the certificate of a data service is verified.
         language: the language of names taken from code lists.
         concurrency: how many conversations a live system has at once.
         repeats: how often a live system has each conversation (docs/guides/repeats.md).
         output: a folder for the run. A question that it holds an answer to is not asked again.
         overwrite: discard an earlier run in the folder.
-        rescore: judge the live system's answers in the folder again, without asking again.
+        rescore: re-score the live system's answers in the folder, without asking again.
         name: a name for the run.
-        tags: labels for the run, such as ``nightly`` or ``model=gpt-4.1``: `list_runs` tells runs by them.
-        limit: judge only this many cases, the first ones.
-        allow_unmatched: accept predictions that fit no case; they are named in the provenance.
-        prediction_id: the key of the predictions' ids, where it is none of the known ones; ``@position``: the
+        tags: labels for the run, for example ``["nightly", "model=gpt-4.1"]``: `list_runs` selects runs by them.
+        limit: evaluate only the first N cases.
+        allow_unmatched: accept predictions that match no case; they are named in the provenance.
+        prediction_id: the key of the predictions' ids, if it is not a known one; ``@position``: the
             n-th prediction answers the n-th case.
         reviews: what people decided about the question set, as `evaluate` takes it.
         on_cases: called with the cases once they are read, before a live assistant is asked; an exception
@@ -217,11 +217,11 @@ def check_selection(
     """Score one selection, or the text of one in any form that answers come in, against its target.
 
     With several targets the closest one counts. The other arguments are those of
-    `evaluate_selections`. Raises InputError where the text cannot be read, UsageError without a target.
+    `evaluate_selections`. Raises InputError if the text cannot be read, UsageError without a target.
     """
     targets = (target,) if isinstance(target, Selection) else tuple(target)
     if not targets:
-        raise UsageError("there is no target to judge by: give a Selection, or several that are acceptable")
+        raise UsageError("the target is missing: give a Selection, or several that are acceptable")
     sources = _sources(structures)
     settings = SelectionSettings(
         structures=tuple(map(shown_source, sources)),
@@ -260,7 +260,7 @@ def _check_cases(cases: Sequence[Case]) -> None:
     if odd is not None:
         raise InputError(
             f"{odd.origin or f'case {odd.id!r}'}: has no conversation with a target selection: "
-            "is this a question set for SQL? That is judged by  assay run"
+            "for a question set with SQL, use  assay run"
         )
 
 
@@ -364,7 +364,7 @@ def _digest(known: Structures | None) -> str:
 def read_selection(text: str, *, structures: StructuresInput = None, language: str = "en") -> Selection:
     """Read the text of a selection in any form that answers come in (docs/guides/sdmx.md).
 
-    Raises InputError where it cannot be read, or needs structures to be read.
+    Raises InputError if it cannot be read, or needs structures to be read.
     """
     sources = _sources(structures)
     known = _load(structures, sources, (), datasets_named(text), language)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from assay.api.frames import frame_records
 from assay.cases import POSITION
 from assay.cases.fields import BOTH_SIDES, normal
 from assay.errors import InputError, UsageError
@@ -19,8 +20,11 @@ from assay.ports import LoadedCases, LoadedPredictions
 def share_file(cases: Any, predictions: Any, *, one_sheet: bool) -> bool:
     """Whether both sides are one file, or one sheet of it: by its path, its links, or byte by byte."""
     if predictions is None:
-        if not isinstance(cases, (str, PathLike)):
-            raise UsageError("no predictions are given, and the cases are no file that could hold them")
+        if not isinstance(cases, (str, PathLike)) and not _has_rows(cases):
+            raise UsageError(
+                "no predictions are given, and the cases hold none: give them as the second argument, or as a column "
+                "predicted_sql of the cases"
+            )
         return True
     if not (isinstance(cases, (str, PathLike)) and isinstance(predictions, (str, PathLike))):
         return cases is predictions
@@ -35,6 +39,13 @@ def share_file(cases: Any, predictions: Any, *, one_sheet: bool) -> bool:
         )
     except OSError:
         return False  # one of them does not exist, which its reader reports
+
+
+def _has_rows(cases: Any) -> bool:
+    """Whether values in memory are rows with columns, one of which may hold the predictions."""
+    return frame_records(cases) is not None or (
+        isinstance(cases, Sequence) and bool(cases) and all(isinstance(row, Mapping) for row in cases)
+    )
 
 
 def fields_for_predictions(own: FieldNames, other: FieldNames, *, shared: bool) -> FieldNames:
@@ -53,21 +64,21 @@ def fields_for_predictions(own: FieldNames, other: FieldNames, *, shared: bool) 
 
 
 def check_own_predictions(name: str, questions: LoadedCases, loaded: LoadedPredictions, fields: FieldNames) -> None:
-    """Raise where one file holds both sides and the column read as predictions is, or may be, gold."""
+    """Raise if one file has both sides and the column read as predictions has, or may have, the gold queries."""
     taken = {use.column for use in loaded.columns if use.field == "prediction"}
     golds = {use.column for use in questions.columns if use.field == "gold"}
     if taken & golds or (not (taken and golds) and _all_golds(questions, loaded)):
-        what = f'the column "{sorted(taken & golds)[0]}"' if taken & golds else "what it holds"
+        what = f'the column "{sorted(taken & golds)[0]}"' if taken & golds else "it"
         raise InputError(
-            f"{name}: is the question set, and {what} is its gold, which cannot be the prediction, too: "
-            "name the predictions' file (--predictions), or the column of the predicted queries in this one "
+            f"{name}: {what} has the gold queries of the question set and cannot have the predictions, too: "
+            "name the predictions' file (--predictions), or the column of the predicted queries in this file "
             "(--prediction-column)"
         )
     doubtful = {column for column in taken if normal(column) in (*BOTH_SIDES, "answer")}
     plain_gold = not any(normal(column) in BOTH_SIDES for column in golds)
     if fields.prediction is None and doubtful and not (plain_gold and doubtful <= _queries(taken)):
         raise InputError(
-            f'{name}: holds no column that is plainly the prediction; is it "{sorted(doubtful)[0]}"? '
+            f'{name}: no column is clearly the prediction; is it "{sorted(doubtful)[0]}"? '
             "Name it (--prediction-column), or the predictions' file (--predictions)"
         )
 

@@ -1,4 +1,4 @@
-"""One pair of queries, one pair of results: judged, explained, asserted; alone, or in a worker that is kept."""
+"""One pair of queries, one pair of results: checked, explained, asserted; alone, or in a worker that is reused."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def check(
     leniency: Leniency | None = None,
     limits: Limits | None = None,
 ) -> PairVerdict:
-    """Whether a predicted query is right, by executing it and gold on a database.
+    """Whether a predicted query is right, by executing it and the gold query on a database.
 
-    Both run read-only and under limits, in a worker process that is started with the first call
-    and kept; every call runs both again, so the database may change between calls. Of several golds
-    any one that matches makes the answer correct. ``ordered`` None takes row order as gold's text
-    asks for it; True and False override that. ``leniency`` says what not to count as a mistake. Either side may be a
-    `GivenResult` in place of a query: rows that are not executed.
+    Both run read-only and under limits, in a worker process that is started with the first call and reused; every call
+    runs both again, so the database may change between calls. If there are several gold queries, the prediction is
+    correct if it matches one of them. ``ordered`` None: row order counts if the gold query has ORDER BY; True and False
+    override that. ``leniency`` says what not to count as a mistake. Either side may be a `GivenResult` in place of a
+    query: rows that are not executed.
 
     Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
     read. Failures of the queries are never raised: they are part of the verdict.
@@ -106,14 +106,14 @@ def diagnose(
     As a run does it for each wrong answer: the queries are compared clause by clause, and repairs executed. Arguments
     are those of `check`.
 
-    Raises UnscoredError where nothing can be said, such as where gold fails; else as `check`.
+    Raises UnscoredError without a verdict, for example if the gold query fails; else as `check`.
     """
     options = CaseOptions(columns=columns, ordered=ordered, leniency=leniency or STRICT)
     evidence, _ = gather_with_rows(
         predicted_sql, gold_sql, database=database, options=options, limits=limits, causes=True
     )
     if evidence.outcome == "unscored":
-        raise UnscoredError(f"cannot be judged, so that there is no cause: {evidence.verdict.reason}")
+        raise UnscoredError(f"cannot be scored, so there is no cause: {evidence.verdict.reason}")
     return evidence.diagnosis
 
 
@@ -159,7 +159,7 @@ def gather_with_rows(
 
 
 def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
-    """A worker's result for one case; without executions where the task did not ask for rows. Raises AssayError."""
+    """A worker's result for one case; without executions if the task did not ask for rows. Raises AssayError."""
     if not isinstance(outcome, TaskDone):
         raise AssayError(f"checking failed: {outcome.message}")
     match outcome.outcome:
@@ -219,10 +219,10 @@ def compare(
     leniency: Leniency | None = None,
     boolean_is_integer: bool = False,
 ) -> Comparison:
-    """How a predicted result relates to gold's: equal or not, column mapping, aligned rows, near misses.
+    """How a predicted result relates to the gold result: equal or not, column mapping, aligned rows, near misses.
 
     Each is a sequence of rows (tuples or lists), a Result, an Arrow table, or a pandas or polars
-    data frame. Column names are not compared. ``ordered`` True demands gold's row order;
+    data frame. Column names are not compared. ``ordered`` True requires the row order of the gold result;
     ``boolean_is_integer`` says that True and 1 are the same value, as in SQLite.
 
     Raises UsageError for anything else, and for rows of different lengths.
@@ -249,16 +249,16 @@ def assert_equivalent(
     ordered: bool | None = None,
     limits: Limits | None = None,
 ) -> PairVerdict:
-    """Assert that a predicted query gives the answer that gold, or one of several golds, gives on a database.
+    """Assert that a predicted query returns the result of the gold query, or of one of several, on a database.
 
-    Checks as `assay.check` does and takes the same arguments. Returns the verdict where the
+    Checks as `assay.check` does and takes the same arguments. Returns the verdict if the
     prediction is right.
 
     Raises:
         AssertionError: it is wrong. The message is plain text: the reason in its first line, near
             misses, both queries, the first rows of both results and the aligned difference.
-        UnscoredError: it cannot be judged: gold fails, or a cap cut a result. This is not an
-            AssertionError, so that a test which expects a wrong answer does not pass by a broken gold.
+        UnscoredError: it cannot be scored: the gold query fails, or a cap cut a result. This is not an
+            AssertionError, so that a test which expects a wrong answer does not pass because of a broken gold query.
         InputError: the URL has no engine, or (as DatabaseError) the database cannot be read.
     """
     __tracebackhide__ = True  # pytest then shows the line of the test, and none of these
@@ -270,12 +270,12 @@ def assert_equivalent(
         return _of_pair(evidence)
     text = pair_text(evidence, executions)
     if evidence.outcome == "unscored":
-        raise UnscoredError(f"cannot be judged, through no fault of the prediction: {text}")
+        raise UnscoredError(f"cannot be scored, for a reason outside the prediction: {text}")
     raise AssertionError(text)
 
 
 class CaseChecker:
-    """Judges one case at a time, for callers that get them one at a time, such as a test runner.
+    """Scores one case at a time, for callers that get them one at a time, such as a test runner.
 
     A worker process for each pair of options and limits starts with its first case and stays
     until ``close``. It executes each query on each database once, as a run does: later changes in a
@@ -298,9 +298,9 @@ class CaseChecker:
     ) -> tuple[Evidence, Executions]:
         """The evidence, and the executions with the first ``head_rows`` rows of each result.
 
-        ``gold_url``: the database of gold's queries, where that is another one.
+        ``gold_url``: the database of the gold queries, if it is another one.
 
-        Raises AssayError where scoring itself fails. Failures of the queries are never raised.
+        Raises AssayError if scoring itself fails. Failures of the queries are never raised.
         """
         pool = self._pool(options or ComparisonOptions(), limits or Limits(), gold_apart=gold_url is not None)
         task = Work(case=case, prediction=prediction, url=url, gold_url=gold_url, head_rows=head_rows)

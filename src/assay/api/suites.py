@@ -1,4 +1,4 @@
-"""Distil suites: for each gold a few small databases that tell it from queries that mean something else."""
+"""Distil suites: for each gold query a few small databases that tell it from queries that mean something else."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ def build_suite(
     overwrite: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Suite:
-    """For each gold, the fewest small databases that tell it from the most wrong queries.
+    """For each gold query, the fewest small databases that distinguish it from the most wrong queries.
 
-    Wrong queries are the answers of ``runs`` (folders, or runs) that are not gold's own text, and up to
-    ``most_neighbours`` small changes of gold. ``databases`` says where the cases' data is, whose schema and values the
-    small databases have; None: where the first run's was. Each case gets at most ``most_databases``. With ``keeps``
-    ``observed`` they are like the real data, as a witness is that refutes; ``declared`` adds databases that keep no
-    more than the declared constraints, where only these tell something apart. ``seconds`` bounds the computing for each
-    gold. The same inputs and ``seed`` give the same suite. ``output`` is the folder that it is written into, once it is
-    whole; `evaluate` takes it, or the value that comes back, as ``suite``.
+    Wrong queries are the predictions of ``runs`` (folders, or runs) that differ from the gold query in their text, and
+    up to ``most_neighbours`` small changes of the gold query. ``databases`` are those of the cases, whose schema and
+    values the small databases have; None: those of the first run. Each case gets at most ``most_databases``. With
+    ``keeps`` ``observed`` they are like the real data, as a witness is that refutes; ``declared`` adds databases that
+    keep no more than the declared constraints, if only these distinguish something. ``seconds`` bounds the computing
+    for each gold query. The same inputs and ``seed`` give the same suite. ``output`` is the folder that it is written
+    into, once it is whole; `evaluate` takes it, or the value that comes back, as ``suite``.
 
-    Raises InputError where cases, runs or databases cannot be read, do not fit, or the folder cannot be written, and
+    Raises InputError if cases, runs or databases cannot be read, do not fit, or the folder cannot be written, and
     UsageError for arguments that do not go together.
     """
     _check_arguments(most_databases, most_neighbours, keeps, seconds, columns)
@@ -111,7 +111,7 @@ def load_suite(suite: str | os.PathLike[str] | Suite) -> Suite:
 def check_fit(suite: Suite, cases: Sequence[Case], urls: Mapping[str, DatabaseUrl]) -> tuple[str, ...]:
     """Sentences about the cases that the suite says nothing of, for a run of these cases.
 
-    Raises InputError where it fits none of them, or is for another engine.
+    Raises InputError if it fits none of them, or is for another engine.
     """
     schemes = sorted({url.scheme for url in urls.values()} - {suite.engine})
     if schemes:
@@ -132,11 +132,12 @@ def check_fit(suite: Suite, cases: Sequence[Case], urls: Mapping[str, DatabaseUr
         )
     if known and len(changed) == len(known):
         raise InputError(
-            f"the suite {suite.name} was built for other golds, of {_listed(changed)}: build it anew from these cases"
+            f"the suite {suite.name} was built for other gold queries of {_listed(changed)}: "
+            "build it again from these cases"
         )
     notes = []
     if changed:
-        notes.append(f"the suite was built for other golds of {_listed(changed)}, which suite_match leaves out")
+        notes.append(f"the suite was built for other gold queries of {_listed(changed)}, which suite_match leaves out")
     absent = [case.id for case in cases if case.id not in suite.cases]
     if absent:
         notes.append(f"the suite lacks {_listed(absent)}, which suite_match leaves out")
@@ -144,7 +145,7 @@ def check_fit(suite: Suite, cases: Sequence[Case], urls: Mapping[str, DatabaseUr
 
 
 def suite_script(suite: Suite, case_id: str, database: str) -> str:
-    """The SQL that makes one database of a case in an empty one. Raises InputError where there is none of that name."""
+    """The SQL that makes one database of a case in an empty one. Raises InputError if there is none of that name."""
     case = suite.cases[case_id]
     found = next((one for one in case.databases if one.name == database), None)
     if found is None:
@@ -177,7 +178,7 @@ def _check_arguments(databases: int, neighbours: int, keeps: str, seconds: float
     if not 1 <= databases <= _MOST_DATABASES:
         raise UsageError(f"the databases of a case are {databases}: give 1 to {_MOST_DATABASES}")
     if not 0 <= neighbours <= _MOST_NEIGHBOURS:
-        raise UsageError(f"the neighbours of a gold are {neighbours}: give 0 to {_MOST_NEIGHBOURS}")
+        raise UsageError(f"the number of neighbours per gold query is {neighbours}: give 0 to {_MOST_NEIGHBOURS}")
     if keeps not in get_args(SuiteAssumption):
         raise UsageError(f"keeps is {keeps!r}: write 'observed' or 'declared'")
     if not (math.isfinite(seconds) and seconds > 0):
@@ -216,7 +217,8 @@ def _answers(runs: Sequence[tuple[str, Run]], cases: Sequence[Case]) -> dict[str
             raise InputError(f"{name} has none of the {len(cases):,} cases: give runs over the same question set")
         if others:
             raise InputError(
-                f"{name} was judged by other golds of {_listed(others)}: run it again with this question set"
+                f"{name} was evaluated with other gold queries of {_listed(others)}: "
+                "run it again with this question set"
             )
     return {case_id: tuple(queries) for case_id, queries in found.items()}
 
@@ -231,7 +233,7 @@ def _located(cases: Sequence[Case], databases: DatabasesInput) -> list[DatabaseU
 
 
 def _engine(urls: Sequence[DatabaseUrl], engines: dict[str, str]) -> str:
-    """The one kind of engine of all databases. Raises InputError where there are several, or none in memory."""
+    """The one kind of engine of all databases. Raises InputError if there are several, or none in memory."""
     schemes = sorted({url.scheme for url in urls})
     if len(schemes) > 1:
         raise InputError(f"the databases are of several kinds ({', '.join(schemes)}): build a suite for each")

@@ -59,7 +59,7 @@ def locator(databases: DatabasesInput) -> tuple[Locate, str]:
         if not urls:
             raise InputError("no database is given: name it with --db URL")
         hint = did_you_mean(db_id or "", urls)
-        raise InputError(f"no database is given for db_id {db_id!r}{hint}: there is {', '.join(sorted(urls))}")
+        raise InputError(f"no database is given for db_id {db_id!r}{hint}; the databases are {', '.join(sorted(urls))}")
 
     return locate, ", ".join(f"{name}: {url}" for name, url in sorted(urls.items()))
 
@@ -73,7 +73,7 @@ def check_database_column(databases: DatabasesInput, cases: Sequence[Case], colu
 
     column = guess_of("database", columns) or "NAME"
     raise InputError(
-        f"{name}: no column holds the database of each case, which {{db_id}} in --db stands for: there is "
+        f"{name}: no column found for {{db_id}} in --db, the database of each case; the columns are "
         f"{listed(columns)}. Name it:  --db-column {quoted(column)}  , or write the URL of one database"
     )
 
@@ -94,9 +94,9 @@ def check_databases(urls: Iterable[DatabaseUrl], origins: Mapping[str, str | Non
 
 
 def warn_of_rights(urls: Iterable[DatabaseUrl]) -> None:
-    """Warn where the given credentials can write to databases, as far as their engines can tell.
+    """Warn if the given credentials can write to databases, as far as their engines can tell.
 
-    Raises InputError where a database cannot be read.
+    Raises InputError if a database cannot be read.
     """
     found = [
         sentence
@@ -110,7 +110,7 @@ def warn_of_rights(urls: Iterable[DatabaseUrl]) -> None:
 
 
 def warn_of_idle_limit(urls: Iterable[DatabaseUrl], limits: Limits) -> None:
-    """Warn where a limit of billed bytes is given, and none of the databases bills by bytes."""
+    """Warn if a limit of billed bytes is given, and none of the databases bills by bytes."""
     engines = [registry.engine_class(url) for url in urls if url.scheme != MISSING]
     if limits.max_bytes_billed is None or not engines or any(hasattr(engine, "estimate") for engine in engines):
         return
@@ -144,7 +144,7 @@ def tell_cost(queries: Mapping[str, Sequence[str]], limits: Limits, *, within_s:
     if total is not None and (total.bytes_billed or total.credits):
         rest = f", of {count:,}" if total.queries < count else ""
         sentence = (
-            f"this run will bill about {billed(total)}{rest}, as dry runs say, and more where causes are looked for"
+            f"this run will bill about {billed(total)}{rest}, according to dry runs, and more if causes are looked for"
         )
         warnings.warn(sentence, Notice, stacklevel=3)
 
@@ -208,8 +208,8 @@ _LOCAL, _RAY = "local", "ray"
 def open_backend(name: str | None, worker: WorkerSettings, workers: int | None) -> Backend:
     """The backend of that name; None is this machine's.
 
-    Raises UsageError for an unknown name, MissingDependency where the cluster's software is not installed, and
-    InputError where the cluster is out of reach.
+    Raises UsageError for an unknown name, MissingDependency if the cluster's software is not installed, and
+    InputError if the cluster is out of reach.
     """
     check_backend(name)
     if name in (None, _LOCAL):

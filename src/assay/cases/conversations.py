@@ -49,7 +49,7 @@ def flattened(table: Table, *, ids: Sequence[str], own: Sequence[str]) -> Table:
         if not isinstance(turns, list) or not turns:
             raise CaseFileError(
                 f'"{column}" is {kind_of(turns) if turns != [] else "an empty list"}: expected a list of questions, '
-                "each an object with its question and its gold",
+                "each an object with a question and a gold query",
                 path=str(table.path),
                 place=record.place,
             )
@@ -59,7 +59,7 @@ def flattened(table: Table, *, ids: Sequence[str], own: Sequence[str]) -> Table:
             place = f"{record.place}, turn {at}"
             if not isinstance(turn, dict):
                 raise CaseFileError(
-                    f"is {kind_of(turn)}: expected an object with the question and its gold",
+                    f"is {kind_of(turn)}: expected an object with a question and a gold query",
                     path=str(table.path),
                     place=place,
                 )

@@ -37,7 +37,7 @@ class Correction(Struct, frozen=True, kw_only=True):
     """What a question becomes, and why."""
 
     case: Case
-    """The question as it is to be read again. Without gold, and with an answer expected, it is unscored."""
+    """The question as it is to be read again. Without a gold query, although one is expected, it is unscored."""
     reason: str
 
 
@@ -91,11 +91,11 @@ class Rewriting(Struct, frozen=True, kw_only=True):
         for place, correction in self.corrections.items():
             case = correction.case
             if len(case.golds) != 1 or case.expects != "answer" or case.options != CaseOptions():
-                raise LayoutUnsuitable("a line of gold holds one query and nothing else")
+                raise LayoutUnsuitable("a gold line contains one query and nothing else")
             (gold,) = case.golds
             if re.search(r"[\n\r\t]", gold):
                 if re.search(r"['\"`]|--|/\*", gold):
-                    raise LayoutUnsuitable("a line of gold holds a query on one line")
+                    raise LayoutUnsuitable("a gold line contains a query on one line")
                 gold = " ".join(gold.split())
             lines[place] = f"{gold}\t{case.database or ''}"
         return "\n".join(lines).rstrip("\n") + "\n"

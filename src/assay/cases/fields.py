@@ -44,7 +44,7 @@ POSITION = "@position"
 """As the name of the id field: use the zero-based row number as the id, even if the file has ids."""
 
 WITHOUT_GOLD = "@none"
-"""As the name of the gold column: the file has questions and answers alone, and no column is read as gold."""
+"""As the name of the gold column: the file has only questions and predictions; no column contains gold queries."""
 
 ALIASES: Mapping[Field, tuple[tuple[str, ...], ...]] = {
     "id": (
@@ -143,6 +143,11 @@ _WHAT: Mapping[Field, str] = {
     "context_columns": "the columns that the system was given",
 }
 
+_USUAL: Mapping[Field, tuple[str, ...]] = {
+    "question": ("Question", "nl_question", "prompt", "query"),
+    "gold": ("gold_sql", "Solution", "reference_sql", "sql_query", "query"),
+}
+"""Names for messages: of Denodo's workbook, and of other formats."""
 _SEPARATORS = re.compile(r"[\s_\-]+")
 
 
@@ -217,8 +222,8 @@ def columns_of(
             return (named,)
         hint = did_you_mean(named, (*columns, *within), form="; {}")
         raise CaseFileError(
-            f'no column is called "{named}", which was named as {describe(field)}: '
-            f"there is {listed((*columns, *within)) or 'no column'}{hint}",
+            f'unknown column "{named}" for {describe(field)}; '
+            f"the columns are {listed((*columns, *within)) or 'missing'}{hint}",
             path=path,
         )
     for tier in ALIASES[field]:
@@ -230,7 +235,7 @@ def columns_of(
 
 
 BOTH_SIDES = frozenset(map(normal, ("sql_query", "sql_queries", "sql", "vql", "query", "queries")))
-"""Names that question sets use for gold, and prediction files for predictions."""
+"""Names that question sets use for gold queries, and prediction files for predictions."""
 
 
 def missing_columns(
@@ -252,10 +257,10 @@ def missing_columns(
         guess = next((column for column in candidates if column is not None and column not in taken), None)
         taken |= set() if guess is None else {guess}
         options.append(f"{option_of(field)} {'NAME' if guess is None else quoted(guess)}")
-    usual = " and ".join(listed([tier[0] for tier in ALIASES[field]], most=4) for field in missing)
-    there = listed((*columns, *within)) or "no column"
+    usual = " and ".join(listed(_USUAL.get(field) or [tier[0] for tier in ALIASES[field]]) for field in missing)
+    there = f"the columns are {listed((*columns, *within))}" if columns or within else "the file has no columns"
     return CaseFileError(
-        f"no column holds {' or '.join(map(describe, missing))}: there is {there}. "
+        f"no column found for {' or '.join(map(describe, missing))}; {there}. "
         f"Name {'it' if len(missing) == 1 else 'them'}:  {' '.join(options)}  (usual names: {usual})"
         f"{hint and '. '}{hint}",
         path=path,

@@ -107,7 +107,7 @@ class _Reader(Generic[T]):
             elif value != found:
                 raise UnusableValue(
                     f'"{at}" and "{column}" both could hold {describe(self.field)}, and they differ here: '
-                    f"name the one that holds {describe(self.field)}"
+                    f"name the one with {describe(self.field)}"
                 )
         return found
 
@@ -115,9 +115,9 @@ class _Reader(Generic[T]):
 def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     """The cases of a question set, in the file's order.
 
-    If the file has no ids, a case's id is its zero-based row number, blank rows not counted. A file whose prediction
-    is named needs no questions; one whose gold is named `WITHOUT_GOLD` needs no gold. Raises CaseFileError with file,
-    row and column: no question or gold column, a blank question or id, a value of the wrong type.
+    If the file has no ids, a case's id is its zero-based row number, blank rows not counted. A file whose prediction is
+    named needs no questions; with the gold column `WITHOUT_GOLD` it needs no gold queries. Raises CaseFileError with
+    file, row and column: no question column or gold column, a blank question or id, a value of the wrong type.
     """
     table = flattened(table, ids=_names("id"), own=_names("question"))
     records = table.records if table.plain else tuple(record for record in table.records if not record.blank)
@@ -209,8 +209,8 @@ def _results(table: Table, files: ResultFiles, taken: Sequence[str]) -> _Reader[
 def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     """The predictions of a file, in its order; by position if it has no ids.
 
-    A null or absent prediction has no query, and a failure that says so; so does a blank one if the format cannot
-    tell these apart. A blank row keeps its position, and is ignored if there are ids. If positions are asked for
+    A null or absent prediction has no query, and a failure that says so; so does a blank one if the format does
+    not distinguish them. A blank row keeps its position, and is ignored if there are ids. If positions are asked for
     and the file is an object whose keys are exactly the positions, the keys are used. Raises CaseFileError with file,
     row and column.
     """
@@ -261,7 +261,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
             cost_usd=extras.cost(record),
             context_tables=given.tables,
             context_columns=given.columns,
-            failure=unanswered(f"{file}, {record.place}, holds no query") if silent else None,
+            failure=unanswered(f"{file}, {record.place}, contains no query") if silent else None,
             decision=decision,
             confidence=extras.confidence(record),
             origin=f"{file}, {record.place}",
@@ -329,7 +329,7 @@ def _no_other_prediction(table: Table, chosen: Sequence[str]) -> None:
             alone = Table.of(table.path, [Record(place="", values={column: next(filter(_holds_query, values))})])
             names = (*paths_within(alone),) or (column,)
             raise CaseFileError(
-                f'"{chosen[0]}" may be gold, and "{column}" holds queries, too: '
+                f'"{chosen[0]}" may contain the gold queries, and "{column}" contains queries, too: '
                 f"name the column of the predicted queries, for example {listed(names)}",
                 path=str(table.path),
             )
@@ -355,7 +355,7 @@ def unanswered(message: str) -> Failure:
 def _require(records: Sequence[Record], table: Table, field: Field) -> None:
     if not records:
         raise CaseFileError(
-            f"holds no row with {describe(field)}: there is nothing to evaluate; was it written completely?",
+            f"contains no row with {describe(field)}. Was it written completely?",
             path=str(table.path),
         )
 
@@ -363,24 +363,32 @@ def _require(records: Sequence[Record], table: Table, field: Field) -> None:
 _LOOKED_AT = 50
 _LEAST_WORDS = 2
 """How many words a question has on average at least."""
+_LEAST_DISTINCT = 0.9
+"""The share of different texts in a column of questions."""
 
 
 def _require_columns(table: Table, missing: Sequence[Field], *, taken: Sequence[str]) -> None:
     """Raise CaseFileError if fields are missing, with the columns whose content looks like them."""
     if not missing:
         return
-    queries, texts = [], []
+    queries: list[str] = []
+    texts: dict[str, bool] = {}  # whether most of them are written as questions
+    records = [record for record in islice(table.records, _LOOKED_AT) if not record.blank]
     for column in table.columns:
-        values = [record.values.get(column) for record in islice(table.records, _LOOKED_AT)]
+        values = [record.values.get(column) for record in records]
         written = [value for value in values if isinstance(value, str) and value.strip()]
         if column in taken or not written:
             continue
         if sum(map(_holds_query, written)) * 2 > len(written):
             queries.append(column)
+        elif len(written) < len(values) or len(set(written)) < _LEAST_DISTINCT * len(written):
+            continue  # a hint, a category: each case has a question of its own
         elif sum(len(text.split()) for text in written) >= _LEAST_WORDS * len(written):
-            texts.append(column)
+            texts[column] = sum(text.rstrip().endswith("?") for text in written) * 2 > len(written)
+    asking = [column for column, asks in texts.items() if asks]
+    questions = asking if len(asking) == 1 else [*texts] if len(texts) == 1 else []
     raise missing_columns(
-        {field: texts if field == "question" else queries for field in missing},
+        {field: questions if field == "question" else queries for field in missing},
         table.columns,
         path=str(table.path),
         within=paths_within(table),
@@ -399,7 +407,7 @@ def _reader(
     for column in columns:
         if column in table.repeated:
             raise CaseFileError(
-                f'the header names the column "{column}" more than once, and it holds {describe(field)}: '
+                f'the header names the column "{column}" more than once, and it contains {describe(field)}: '
                 "rename all but the right one",
                 path=path,
             )
@@ -444,7 +452,7 @@ def _no_other_id(table: Table, keys: _Reader[str]) -> None:
         if not is_absent(value) and _loose(_id(value)) != _loose(keys.read(record)):
             raise CaseFileError(
                 f'the key is {shortened(record.key or "")} and "{keys.columns[0]}" is {shortened(str(value))}: '
-                f"name the id's column, or take it out to go by the keys",
+                f"name the column of the id, or remove it to use the keys",
                 path=str(table.path),
                 place=record.place,
             )

@@ -100,7 +100,7 @@ def load_questions(
             counted = all(case.id == str(place) for place, case in enumerate(cases))
             found = LoadedCases(cases=cases, by_position=counted)
     if not found.cases:
-        raise CaseFileError("holds no question", path=str(path))
+        raise CaseFileError("contains no question", path=str(path))
     _no_id_twice(path, found.cases, "id", found.beside)
     return found
 
@@ -129,7 +129,7 @@ def load_predictions(
     if loaded.by_position and fields.id == POSITION:
         loaded = replace(loaded, stated=True, chosen=True)
     if not loaded.predictions:
-        raise CaseFileError("holds no prediction", path=str(path))
+        raise CaseFileError("contains no prediction", path=str(path))
     _no_id_twice(path, loaded.predictions, "case_id", loaded.beside)
     return loaded
 
@@ -148,7 +148,7 @@ def _format(
         if chosen is None:
             names = [format.name for format in formats]
             raise InputError(
-                f'no case format is called "{name}"{did_you_mean(name, names)}: there is {", ".join(names)}'
+                f'unknown case format "{name}"{did_you_mean(name, names)}; the formats are {", ".join(names)}'
             )
     check_file(path)
     if chosen is None:
@@ -189,7 +189,7 @@ def _no_id_twice(path: Path, rows: Sequence[Case] | Sequence[Prediction], name: 
         origins.setdefault(id_of(row), []).append(row.origin or "")
     (first, places), *others = [(id_, places) for id_, places in origins.items() if len(places) > 1]
     times = "twice" if len(places) == 2 else f"{len(places)} times"
-    message = f'the id "{first}" occurs {times}: {_joined([f"at {place}" for place in places[:_MOST_PLACES]])}'
+    message = f'the id "{first}" occurs {times}: {_joined([f"in {place}" for place in places[:_MOST_PLACES]])}'
     if others:
         message += (
             f"; so {'does' if len(others) == 1 else 'do'} {listed([id_ for id_, _ in others], most=_MOST_PLACES)}"

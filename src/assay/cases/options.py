@@ -47,11 +47,11 @@ def options_of(value: object) -> CaseOptions:
 
 
 class CountedColumns(Struct, frozen=True, kw_only=True):
-    """The columns of gold's that count, by place or by name."""
+    """The columns of the gold result that count, by position or by name."""
 
     groups: tuple[tuple[int | str, ...], ...]
     for_all: bool
-    """One list, which counts for every gold."""
+    """One list, which applies to every gold result."""
 
 
 def counted_columns_of(value: object) -> CountedColumns | None:
@@ -92,7 +92,7 @@ def _group(said: Iterable[object]) -> tuple[int | str, ...]:
     for given in said:
         one = int(given) if isinstance(given, float) and given.is_integer() else given
         if isinstance(one, bool) or not isinstance(one, (int, str)) or (isinstance(one, int) and one < 0):
-            raise UnusableValue(f"condition_columns holds {one!r}: {_COLUMNS}")
+            raise UnusableValue(f"condition_columns contains {one!r}: {_COLUMNS}")
         found.append(one)
     return tuple(found)
 
@@ -110,7 +110,7 @@ def _told(value: object) -> dict[str, Any]:
         if name not in _NAMES:
             close = get_close_matches(name, _NAMES, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise UnusableValue(f"no option is called {name!r}{hint}: there is {', '.join(_NAMES)}")
+            raise UnusableValue(f"unknown option {name!r}{hint}; the options are {', '.join(_NAMES)}")
     return told
 
 

@@ -39,7 +39,7 @@ def with_path(table: Table, name: str) -> Table:
     if len(chains) > 1:
         ways = " and ".join(" → ".join(map(repr, chain)) for chain in chains[:3])
         raise CaseFileError(
-            f'the path "{name}" reads in more than one way, as {ways}: write a key that holds a dot as ["key"]',
+            f'the path "{name}" reads in more than one way, as {ways}: write a key that contains a dot as ["key"]',
             path=str(table.path),
         )
     records = tuple(

@@ -115,7 +115,7 @@ def document_table(path: Path, document: object, places: Sequence[str] | Mapping
             records.append(record_of(path, place, value))
         return Table.of(path, records)
     raise CaseFileError(
-        f"holds {kind_of(document)}: write a list of objects, "
+        f"contains {kind_of(document)}: write a list of objects, "
         '[{"id": "1", "question": "…", "gold_sql": "SELECT …"}, …], or an object from ids to objects',
         path=str(path),
     )
@@ -141,8 +141,8 @@ def record_of(path: Path, place: str, value: object, *, key: str | None = None) 
     if value is None or isinstance(value, str):
         return Record(place=place, values={PLAIN: value}, key=key)
     raise CaseFileError(
-        f'holds {kind_of(value)}: write an object, for example {{"id": "1", "question": "…", "gold_sql": "SELECT …"}}; '
-        "a prediction may also be its query as a text",
+        f"contains {kind_of(value)}: write an object, for example "
+        '{"id": "1", "question": "…", "gold_sql": "SELECT …"}; a prediction may also be its query as a text',
         path=str(path),
         place=place,
     )

@@ -31,7 +31,7 @@ def usable(value: object) -> object:
     """The value. Raises UnusableValue for an invalid cell: it is not blank, but no field can be read from it."""
     if isinstance(value, InvalidCell):
         raise UnusableValue(
-            f"the cell {value.cell} holds {value.what}: correct it in Excel and save, or write the value itself"
+            f"the cell {value.cell} contains {value.what}: correct it in Excel and save, or write the value itself"
         )
     return value
 
@@ -69,7 +69,7 @@ def check_characters(text: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise UnusableValue(
-            f"{shortened(text)} holds {text[error.start]!r}, half of a surrogate pair: write the character whole"
+            f"{shortened(text)} contains {text[error.start]!r}, half of a surrogate pair: write the character whole"
         ) from error
 
 

@@ -22,6 +22,7 @@ from assay.cli.parsing.commands import Listed, Verb, Verbs
 from assay.cli.parsing.completion import prepare_completion
 from assay.cli.parsing.faults import PARSER_ERROR, fault_of
 from assay.errors import AssayError, Interrupted, Notice, SystemLost, UsageError
+from assay.platform.surface import command_line
 
 DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
 """1 means a missed gate (`assay.cli.options.gates`), or of `assay check` a wrong query: CI servers rely on that."""
@@ -342,6 +343,11 @@ Verbs.verbs = (
 
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status. Messages go to standard error, without a traceback."""
+    with command_line():
+        return _run_command_line(arguments)
+
+
+def _run_command_line(arguments: Sequence[str]) -> int:
     from assay.cli.crash import secrets_of
 
     secrets = secrets_of(arguments)

@@ -39,7 +39,9 @@ def check_targets(targets: Mapping[str, Path | None]) -> str | None:
     printed = [name for name, path in targets.items() if path == STANDARD_OUTPUT]
     if len(printed) > 1:
         options = [option_of(name, "-") for name in printed]
-        raise UsageError(f"{' and '.join(options)} would be mixed on standard output: give all but one a file")
+        raise UsageError(
+            f"{' and '.join(options)} would be mixed on standard output: name a file for all but one of them"
+        )
     check_files({name: path for name, path in targets.items() if path is not None and path != STANDARD_OUTPUT})
     return printed[0] if printed else None
 
@@ -53,11 +55,13 @@ def show(
     full: bool = False,
     unkept: str = "",
     others: Sequence[str] = (),
+    earlier: Path | None = None,
 ) -> None:
     """Print the summary of a run, in full if ``full``, on standard output.
 
     With ``on_stderr`` standard output is for a report, and the summary goes to standard error. ``unkept`` says that the
-    run is stored nowhere, ``others`` are the lines that the command prints besides.
+    run is stored nowhere, ``others`` are the lines that the command prints besides, ``earlier`` is
+    the run to compare it with, by default the latest one next to it.
     """
     console = None
     if on_stderr:
@@ -65,19 +69,19 @@ def show(
 
         console = Console(stderr=True, highlight=False)
     paths = {name: str(path) for name, path in (written or {}).items()}
-    earlier = None if folder is None else _earlier(folder, run)
+    compared = None if folder is None else str(earlier) if earlier is not None else _earlier(folder, run)
     run_path = str(folder) if folder is not None else None
     if full:
         from assay.reports.console.run import print_summary
 
-        print_summary(run.record, console=console, run_path=run_path, written=paths, earlier=earlier)
+        print_summary(run.record, console=console, run_path=run_path, written=paths, earlier=compared)
         if unkept:
             typer.echo(f"\n{unkept}", err=on_stderr)
         return
     from assay.reports.screen.printing import print_run
 
     print_run(
-        run.record, console=console, run_path=run_path, written=paths, earlier=earlier, unkept=unkept, others=others
+        run.record, console=console, run_path=run_path, written=paths, earlier=compared, unkept=unkept, others=others
     )
 
 
@@ -118,11 +122,13 @@ def finish(
     quiet: bool,
     full: bool = False,
     told: Sequence[str] = (),
+    baseline: Path | None = None,
 ) -> None:
     """Check a run's gates, write its reports, show it, and end with the exit status that follows.
 
     ``advice`` names what else could be stored, if nothing was; None: no hint. ``quiet``: no progress.
     ``full``: the whole report is printed instead of a summary. ``told``: the lines printed before it.
+    ``baseline``: the run to compare it with.
     """
     if keeper is not None:
         run = Run(keeper.judged(run.record))
@@ -137,7 +143,16 @@ def finish(
     tolerates = keeper is not None and keeper.gates.max_unscored is not None
     if reports.get("json") != STANDARD_OUTPUT:
         others = [*told, *concluding(run.record.gates), *unfinished_text(run)]
-        show(run, folder=folder, written=written, on_stderr=on_stderr, full=full, unkept=unkept, others=others)
+        show(
+            run,
+            folder=folder,
+            written=written,
+            on_stderr=on_stderr,
+            full=full,
+            unkept=unkept,
+            others=others,
+            earlier=baseline,
+        )
     exit_for(run.record.gates, unfinished=tell_unfinished(run) and not tolerates)
 
 

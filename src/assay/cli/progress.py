@@ -58,7 +58,7 @@ class _Lines:
         if left is None:
             left = (now - self._started) / max(done, 1) * (state.total - state.finished)
         left = left if state.most_left_s is None else min(left, state.most_left_s)
-        judged = "" if state.judged is None else f", {state.judged} judged"
+        judged = "" if state.judged is None else f", {state.judged} scored"
         message = f"{state.stage}: {state.finished} of {state.total} {state.noun}{judged}, about {left:.0f} s left"
         print(message, file=sys.stderr, flush=True)
 

@@ -113,7 +113,7 @@ class CauseFinder:
             difference = ranked.sign.difference
             message, is_first = message_of(difference), not any(sign is ranked.sign for sign in seen)
             if not is_first:  # an earlier cause rests on the same difference
-                message = f"{message}; the same difference, read as {CAUSES[ranked.kind].title.lower()}"
+                message = f"{message}; the same difference may also be: {CAUSES[ranked.kind].title.lower()}"
             seen.append(ranked.sign)
             cause = Cause(
                 kind=ranked.kind,

@@ -16,9 +16,9 @@ def shown_engine(engine: str) -> str:
 class MissingEngine:
     """Stands for a missing database in a run whose questions are for several engines, for example Spider 2.0.
 
-    ``missing:///snowflake`` is where the questions for Snowflake run if no URL of Snowflake is given. Every query fails
-    there, with attribution to the setup. A question whose gold query and answer are both given as results needs no
-    database: it is scored as usual.
+    ``missing:///snowflake`` is the database of the questions for Snowflake if no URL of Snowflake is given. Every query
+    fails there, with attribution to the setup. A question whose gold query and answer are both given as results needs
+    no database: it is scored as usual.
     """
 
     name = "missing"

@@ -82,7 +82,7 @@ class Scratch(ABC):
         return self._names.get(table, ())
 
     def prepare(self, filled: Mapping[str, Sequence[str]]) -> None:
-        """Say which columns of which tables `fill` will be given."""
+        """Declare the tables and columns that `fill` will be given."""
         self._filled = [
             FilledTable(
                 name=table, location=self._location(table), columns=", ".join(map(quoted, columns)), width=len(columns)

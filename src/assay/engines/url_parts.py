@@ -141,7 +141,7 @@ def read_parameters(
     parameters = {}
     for name, value in given:
         if name not in known:
-            near = did_you_mean(name, known) or f": there is {', '.join((*known, *further))}"
+            near = did_you_mean(name, known) or f"; the parameters are {', '.join((*known, *further))}"
             raise DatabaseError(f"{url}: unknown parameter {name!r}{near}; write {form}")
         try:
             parameters[name] = known[name](value)

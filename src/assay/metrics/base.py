@@ -43,7 +43,7 @@ class QueryMetric:
     """Whether it scores the whole text of a file's prediction, as its benchmark's script does, and not the query that
     was extracted from the text."""
     scores_unusable_gold: ClassVar[bool] = False
-    """Whether it may score a case whose gold cannot be used, as its benchmark's script does."""
+    """Whether it may score a case whose gold query cannot be used, as its benchmark's script does."""
 
     def requests(self, case: Case, prediction: Prediction) -> Sequence[QueryRequest]:  # noqa: ARG002 - the port's
         """No queries besides gold and the prediction as they are."""
@@ -54,7 +54,7 @@ class ResultMetric(QueryMetric, ABC):
     """A metric over the two results alone.
 
     Of several gold queries the best score counts. An answer that fails or is absent scores 0, by the system's own
-    fault. A gold that fails gives no score, since no answer could be right; nor does an answer whose query
+    fault. A gold query that fails gives no score, since no answer could be right; nor does an answer whose query
     could not run for reasons outside it (`assay.model.failure`).
     """
 
@@ -105,7 +105,7 @@ def runs_as_empty(execution: Execution) -> bool:
 
 
 def gold_failure(golds: Sequence[Execution]) -> Failure:
-    """Why no gold gave a result."""
+    """Why no gold query gave a result."""
     failure = next((gold.failure for gold in golds if gold.failure is not None), None)
     if failure is None:
         return Failure(stage="load", kind="no_gold", blame="gold", message="the case has no gold query")

@@ -144,7 +144,7 @@ def _written(cell: Cell) -> str:
 def pandas_result(result: Result, wanted: Sequence[int] = ()) -> Result:
     """A result of texts as pandas reads it, of the ``wanted`` columns, if any are named.
 
-    The one cell of a row that is None is a blank line. Raises IndexError for a column that is not there.
+    The one cell of a row that is None is a blank line. Raises IndexError for a missing column.
     """
     rows = [row for row in result.rows if len(row) != 1 or not _is_blank_line(row[0])]
     if wanted:

@@ -35,7 +35,7 @@ class Spider2Lite(ResultMetric):
     Extra predicted columns are fine. ``CaseOptions.condition_columns`` and ``ignore_order`` apply. If gold comes from
     CSV, the score is the script's. It writes to CSV what a query returned, and reads both sides by pandas. It tries
     the results one after the other until one matches, and its errors score 0: no result, a table that cannot be read,
-    a column that is not there, fewer lists of columns than results. ``CaseOptions.script_columns`` has the columns
+    a missing column, fewer lists of columns than results. ``CaseOptions.script_columns`` has the columns
     that it takes if these are others than what is written, or if a result is unusable for `match`.
     """
 

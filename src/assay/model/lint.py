@@ -1,4 +1,4 @@
-"""What a lint of gold found."""
+"""What a lint of gold queries found."""
 
 from __future__ import annotations
 

@@ -59,10 +59,10 @@ def find(group: Group, name: str) -> EntryPoint:
     if name in entries:
         return entries[name]
     if group == "assay.metrics":
-        raise InputError(f"no metric is called {name!r}{metric_hint(name, entries)}: see  assay docs metrics")
+        raise InputError(f"unknown metric {name!r}{metric_hint(name, entries)}: see  assay docs metrics")
     hint = did_you_mean(name, entries)
     noun = _NOUNS[group]
-    raise InputError(f"no {noun} is called {name!r}{hint}: there is {', '.join(sorted(entries))}")
+    raise InputError(f"unknown {noun} {name!r}{hint}; known: {', '.join(sorted(entries))}")
 
 
 def load(group: Group, name: str) -> Any:

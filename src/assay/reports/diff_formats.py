@@ -67,12 +67,12 @@ def render_diff(record: RunDiff, format: str, *, runs: BothRuns | None = None, c
     Raises UsageError for another format, and for HTML without the ``runs``.
     """
     if format not in _DIFFS:
-        raise UsageError(f"a comparison has no format {format!r}: there is {', '.join(_DIFFS)}")
+        raise UsageError(f"a comparison has no format {format!r}; the formats are {', '.join(_DIFFS)}")
     return _DIFFS[format](record, cases, runs)
 
 
 def render_leaderboard(record: Leaderboard, format: str) -> bytes:
     """A leaderboard in a format of `LEADERBOARD_FORMATS`, UTF-8. Raises UsageError for another format."""
     if format not in _LEADERBOARDS:
-        raise UsageError(f"a leaderboard has no format {format!r}: there is {', '.join(_LEADERBOARDS)}")
+        raise UsageError(f"a leaderboard has no format {format!r}; the formats are {', '.join(_LEADERBOARDS)}")
     return _LEADERBOARDS[format](record)

@@ -14,8 +14,8 @@ from typing import BinaryIO
 def replace_file(path: Path, content: bytes | Iterable[bytes], *, mode: int | None = None) -> None:
     """Write a file whole or not at all: if the disk is full, the old file stays. Raises OSError.
 
-    ``content`` is the whole or its pieces, which are written as they are made. A link, a pipe or a device such as
-    ``/dev/stdout`` is not replaced: its target is written to. ``mode``: the file's permissions from before its first
+    ``content`` is the whole or its pieces, which are written as they are made. A link, a pipe or a device (for example
+    ``/dev/stdout``) is not replaced: its target is written to. ``mode``: the file's permissions from before its first
     byte on; None: those of the file that is replaced.
     """
     pieces = [content] if isinstance(content, bytes) else content

@@ -5,14 +5,14 @@ CircleCI read: ``testsuites`` with one ``testsuite``, in it ``properties`` and o
 
 - incorrect: ``failure``. Its message is the reason, its body the evidence: the reason, both queries, the first rows
   of each result, and how they differ. It is plain text for a fixed-width font; servers show it as it is.
-- unscored because something broke (gold, engine, setup, the judge, or the system could not be asked): ``error``.
-  The test could not be carried out and needs repair; a run whose gold is broken must not pass.
+- unscored because something broke (gold query, engine, setup, the judge, or the system could not be asked): ``error``.
+  The test could not be carried out and needs repair; a run with broken gold queries must not pass.
 - unscored because there is nothing to compare with (no gold query, no target): ``skipped``. This is intended and no
   fault; CI servers count these and let the build pass.
 
 Each of several answers to one question is a test of its own with its own name: ``12 [answer 2 of 3]: How many …``.
 
-``time`` is in seconds, 0 where it is not known: some readers fail where it is missing. ``timestamp`` is in UTC,
+``time`` is in seconds, 0 if it is not known: some readers fail if it is missing. ``timestamp`` is in UTC,
 without a zone, as the schema demands.
 """
 

@@ -52,7 +52,7 @@ def export_run(run: Run, *, tracking_uri: str | None, experiment: str, folder: s
     """Write the run into the experiment, which is created if it is absent; an exported run is not written again.
 
     ``tracking_uri`` None: MLflow's own (``MLFLOW_TRACKING_URI``). Raises MissingDependency without MLflow,
-    InputError where the store cannot be written.
+    InputError if the store cannot be written.
     """
     with _environment():
         return _exported(run, tracking_uri, experiment, folder)

@@ -82,7 +82,7 @@ class _Checker:
             if own not in known:
                 noun = _NOUNS.get(str(trail[-1]), f"name in {trail[-1]}") if trail else "setting"
                 hint = _hint(str(name), known, trail)
-                self.fail((*trail, name), f"no {noun} is called {name!r}{hint}", of_key=True)
+                self.fail((*trail, name), f"unknown {noun} {name!r}{hint}", of_key=True)
             section = fields[own].section
             if section is not None and isinstance(value, dict):
                 self.names(value, section, (*trail, name))
@@ -182,7 +182,7 @@ def _hint(name: str, known: Sequence[str], trail: Trail) -> str:
         elsewhere = "" if tuple(outer) == trail else f" under {outer[0]}" if outer else ", a setting of its own"
         return f" (did you mean {own!r}{elsewhere}?)"
     shown = _example(trail) if trail else None
-    return f": there is {', '.join(known)}" + (f": write  {trail[-1]}: {shown}" if shown else "")
+    return f"; known: {', '.join(known)}" + (f": write  {trail[-1]}: {shown}" if shown else "")
 
 
 def _spellings(known: Sequence[str], trail: Trail) -> dict[str, tuple[str, ...]]:

@@ -51,7 +51,7 @@ def read_run_file(path: Path) -> Settings:
     content, node = _read(path)
     if not isinstance(content, dict):
         raise CaseFileError(
-            "holds no settings: write names and values, such as  cases: dev.jsonl (a question set needs --db)",
+            "contains no settings: write names and values, such as  cases: dev.jsonl (a question set needs --db)",
             path=str(path),
         )
     if isinstance(content.get("cases"), list):

@@ -218,7 +218,7 @@ def read_duration(given: str | float, *, of: str, from_zero: bool = False) -> fl
     seconds = float(found[1]) * _SECONDS[found[2]] if found is not None else math.nan
     if not math.isfinite(seconds) or (seconds == 0 and not from_zero):
         least = "from 0 up" if from_zero else "above 0"
-        raise UsageError(f"{of} is {given!r}: write a time {least}, such as 500ms, 2s, 10m or 1h")
+        raise UsageError(f"{of} is {given!r}: write a time {least}, for example 500ms, 2s, 10m or 1h")
     return seconds
 
 

@@ -33,7 +33,7 @@ def check_engine(name: str) -> None:
     """Raise InputError for what is not the name of such an engine, with the closest."""
     if name not in ENGINES:
         hint = did_you_mean(name, ENGINES)
-        raise InputError(f"no question set is for an engine called {name!r}{hint}: there is {', '.join(ENGINES)}")
+        raise InputError(f"unknown engine {name!r}{hint}; question sets are for {', '.join(ENGINES)}")
 
 
 def urls_of(db: str | dict[str, str] | None) -> list[str]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from assay.errors import InputError
 from assay.model import Secret
+from assay.model.databases.mistyped import web_fault_of
 from assay.model.databases.secret import masked_address
 
 # Not "tokens": max_tokens is a number, not a secret.
@@ -35,6 +36,8 @@ def http_address(url: str, scheme: str) -> Address:
     """Read ``scheme:http://…`` or a plain ``http://…``. Raises InputError without showing a password."""
     text = without_scheme(url, scheme)
     shape = f"write {scheme}:http://host:port/path"
+    if fault := web_fault_of(text):
+        raise InputError(fault)
     try:
         parts = urlsplit(text)
     except ValueError:

@@ -77,7 +77,7 @@ def _from_file(path: Path) -> Answers:
                 faults.append(Fault(question=question, **record["fault"]))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise CaseFileError(
-                f'is no answer ({error}): write {{"question": …, "response": {{…}}}}',
+                f'is not an answer ({error}): write {{"question": …, "response": {{…}}}}',
                 path=str(path),
                 place=f"line {number}",
             ) from error
@@ -115,7 +115,7 @@ class Tables:
     def _load(self, folder: Path) -> None:
         files = sorted(folder.glob("*.csv"))
         if not files:
-            raise InputError(f"{folder}: holds no CSV file: name a folder with one file a table")
+            raise InputError(f"{folder}: contains no CSV file: name a folder with one file per table")
         database = _quoted(folder.name)
         try:
             schema = folder / _SCHEMA

@@ -33,10 +33,10 @@ class DenodoEmulator(Emulator):
     ``answers``: question to response fields, or to a query as text; or a JSON-lines file of
     ``{"question": …, "response": {…}, "fault": {…}}``. An unknown question gets an answer
     without a query. ``tables``: a folder of CSV files, the database of the execute endpoint.
-    Without user and token, every request is accepted. ``default_limit`` cuts results where the
+    Without user and token, every request is accepted. ``default_limit`` cuts results if the
     request names no limit, ``row_limit`` cuts them in any case. ``no_rows`` is how an empty result
     is written. ``certificate`` is a PEM file with key and certificate, for HTTPS. ``newer``: as
-    newer releases do, it asks back where an answer has a ``clarification``, unless the request says
+    newer releases do, it asks back if an answer has a ``clarification``, unless the request says
     ``check_ambiguity: false``, and answers 404 to an unknown question. ``marketplace``: as the AI SDK 1.4 and its
     Data Marketplace do, it wants lists in some fields, empties a query without an upper-case FROM and leaves it in
     ``answer``, and reports a failed execution with status 200.
@@ -227,7 +227,7 @@ def _failed_execution(message: str, *, with_status: bool) -> dict[str, Any]:
 
 
 def _refusal(fault: Fault, api: Api) -> Reply | None:
-    """The reply of a fault in place of the server's; None where the fault does something else."""
+    """The reply of a fault in place of the server's; None if the fault does something else."""
     wait = () if fault.retry_after is None else (("Retry-After", fault.retry_after),)
     match fault.kind:
         case "error":

@@ -21,7 +21,7 @@ def fenced_queries(prompt: str) -> tuple[str, str]:
     """The two queries in a judge's prompt, as they are between the fences. Raises ValueError without fences."""
     found = {one["number"]: one["text"] for one in _QUERY.finditer(prompt)}
     if set(found) != {"1", "2"}:
-        raise ValueError("the prompt holds no two fenced queries")
+        raise ValueError("the prompt does not contain two fenced queries")
     return found["1"], found["2"]
 
 
@@ -42,6 +42,6 @@ def verdict(equivalent: bool, *, difference: str | None = None) -> str:  # noqa:
 
 
 def same_text(first: str, second: str) -> bool:
-    """A rule: two queries are equivalent where they differ only in case, blanks and a final semicolon."""
+    """A rule: two queries are equivalent if they differ only in case, blanks and a final semicolon."""
     plain = [re.sub(r"\s+", " ", query).strip(" ;").casefold() for query in (first, second)]
     return plain[0] == plain[1]

@@ -50,7 +50,7 @@ class Emulator(ABC):
         """Release resources after the server has stopped."""
 
     def start(self) -> Self:
-        """Begin to listen, on ``port`` or on a free one. Raises OSError where the port is taken."""
+        """Begin to listen, on ``port`` or on a free one. Raises OSError if the port is taken."""
         server = LoopbackServer(("127.0.0.1", self._port), handler_of(self))
         if self._certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -168,7 +168,7 @@ class Request(Struct, frozen=True, kw_only=True):
     query: Mapping[str, str]
     """The parameters in the address, the last of each name."""
     body: Any
-    """The JSON body, None where there is none; the parameters of a GET."""
+    """The JSON body, None if there is none; the parameters of a GET."""
     headers: Message
 
 
@@ -180,7 +180,7 @@ class Call(Struct, frozen=True, kw_only=True):
     body: Mapping[str, Any]
     """The request's JSON body, or the parameters of a GET."""
     status: int
-    """0 where the connection was ended without an answer."""
+    """0 if the connection was ended without an answer."""
 
 
 class Reply(Struct, kw_only=True):

@@ -156,7 +156,7 @@ def _readable(first: str, second: str, schema: DatabaseSchema, dialect: str) -> 
         )
     if facts.unknown:
         tables = [table.name for table in schema.tables]
-        known = did_you_mean(facts.unknown[0], tables) or f": there is {', '.join(tables[:_TABLES_SHOWN])}"
+        known = did_you_mean(facts.unknown[0], tables) or f"; its tables are {', '.join(tables[:_TABLES_SHOWN])}"
         return unknown("no_schema", f"the schema has no table {', '.join(facts.unknown)}{known}")
     if facts.first.by_luck or facts.second.by_luck:
         return unknown("nondeterministic")

@@ -136,7 +136,7 @@ def test_what_will_not_work_is_said_beforehand(sample: Path, capsys: pytest.Capt
     assert _init(sample / "cases.jsonl", "-p", sample / "other.jsonl", "--db", "sqlite:///shopp.sqlite") == 0
     said = capsys.readouterr().err
     assert "no SQLite database at 'shopp.sqlite'" in said
-    assert "1 prediction fits no case, for example 'zz'" in said
+    assert "1 prediction matches no case, for example 'zz'" in said
 
 
 def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,8 +157,8 @@ def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest
         (["cases.jsonl", "--db", "sqlite:///s", "-o", "eval.json"], "a name that ends in .yaml"),
         (["cases.jsonl", "--db", "sqlite:///s", "-p", "a", "--system", "b"], "were both given"),
         (["nowhere.jsonl", "--db", "sqlite:///s"], "nowhere.jsonl"),
-        (["cases.jsonl", "--db", "nope://x"], "no engine is called 'nope'"),
-        (["cases.jsonl", "--db", "sqlite:///s", "--system", "cat:m"], "no kind of system is called 'cat'"),
+        (["cases.jsonl", "--db", "nope://x"], "unknown engine 'nope'"),
+        (["cases.jsonl", "--db", "sqlite:///s", "--system", "cat:m"], "unknown kind of system 'cat'"),
         (["run.yml", "--db", "sqlite:///s"], "this is a file of settings already: write  assay run run.yml"),
         ([str(demo.sdmx_path("cases.yaml")), "--db", "sqlite:///s"], "write  assay sdmx"),
     ],
@@ -212,7 +212,7 @@ def test_a_password_is_for_its_owner_s_eyes(given: list[str], sample: Path, caps
     assert "out of version control" in Path("eval.yaml").read_text(encoding="utf-8")
     printed = capsys.readouterr()
     assert "hush-hush" not in printed.out + printed.err
-    assert "assay: warning: eval.yaml holds a secret (" in printed.err
+    assert "assay: warning: eval.yaml contains a secret (" in printed.err
 
 
 @pytest.mark.parametrize(

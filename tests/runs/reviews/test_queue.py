@@ -94,14 +94,14 @@ def test_selections_and_refusals_agree_with_nobody() -> None:
     refused = _answer("q1", predicted_execution=None)
     refused = replace(refused, verdict=replace(refused.verdict, decision="decline"))
     (queued,) = review_queue(_run(refused), others=[_run(refused)])
-    assert "no other system" in queued.why[0]
+    assert queued.why[0] == "The answer is incorrect."
 
 
 def test_answers_without_a_result_agree_with_nobody() -> None:
     failed = Execution(query="SELECT", status="error")
     run = _run(_answer("q1", predicted_execution=failed))
     (queued,) = review_queue(run, others=[_run(_answer("q1", predicted_execution=failed))] * 3)
-    assert queued.why == ("The answer is incorrect, and no other system's answer is known.",)
+    assert queued.why == ("The answer is incorrect.",)
 
 
 def test_answers_by_another_gold_do_not_count() -> None:
@@ -109,7 +109,7 @@ def test_answers_by_another_gold_do_not_count() -> None:
     other = _run(_asked("q1", "SELECT 8", result="b", gold_executions=(gold,)), _answer("q2", result="c"))
     queue = review_queue(_run(_answer("q1", result="b"), _answer("q2", result="c")), others=[other])
     assert [queued.case_id for queued in queue] == ["q2", "q1"]
-    assert "no other system" in queue[1].why[0]
+    assert queue[1].why[0] == "The answer is incorrect."
     with pytest.raises(InputError, match="none of the cases"):
         review_queue(_run(_answer("q1")), others=[_run(_answer("q9"))])
 

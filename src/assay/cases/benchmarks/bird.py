@@ -59,12 +59,12 @@ class BirdFormat:
         document = parse_json(path, read_text(path, fields.encoding))
         if not isinstance(document, dict):
             raise CaseFileError(
-                f"holds {kind_of(document)}: BIRD's predictions are one object from positions to queries, "
+                f"contains {kind_of(document)}: BIRD's predictions are one object from positions to queries, "
                 f'{{"0": "SELECT ...\\t{BIRD_MARK}\\tdb_id"}}; for another layout give its format, for example json',
                 path=str(path),
             )
         if not document:
-            raise CaseFileError("holds no predictions: the object has no keys", path=str(path))
+            raise CaseFileError("contains no predictions: the object has no keys", path=str(path))
         by_position = fields.id in (None, POSITION)
         databases = tuple(
             value.partition(BIRD_MARK)[2].strip() or None if isinstance(value, str) else None
@@ -94,7 +94,7 @@ def _prediction(path: Path, key: str, value: object, *, by_position: bool) -> Pr
     return Prediction(
         case_id=str(int(key)) if by_position else key.strip(),
         query=text,
-        failure=None if text is not None else unanswered(f"{origin}, holds {kind_of(value)} and no query"),
+        failure=None if text is not None else unanswered(f"{origin}, contains {kind_of(value)} instead of a query"),
         origin=origin,
     )
 

@@ -6,8 +6,8 @@ In the column ``query``:
 - ``{a, b}`` in a select list stands for one or more of its columns;
 - ``GROUP BY {}`` groups by the columns that were chosen.
 
-None of this applies within literals, quoted names and comments. Each choice of columns becomes a separate gold, the one
-with all columns first.
+None of this applies within literals, quoted names and comments. Each choice of columns becomes a separate gold query,
+the one with all columns first.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from assay.cases.fields import normal
 from assay.cases.from_records import read_cases, read_predictions
+from assay.cases.records import Table
 from assay.cases.tables.delimited import delimited_table
 from assay.cases.text.decoding import head_of
 from assay.errors import CaseFileError
@@ -54,9 +55,16 @@ class DefogFormat:
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read a question set. Raises CaseFileError with file, row and column."""
-        table = replace(delimited_table(path, fields, ()), golds_in_text=False)
-        loaded = read_cases(table, fields)
-        return replace(loaded, cases=tuple(_expanded(path, case) for case in loaded.cases))
+        return self.cases_of(delimited_table(path, fields, ()), fields)
+
+    def holds(self, columns: Sequence[str]) -> bool:
+        """Whether rows with these columns have this layout."""
+        return {normal(name) for name in columns} >= _COLUMNS
+
+    def cases_of(self, table: Table, fields: FieldNames) -> LoadedCases:
+        """The cases of rows. Raises CaseFileError with row and column."""
+        loaded = read_cases(replace(table, golds_in_text=False), fields)
+        return replace(loaded, cases=tuple(_expanded(table.path, case) for case in loaded.cases))
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read a prediction file as any CSV. Raises CaseFileError with file, row and column."""
@@ -99,7 +107,7 @@ def _expanded(path: Path, case: Case) -> Case:
         golds = tuple(gold for text in case.golds for gold in expand_golds(text))
     except ValueError as error:
         place = (case.origin or "").removeprefix(f"{path.name}, ")
-        raise CaseFileError(f"the gold cannot be read: {error}", path=str(path), place=place) from None
+        raise CaseFileError(f"the gold query cannot be read: {error}", path=str(path), place=place) from None
     return replace(case, golds=golds)
 
 
@@ -130,13 +138,13 @@ def _parts(query: str) -> list[str | _Choice | _Chosen]:
                 raise ValueError(f"a brace closes at character {piece.start + 1} and none is open")
             columns = _columns(query, opened.end, piece.start, within)
             if not columns and not any(isinstance(part, _Choice) for part in found):
-                raise ValueError(f"{{}} stands at character {opened.start + 1} and no columns in braces before it")
+                raise ValueError(f"{{}} at character {opened.start + 1} has no columns in braces before it")
             found.append(_Choice(columns) if columns else _Chosen())
             start, opened = piece.end, None
         elif opened is not None:
             within.append(piece)
     if opened is not None:
-        raise ValueError(f"the brace that opens at character {opened.start + 1} is never closed")
+        raise ValueError(f"the brace opened at character {opened.start + 1} is not closed")
     return [*found, query[start:]]
 
 

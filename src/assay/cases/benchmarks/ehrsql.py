@@ -41,7 +41,7 @@ class EhrsqlFormat:
         labels_path = data.with_name(data.name.replace("data", "label"))
         if labels_path == data or not labels_path.is_file():
             raise CaseFileError(
-                f'has no labels next to it: EHRSQL keeps them in "{_LABELS}", from the ids of "{_DATA}" to queries',
+                f'the labels are missing: EHRSQL keeps them in "{_LABELS}" next to "{_DATA}", from ids to queries',
                 path=str(data),
             )
         asked, labels = _document(data, fields), _document(labels_path, fields)
@@ -75,7 +75,7 @@ class EhrsqlFormat:
 
         file = path / _PREDICTIONS if path.is_dir() else path
         if not file.is_file():
-            raise CaseFileError(f'holds no "{_PREDICTIONS}": name the file of the predictions', path=str(path))
+            raise CaseFileError(f'contains no "{_PREDICTIONS}": name the file of the predictions', path=str(path))
         return read_predictions(json_table(file, encoding=fields.encoding), fields)
 
 
@@ -84,5 +84,5 @@ def _document(path: Path, fields: FieldNames) -> dict[str, Any]:
 
     found = parse_json(path, read_text(path, fields.encoding))
     if not isinstance(found, dict):
-        raise CaseFileError(f"holds {kind_of(found)}: expected an object", path=str(path))
+        raise CaseFileError(f"contains {kind_of(found)}: expected an object", path=str(path))
     return found

@@ -45,7 +45,7 @@ def _gold_lines(path: Path, encoding: str | None) -> Iterator[Case]:
             )
         if not tab or not database.strip():
             raise CaseFileError(
-                "has no tab and database name after the query: a line of gold is SQL, a tab and the db_id",
+                "has no tab and database name after the query: a gold line is SQL, a tab and the db_id",
                 path=str(path),
                 place=place,
             )
@@ -80,7 +80,7 @@ def predictions_of(path: Path, lines: Iterable[tuple[str, int, str]]) -> LoadedP
             Prediction(
                 case_id=case_id,
                 query=query or None,
-                failure=None if query else unanswered(f"{origin}, holds no query"),
+                failure=None if query else unanswered(f"{origin}, contains no query"),
                 origin=origin,
             )
         )

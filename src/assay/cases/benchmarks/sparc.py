@@ -36,7 +36,7 @@ class SparcFormat:
     """Whether lines of predictions for such questions are of this format, too."""
 
     def recognises(self, path: Path) -> bool:
-        """Whether a ``.json`` file is laid out so. Lines look like Spider's, whose format reads them unless named."""
+        """Whether a ``.json`` file has this format. Lines look like Spider's, whose format reads them unless named."""
         return path.suffix.lower() == ".json" and json_layout(path) == "sparc"
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
@@ -96,7 +96,7 @@ def _gold_lines(path: Path, encoding: str | None) -> Iterator[Case]:
             query, tab, database = line.rpartition("\t")
             if not (tab and query.strip() and database.strip()):
                 raise CaseFileError(
-                    "is not a line of gold: a line is SQL, a tab and the db_id; a blank line ends a conversation",
+                    "is not a gold line: a gold line is SQL, a tab and the db_id; a blank line ends a conversation",
                     path=str(path),
                     place=f"line {number}",
                 )

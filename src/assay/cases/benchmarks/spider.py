@@ -25,7 +25,7 @@ class SpiderFormat:
     takes_encoding = True
 
     def recognises(self, path: Path) -> bool:
-        """Whether this is a file of lines (``.sql``, ``.txt``), or a ``.json`` file laid out as Spider's."""
+        """Whether this is a file of lines (``.sql``, ``.txt``), or a ``.json`` file in Spider's format."""
         suffix = path.suffix.lower()
         if suffix in lines.SUFFIXES:
             return not path.is_dir()

@@ -47,8 +47,8 @@ class Spider2Format:
     ``condition_cols`` and ``ignore_order`` in ``gold/*eval.jsonl``; the questions in ``spider2-lite.jsonl``; and a
     folder of predictions, ``ID.sql`` or ``ID.csv``.
 
-    For the questions name their file, the folder above it, or that of gold. What is wrong with one gold is that
-    gold's failure.
+    For the questions name their file, the folder above it, or the gold folder. An error in one gold result is the
+    failure of that result.
     """
 
     name = "spider2"
@@ -64,7 +64,7 @@ class Spider2Format:
         return path.name.startswith(_QUESTIONS) or _gold_below(path.parent) is not None
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
-        """Read questions and gold. Raises CaseFileError with file and line."""
+        """Read questions and gold results. Raises CaseFileError with file and line."""
         layout = _Layout.of(path, fields.encoding)
         return LoadedCases(cases=tuple(layout.cases()), columns=_USES)
 
@@ -88,7 +88,7 @@ class Spider2Format:
                         else "a pipe or a device"
                     )
                     raise CaseFileError(
-                        f"is {what}, and is called like a prediction: put a file in its place, or move it away",
+                        f"is {what} with the name of a prediction: replace it with a file, or move it away",
                         path=str(file),
                     )
                 continue
@@ -108,7 +108,9 @@ class Spider2Format:
         if not found:
             below = next((entry for entry in sorted(path.iterdir()) if entry.is_dir() and _holds_answers(entry)), None)
             hint = f". The folder {below.name} in it has such files: name that" if below is not None else ""
-            raise CaseFileError(f"holds no prediction: they are called ID.sql or ID.csv{hint}", path=str(path))
+            raise CaseFileError(
+                f"contains no prediction: predictions are called ID.sql or ID.csv{hint}", path=str(path)
+            )
         if twice := sorted(results & {name for name, file in found.items() if file.suffix.lower() == ".sql"}):
             what = f"{len(twice)} instances have" if len(twice) > 1 else "1 instance has"
             warnings.warn(
@@ -132,7 +134,7 @@ def _prediction(name: str, file: Path, files: ResultFiles, encoding: str | None)
         failure = of_answer(f"{file.name}: {str(error).removeprefix(str(file)).lstrip(': ,')}")
         return Prediction(case_id=name, failure=failure, origin=file.name)
     if not text.strip():
-        return Prediction(case_id=name, failure=unanswered(f"{file.name} holds no query"), origin=file.name)
+        return Prediction(case_id=name, failure=unanswered(f"{file.name} contains no query"), origin=file.name)
     fenced = _FENCED.search(text)
     if fenced is None:
         return Prediction(case_id=name, query=text, origin=file.name)
@@ -174,15 +176,15 @@ class _Layout(Struct, frozen=True, kw_only=True):
         if gold is None:
             where = ", ".join(str(place / _RESULTS) for place in _GOLDS)
             raise CaseFileError(
-                f"has no gold of Spider 2.0 next to it: none exists of {where}; name the folder of the benchmark",
+                f"has no gold results of Spider 2.0 next to it (looked for {where}): name the folder of the benchmark",
                 path=str(path),
             )
         standard_files = sorted(gold.glob(_EVALUATION))
         if len(standard_files) != 1:
             found = [file.name for file in standard_files]
-            there = f"there is {listed(found)}" if found else "there is none"
             raise CaseFileError(
-                f"must have one file of the evaluation, for example spider2lite_eval.jsonl, and {there}", path=str(gold)
+                f"needs one evaluation file, for example spider2lite_eval.jsonl; found {listed(found) or 'none'}",
+                path=str(gold),
             )
         (standard_file,) = standard_files
         questions = path if path.is_file() and path != standard_file else _questions(path, gold)

@@ -35,14 +35,14 @@ _SMALL = "a result that is compared is small: omit what is not needed"
 
 
 class UnusableFile(Exception):
-    """A file that holds no result. The message says why."""
+    """A file without a result. The message says why."""
 
 
 Fail = Callable[[str], Failure]
 
 
 def of_gold(message: str) -> Failure:
-    """The failure of a gold whose file cannot be used."""
+    """The failure of a gold result whose file cannot be used."""
     return Failure(stage="load", kind="unusable_gold", blame="gold", message=message)
 
 
@@ -88,7 +88,7 @@ class ResultFiles:
         size = len(result.content)
         if result.row_count > MOST_ROWS or size > MOST_BYTES:
             most = f"at most {MOST_ROWS:,} rows and {MOST_BYTES >> 20} MiB are read: {_SMALL}"
-            raise UnusableFile(f"holds {result.row_count:,} rows of {size >> 20:,} MiB, and {most}")
+            raise UnusableFile(f"has {result.row_count:,} rows of {size >> 20:,} MiB, and {most}")
         self._taken += size
         if self._taken > MOST_IN_ALL:
             raise UnusableFile(f"all results together are more than the {MOST_IN_ALL >> 20:,} MiB that are read")
@@ -135,7 +135,7 @@ class ResultFiles:
                 if sheet is not None
                 else "has several sheets, and none is named"
             )
-            raise UnusableFile(f"{what}: there is {', '.join(names) or 'none with content'}")
+            raise UnusableFile(f"{what}; " + (f"the sheets are {', '.join(names)}" if names else "all are empty"))
         return _within(chosen[0], cells)
 
 
@@ -235,9 +235,9 @@ def _within(sheet: Sheet, cells: str | None) -> tuple[Sequence[str], Sequence[Se
         rows = [[_at(sheet, row, column) for column in range(left, right + 1)] for row in range(top, bottom + 1)]
     invalid = next((cell[0] for row in rows for cell in row if isinstance(cell, tuple)), None)
     if invalid is not None:
-        raise UnusableFile(f"a cell holds {invalid}: correct it in Excel and save")
+        raise UnusableFile(f"a cell contains {invalid}: correct it in Excel and save")
     if not rows:
-        raise UnusableFile("holds no cell: the first row names the columns")
+        raise UnusableFile("is empty: the first row must name the columns")
     return [str(name) for name in rows[0]], [list(map(_sheet_cell, row)) for row in rows[1:]]
 
 

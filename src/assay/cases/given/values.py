@@ -132,7 +132,7 @@ def _of_object(value: Mapping[Any, Any], files: ResultFiles, cells: CellTypes) -
     for name in told:
         if name not in NAMES:
             hint = did_you_mean(name, NAMES)
-            raise UnusableValue(f'a result has no "{name}"{hint}: there is {", ".join(NAMES)}')
+            raise UnusableValue(f'unknown key "{name}" in a result{hint}; the keys are {", ".join(NAMES)}')
     given = [name for name in ("value", "rows", "file") if name in told]
     if len(given) != 1:
         raise UnusableValue('a result has one of "value", "rows" and "file"' + (f", and not {given}" if given else ""))
@@ -173,7 +173,7 @@ def _of_rows(rows: Sequence[object], columns: tuple[str, ...], files: ResultFile
 def counted_places(
     columns: CountedColumns, queries: int, results: Sequence[GivenResult], path: Path, record: Record
 ) -> tuple[tuple[int, ...], ...]:
-    """The columns that count, per gold, as places. Raises CaseFileError for a name that a result does not have."""
+    """The positions of the columns that count, per gold result. Raises CaseFileError for an unknown column."""
     golds = queries + len(results)
     groups = columns.groups * golds if columns.for_all else columns.groups
     if len(groups) != golds and not columns.for_all:
@@ -192,9 +192,13 @@ def counted_places(
             at = one if isinstance(one, int) else known.get(normal(one))
             if at is None:
                 hint = did_you_mean(str(one), names)
-                there = listed(names) if names else "names only of results that have some: give its place, from 0"
+                there = (
+                    f"the columns are {listed(names)}" if names else "the result has no names: give its index, from 0"
+                )
                 raise CaseFileError(
-                    f'condition_columns names "{one}"{hint}: there is {there}', path=str(path), place=record.place
+                    f'condition_columns has an unknown column "{one}"{hint}; {there}',
+                    path=str(path),
+                    place=record.place,
                 )
             chosen.append(at)
         found.append(tuple(chosen))

@@ -63,7 +63,7 @@ def candidates_of(sides: Sides) -> list[Candidate]:
         if not found and (
             _SOUNDS_LIKE_ID.search(normal(column.name)) or (column.name in plain and _labels_rows(column.name, ids))
         ):
-            why = "its values tell the rows apart"
+            why = "its values are distinct"
             by_name.append(Candidate(option=f"--prediction-id-column {_quoted(column.name)}", why=why, in_order=False))
     return certain + by_name
 
@@ -151,13 +151,13 @@ def no_fit(sides: Sides) -> str:
     given = some(sides.prediction_ids)
     if sides.loaded.by_position:
         return (
-            f"no prediction fits a case: there are {count} cases, at positions from 0 to {count - 1}, "
+            f"no prediction matches a case: there are {count} cases, at positions from 0 to {count - 1}, "
             f"and the predictions are for the positions {given}. If these are ids, name the column of the id "
             "(BIRD: question_id)"
         )
     message = (
-        f"no prediction fits a case: the cases' ids are {some(sides.case_ids)}, the predictions' {given}. "
-        "Name the columns that hold the same ids on both sides."
+        f"no prediction matches a case: the cases' ids are {some(sides.case_ids)}, the predictions' {given}. "
+        "Name the columns that have the same ids on both sides."
     )
     found = candidates_of(sides)
     if found:

@@ -29,9 +29,9 @@ def check_echoes(sides: Sides, way: JoinStrategy) -> int:
             place = way.places[row] or 0
             raise InputError(
                 f"{_row(sides, row)}: its {echo.what} is {shortened(str(echo.column.values[row]), most=MOST_TEXT)}, "
-                f"and that of the case {sides.questions.cases[place].id!r}, to which it belongs {_HOW[way.by]}, is "
-                f"{shortened(str(echo.asked[place]), most=MOST_TEXT)}.{counts}{advice} Only if you know that they "
-                "belong together as they are joined now: --ignore-questions"
+                f"but that of the case {sides.questions.cases[place].id!r} (joined {_HOW[way.by]}) is "
+                f"{shortened(str(echo.asked[place]), most=MOST_TEXT)}.{counts}{advice} Only if you know that this "
+                "join is right: --ignore-questions"
             )
         compared |= same
     if way.by != "row":
@@ -64,18 +64,18 @@ def _check_other_columns(sides: Sides, way: JoinStrategy) -> None:
     rename = ' To join by it, call the column "question".' if found.question else ""
     raise InputError(
         f'{_row(sides, found.row)}: the column "{name}" {"repeats a question" if found.question else "says"} '
-        f"{shortened(str(found.column.values[found.row]), most=MOST_TEXT)}, and the case to which it belongs "
-        f"{_HOW[way.by]} has {shortened(str(found.asked), most=MOST_TEXT)}: the rows are in another order, or of other "
+        f"{shortened(str(found.column.values[found.row]), most=MOST_TEXT)}, but the case (joined {_HOW[way.by]}) "
+        f"has {shortened(str(found.asked), most=MOST_TEXT)}: the rows are in another order, or of other "
         f"questions.{rename} Name the columns of the ids (--id-column, --prediction-id-column). Only if you know "
-        "that they belong together: --ignore-questions"
+        "that this join is right: --ignore-questions"
     )
 
 
 _HOW: Mapping[JoinedBy, str] = {
-    "id": "by its id",
-    "question": "by its question",
+    "id": "by id",
+    "question": "by question",
     "position": "by position",
-    "row": "by its row",
+    "row": "by row",
 }
 
 

@@ -51,7 +51,7 @@ def join(
     """Find each case's prediction, by the rules in this module's docstring.
 
     A case without a prediction gets one without a query, whose failure says so. ``wanted``: how many of the cases are
-    judged; there may be just that many predictions without ids. ``same_file``: both come from the same file.
+    evaluated; there may be exactly that many predictions without ids. ``same_file``: both come from the same file.
     ``ignore_questions``: do not compare the questions that answers repeat. Raises InputError if the join is
     ambiguous, if no prediction fits at all, and if an answer repeats a question that is not its case's.
     """

@@ -19,7 +19,7 @@ from assay.cases.joining.candidates import (
 )
 from assay.cases.joining.contradictions import as_name, as_question
 from assay.cases.joining.sides import Sides, column_named, column_of, first_number, same_name
-from assay.errors import InputError
+from assay.errors import InputError, plural
 from assay.model import JoinedBy
 from assay.platform.spool import parts_of
 from assay.ports import Column
@@ -63,16 +63,16 @@ def _by_position(sides: Sides, wanted: int | None) -> JoinStrategy:
     found = candidates_of(sides)
     if not sides.questions.by_position:
         raise InputError(
-            f"the predictions have no id that is known as one, and the questions have ids, "
-            f"{some(sides.case_ids)}. "
-            + ("The questions that they repeat do not tell the cases apart. " if sides.question_echo else "")
+            f"the questions have ids ({some(sides.case_ids)}), but no column of the predictions is recognized as an "
+            "id. "
+            + ("The questions that they repeat do not identify the cases. " if sides.question_echo else "")
             + (did_you_mean(found) or f"Give each prediction the id of its question; {as_rows()}")
         )
     doubtful = [candidate for candidate in found if not candidate.in_order]
     if doubtful:
         raise InputError(
-            "neither the questions nor the predictions have an id that is known as one, and rows are joined by "
-            f"position only if nothing contradicts it. {did_you_mean(doubtful)}"
+            "no column of the questions or the predictions is recognized as an id, and rows are joined by position "
+            f"only if nothing contradicts it. {did_you_mean(doubtful)}"
         )
     _check_count(sides, wanted)
     return _positions(sides)
@@ -170,9 +170,10 @@ def _check_count(sides: Sides, wanted: int | None) -> None:
     rows, count = len(sides.loaded.predictions), sides.count
     if rows not in (count, wanted if wanted is not None and wanted < count else count):
         raise InputError(
-            f"the predictions have no ids and are {rows}, and there are {count} questions: by position both must be "
-            "as many. Add what is missing (null if there is no answer), or give each prediction the id of its "
-            "question" + (f"; to evaluate only the first {rows}: --limit {rows}" if rows < count else "")
+            f"{plural(rows, 'prediction')} for {plural(count, 'question')}: without ids, rows are joined by position, "
+            "so both numbers must be equal. Add the missing predictions (null if there is none), or give each "
+            "prediction the id of its question"
+            + (f"; to evaluate only the first {rows}: --limit {rows}" if rows < count else "")
         )
 
 
@@ -214,14 +215,14 @@ def _check_row_numbers(sides: Sides, ids: Sequence[str]) -> None:
         both = loose.intersection(at)
         if len(both) * 2 >= len(ids) and any(str(at[id_]) != id_ for id_ in both):
             raise InputError(
-                f'the predictions have ids, {some(ids)}, which may be the questions\' column "{column.name}" or their '
-                f'row numbers from 0: say --id-column "{column.name}", or --id-column "{POSITION}"'
+                f'the predictions have ids ({some(ids)}), which may be the questions\' column "{column.name}" or their '
+                f'row numbers from 0: give --id-column "{column.name}", or --id-column "{POSITION}"'
             )
     if "0" in loose and all(number.isdigit() and int(number) < sides.count for number in loose):
         return
     raise InputError(
-        f"the questions have no id that is known as one, and the predictions have ids, {some(ids)}: they are not "
-        "certainly row numbers, which count from 0. "
+        f"the predictions have ids ({some(ids)}), but no column of the questions is recognized as an id, and the ids "
+        "may not be row numbers from 0. "
         + (
             did_you_mean(candidates_of(sides))
             or f"Name the id's column of the questions (--id-column); or, if the ids are row numbers from 0, say "

@@ -128,7 +128,7 @@ class PredictionReader:
                 return tuple(
                     _answer(message, origin, (key, place))
                     if message is not None
-                    else TurnAnswer(failure=unanswered(f"{origin}, holds no answer to this question"))
+                    else TurnAnswer(failure=unanswered(f"{origin}, contains no answer to this question"))
                     for place, message in logged
                 )
         if "conversation" in held:
@@ -159,7 +159,7 @@ class PredictionReader:
         if bare:
             return _answer(held, origin)
         raise Misread(
-            f"has no answer: there is {listed([str(key) for key in held]) or 'nothing'}. Write it under "
+            f"has no answer, only {listed([str(key) for key in held]) or 'an empty object'}. Write it under "
             f'"{named[0]}", several under "turns", or in the shape of a target (indicator_selection)'
         )
 
@@ -189,7 +189,7 @@ def _conversation(messages: object, origin: str) -> Iterator[TurnAnswer]:
             continue
         several = message.get("targets")
         if isinstance(several, list) and len(several) > 1:
-            raise Misread("holds several selections: what was selected is one", (*keys, "targets"))
+            raise Misread("contains several selections: expected one", (*keys, "targets"))
         only = several[0] if isinstance(several, list) and several else None
         yield _answer(only if is_null(message.get("target")) else message["target"], origin, (*keys, "target"))
 
@@ -200,10 +200,10 @@ def _answer(value: object, origin: str, keys: Keys = (), *, beside: Mapping[str,
     failure = None
     raw: str | None = None
     if is_null(value) or value == "":
-        failure = unanswered(f"{origin}, holds no answer")
+        failure = unanswered(f"{origin}, contains no answer")
     elif isinstance(value, str):
         raw = value
-        failure = None if value.strip() else unanswered(f"{origin}, holds a blank answer")
+        failure = None if value.strip() else unanswered(f"{origin}, contains a blank answer")
     elif isinstance(value, (dict, list, tuple)):
         raw = _json(value)
     else:

@@ -57,7 +57,7 @@ class SdmxFormat:
                             case = case_of(value, origin=f"{called}, {place}", cache=terms, scripted=scripted)
                         if case.id in first:
                             raise CaseFileError(
-                                f'the id "{case.id}" occurs twice: at {first[case.id]} and at {case.origin}. '
+                                f'the id "{case.id}" occurs twice: in {first[case.id]} and in {case.origin}. '
                                 "Give each its own",
                                 path=str(path),
                             )

@@ -168,7 +168,7 @@ def text(value: object, keys: Keys) -> str:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise Misread(f"holds {value[error.start]!r}, half of a surrogate pair: write it whole", keys) from error
+            raise Misread(f"contains {value[error.start]!r}, half of a surrogate pair: write it whole", keys) from error
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -201,7 +201,7 @@ def unknown_key(key: str, known: Iterable[str], keys: Keys) -> Misread:
     """The error for a key that has no meaning at its place."""
     known = tuple(known)
     hint = did_you_mean(key, known, form="; {}")
-    return Misread(f'the key "{key}" is not known here: there is {", ".join(known)}{hint}', (*keys, key), at_key=True)
+    return Misread(f'unknown key "{key}"; the keys here are {", ".join(known)}{hint}', (*keys, key), at_key=True)
 
 
 def entries(value: object, keys: Keys, *, like: str) -> Sequence[object]:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from assay.cases.fields import Field, sheet_option
 from assay.cases.records import Record, Table, header_of, without_end
-from assay.cases.tables.header import SEARCHED_ROWS, header_row_of, other_header
+from assay.cases.tables.header import SEARCHED_ROWS, check_header_row, header_row_of, other_header
 from assay.cases.text.decoding import read_text
 from assay.errors import CaseFileError, plural
 from assay.model import FieldNames
@@ -67,6 +67,7 @@ def _header_index(path: Path, rows: _Rows, fields: FieldNames, wanted: Sequence[
     row = fields.header_row
     if row is None:
         return header_row_of([cells for _, cells in rows[:SEARCHED_ROWS]], fields, wanted, path=str(path))
+    check_header_row([cells for _, cells in rows[:SEARCHED_ROWS]], row, fields, wanted, path=str(path))
     if row >= len(rows) or not any(cell.strip() for cell in rows[row][1]):
         option = sheet_option("header-row", wanted)
         raise CaseFileError(
@@ -197,10 +198,10 @@ def _uneven(path: Path, line: int, row: list[str], columns: tuple[str, ...]) -> 
     else:
         what = (
             f"has {plural(len(row), 'field')}, but the header has {len(columns)}: "
-            f'there is none for "{columns[len(row)]}"'
+            f'the field of "{columns[len(row)]}" is missing'
         )
     return CaseFileError(
-        f"the row {what}. Put a text that holds the separator or a line break in double quotes",
+        f"the row {what}. Put a text that contains the separator or a line break in double quotes",
         path=str(path),
         place=f"line {line}",
     )

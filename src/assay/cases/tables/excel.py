@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from assay.cases.fields import Field, columns_of, describe, did_you_mean, listed, sheet_option
 from assay.cases.records import InvalidCell, Record, Table, header_of, without_end
-from assay.cases.tables.header import SEARCHED_ROWS, has_columns, header_row_of, other_header
+from assay.cases.tables.header import SEARCHED_ROWS, check_header_row, has_columns, header_row_of, other_header
 from assay.cases.tables.invalid_cells import cell_name
 from assay.cases.tables.workbook import Sheet, UnreadableWorkbook, read_sheets
 from assay.cases.text.decoding import empty, unreadable
@@ -48,15 +48,20 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
     except UnreadableWorkbook as error:
         raise CaseFileError(str(error), path=str(path)) from error
     if fields.header_row is not None:
+        whole = {sheet.name: sheet for sheet in sheets}
         sheets = [_from_row(sheet, fields.header_row) for sheet in sheets]
     else:
         sheets = [_from_header(path, sheet, fields, wanted) for sheet in sheets]
     sheet = _chosen(path, sheets, fields, wanted)
+    if fields.header_row is not None:
+        texts = [_texts(row) for row in whole[sheet.name].rows[:SEARCHED_ROWS]]
+        first = whole[sheet.name].first_row
+        check_header_row(texts, fields.header_row, fields, wanted, path=str(path), first=first)
     if not sheet.rows:
         option = sheet_option("header-row", wanted)
         raise CaseFileError(
-            f'the sheet "{sheet.name}" holds nothing in row {sheet.first_row + 1}, and that row was said to name the '
-            f"columns ({option} {sheet.first_row}, counted from 0): name another, or leave it out",
+            f'the sheet "{sheet.name}" is blank in row {sheet.first_row + 1}, which was given as the header row '
+            f"({option} {sheet.first_row}, counted from 0): name another, or leave it out",
             path=str(path),
         )
     others = tuple(one.name for one in sheets if one.visible and one is not sheet)
@@ -98,14 +103,14 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
             named = next((sheet for sheet in sheets if sheet.number == int(fields.sheet)), None)
         if named is None:
             hint = did_you_mean(fields.sheet, [sheet.name for sheet in sheets], form="; {}")
-            there = listed([sheet.name for sheet in sheets]) or "none"
-            raise CaseFileError(
-                f'no sheet with content is called "{fields.sheet}": there is {there}{hint}', path=str(path)
+            there = (
+                f"the sheets with content are {listed([sheet.name for sheet in sheets])}" if sheets else "all are empty"
             )
+            raise CaseFileError(f'no sheet "{fields.sheet}" with content; {there}{hint}', path=str(path))
         return named
     visible = [sheet for sheet in sheets if sheet.visible]
     if not visible:
-        raise CaseFileError("holds no filled cell in any visible sheet", path=str(path))
+        raise CaseFileError("no visible sheet has content", path=str(path))
     visible = [sheet for sheet in visible if sheet.rows] or visible[:1]
     if len(visible) == 1:
         return visible[0]

@@ -32,6 +32,32 @@ def header_row_of(rows: Sequence[Row], fields: FieldNames, wanted: Sequence[Fiel
     return next((index for index, row in searched if _looks_like_header(row, rows[index + 1 :])), first)
 
 
+def check_header_row(
+    rows: Sequence[Row], given: int, fields: FieldNames, wanted: Sequence[Field], *, path: str, first: int = 0
+) -> None:
+    """Raise CaseFileError if the row that the user named is not the header, but another one is.
+
+    ``given`` counts from the top of the sheet, ``rows`` from its row ``first``.
+    """
+    place = given - first
+    row = rows[place] if 0 <= place < len(rows) else ()
+    is_blank = not any(cell.strip() for cell in row)
+    if any(has_columns(header_of(row)[0], names, wanted, path=path) for names in (fields, FieldNames())):
+        return
+    found = header_row_of(rows, fields, wanted, path=path)
+    other = rows[found] if found < len(rows) else ()
+    sure = any(has_columns(header_of(other)[0], names, wanted, path=path) for names in (fields, FieldNames()))
+    if not sure and not (is_blank and any(cell.strip() for cell in other)):
+        return
+    option = sheet_option("header-row", wanted)
+    what = "is blank" if is_blank else "does not name the columns"
+    raise CaseFileError(
+        f"row {given + 1} {what} ({option} {given}, counted from 0); row {found + first + 1} looks like the header: "
+        f"write  {option} {found + first}",
+        path=path,
+    )
+
+
 def has_columns(columns: Sequence[str], fields: FieldNames, wanted: Sequence[Field], *, path: str) -> bool:
     """Whether there is a column for each wanted field."""
     try:

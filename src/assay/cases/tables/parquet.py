@@ -82,9 +82,7 @@ def _check_extent(path: Path, connection: duckdb.DuckDBPyConnection, literal: st
         found = connection.execute(query, [literal]).fetchone()
         if found and found[0] > _MOST_CHARACTERS:
             size = int(found[0]) >> 20
-            raise _too_large(
-                path, f"holds {size:,} MiB of text once it is unpacked, and at most {_MOST_CHARACTERS >> 20} are read"
-            )
+            raise _too_large(path, f"has {size:,} MiB of text once unpacked; the limit is {_MOST_CHARACTERS >> 20}")
 
 
 def _length(name: str, kind: str) -> str | None:

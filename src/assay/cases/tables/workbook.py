@@ -82,7 +82,7 @@ def _check_size(path: Path) -> None:
         return  # .xls is no archive; for a broken archive the reader has a better message
     if size > _INFLATED_BYTES:
         raise UnreadableWorkbook(
-            f"holds {size >> 20:,} MiB once it is unpacked, and at most {_INFLATED_BYTES >> 20} MiB are read: "
+            f"has {size >> 20:,} MiB once unpacked; the limit is {_INFLATED_BYTES >> 20} MiB: "
             "save the sheet alone, or as CSV"
         )
 
@@ -90,7 +90,7 @@ def _check_size(path: Path) -> None:
 def _too_large() -> UnreadableWorkbook:
     return UnreadableWorkbook(
         f"cannot be read within {_MEMORY_BYTES >> 30} GiB of memory and {_CPU_S} seconds: a cell far below or to the "
-        "right of the others takes room for all between (Ctrl+End shows the last one). Delete what is around the "
+        "right of the table makes the sheet too large (Ctrl+End shows the last cell). Delete what is around the "
         "table, or save the sheet as CSV"
     )
 
@@ -136,7 +136,9 @@ def _read(path: str) -> list[tuple[Any, ...]] | str:
                     sheets.append((about.name, number, visible, rows, row, column, merged))
     except (CalamineError, ValueError) as error:
         # Newer kinds of errors, for example #SPILL!, make the reader fail for the whole workbook.
-        cells = [f"{name}!{cell_name(*at)} holds {what}" for name, one in invalid.items() for at, what in one.items()]
+        cells = [
+            f"{name}!{cell_name(*at)} contains {what}" for name, one in invalid.items() for at, what in one.items()
+        ]
         return "; ".join([str(error), *cells[:3]])
     return sheets
 

@@ -24,7 +24,9 @@ _MARKS = (
 )
 """Byte order marks: they state a file's encoding."""
 
-_SAY_SO = "save it as UTF-8, or name its encoding:  --encoding {0}  (of predictions:  --prediction-encoding {0})"
+_SAY_SO = (
+    "save it as UTF-8, or name its encoding:  --encoding {0}  (for the file of predictions:  --prediction-encoding {0})"
+)
 _NO_TEXTS = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"PAR1", "a Parquet file"),
@@ -77,9 +79,7 @@ def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or omi
     if not stat.S_ISREG(about.st_mode):
         raise CaseFileError("is a pipe or a device, not a file: write its output to a file", path=str(path))
     if about.st_size > most:
-        raise CaseFileError(
-            f"holds {about.st_size >> 20:,} MiB, and at most {most >> 20:,} MiB are read: {hint}", path=str(path)
-        )
+        raise CaseFileError(f"has {about.st_size >> 20:,} MiB; the limit is {most >> 20:,} MiB: {hint}", path=str(path))
 
 
 def read_text(path: Path, encoding: str | None = None, *, hint: str = _SAY_SO) -> str:
@@ -136,7 +136,7 @@ def _zero(path: Path, text: str) -> CaseFileError:
     if at == len(whole):
         reason = f"ends in {len(text) - at:,} zero bytes, as after a crash or on a full disk: write the file again"
     else:
-        reason = "holds a zero byte (NUL), which no text has: take it out, or write the file again"
+        reason = "contains a zero byte (NUL), which text does not have: remove it, or write the file again"
     return CaseFileError(reason, path=str(path), place=place)
 
 
@@ -155,7 +155,7 @@ def _encoding(path: Path, named: str | None, marked: str | None) -> str:
         "".encode(known.name)
     except (LookupError, ValueError):
         raise InputError(
-            f"no encoding of text is called {named!r}: write utf-8, utf-16, latin-1, cp1252 or such"
+            f"unknown text encoding {named!r}: write for example utf-8, utf-16, latin-1 or cp1252"
         ) from None
     if marked is not None:
         if not marked.startswith(known.name.removesuffix("-sig")):

@@ -49,7 +49,7 @@ def parse_json(path: Path, text: str, *, number_of: Callable[[str], object] | No
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and _is_lines(text):
             raise CaseFileError(
-                "holds one JSON object a line: give the format jsonl, or name the file .jsonl", path=str(path)
+                "contains one JSON object per line: give the format jsonl, or name the file .jsonl", path=str(path)
             ) from error
         raise _malformed(path, error, line=error.lineno) from error
     except (ValueError, RecursionError) as error:
@@ -154,7 +154,8 @@ def _is_document(text: str) -> bool:
 
 def _whole_document(path: Path) -> CaseFileError:
     return CaseFileError(
-        "holds one JSON document, not one object a line: give the format json, or name the file .json", path=str(path)
+        "contains one JSON document, not one object per line: give the format json, or name the file .json",
+        path=str(path),
     )
 
 
@@ -201,4 +202,4 @@ def _unusable(path: Path, text: str, error: ValueError | RecursionError, *, line
         )
     if isinstance(error, RecursionError):
         return CaseFileError("is nested too deeply to be read", path=str(path), place=place)
-    return CaseFileError(f"holds a number that cannot be read: {error}", path=str(path), place=place)
+    return CaseFileError(f"contains a number that cannot be read: {error}", path=str(path), place=place)

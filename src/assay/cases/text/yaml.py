@@ -42,7 +42,7 @@ def plain_document(path: Path, text: str) -> tuple[object, Any]:
     """
     nodes = nodes_of(path, text)
     if len(nodes) > 1:
-        raise CaseFileError("holds several documents: expected one", path=str(path), place=line_of(nodes[1]))
+        raise CaseFileError("contains several documents: expected one", path=str(path), place=line_of(nodes[1]))
     return (Builder(path, _scalar).value(nodes[0]), nodes[0]) if nodes else (None, None)
 
 
@@ -53,13 +53,13 @@ def nodes_of(path: Path, text: str) -> list[Any]:
     """
     if len(text) > MOST_CHARACTERS:
         raise CaseFileError(
-            f"holds {len(text):,} characters of YAML, more than the {MOST_CHARACTERS:,} that are read: this much "
+            f"has {len(text):,} characters of YAML; the limit is {MOST_CHARACTERS:,}: this much "
             "takes YAML minutes. Write it as JSON Lines (.jsonl), one record a line, which has no such limit",
             path=str(path),
         )
     if len(text) > _MANY_CHARACTERS:
         warnings.warn(
-            f"{path} holds {len(text):,} characters of YAML; about 500,000 are read per second. As JSON Lines "
+            f"{path} has {len(text):,} characters of YAML; about 500,000 are read per second. As JSON Lines "
             "(.jsonl) it would be read a hundred times as fast",
             UserWarning,
             stacklevel=2,
@@ -92,7 +92,7 @@ _BEGUN = {
 _PROBLEMS = {
     "'\\t' that cannot start": "a tab stands here: indent with blanks",
     "mapping values are not allowed": "no name with a value can stand here: indent names of one level alike, and put "
-    "a text that holds a colon in quotation marks",
+    "a text that contains a colon in quotation marks",
     "undefined alias": "no anchor above has this name: put a text that begins with * in quotation marks",
     "cannot start any token": "a text cannot begin with this character: put it in quotation marks",
 }
@@ -179,7 +179,7 @@ class Builder:
         if known is not None:
             return known
         if id(node) in self._open:
-            raise self._error(node, f'the anchor "{node.anchor}" holds itself')
+            raise self._error(node, f'the anchor "{node.anchor}" contains itself')
         self._open.add(id(node))
         made = [self.value(entry) for entry in node.value] if node.id == "sequence" else self._mapping(node)
         self._open.discard(id(node))

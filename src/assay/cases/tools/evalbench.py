@@ -18,8 +18,8 @@ class EvalBenchFormat(ToolFormat):
     """Items with ``nl_prompt`` (or ``nlq``), ``database``, ``query_type`` and ``golden_sql``: a text, or an object from
     the dialect to its accepted queries.
 
-    Of several dialects the name of gold says which: ``--gold-column golden_sql.postgres``, or ``postgres`` alone; none
-    needs to be named if all have the same queries. Items that lack the dialect are not for it and are left out. The
+    The gold column names the dialect if there are several: ``--gold-column golden_sql.postgres``, or ``postgres``; it
+    is not needed if all have the same queries. Items that lack the dialect are not for it and are left out. The
     kind of query becomes a tag. What sets a database up and cleans it is not run: Assay only reads.
     """
 

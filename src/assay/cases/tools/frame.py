@@ -179,10 +179,8 @@ def chosen(path: Path, wanted: str | None, names: Sequence[str], what: str, how:
         return wanted
     if wanted is None and len(names) == 1:
         return names[0]
-    said = f'no {what} is called "{wanted}"' if wanted is not None else f"holds more than one {what}"
-    raise CaseFileError(
-        f"{said}: there is {listed(names)}{did_you_mean(wanted, names)}. Name one: {how}", path=str(path)
-    )
+    said = f'contains no {what} "{wanted}", only' if wanted is not None else f"contains more than one {what}:"
+    raise CaseFileError(f"{said} {listed(names)}{did_you_mean(wanted, names)}. Name one: {how}", path=str(path))
 
 
 def value_of(record: Record, name: str) -> object:

@@ -53,7 +53,7 @@ class InspectFormat(ToolFormat):
             document = parse_json(path, read_text(path, fields.encoding))
             samples = document.get("samples") if isinstance(document, dict) else None
         if not isinstance(samples, list) or not samples:
-            raise CaseFileError("holds no samples: expected a log of an evaluation that has some", path=str(path))
+            raise CaseFileError("contains no samples: expected the log of an evaluation with samples", path=str(path))
         records = []
         for number, sample in enumerate(samples, start=1):
             if not isinstance(sample, Mapping):
@@ -122,7 +122,7 @@ def _packed(path: Path) -> Iterator[object]:
             members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
             if (size := sum(info.file_size for info in members)) > _MOST_BYTES:
                 raise CaseFileError(
-                    f"holds {size >> 20:,} MiB once it is unpacked, and at most {_MOST_BYTES >> 20} MiB are read: "
+                    f"has {size >> 20:,} MiB once unpacked; the limit is {_MOST_BYTES >> 20} MiB: "
                     "evaluate fewer samples a log, or write them as JSON Lines",
                     path=str(path),
                 )
@@ -188,11 +188,11 @@ def zstandard_json(path: Path, info: zipfile.ZipInfo) -> str:
         except duckdb.Error as error:
             raise zipfile.BadZipFile(f"{info.filename}: {str(error).splitlines()[0]}") from error
     if len(rows) != 1:
-        raise zipfile.BadZipFile(f"{info.filename}: holds {len(rows)} documents")
+        raise zipfile.BadZipFile(f"{info.filename}: contains {len(rows)} documents")
     text = str(rows[0][0])  # without white space at its ends
     content = text.encode()
     if len(content) > info.file_size:
-        raise zipfile.BadZipFile(f"{info.filename}: holds more than the {info.file_size:,} bytes that it is said to")
+        raise zipfile.BadZipFile(f"{info.filename}: contains more than the {info.file_size:,} bytes that it is said to")
     if len(content) == info.file_size and zlib.crc32(content) != info.CRC:
         raise zipfile.BadZipFile(f"{info.filename}: its check sum is another")
     return text

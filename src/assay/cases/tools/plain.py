@@ -78,11 +78,11 @@ def _with_names(table: Table) -> Table:
 
 
 class RagasFormat(ToolFormat):
-    """ragas' data sets: samples with ``user_input``, ``reference`` and ``response``, a list under ``samples`` or one a
-    line. Further values of a sample, for example ``db_id``, are read by their usual names.
+    """ragas' data sets: samples with ``user_input``, ``reference`` and ``response``, a list under ``samples`` or one
+    per line. Further values of a sample, for example ``db_id``, are read by their usual names.
 
-    Of a sample of several turns, whose ``user_input`` is a list of messages, the question is the last of type
-    ``human``, and without a ``response`` the answer is the last of type ``ai`` after it.
+    If a sample has several turns (``user_input`` is a list of messages), the question is the last message of type
+    ``human``, and without a ``response`` the answer is the last one of type ``ai`` after it.
     """
 
     name = "ragas"
@@ -121,8 +121,8 @@ def _last_turn(record: Record) -> dict[str, object]:
 class BraintrustFormat(ToolFormat):
     """Braintrust's exported experiments, logs and data sets: ``input``, ``expected``, ``output``, ``metadata``.
 
-    Each may be text or an object, in which the question, the query and the database's name are looked for. Of a trace
-    only the root span is read.
+    Each may be text or an object, in which the question, the query and the database's name are looked for. Only the
+    root span of a trace is read.
     """
 
     name = "braintrust"

@@ -18,10 +18,10 @@ _GOLD = "sql"
 
 class Text2SqlEvalToolkitFormat(ToolFormat):
     """Records with ``utterance`` (or ``page_content``, ``question``), ``sql`` (or ``SQL``, ``target``, ``query``: one
-    gold or a list), ``db_id`` and, in prediction files, ``predictions``: an object from the pipeline's name to its
+    query or a list), ``db_id`` and, in prediction files, ``predictions``: an object from the pipeline's name to its
     ``predicted_sql``, tokens and times. Names that a benchmark brought along are read in the toolkit's own order.
 
-    Of several pipelines the name of the prediction says which: ``--prediction-column PIPELINE``.
+    The prediction column names the pipeline if there are several: ``--prediction-column PIPELINE``.
     """
 
     name = "text2sql_eval_toolkit"
@@ -48,7 +48,7 @@ class Text2SqlEvalToolkitFormat(ToolFormat):
         return all(isinstance(answer, Mapping) and _ANSWER in answer for answer in pipelines.values())
 
     def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
-        """The records, with gold if the toolkit finds it: not in a query that was taken apart."""
+        """The records, with gold queries if the toolkit finds it: not in a query that was taken apart."""
         if fields.gold is not None:
             return table, fields
         return changed(table, map(_gold, table.records)), fields

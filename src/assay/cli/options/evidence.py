@@ -1,4 +1,4 @@
-"""The options of what a run looks for besides its verdicts: witnesses, and faults of the gold."""
+"""The options of what a run looks for besides its verdicts: witnesses, and errors in gold queries."""
 
 from __future__ import annotations
 

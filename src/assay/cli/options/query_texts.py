@@ -21,7 +21,7 @@ def read_queries(**given: str) -> list[str]:
     if list(given.values()).count("-") > 1:
         raise UsageError(
             f"{' and '.join(name for name, one in given.items() if one == '-')} are both -: "
-            "standard input holds one query"
+            "standard input contains one query"
         )
     return [_read(name, one) for name, one in given.items()]
 
@@ -49,7 +49,7 @@ def _bounded(stream: BinaryIO, what: str) -> bytes:
     """The content of a stream, which may be an endless device. Raises UsageError if it is too long for a query."""
     content = stream.read(_LONGEST + 1)
     if len(content) > _LONGEST:
-        raise UsageError(f"{what} holds more than {_LONGEST // 2**20} MiB, which is too long for a query")
+        raise UsageError(f"{what} has more than {_LONGEST // 2**20} MiB, too much for a query")
     return content
 
 

@@ -21,7 +21,7 @@ _SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
     "test": (".py",),
 }
 """The suffixes of each format, the usual one first. A name without a suffix, or with an unknown one, is accepted."""
-_FLAGS: Final = {"tex": "--latex"}
+_FLAGS: Final[Mapping[str, str]] = {"tex": "--latex"}
 _NOT_NAMED: Final = ("html", "md", "xlsx", "junit", "json", "sarif", "csv", "tex", "test")
 """The formats that have an option of their own; others are written by ``--report NAME=FILE``."""
 _OTHERS: Final = (".xls", ".xlsm", ".ods", ".pdf", ".docx", ".doc", ".png", ".svg", ".yaml", ".yml", ".parquet", ".zip")
@@ -29,46 +29,51 @@ _OTHERS_OF_DATA: Final = (".jsonl", ".ndjson", ".tsv", ".sql", ".sqlite", ".db",
 _KNOWN: Final = {suffix for suffixes in _SUFFIXES.values() for suffix in suffixes} | {*_OTHERS, *_OTHERS_OF_DATA}
 
 
-def option_of(name: str, file: Path | str) -> str:
+def option_of(name: str, file: Path | str, flags: Mapping[str, str] = _FLAGS) -> str:
     """The option that writes a format into a file, as one types it."""
-    return f"{_FLAGS.get(name, f'--{name}')} {file}" if name in _NOT_NAMED else f"--report {name}={file}"
+    known = name in _NOT_NAMED or name in flags
+    return f"{flags.get(name, f'--{name}')} {file}" if known else f"--report {name}={file}"
 
 
-def check_files(targets: Mapping[str, Path]) -> None:
-    """Raise UsageError for a folder, a suffix of another format, one file for two reports, and an unwritable place."""
+def check_files(targets: Mapping[str, Path], flags: Mapping[str, str] = _FLAGS) -> None:
+    """Raise UsageError for a folder, a suffix of another format, one file for two reports, and an unwritable place.
+
+    ``flags``: the options of the verb, if they are not called as the formats are.
+    """
     for name, path in targets.items():
-        _check(name, path)
+        _check(name, path, flags)
     for name, path in targets.items():
         other = next(one for one, its in targets.items() if _same(its, path))
         if other != name:
-            both = f"{option_of(other, targets[other])} and {option_of(name, path)}"
+            both = f"{option_of(other, targets[other], flags)} and {option_of(name, path, flags)}"
             raise UsageError(f"{both} name one file: give each report its own")
 
 
-def _check(name: str, path: Path) -> None:
+def _check(name: str, path: Path, flags: Mapping[str, str]) -> None:
     own = _SUFFIXES.get(name, ())
     suffix = path.suffix.lower()
     if path.is_dir():
         example = path / f"report{own[0] if own else ''}"
         raise UsageError(
-            f"{option_of(name, path)}: this is a folder. Name a file in it, e.g. {option_of(name, example)}"
+            f"{option_of(name, path, flags)}: this is a folder. "
+            f"Name a file in it, e.g. {option_of(name, example, flags)}"
         )
     if own and suffix in _KNOWN and suffix not in own:
         raise UsageError(
-            f"{option_of(name, path)}: {suffix} is not a suffix of this format. "
-            f"Write {option_of(name, path.with_suffix(own[0]))}{_other_option(name, path, suffix)}"
+            f"{option_of(name, path, flags)}: {suffix} is not a suffix of this format. "
+            f"Write {option_of(name, path.with_suffix(own[0]), flags)}{_other_option(name, path, suffix, flags)}"
         )
     nearest = next((folder for folder in path.absolute().parents if folder.exists()), None)
     if nearest is not None and not nearest.is_dir():
-        raise UsageError(f"{option_of(name, path)}: {nearest} is a file, not a folder. Name another place")
+        raise UsageError(f"{option_of(name, path, flags)}: {nearest} is a file, not a folder. Name another place")
     if nearest is not None and not os.access(path if path.exists() else nearest, os.W_OK):
-        raise UsageError(f"{option_of(name, path)}: no permission to write there. Name another place")
+        raise UsageError(f"{option_of(name, path, flags)}: no permission to write there. Name another place")
 
 
-def _other_option(name: str, path: Path, suffix: str) -> str:
+def _other_option(name: str, path: Path, suffix: str, flags: Mapping[str, str]) -> str:
     other = next((one for one, suffixes in _SUFFIXES.items() if suffixes[0] == suffix), None)
     shown = other in ("html", "md", "xlsx", "junit", "json") and name in ("html", "md", "xlsx", "junit", "json")
-    return f", or {option_of(other, path)}" if other is not None and shown else ""
+    return f", or {option_of(other, path, flags)}" if other is not None and shown else ""
 
 
 def _same(one: Path, other: Path) -> bool:

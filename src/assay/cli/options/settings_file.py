@@ -72,7 +72,7 @@ def with_file(path: Path, flags: Settings, *, needs_database: bool = False) -> S
 
 
 def may_lack_database(settings: Settings) -> bool:
-    """Whether the questions may need no database: Spider 2.0's gold is results, and so may the answers be."""
+    """Whether the questions may need no database: Spider 2.0 has gold results, and predictions may be results, too."""
     from assay import registry
     from assay.cases.load import recognise
 

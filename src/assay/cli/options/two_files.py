@@ -38,7 +38,7 @@ def _hint(settings: Settings, cases: Path, verb: str) -> str | None:
     questions = None if predictions is None else _questions(predictions, settings)
     if predictions is not None and questions is not None:
         return (
-            f"the two files are swapped: {cases} holds predictions{_column(own, 'prediction')}, "
+            f"the two files are swapped: {cases} contains predictions{_column(own, 'prediction')}, "
             f"{predictions} questions with gold queries{_column(questions, 'gold')}. Write  "
             f"{command_line(['assay', 'run', str(predictions), '--predictions', str(cases)])}"
         )
@@ -47,7 +47,9 @@ def _hint(settings: Settings, cases: Path, verb: str) -> str | None:
     wanted = (
         "" if verb != "run" else f": write  assay run questions.jsonl {command_line(['--predictions', str(cases)])}"
     )
-    return f"{cases} holds predictions{_column(own, 'prediction')} and no gold queries. Name the question set{wanted}"
+    return (
+        f"{cases} contains predictions{_column(own, 'prediction')} and no gold queries. Name the question set{wanted}"
+    )
 
 
 def _questions(path: Path, settings: Settings) -> LoadedCases | None:

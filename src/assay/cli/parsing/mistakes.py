@@ -40,7 +40,9 @@ _VERBS: Final[Mapping[str, str]] = {
     "assay docs metrics": "metrics metric",
     "assay --help": "help commands verbs usage",
     "assay --version": "version",
-    "assay denodo --input questions.xlsx --output report.xlsx": "aisdk ai-sdk vql",
+    "assay denodo --input questions.xlsx --output report.xlsx": (
+        "aisdk ai-sdk vql combined-eval combined-evaluation combined-eval.py f1-eval ves-eval"
+    ),
 }
 """A command to copy, and the names by which people look for it."""
 OTHER_VERBS: Final = {name: command for command, names in _VERBS.items() for name in names.split()}
@@ -66,7 +68,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--token": "api-key apikey key openai-api-key bearer auth access-token",
     "--id-column": "id ids key-column case-id id-field question-id",
     "--question-column": "question question-field question-key text-column",
-    "--difficulty-column": "difficulty hardness level",
+    "--difficulty-column": "difficulty difficulty-col hardness level",
     "--timeout": "time-limit max-time query-timeout sql-timeout meta-time-out meta-timeout timeout-s",
     "--metrics": "metric measures scorers scorer",
     "--metric": "metrics",
@@ -79,6 +81,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
     "--reviews": "review labels annotations",
     "--case-format": "format dataset-format input-format",
     "--sheet": "worksheet tab sheet-name",
+    "--context-column": "evidence evidence-column evidence-col context context-col hint hint-column hints",
     "--user": "username user-name login",
     "--quiet": "silent no-progress",
     "--ordered": "order ordering",

@@ -144,9 +144,10 @@ USUAL: Final = {
         "init": "--predictions --system --db --output --run --id-column --question-column --gold-column"
         " --db-column --prediction-column --sheet --header-row --overwrite",
         "run": "--predictions --system --db --output --gold-column --prediction-column --metrics --limit --timeout"
-        " --witness --lint --reviews --baseline --min --fail-on-regression --html --md --xlsx --json --full",
-        "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows --sheet"
-        " --gold-column --no-ves --as-denodo --run --rescore --quiet",
+        " --witness --lint --reviews --baseline --min --max-unscored --fail-on-regression --html --md --xlsx --json"
+        " --full",
+        "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows"
+        " --gold-column --no-ves --as-denodo --run --html --baseline --min --fail-on-regression",
         "sdmx": "--predictions --system --token --structures --data --output --match-on --ignore-dimension"
         " --count-hierarchy --limit --min --rescore --xlsx --html --md --json",
         "llmsql": "--questions --db --workdir --version --output --save-report --max-mismatches --timeout --min --html"

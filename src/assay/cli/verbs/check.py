@@ -48,7 +48,10 @@ def check(
     *,
     ordered: Annotated[
         bool | None,
-        typer.Option("--ordered/--unordered", help="Whether row order counts. [default: if the gold query orders]"),
+        typer.Option(
+            "--ordered/--unordered",
+            help="Compare row order, or ignore it. [default: compared if the gold query has ORDER BY]",
+        ),
     ] = None,
     settings: Annotated[Settings, _SETTINGS],
     witnesses: WitnessFlags,

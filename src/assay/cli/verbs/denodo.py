@@ -204,7 +204,7 @@ def denodo(  # one parameter an option
     """Evaluate a live Denodo AI SDK on a question set; report in Excel.
 
     Example:  assay denodo --input sample_input.xlsx --output evaluation_results.xlsx
-    --api-url http://host:8008/answerDataQuestion --user U --question-rows 5
+    --api-url http://host:8008/answerDataQuestion --catalog-url http://host:9090/denodo-data-catalog --user U
 
     Evaluate the queries of a workbook:  assay denodo --input generated.xlsx --generated-col "VQL Generated"
     --user U --f1-output f1.xlsx

@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 
 from assay.cli.options.declared import with_named
+from assay.cli.options.report_files import check_files
 from assay.errors import UsageError
 
 METRICS = (
@@ -119,15 +120,16 @@ def targets_of(reports: Mapping[str, Path | None], questions: Path, to: Sequence
     for name, path in targets.items():
         if path is None or str(path) == "-":
             continue
-        what = f"--{_FLAG_OF.get(name, name)}" if reports.get(name) is path else f"--report {name}"
+        what = _FLAG_OF.get(name, f"--{name}") if reports.get(name) is path else f"--report {name}"
         if (other := taken.setdefault(path.resolve(), what)) != what:
             raise UsageError(f"{what} is {path}, which is {other}, too: name another file")
+    check_files({name: path for name, path in targets.items() if path is not None and str(path) != "-"}, _FLAG_OF)
     return targets
 
 
 _FLAG_OF = {
-    "xlsx": "output",
-    "xlsx-f1": "f1-output",
-    "xlsx-ves": "ves-output",
-    "xlsx-answers": "output-original",
+    "xlsx": "--output",
+    "xlsx-f1": "--f1-output",
+    "xlsx-ves": "--ves-output",
+    "xlsx-answers": "--output-original",
 }

@@ -1,4 +1,4 @@
-"""`assay estimate`: accuracy without gold, from people's labels of a few answers."""
+"""`assay estimate`: accuracy without gold queries, from people's labels of a few answers."""
 
 from __future__ import annotations
 

@@ -15,6 +15,9 @@ from assay.cli.options.declared import Full, JsonFile
 from assay.cli.options.stored_runs import A_RUN, is_run
 from assay.errors import InputError, UsageError
 
+_VERDICTS = 3
+"""The most verdicts after an explanation of several answers."""
+
 
 def explain(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run."), A_RUN],
@@ -34,10 +37,11 @@ def explain(
     from assay.api.run import load_run
     from assay.cli.output import STANDARD_OUTPUT, check_targets, write_json
     from assay.platform.shell import quoted
+    from assay.reports.blocks.run_notes import are_row_numbers
     from assay.reports.console.queries import print_drawn
     from assay.reports.json.run import case_document
     from assay.reports.screen.printing import print_explanation
-    from assay.reports.text.explanation import explanation_parts
+    from assay.reports.text.explanation import explanation_parts, verdict_line
     from assay.reports.text.parts import plain_text
     from assay.reports.text.plain import one_line, visible
 
@@ -54,8 +58,10 @@ def explain(
     if json == STANDARD_OUTPUT:
         return
     _, *parts = chain.from_iterable(("", *explanation_parts(item)) for item in found)
+    if are_row_numbers(item.case.id for item in record.evidence):
+        parts.insert(1, f"question {int(case) + 1:,} of the question set: ids count from 0")
     if not full:
-        print_explanation(parts)
+        print_explanation(parts, verdicts=[verdict_line(item) for item in found[:_VERDICTS]])
     elif not print_drawn(parts):
         typer.echo(visible(plain_text(parts)))  # text from outside could steer a terminal, also behind a pipe
 

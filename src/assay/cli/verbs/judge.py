@@ -65,7 +65,7 @@ def judge(  # one parameter an option
         Path | None,
         typer.Option(metavar="FILE", help=f"File of stored answers. Default: {CACHE_NAME} in the run folder."),
     ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither store nor reuse answers.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not store or reuse answers.")] = False,
     retry_refusals: Annotated[bool, typer.Option("--retry-refusals", help="Ask again what the judge refused.")] = False,
     token: Annotated[
         str | None, typer.Option(metavar="TEXT", help="API key. Prefer OPENAI_API_KEY.", show_default=False)
@@ -219,7 +219,7 @@ def _shown(prompt: Prompt, task: _Task | None) -> str:
         return prompt.text.rstrip("\n")
     pair = next((case.pairs[0] for case in task.cases if case.pairs), None)
     if pair is None:
-        raise InputError("no case has both a predicted query and a gold one: there is nothing to ask")
+        raise InputError("no case has both a predicted query and a gold query, so there is nothing to ask")
     return "\n".join(f"--- {message.role}\n{message.content}" for message in prompt.messages(pair))
 
 

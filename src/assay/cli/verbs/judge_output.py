@@ -144,7 +144,7 @@ def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
     if open_ or (without and len(without) == len(asked)):
         reason = Counter(case.reason for case in open_ or without).most_common(1)[0][0]
         count = len(open_ or without)
-        what = "nothing could be judged" if len(without) == len(asked) else f"{count:,} of {len(judged):,} could not be"
+        what = "no pair got a verdict" if len(without) == len(asked) else f"{count:,} of {len(judged):,} could not be"
         sys.stdout.flush()
         advice = "run the same command again to resume" if open_ else "see the reasons"
         print(f"assay: unfinished: {what} ({one_line(reason, limit=_REASON_LENGTH)}): {advice}", file=sys.stderr)

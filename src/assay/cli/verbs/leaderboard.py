@@ -153,7 +153,7 @@ def _of_one_set(
         names = sorted({one.name for point in points if (one := question_set(point))})
         raise InputError(
             f"{folder}: no finished run {f'over {cases!r}' if cases else 'is there'}"
-            + (f": there is {', '.join(names)}" if names and cases else "")
+            + (f"; the question sets are {', '.join(names)}" if names and cases else "")
         )
     sets: dict[object, list[HistoryPoint]] = {}
     for point in chosen:

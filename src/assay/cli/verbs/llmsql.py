@@ -51,7 +51,7 @@ def llmsql(  # one parameter an option
         Settings,
         Only(
             ("output", "name", "tags", "timeout_s", "workers", "cache", "cache_size_mib"),
-            helps={"timeout_s": "For all queries of an output. [default: 30]"},
+            helps={"timeout_s": "Time limit for all queries of an output. [default: 30]"},
         ),
     ],
     overwrite: Overwrite = False,

@@ -67,7 +67,9 @@ def refute(
         )
     check_targets({"json": json, "test": test})
     if sql and STANDARD_OUTPUT in (json, test):
-        raise UsageError("--sql would be mixed with another output on standard output: give all but one a file")
+        raise UsageError(
+            "--sql would be mixed with another output on standard output: name a file for all but one of them"
+        )
     first, second = read_queries(SQL_A=sql_a, SQL_B=sql_b)
     outcome = look(
         first,

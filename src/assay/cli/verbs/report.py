@@ -49,7 +49,14 @@ def report(
     stored = Run(keeper.judged(stored.record))
     written = write_reports(stored, targets.items())
     if not written and printed is None:
-        show(stored, folder=run, full=reports.full, others=concluding(stored.record.gates) if asked.any else ())
+        others = concluding(stored.record.gates) if asked.any else ()
+        show(
+            stored,
+            folder=run,
+            full=reports.full,
+            earlier=Path(gates.baseline) if gates.baseline else None,
+            others=others,
+        )
     say_written(written, on_stderr=printed is not None)
     if written and printed is None:
         print_gates(stored.record.gates)

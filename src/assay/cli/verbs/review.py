@@ -57,7 +57,7 @@ class DecisionFlags(Struct, frozen=True, kw_only=True):
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Leniency with --ambiguous: extra_columns, duplicates, case, shape.",
+            help="Leniency with --ambiguous: extra_columns, duplicates, case, shape (e.g. pivoted).",
             rich_help_panel=_ONE,
         ),
     ] = None
@@ -114,7 +114,7 @@ def review(
     ] = None,
     reviewer: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Your name. [default: git config user.name]", rich_help_panel=_FILE),
+        typer.Option(metavar="NAME", help="Reviewer's name. [default: git config user.name]", rich_help_panel=_FILE),
     ] = None,
     settings: Annotated[
         Settings, Only(("db",), helps={"db": "Database URL for corrected gold queries. Default: that of the run."})

@@ -237,7 +237,18 @@ def run_settings(
             system.close()
     told = [*_tell_untimed(done), *_tell_unsearched(done, asked=witness is not None), *tell_cache_use(done)]
     advice = "--html FILE writes every case"
-    finish(done, keeper=keeper, reports=reports, full=full, folder=folder, advice=advice, quiet=quiet, told=told)
+    baseline = None if settings.baseline is None else Path(settings.baseline)
+    finish(
+        done,
+        keeper=keeper,
+        reports=reports,
+        full=full,
+        folder=folder,
+        advice=advice,
+        quiet=quiet,
+        told=told,
+        baseline=baseline,
+    )
 
 
 def reviews_of(settings: Settings) -> Reviews | Literal[False]:

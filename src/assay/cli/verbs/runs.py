@@ -103,7 +103,7 @@ def _instead(wanted: str, known: set[str]) -> str:
     """A hint with the closest known name, or with all of them."""
     if close := did_you_mean(wanted, known):
         return close
-    return f": there is {', '.join(sorted(known)[:20])}" if known else ": there is none at all"
+    return f"; known: {', '.join(sorted(known)[:20])}" if known else "; none exists"
 
 
 def _export(points: Sequence[HistoryPoint], uri: str, experiment: str | None) -> None:

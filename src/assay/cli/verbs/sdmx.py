@@ -76,7 +76,7 @@ def sdmx(
                 "settle",
             ),
             helps={
-                "predictions": "The assistant's answers.",
+                "predictions": "Assistant's answers.",
                 "system": "Ask a live assistant: chat:https://host/openai/deployments/NAME/…",
                 "prediction_fields.id": "Key of the answers' ids ('@position': in the cases' order).",
             },

@@ -37,7 +37,7 @@ def build(  # one parameter an option
             "--preserve",
             "--keeps",
             metavar="WHAT",
-            help="'observed': databases like the real data; 'declared': any.",
+            help="Kind of databases: 'observed': like the real data; 'declared': any.",
         ),
     ] = "observed",
     seconds: Annotated[float, typer.Option(metavar="S", min=0.01, help="CPU time per gold query.")] = 4.0,
@@ -180,8 +180,8 @@ def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
     for one in case.databases:
         kept = "like the real data" if one.keeps == "observed" else "keeps the declared constraints alone"
         lines.append(
-            f"database {one.name}: {plural(one.row_count, 'row')}, {kept}; tells {one.answers} answers "
-            f"and {one.neighbours} neighbours from gold"
+            f"database {one.name}: {plural(one.row_count, 'row')}, {kept}; distinguishes {one.answers} answers "
+            f"and {one.neighbours} neighbours from the gold query"
         )
         from assay.runs.workers.suite_checking import shown_rows
 

@@ -49,7 +49,7 @@ class FolderSite:
         self._lock = Lock()
 
     def find(self, path: str, query: str) -> ServedPage | None:
-        """The page at a path; None for an unknown one, and for a run that is not there."""
+        """The page at a path; None for an unknown one, and for a missing run."""
         points = scan_runs(self._folder)
         if path == "/":
             return served(self._list(points))

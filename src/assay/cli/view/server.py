@@ -77,7 +77,7 @@ class LivePage:
         self._state: _State = ()
 
     def current(self) -> ServedPage:
-        """The page as the runs are now. Raises AssayError if one cannot be read, and tries again the next time."""
+        """The page as the runs are now. Raises AssayError if one cannot be read; the next call reads it again."""
         with self._lock:
             # Taken before the run is read: a change during the reading is seen the next time.
             state = tuple(map(_state_of, self._files))

@@ -303,7 +303,7 @@ def _parse_address(value: str, what: str) -> str:
         usable = split.scheme in ("http", "https") and bool(split.hostname) and (split.port or 1) > 0
     except ValueError:
         usable, split = False, urlsplit("")
-    if "@" in value.split("?", 1)[0]:
+    if "@" in value:
         raise InputError(f"{what} contains credentials: give user and password separately")
     if not usable or split.query or split.fragment:
         end = re.search("[?#@]", value)  # what follows may be a secret

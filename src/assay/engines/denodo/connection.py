@@ -11,6 +11,7 @@ from msgspec import Struct
 from assay.engines.denodo.url import Endpoint
 from assay.engines.watchdog import Watchdog
 from assay.errors import MissingDependency
+from assay.model.databases.mistyped import plain_port_hint
 from assay.model.databases.secret import MaskedLog
 from assay.platform.decompression import ACCEPTED, Unreadable, iter_decompressed
 
@@ -159,7 +160,7 @@ class CatalogConnection:
                 return (
                     f"its certificate is not trusted ({detail}): verify=0 or DATA_CATALOG_VERIFY_SSL=0 skips the check"
                 )
-            return f"the connection failed ({detail})"
+            return f"the connection failed ({detail}){plain_port_hint(detail)}"
         return f"the connection broke before the response was complete ({detail})"
 
 

@@ -108,9 +108,9 @@ WHERE (p.provolatile = 'v' OR p.proname IN ('connectby', 'xpath_table', 'isn_wea
 GROUP BY 1
 """
 """The functions of the server, of extensions and of untrusted languages that are not known to be free of effects, and
-where each name is refused: PostgreSQL reads ``(x).f`` as ``f(x)``, but a bare word without a parenthesis after it is a
-column. Three kinds of them run a text as a query and one sets a switch for the whole session, although all of these are
-declared stable or immutable."""
+the positions in which each name is refused: PostgreSQL reads ``(x).f`` as ``f(x)``, but a bare word without a
+parenthesis after it is a column. Three kinds of them run a text as a query and one sets a switch for the whole session,
+although all of these are declared stable or immutable."""
 
 
 def refusal(query: str) -> Execution | None:

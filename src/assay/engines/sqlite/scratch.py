@@ -77,7 +77,7 @@ class SqliteScratch(Scratch):
         self._guard.owner = False
 
     def prepare(self, filled: Mapping[str, Sequence[str]]) -> None:
-        """Say which columns of which tables `fill` will be given."""
+        """Declare the tables and columns that `fill` will be given."""
         super().prepare(filled)
         own = os.urandom(8).hex()  # the driver caches statements by their text: no query may have one of these
         self._inserts = [

@@ -92,7 +92,7 @@ class Case(Struct, frozen=True, kw_only=True, gc=False):
         return len(self.golds) + len(self.results)
 
     def counting(self, gold_index: int) -> tuple[int, ...]:
-        """The columns of that gold that count, each once however often it is named; empty: all of them."""
+        """The columns of that gold result that count, each once however often it is named; empty: all of them."""
         conditions = self.options.condition_columns
         return tuple(dict.fromkeys(conditions[gold_index])) if gold_index < len(conditions) else ()
 
@@ -183,7 +183,7 @@ class Prediction(Struct, frozen=True, kw_only=True, gc=False):
         # As `given` says, in fewer steps: a large run makes each of its answers several times.
         may_be_blank = self.query is not None and self.result is None and self.decision not in ("decline", "clarify")
         if may_be_blank and self.failure is None and holds_nothing(self.query or ""):
-            message = "the system returned no query" if self.origin is None else f"{self.origin}, holds no query"
+            message = "the system returned no query" if self.origin is None else f"{self.origin}, contains no query"
             failure = Failure(stage="ask", kind="unanswered", blame="system", message=message)
             force_setattr(self, "failure", failure)
 

@@ -44,6 +44,13 @@ _RENAMED = {
 """Schemes that other tools use, or that are often mistyped."""
 _CODES = {sign: f"%{ord(sign):02X}" for sign in "@/?#[]%"}
 """The codes of the signs that would end a user or password, or begin another part of the URL."""
+_WEB = re.compile(r"\s*(https?)://", re.IGNORECASE)
+_WEB_PLACE = re.compile(
+    r"(?P<login>[^/?#@]*@)?(?P<place>(?:[^/?#@:\[\]\s]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?)(?=[/?]|\s*$)"
+)
+"""A login, a host and a port, before a path or a query string."""
+_HOST_AFTER = re.compile(r"(?:localhost|[\w\-]+(?:\.[\w\-]+)+|[\w.\-]+:\d+)(?:[:/?]|$)")
+"""What looks like a host: it has a dot or a port."""
 _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PLACEHOLDER = re.compile(r"(?<!\$)\{(?P<name>[A-Za-z_]\w*)\}")
 _DATABASE_NAMES = ("db", "dbid", "dbname", "database", "databaseid", "databasename", "name")
@@ -173,6 +180,33 @@ def _login_fault(scheme: str, right: str, rest: str) -> str | None:
         f"{_and([f'{_CODES[sign]} for {sign}' for sign in wrong])}, so that it reads  {right}://USER:PASSWORD@"
         f"{masked_address(server)}"
     )
+
+
+def web_fault_of(text: str) -> str | None:
+    """What is wrong with the user or password of a web address; None if nothing is seen, or it is another text.
+
+    An @ in a path or a query string is usual. It is a mistake if it is the first that could end a login.
+    """
+    found = _WEB.match(text)
+    if found is None:
+        return None
+    scheme, rest = found[1].lower(), text[found.end() :]
+    plain = _WEB_PLACE.match(rest)
+    if plain is None or "#" in rest.rpartition("@")[0]:
+        return _login_fault(scheme, scheme, rest)
+    login, place, after = plain["login"], plain["place"], rest[plain.end() :]
+    if login:
+        return _login_fault(scheme, scheme, plain[0] + after.partition("@")[0])
+    if ":" in place.partition("]")[2] or (":" in place and "]" not in place):  # perhaps a user and a password
+        before, _, server = after.rpartition("@")
+        return _login_fault(scheme, scheme, rest) if "=" not in before and _HOST_AFTER.match(server) else None
+    return None
+
+
+def plain_port_hint(detail: str) -> str:
+    """What to try if TLS failed since the port speaks plain HTTP; empty for another error."""
+    plain = any(sign in detail.upper().replace(" ", "_") for sign in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"))
+    return ": the port may speak HTTP without TLS: try http:// instead of https://" if plain else ""
 
 
 def _and(words: list[str]) -> str:

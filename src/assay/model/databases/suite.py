@@ -1,4 +1,4 @@
-"""A suite: for each gold a few small databases that tell it from queries that look like it and mean something else."""
+"""A suite: for each gold query a few small databases that distinguish it from similar queries with another meaning."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class SuiteFinding(Struct, frozen=True, kw_only=True):
 
     databases: int = 0
     agreed: int = 0
-    """On how many of them it gives the gold query's result: the gold that it agrees with most often."""
+    """On how many of them it gives the result of the gold query with which it agrees most often."""
     parted_by: tuple[str, ...] = ()
     """The names of the databases on which it gives another."""
     difference: str = ""

@@ -8,12 +8,16 @@ from typing import Final
 from assay.errors import did_you_mean
 
 _NAMES: Final[Mapping[str, str]] = {
-    "match": "accuracy acc correct correctness score success success_rate equivalence sql_accuracy overall",
+    "match": "accuracy acc correct correctness score success success_rate equivalence sql_accuracy overall"
+    " percent_correct percent_correct_queries",
     "spider_ex": "execution_accuracy exec_accuracy execution_acc exec_acc execution_match exec_match exec execution ex"
     " test_suite",
     "bird_ex": "execution_accuracy exec_accuracy execution_acc exec_acc execution_match exec_match execution ex",
+    "same_row_count": "have_same_row_count",
+    "percent_subset": "subsetting_percentage",
     "spider_em": "exact_match em exact_set_match exact_set exact_matching exact",
-    "bird_soft_f1": "f1 soft_f1 f1_score softf1",
+    "bird_soft_f1": "f1 soft_f1 f1_score softf1 bird_standard_f1",
+    "ves": "ves_score",
     "bird_rves": "r_ves rves reward_ves valid_efficiency_score efficiency",
     "column_precision": "precision",
     "column_recall": "recall",

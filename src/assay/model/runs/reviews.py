@@ -52,7 +52,7 @@ class Conflict(Struct, frozen=True, kw_only=True):
 class Agreement(Struct, frozen=True, kw_only=True):
     """How far the reviewers of a question set agree: whether an answer is correct, incorrect or cannot be scored.
 
-    Two decisions are compared if they are about the same answer to the same question with the same gold: the same text,
+    Decisions are compared if they are about the same answer to the same question with the same gold query: same text,
     or the same result. Of several decisions of one person the latest counts; "not sure" is left out.
     """
 

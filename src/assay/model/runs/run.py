@@ -321,7 +321,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     blank_rows: int = 0
     """How many rows of the question set were skipped because they are blank."""
     unmatched_predictions: tuple[str, ...] = ()
-    """Ids of predictions that fit no case."""
+    """Ids of predictions that match no case."""
     joining: Joining | None = None
     """How answers were joined to their questions; None if a live system was asked."""
     notes: tuple[str, ...] = ()

@@ -96,8 +96,8 @@ class Reviewed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reviews: tuple[str, ...] = ()
     """The ids of the reviews that it follows from."""
     pending: bool = False
-    """The case must be scored again by the corrected gold: until then ``outcome`` is unscored."""
+    """The case must be scored again by the corrected gold query: until then ``outcome`` is unscored."""
     judged: Verdict | None = None
     """The verdict by the question as people corrected it. None: nothing was executed for it."""
     judged_by: str = ""
-    """A hash of the gold that ``judged`` is by (`assay.runs.reviews.keys.gold_hash`)."""
+    """A hash of the gold query that ``judged`` is by (`assay.runs.reviews.keys.gold_hash`)."""

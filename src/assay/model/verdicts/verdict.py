@@ -82,7 +82,7 @@ class Ambiguity(Struct, frozen=True, kw_only=True, gc=False):
     all_tie: bool = False
     """Every row that the gold query could return ties: a match says almost nothing."""
     inside: bool = False
-    """Gold cuts the tie in a subquery, a CTE or a window."""
+    """The gold query cuts the tie in a subquery, a CTE or a window."""
     any_row: bool = False
     """The gold query reads any row of several: of a subquery that stands for one value, or of a group with a bare
     column."""

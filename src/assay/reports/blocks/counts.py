@@ -36,7 +36,7 @@ _GROUP_KINDS: Mapping[CauseGroupKind, str] = {
     "feature": "gold SQL",
 }
 _MOST = 25
-FIX_FIRST = "Fix this first: answers that one repair makes right"
+FIX_FIRST = "Fix first: wrong predictions that one repair makes correct"
 
 
 def meaning_column() -> Column:
@@ -187,7 +187,12 @@ def fix_first(report: RunNumbers) -> Section:
     title = FIX_FIRST
     # What to do about a cause is read in plain lines, too.
     table = count_table(("name", "cases"), made, detail="both")
-    drawn = Bars(rows=tuple(bars), whole="wrong by this cause", part="right if only this is repaired", table=table)
+    drawn = Bars(
+        rows=tuple(bars),
+        whole="all wrong predictions with this cause",
+        part="correct after this one repair",
+        table=table,
+    )
     return Section(key="fix-first", title=title, blocks=(drawn,), tab="overview", rank=-1)
 
 

@@ -427,7 +427,7 @@ def _own_rate(rate: Rate | None, info: MetricInfo) -> str:
 
 
 def facts_of(head: RunHead) -> tuple[tuple[str, str], ...]:
-    """The facts about a run that help to tell two runs apart."""
+    """The facts about a run that help to distinguish two runs."""
     settings, provenance = head.settings, head.provenance
     entries = (
         ("Folder", head.folder or ""),

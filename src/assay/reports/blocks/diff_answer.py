@@ -151,7 +151,7 @@ def power(one: MetricDiff | None, diff: RunDiff) -> str:
         size = _size(one.detectable, share)
         said = (
             f"{plural(one.n, 'case')} show a difference of {size} or more with a power of {power_text} "
-            f"at α = {alpha}, where {'cases' if one.clusters is None else 'cases and databases'} vary as here."
+            f"at α = {alpha}, if {'cases' if one.clusters is None else 'cases and databases'} vary as here."
         )
     if one.cases_needed is not None and one.difference:
         said += f" To show the observed {_size(one.difference, share)} takes some {some(one.cases_needed)} cases."

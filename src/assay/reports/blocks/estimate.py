@@ -1,4 +1,4 @@
-"""An estimate of accuracy without gold as every format draws it."""
+"""An estimate of accuracy without gold queries as every format draws it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class EstimateReport:
         """``Accuracy of answers.jsonl, without gold``."""
         made = self.estimate
         if isinstance(made, Estimate):
-            return one_line(f"Accuracy of {made.name}, without gold")
-        return one_line(f"Accuracy of {made.other} minus {made.name}, without gold")
+            return one_line(f"Accuracy of {made.name}, without gold queries")
+        return one_line(f"Accuracy of {made.other} minus {made.name}, without gold queries")
 
     @property
     def lead(self) -> str:

@@ -65,11 +65,11 @@ def state_of(result: GateResult) -> str:
 
 
 def missed(result: GateResult, links: Mapping[str, CaseLink] | None = None) -> str:
-    """``missed by 3.8 points; not as wanted: q17, q21, +12``; empty if the gate passed."""
+    """``missed by 3.8 points; cases: q17, q21, +12``; empty if the gate passed."""
     if result.passed:
         return ""
     said = f"missed by {one_line(result.missed_by)}" if result.missed_by else "missed"
-    return f"{said}; not as wanted: {named_ids(_cases(result, links))}" if result.case_ids else said
+    return f"{said}; cases: {named_ids(_cases(result, links))}" if result.case_ids else said
 
 
 def conclusion(results: Sequence[GateResult]) -> str:
@@ -81,7 +81,7 @@ def conclusion(results: Sequence[GateResult]) -> str:
 
 
 def _cases(result: GateResult, links: Mapping[str, CaseLink] | None) -> tuple[CaseLink, ...]:
-    """The cases that are not as wanted; without ``links`` they lead nowhere."""
+    """The cases that miss the gate; without ``links`` they lead nowhere."""
     return tuple(
         (links or {}).get(case_id) or CaseLink(id=one_line(case_id, limit=80), anchor="") for case_id in result.case_ids
     )

@@ -70,7 +70,8 @@ def said(totals: ReviewTotals) -> Iterable[str]:
     if totals.conflicts:
         yield f"Reviewers disagree about {plural(len(totals.conflicts), 'case')}: {_named(totals.conflicts)}."
     if totals.done:
-        yield f"The question set follows {plural(totals.done, 'review')} by now."
+        are = "is" if totals.done == 1 else "are"
+        yield f"{plural(totals.done, 'review')} {are} already applied to the question set."
     stale = [one for one in totals.inactive if one.why != NO_SUCH_CASE]
     if stale:
         changes = Counter(one.why for one in stale)
@@ -78,14 +79,13 @@ def said(totals: ReviewTotals) -> Iterable[str]:
         shown = ", ".join(f"{one_line(one.case_id, limit=40)}{_line(one.line)}" for one in stale[:_NAMED])
         told = f"{plural(len(stale), 'review')} {'is' if len(stale) == 1 else 'are'} stale and without effect"
         yield f"{told} ({why}): {shown}{_more(stale)}."
-    if unknown := [one for one in totals.inactive if one.why == NO_SUCH_CASE]:
+    unknown = [one for one in totals.inactive if one.why == NO_SUCH_CASE]
+    # A folder may hold several question sets with one file of reviews: only those of this one are of interest.
+    if unknown and (totals.reviewed or totals.conflicts or totals.done or totals.unsure or totals.pending or stale):
         shown = ", ".join(f"{one_line(one.case_id, limit=40)}{_line(one.line)}" for one in unknown[:_NAMED])
-        told = f"{plural(len(unknown), 'review')} {_have(unknown)} no effect, since the run has no such case"
+        are = "is of a case" if len(unknown) == 1 else "are of cases"
+        told = f"{plural(len(unknown), 'review')} {are} that this run does not have, or of other question sets"
         yield f"{told}: {shown}{_more(unknown)}."
-
-
-def _have(items: Sized) -> str:
-    return "has" if len(items) == 1 else "have"
 
 
 def _line(number: int | None) -> str:

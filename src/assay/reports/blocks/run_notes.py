@@ -73,14 +73,16 @@ def _flagged(report: RunNumbers) -> Iterable[str]:
     """What the flags of cases say about all of them, with the accuracy over the others."""
     if vacuous := report.flagged("vacuous"):
         others = report.figure(report.numbers.overall, "non_empty_match")
-        rest = f" Without these, accuracy is {others.text}." if others.rate.n else ""
-        yield f"{plural(vacuous, 'match', 'matches')} over an empty input {_is(vacuous)} weak evidence.{rest}"
+        them = "it" if vacuous == 1 else "them"
+        rest = f": without {them}, accuracy is {others.text}" if others.rate.n else ""
+        yield f"{plural(vacuous, 'match', 'matches')} over an empty input {_proves(vacuous)} little{rest}."
     if report.numbers.determined is not None:
         all_tie = len(report.collected.all_tie)
         wide = f"; in {all_tie:,}, all rows tie and a match says almost nothing" if all_tie else ""
         rest = _over_the_others(report, report.numbers.determined)
-        cases = plural(len(report.collected.ambiguous), "case")
-        yield f"In {cases} the gold query is ambiguous: it takes some of the tied rows{wide}.{rest}"
+        count = len(report.collected.ambiguous)
+        golds = plural(count, "gold query", "gold queries")
+        yield f"{golds} {'takes' if count == 1 else 'take'} some of the tied rows{wide}.{rest}"
 
 
 def _extracted(report: RunNumbers) -> Iterable[str]:
@@ -97,7 +99,7 @@ def _extracted(report: RunNumbers) -> Iterable[str]:
 def _over_the_others(report: RunNumbers, others: Group, *, bounded: bool = False) -> str:
     """The headline over some of the cases, as a sentence, ``bounded`` with its interval; empty if none counts."""
     without, info = report.figure(others, report.leading), report.headline_info
-    if not without.rate.n:
+    if not without.rate.n or not report.headline.rate.numerator:  # 0 without them as with them says nothing
         return ""
     what = info.heading.lower() or one_line(info.title, limit=80)
     bounds = f" {without.interval}" if bounded and without.interval else ""
@@ -194,13 +196,13 @@ def _joining(joining: Joining | None) -> Iterable[str]:
 
 
 def _provenance(report: RunNumbers) -> Iterable[str]:
-    """What was skipped, what fits no case, and which protections this system lacks."""
+    """What was skipped, what matches no case, and which protections this system lacks."""
     made = report.run.provenance
     if made.blank_rows:
         yield f"{plural(made.blank_rows, 'blank row')} in the question set {_is(made.blank_rows)} skipped."
     if ids := made.unmatched_predictions:
         named = ", ".join(one_line(name, limit=40) for name in ids[:5]) + (", …" if len(ids) > 5 else "")
-        yield f"{plural(len(ids), 'prediction')} {'fits' if len(ids) == 1 else 'fit'} no case: {named}."
+        yield f"{plural(len(ids), 'prediction')} {'matches' if len(ids) == 1 else 'match'} no case: {named}."
     if made.unprotected:
         yield (
             f"The system of this run ({made.platform}) lacks protections: {', '.join(made.unprotected)}. Evaluate "
@@ -211,6 +213,12 @@ def _provenance(report: RunNumbers) -> Iterable[str]:
 def facts(report: RunNumbers) -> Iterable[tuple[str, str]]:
     """The run's settings, system and data: names and values, as far as there is a value."""
     return ((name, visible(value)) for name, value in _facts(report) if value)
+
+
+def are_row_numbers(case_ids: Iterable[str]) -> bool:
+    """Whether ids count the rows of the question set from 0, which a spreadsheet counts from its header on."""
+    ids = dict.fromkeys(case_ids)
+    return bool(ids) and all(name == str(place) for place, name in enumerate(ids))
 
 
 def joined(run: Run) -> str:
@@ -233,6 +241,8 @@ def _facts(report: RunNumbers) -> Iterable[tuple[str, str]]:
     engines = ", ".join(f"{engine.name} {engine.digest}" for engine in made.engine_versions)
     yield "Cases", settings.cases
     yield "Predictions", settings.predictions
+    numbered = are_row_numbers(case.case_id for case in report.run.summaries)
+    yield "Ids", "row numbers from 0, without the header: case 7 is the 8th question" if numbered else ""
     yield "Joined", joined(report.run)
     if settings.selection is not None:
         selection = settings.selection
@@ -290,6 +300,10 @@ def _limits(limits: Limits) -> str:
     bytes_ = limits.max_memory_bytes
     memory = f"{bytes_ / 2**30:g} GiB" if bytes_ >= 2**30 else f"{bytes_ / 2**20:g} MiB"
     return f"{limits.timeout_s:g} s{own}, {limits.max_rows:,} rows, {memory} per query"
+
+
+def _proves(count: int) -> str:
+    return "proves" if count == 1 else "prove"
 
 
 def _is(count: int) -> str:

@@ -142,7 +142,7 @@ class RunNumbers:
     @property
     def caution(self) -> str:
         """A caution shown in the headline itself: without it the number would mislead."""
-        return "every answer is gold's text to the letter" if self.collected.copies_gold else ""
+        return "every prediction is a copy of its gold query" if self.collected.copies_gold else ""
 
     @property
     def reviewed(self) -> str:
@@ -248,7 +248,7 @@ class RunNumbers:
         return next((count.count for count in self.numbers.flags if count.name == flag), 0)
 
     def failure(self, count: Count) -> tuple[str, str]:
-        """Whose a kind of failure is and what it is called. Of selections, gold is called the target."""
+        """The attribution and name of a kind of failure. For selections, the gold query is called the target."""
         blame, _, kind = count.name.partition(": ")
         return selection.failure_name(blame, kind) if self.of_selections else (blame, kind.replace("_", " "))
 

@@ -226,7 +226,7 @@ def _disagreements(report: RunNumbers) -> Iterable[Section]:
     grid = matrix(
         [one_line(metric) for metric in metrics],
         ((None if one == other else number(one, other) for other in metrics) for one in metrics),
-        "yes by the row, no by the column",
+        "cases that the row's metric accepts and the column's does not",
     )
     leading = [pair for pair in pairs if report.leads(pair)]
     sides = [side for pair in leading or pairs for side in ((pair.first, pair.second), (pair.second, pair.first))]

@@ -16,6 +16,7 @@ from assay.reports.text.plain import one_line, percent, plural
 
 _REASON = 240
 _LABEL = 80
+_MOST_NAMED = 5
 _MOST_CAUSES = 20
 
 
@@ -82,6 +83,12 @@ class UnscoredCounts:
             for case, failure, unscored in failed
             if unscored and (failure.kind == "no_gold" or failure.blame == "gold")
         ]
+        self.of_gold = tuple(dict.fromkeys(case_id for case_id, _ in of_gold))
+        """The cases that are excluded for want of a gold result."""
+        self.gold_messages = Counter(
+            failure.message for _, failure, unscored in failed if unscored and failure.blame == "gold"
+        )
+        """What databases say of broken gold queries, with the number of cases."""
         self.lacking = sum(lacking for _, lacking in of_gold)
         self.broken = len(of_gold) - self.lacking
         broken = {case.case_id for case in cases for gold in case.golds if _is_broken(gold)}
@@ -99,7 +106,7 @@ def with_reason(headline: Figure, counts: UnscoredCounts) -> Figure:
 
 
 def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[str]:
-    """How many answers are excluded, by cause: broken or missing gold, failures outside the system, others."""
+    """How many cases are excluded, by cause: broken or missing gold queries, failures outside the system, others."""
     unscored, broken, lacking = counts.unscored, counts.broken, counts.lacking
     homeless = counts.without_database
     others = unscored - broken - lacking - counts.lost - counts.masked - homeless.total()
@@ -118,12 +125,17 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
     )
     found = [(count, alone, beside) for count, alone, beside in counted if count]
     excluded = f"{plural(unscored, noun)} {'is' if unscored == 1 else 'are'} excluded"
+    named = _named(counts.of_gold)
     if len(found) == 1:
-        yield f"{excluded}: {found[0][1]}."
+        yield f"{excluded}: {found[0][1]}{named}."
     elif found:
-        yield f"{excluded}: {', '.join(f'{beside} in {count:,}' for count, _, beside in found)}."
+        yield f"{excluded}: {', '.join(f'{beside} in {count:,}' for count, _, beside in found)}{named}."
+    if broken and gold == "gold query":
+        (message, count), *_ = counts.gold_messages.most_common(1)
+        yield f"Most frequent message on gold queries ({count:,} of {broken:,}): {one_line(message, limit=120)}"
     if counts.undone:
-        yield f"{plural(counts.undone, noun)} can be repeated with the same command: {causes(counts.failures)}."
+        them = "it" if counts.undone == 1 else "them"
+        yield f"{plural(counts.undone, noun)} failed; the same command tries {them} again: {causes(counts.failures)}."
     if counts.rejected:
         were = "was" if counts.rejected.total() == 1 else "were"
         yield (
@@ -135,6 +147,13 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
         yield f"{counts.moved:,} {queries} taken from the response's text (answer): sql_query was empty."
     if counts.several and gold == "gold query":
         yield f"In {plural(counts.several, 'scored case')} one of several gold queries fails."
+
+
+def _named(case_ids: Sequence[str]) -> str:
+    """`` (7, 12 and 3 more)``: the cases whose gold query has to be looked at."""
+    shown = ", ".join(one_line(name, limit=40) for name in case_ids[:_MOST_NAMED])
+    more = f" and {len(case_ids) - _MOST_NAMED:,} more" if len(case_ids) > _MOST_NAMED else ""
+    return f" ({shown}{more})" if case_ids else ""
 
 
 def _failing(count: int, gold: str) -> str:

@@ -200,8 +200,8 @@ class Column(Struct, frozen=True, kw_only=True):
     long: str = ""
     """The title if there is room for more: in a workbook and, folded, on the page."""
     detail: Detail = "both"
-    """A terminal has the columns of the full form, too, where all others fit beside them: but not beside differences,
-    whose bars take the room, nor where columns of the summary say the same."""
+    """A terminal has the columns of the full form, too, if all others fit next to them: but not with differences,
+    whose bars take the room, nor if columns of the summary say the same."""
     bar: Literal["", "share", "range"] = ""
     """For figures: whether text formats draw a bar, as the page always does; ``range`` spans the column's intervals."""
     parts: Literal["all", "tally", "bounds"] = "all"
@@ -360,7 +360,7 @@ class KeyValues(Struct, frozen=True, kw_only=True):
 
 
 class Text(Struct, frozen=True, kw_only=True):
-    """Sentences of ours, one a line, which may quote a name."""
+    """Sentences of ours, one per line, which may quote a name."""
 
     lines: tuple[str, ...]
     detail: Detail = "both"

@@ -1,8 +1,8 @@
 """The two results of one case side by side, as the comparison aligned them.
 
-The comparison says which rows are in both, only gold's, or only the prediction's. Here a row that only one side
-has is paired with the closest row of the other side, if one is close enough: such a *near* row shows which of its
-cells differ. This helps the reader and changes no number.
+The comparison says which rows are in both results, only in the gold result, or only in the predicted one. Here a row
+that only one side has is paired with the closest row of the other side, if one is close enough: such a *near* row shows
+which of its cells differ. This helps the reader and changes no number.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class AlignedColumn(Struct, frozen=True, array_like=True, gc=False):
 
 
 class AlignedRowView(Struct, frozen=True, array_like=True, gc=False):
-    """One line. A cell is None where that side has no such row or column, or where it equals gold's cell
+    """One line. A cell is None if that side has no such row or column, or if it equals the gold cell
     (``matched``).
 
     ``differs`` has the places of the columns in which the two cells of a ``near`` row differ.
@@ -67,7 +67,7 @@ class Alignment(
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """Gold's names; a column of only one side has the sign of that side's rows: ``- name``, ``+ name``."""
+        """The gold result's names; a column of only one side has the sign of its rows: ``- name``, ``+ name``."""
         return tuple(
             one_line(f"{'+ ' if column.gold is None else '- ' if column.predicted is None else ''}{name}", limit=40)
             for column in self.columns

@@ -92,7 +92,7 @@ class CaseContent(
     scores: tuple[ScoreView, ...] = ()
     failures: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
-    """What is doubtful about the case's gold, the severest first."""
+    """What is doubtful about the case's gold queries, the severest first."""
     difference: Alignment | None = None
     """The two results side by side."""
     reviewed: Meant | None = None
@@ -118,7 +118,7 @@ class CaseView(CaseContent, frozen=True, kw_only=True, gc=False):
     answer: str = ""
     """Which of several answers to its question: ``answer 2 of 3``."""
     rules: tuple[str, ...] = ()
-    """The rules of the lint that found something about its gold."""
+    """The rules of the lint that found something about its gold queries."""
 
 
 def case_view(item: Evidence, link: CaseLink, *, page: bool = False) -> CaseView:
@@ -160,7 +160,7 @@ def _context(case: Case) -> str | None:
 
 
 def near_misses(item: Evidence) -> tuple[str, ...]:
-    """How a wrong answer comes close to gold, each as ``name: detail``; nothing for any other answer."""
+    """How a wrong result comes close to the gold result, each as ``name: detail``; empty for any other prediction."""
     misses = item.comparison.near_misses if item.comparison and item.outcome == "incorrect" else ()
     return tuple(f"{words(miss.kind)}: {message(miss.detail)}" if miss.detail else words(miss.kind) for miss in misses)
 

@@ -169,7 +169,7 @@ def case_view(item: Evidence, link: CaseLink, room: Room) -> CaseView:
 
 
 def failure_lines(*found: Failure | None) -> tuple[str, ...]:
-    """Each failure once, as ``blame: message``; gold is called the target here."""
+    """Each failure once, as ``blame: message``; the gold query is called the target here."""
     return tuple(dict.fromkeys(f"{blamed(failure.blame)}: {message(failure.message)}" for failure in found if failure))
 
 

@@ -34,7 +34,7 @@ class WitnessView(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     said: str
     tables: tuple[ShownTable, ...] = ()
     results: tuple[ShownTable, ...] = ()
-    """Gold's, then the prediction's; none without a witness."""
+    """That of the gold query, then the prediction's; none without a witness."""
     sql: str = ""
     """What makes the database."""
     remarks: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ def strength_said(item: Evidence) -> tuple[str, str] | None:
     if strength == "none":
         return None
     if item.outcome != "correct":
-        return "settled", SETTLED
+        return "certain", SETTLED
     return words(strength), sentence(item) or STRENGTHS.get(strength, "")
 
 

@@ -32,8 +32,8 @@ def print_summary(
     """Print the summary of a run.
 
     On a terminal it is drawn to the console's width, without colour if NO_COLOR is set; elsewhere
-    it is the plain text of `plain_summary`. ``run_path`` is where the run is stored, ``earlier`` where an
-    earlier run over the same cases is, and ``written`` has the path of each report that exists by format:
+    it is the plain text of `plain_summary`. ``run_path`` is the run's folder, ``earlier`` that of an
+    earlier run over the same cases, and ``written`` has the path of each report that exists by format:
     for the hints at the end.
     """
     report = RunReport(run)
@@ -94,7 +94,7 @@ def next_steps(
     if "html" in there:
         steps.append(("every case, in a browser", there["html"]))
     if run_path:
-        steps.append(("review verdicts and gold", f"assay review {quoted(run_path)}"))
+        steps.append(("review verdicts and gold queries", f"assay review {quoted(run_path)}"))
     if "md" in there:
         steps.append(("for a pull request", there["md"]))
     return steps

@@ -22,7 +22,7 @@ class CaseColumn(Struct, frozen=True, kw_only=True):
     style: str
     width: float
     value: Callable[[Any], Value]
-    """Of one of the sheet's items, usually an `Evidence`."""
+    """Value for one of the sheet's items, usually an `Evidence`."""
     safe: bool = False
     """Whether its text is known to be visible and to fit a cell."""
     usual: Value = None
@@ -116,12 +116,11 @@ def write_cases(page: Page, items: Sequence[Any], columns: Sequence[CaseColumn],
     The first ``kept`` columns stay in sight; a row shows ``lines`` lines of text at most, and its cells hold all.
     """
     sheet = page.sheet
-    for place, column in enumerate(columns):
-        sheet.set_column(place, place, max(column.width, word_width(column.title) + 2))
+    widths = [max(column.width, word_width(column.title) + 2) for column in columns]
+    for place, width in enumerate(widths):
+        sheet.set_column(place, place, width)
     sheet.freeze_panes(1, kept)
-    sheet.set_landscape()
-    sheet.set_paper(8)
-    sheet.fit_to_pages(2, 0)
+    page.print_readably(widths)
     sheet.repeat_rows(0)
     sheet.repeat_columns(0)
     # All titles are at the left: the filter's button covers the right end of a cell.

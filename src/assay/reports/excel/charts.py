@@ -12,7 +12,7 @@ CHART_GAP = 24
 CHART_ROWS = 16
 CHART_GROUPS = 30
 PIE_COLOURS = ("#5B8C5A", "#C0504D", "#B8C2CC")
-"""Of correct, incorrect and unscored."""
+"""Colours of correct, incorrect and unscored."""
 
 
 def bars(

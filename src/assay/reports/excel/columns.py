@@ -25,6 +25,33 @@ GUIDE: Final = (_MATCH, _SUBSET, "Percent Overlap", "Have Same Row Count", "Bird
 """The metric columns of the Details sheet, in the guide's order: a metric says which one it fills."""
 
 
+READABLE: Final = {
+    "match": "Match",
+    "non_empty_match": "Non-empty Match",
+    "match_after_witnesses": "Match after Counterexamples",
+    "suite_match": "Suite Match",
+    "same_result": "Same Result",
+    "bird_ex": "BIRD EX",
+    "bird_rves": "BIRD R-VES",
+    "spider_ex": "Spider EX",
+    "spider_em": "Spider EM",
+    "spider2_lite": "Spider 2 Lite",
+    "llmsql_ex": "LLMSQL EX",
+    "table_recall": "Table Recall",
+    "table_precision": "Table Precision",
+    "table_f1": "Table F1",
+    "column_recall": "Column Recall",
+    "column_precision": "Column Precision",
+    "column_f1": "Column F1",
+    "context_table_recall": "Context Table Recall",
+    "context_table_precision": "Context Table Precision",
+    "context_column_recall": "Context Column Recall",
+    "context_column_precision": "Context Column Precision",
+    "context_complete": "Context Complete",
+}
+"""The columns of metrics that the guide has no name for. Metrics of others keep their own names."""
+
+
 class WorkbookMetrics(Struct, frozen=True, kw_only=True):
     """The metrics of a run, as the workbook shows them."""
 
@@ -66,7 +93,7 @@ class WorkbookMetrics(Struct, frozen=True, kw_only=True):
         yes_no = frozenset(row.metric for row in report.metrics if not row.graded)
         return cls(
             names=names,
-            titles={name: titles.get(name, name) for name in names},
+            titles={name: _title(name, titles) for name in names},
             filled=filled,
             shares=frozenset(row.metric for row in shares),
             yes_no=yes_no,
@@ -109,6 +136,13 @@ class WorkbookMetrics(Struct, frozen=True, kw_only=True):
             more = f" {_MATCH} requires the gold query's order of columns, too." if strict else ""
             return f"Percent Correct Queries is the accuracy: the rate of match, with columns in any order.{more}"
         return f"Percent Correct Queries is the rate of {self.correct}: the gold result, with its order of columns."
+
+
+def _title(name: str, claimed: Mapping[str, str]) -> str:
+    """The column of a metric: the name that it claims, or a readable one unless another metric claims that."""
+    title = claimed.get(name, name)
+    readable = READABLE.get(name, name)
+    return readable if title == name and readable not in claimed.values() else title
 
 
 def is_denodo(run: Run) -> bool:

@@ -85,11 +85,10 @@ def colour_columns(page: Page, columns: Sequence[CaseColumn], *, last: int) -> N
 
 
 def _columns(run: Run, metrics: WorkbookMetrics, seen: DetailsSeen) -> list[CaseColumn]:
-    metric_titles = metrics.guide
+    metric_titles = tuple((title, name) for title, name in metrics.guide if name is not None)
     timings: tuple[str, ...] = TIMINGS
     described = _described()
-    if metrics.in_sql:  # Denodo's guide has its columns in every workbook; elsewhere those without a value are noise
-        metric_titles = tuple((title, name) for title, name in metric_titles if name is not None)
+    if metrics.in_sql:  # Denodo's guide has its times in every workbook; elsewhere those without a value are noise
         timings = tuple(name for name in timings if _plain(name) in map(_plain, seen.timings))
         described = seen.described.filled()
     guide = [

@@ -22,6 +22,11 @@ LINE_POINTS: Final = 15.0
 _NAME_WIDTH, WIDEST_NAME = 22.0, 40.0
 """Height of a line of text, in points."""
 
+_TITLE_LENGTH: Final = 80
+"""Excel has 255 characters for a page's header."""
+_PAGE_WIDTH: Final = 215.0
+"""The width of columns on a page in landscape: at about two thirds of its size, text is still legible."""
+
 INK, HEAD, RULE, SOFT = "#1F2933", "#1F3A5F", "#D5DCE4", "#F3F6FA"
 DARK_BAR, LIGHT_BAR, TIME_BAR = "#1F5FA8", "#9CC0E7", "#5B8C5A"
 VERDICT_COLOURS: Final = {
@@ -90,10 +95,20 @@ class Page:
         self.sheet.hide_gridlines(2)
         self.sheet.set_default_row(LINE_POINTS + 2)
         self.sheet.set_column(0, 0, min(WIDEST_NAME, max(_NAME_WIDTH, 1.15 * max(map(len, names), default=0) + 2)))
+        self.print_readably([1])
+
+    def print_readably(self, widths: Sequence[float]) -> None:
+        """Print in landscape on A4, on as many pages side by side as columns of these widths need to be legible."""
         self.sheet.set_landscape()
         self.sheet.set_paper(9)
-        self.sheet.fit_to_pages(1, 0)
-        self.sheet.set_margins(0.4, 0.4, 0.5, 0.5)
+        self.sheet.fit_to_pages(max(1, math.ceil(sum(widths) / _PAGE_WIDTH)), 0)
+        self.sheet.set_margins(0.4, 0.4, 0.5, 0.6)
+        self.sheet.set_footer("&L&A&RPage &P of &N")
+
+    def printed_title(self, *parts: str) -> None:
+        """Print these texts above the sheet, as far as Excel has room for them."""
+        shown = " · ".join(cell_text(one)[:_TITLE_LENGTH] for one in parts).replace("&", "&&")
+        self.sheet.set_header(f"&L&B{shown}")
 
     def style(self, name: str, *, total: bool = False, quoted: bool = False, left: bool = False) -> Format:
         """The format of that name.
@@ -231,7 +246,7 @@ def cell_text(text: str) -> str:
 
 
 def lines_of(text: str | None, width: float) -> int:
-    """About how many lines a text takes where a line holds ``width`` characters."""
+    """About how many lines a text takes if a line has ``width`` characters."""
     if not text:
         return 1
     if len(text) <= width and "\n" not in text:

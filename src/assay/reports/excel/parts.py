@@ -36,7 +36,7 @@ class _PartReporter:
 
 
 class F1Reporter(_PartReporter):
-    """The comparison of rows: how much of gold each answer holds."""
+    """The comparison of rows: how much of the gold result each prediction contains."""
 
     name = "xlsx-f1"
     sheet = "F1"

@@ -163,7 +163,9 @@ def _compared_by(item: Evidence) -> str:
     scores = [turn.score for turn in item.turns if turn.score is not None]
     if not scores:
         return ""
-    return "id and name" if all(score.names_compared for score in scores) else "id, where a name is missing"
+    return (
+        "id and name" if all(score.names_compared for score in scores) else "id if a name is missing, else id and name"
+    )
 
 
 def _latency(item: Evidence) -> float | None:

@@ -61,7 +61,7 @@ def _entries(run: Run, report: RunReport) -> Iterable[Entry]:
     yield f"Unscored{answers}", report.numbers.unscored, "count"
     yield f"Unanswered{answers and ' askings'}", report.numbers.unanswered, "count"
     yield "Blank rows skipped", provenance.blank_rows, "count"
-    yield "Predictions that fit no case", len(provenance.unmatched_predictions), "count"
+    yield "Predictions that match no case", len(provenance.unmatched_predictions), "count"
     yield f"Headline: {report.headline_metric}", None, "section"
     yield "Value", rate.value, "percent"
     yield f"Low end of the {report.confidence} interval", rate.low, "percent"

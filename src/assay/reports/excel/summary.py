@@ -32,12 +32,16 @@ class SummaryRow(NamedTuple):
 
 
 def write_summary(page: Page, report: RunReport, metrics: WorkbookMetrics) -> None:
-    """Write the table first, where other programs look for it, and what else a person needs below it."""
+    """Write the table first, because other programs look for it there, and what else a person needs below it."""
     groups, sections = report.numbers.by_difficulty, report.sections
     rows = [SummaryRow(group, report.figures(group)) for group in (*groups, report.numbers.overall)]
     columns = _columns(rows, metrics)
     names = [*map(report.group_name, groups), "Overall"]
     page.prepare(names=[*names[:-1], *names_in(sections)])
+    # The table is first in the sheet, where other programs look for it; on paper the accuracy is above it.
+    page.printed_title(
+        report.title, f"{report.headline_name} {report.headline.text} {report.headline.interval}".rstrip()
+    )
     write_table(page, names, columns)
     own = [AS_DENODO] if metrics.as_denodo else []
     row = write_notes(page, len(groups) + 3, report, metrics.note(), *own)
@@ -114,7 +118,7 @@ def _results(report: RunReport, overall: SummaryRow, metrics: WorkbookMetrics) -
 def _write_samples(
     page: Page, row: int, rows: Sequence[SummaryRow], groups: Sequence[str], metrics: WorkbookMetrics
 ) -> int:
-    """Write how many questions each mean is over, if the summary table does not say it. Returns the row after.
+    """Write the number of questions in each mean, if the summary table does not say it. Returns the row after.
 
     It is a separate table: a column next to each mean would double the width of the summary.
     """
@@ -128,7 +132,7 @@ def _write_samples(
     if metrics.as_denodo or not differing:
         return row
     usual = "all of them" if scored == [one.group.cases for one in rows] else _SCORED
-    page.text(row, 0, f"How many questions a mean is over, if not {usual}", "section")
+    page.text(row, 0, f"Number of questions in each mean, if not {usual}", "section")
     names = [*groups[:-1][:_MOST_GROUPS], "Overall"]
     page.head(row + 1, ["Mean", *names], numbers=range(1, len(names) + 1), lines=2)
     row += 2

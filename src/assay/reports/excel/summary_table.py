@@ -38,10 +38,13 @@ class SummaryColumn(Struct, frozen=True, kw_only=True):
 
 
 def write_table(page: Page, names: Sequence[str], columns: Sequence[SummaryColumn]) -> None:
-    """Write the table from the sheet's first row: a row for each of ``names``, the last of which is the total."""
-    for place, column in enumerate(columns, start=1):
-        # A name of several words wraps between them; one long word must fit.
-        page.sheet.set_column(place, place, max(_WIDTH, word_width(column.title)))
+    """Write the table from the sheet's first row: a row for each of ``names``; the last is the total."""
+    # A name of several words wraps between them; one long word must fit.
+    widths = [max(_WIDTH, word_width(column.title)) for column in columns]
+    for place, width in enumerate(widths, start=1):
+        page.sheet.set_column(place, place, width)
+    page.print_readably([WIDEST_NAME, *widths])
+    page.sheet.repeat_columns(0)
     page.sheet.freeze_panes(1, 1)
     page.head(0, ["Difficulty", *(column.title for column in columns)], numbers=range(1, len(columns) + 1), lines=3)
     for row, name in enumerate(names, start=1):

@@ -32,7 +32,7 @@ class ServedSet(Struct, frozen=True, kw_only=True):
     leaderboard: str
     """The address of their leaderboard."""
     runs: tuple[tuple[str, str, str], ...]
-    """Of each run its name, the address of its page, and that of its comparison with the run before; '' for none."""
+    """For each run its name, the address of its page, and that of its comparison with the run before; '' for none."""
 
 
 def runs_html(points: Sequence[HistoryPoint], *, folder: str, served: Sequence[ServedSet] = ()) -> bytes:
@@ -79,7 +79,7 @@ def _caption(report: HistoryReport) -> str:
         parts.append("A line joins only runs over the same cases; the others are not comparable.")
     if any(point.current for point in points):
         parts.append("The ring marks this run.")
-    marks = "Whiskers, and the band where runs stand close," if len(points) > _FEW_POINTS else "Whiskers"
+    marks = "Whiskers, and the band if runs are close together," if len(points) > _FEW_POINTS else "Whiskers"
     parts.append(f"{marks} are {report.confidence} intervals.")
     if low > 0:
         parts.append(f"The axis begins at {low * 100:g} %.")

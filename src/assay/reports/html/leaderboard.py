@@ -24,7 +24,7 @@ _QUESTION, _QUERY, _REASON = 2000, 4000, 300
 def leaderboard_page(board: Leaderboard, *, keys: tuple[str, ...] = (), home: str = "") -> bytes:
     """The whole page, UTF-8.
 
-    Where it is served among other pages, ``keys`` name the runs, in the order of the standings: `run_link` and
+    If it is served among other pages, ``keys`` name the runs, in the order of the standings: `run_link` and
     ``/diff`` lead to their pages. ``home`` is the address of the list of runs.
     """
     report = LeaderboardReport(board)

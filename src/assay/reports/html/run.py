@@ -89,7 +89,7 @@ class HtmlReporter:
 def _terms_note(room: Room) -> str:
     of_right = f"the first {room.right}" if room.right > 1 else "the first"
     kept = "" if room.right == room.terms else f", of those found only {of_right}"
-    return f"Of each list of terms the first {room.terms} are shown{kept}; the JSON report has them all."
+    return f"The first {room.terms} terms of each list are shown{kept}; the JSON report has them all."
 
 
 def tiles(report: RunReport) -> Iterable[Tile]:

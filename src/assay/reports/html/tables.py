@@ -180,7 +180,7 @@ _GAP = 3.0
 def histograms(rows: Sequence[TimeSpread]) -> list[tuple[TimeSpread, dict[str, object]]]:
     """Each row with what its chart is drawn of.
 
-    Gold's and the system's queries share a scale, so that they compare at a glance.
+    Gold and predicted queries share a scale, so that they compare at a glance.
     """
     queries = [row for row in rows if row.name != "answer"]
     return [(row, histogram(row, queries if row in queries else [row])) for row in rows]

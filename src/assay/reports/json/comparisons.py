@@ -6,10 +6,10 @@ Top level of a comparison: ``format`` (``assay-diff``), ``version``, ``title``, 
 ``metrics``, ``only_baseline_metrics``, ``only_candidate_metrics``, ``groups``, ``changes``, ``gates``. A metric also
 has a ``direction``.
 
-Of a leaderboard: ``format`` (``assay-leaderboard``), ``version``, ``title``, ``answer`` (``sentence``), then the
-fields of `assay.model.Leaderboard`. A pair also has ``apart``.
+Top level of a leaderboard: ``format`` (``assay-leaderboard``), ``version``, ``title``, ``answer`` (``sentence``), then
+the fields of `assay.model.Leaderboard`. A pair also has ``apart``.
 
-Of an estimate without gold: ``format`` (``assay-estimate``), ``version``, ``title``, ``answer`` (``sentence``), then
+Top level of an estimate: ``format`` (``assay-estimate``), ``version``, ``title``, ``answer`` (``sentence``), then
 the fields of `assay.model.runs.estimate.Estimate`, or of `EstimatedDifference` for two systems.
 
 Numbers are shares, not percent; an absent value is null. A lone surrogate is written as the six characters ``\\udcff``.

@@ -2,14 +2,14 @@
 
 Top level: ``format`` (``assay-report``), ``version``, ``headline``, ``notes`` (sentences
 to read before trusting the headline), ``gates`` (what was demanded of the
-run; empty where nothing was), ``settings``, ``provenance``, ``aggregates``, ``lint`` (what was looked at in the golds
-themselves, and which cases are doubtful; null where nobody asked for that), ``cases``. Field names are
+run; empty without gates), ``settings``, ``provenance``, ``aggregates``, ``lint`` (what was checked in the gold queries,
+and which cases are doubtful; null without a lint), ``cases``. Field names are
 those of `assay.model`; an absent value is null. A case has ``case``, ``prediction``, ``verdict``,
 ``scores``, ``cause``, ``diagnosis`` (every cause, the repair), with a lint also ``gold_findings``; for queries also
-``comparison``, ``gold_executions``, ``predicted_execution`` and ``refutation`` (what came of looking for a database
-that parts a match from gold, with the witness; null where nobody looked) and ``reviewed`` (the verdict by what people
-decided, beside Assay's own; null where nobody reviewed it; ``headline.reviewed`` is the accuracy by these); for SDMX
-selections ``turns`` in place of these, with every judged term (docs/reference/json-report.md).
+``comparison``, ``gold_executions``, ``predicted_execution`` and ``refutation`` (result of the search for a
+counterexample to a match, with the witness; null if it was not run) and ``reviewed`` (people's verdict, in addition to
+Assay's own; null without a review; ``headline.reviewed`` is the accuracy by these); for SDMX selections ``turns`` in
+place of these, with every scored term (docs/reference/json-report.md).
 
 Cells of the aligned rows keep their value and type, as `assay.model.results.cell_json` writes them. Elsewhere a lone
 surrogate is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse

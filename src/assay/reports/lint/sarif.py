@@ -1,7 +1,7 @@
 """A lint in SARIF 2.1.0, the format that code review on GitHub, GitLab and Azure reads.
 
-A finding's place is the row of its case in the question set where the file says so (``dev.jsonl, line 17``), since
-that is the file under review; the place within the query is in the message and in ``properties``.
+A finding's location is the row of its case in the question set if the file says so (``dev.jsonl, line 17``), since
+that is the file under review; the location within the query is in the message and in ``properties``.
 """
 
 from __future__ import annotations

@@ -13,27 +13,39 @@ from assay.reports.text.plain import columns_of, visible
 
 _LEAST = 2
 """The fewest lines of a cut part."""
+_SEEN = 20
+"""The most lines that a terminal of 24 rows shows with the command before and the prompt after them."""
 
 
-def explanation_screen(parts: Iterable[TextPart], *, width: int = WIDTH, drawn: bool = False) -> list[Line]:
+def explanation_screen(
+    parts: Iterable[TextPart], *, width: int = WIDTH, drawn: bool = False, verdicts: Sequence[str] = ()
+) -> list[Line]:
     """The parts of an explanation for lines of ``width`` columns. What is left out is counted.
 
-    ``drawn``: for a terminal, which underlines what differs in the queries.
+    ``drawn``: for a terminal, which underlines what differs in the queries. ``verdicts`` are the last lines if a
+    small terminal no longer shows the first ones.
 
     The longest parts are cut first: all parts get the same greatest number of lines that still fits.
     """
     blocks = [_block(part, width, drawn=drawn) for part in parts]
+    last = [cut_line(line(Span(one, "bold")), width) for one in verdicts]
+    most_lines = LINES - 2
+    if sum(map(len, blocks)) <= _SEEN:
+        last = []
+    elif last:
+        last = [(), *last]
+        most_lines -= len(last)
     most = max(map(len, blocks), default=0)
-    while most > _LEAST and sum(len(_cut(block, most, width)) for block in blocks) > LINES - 2:
+    while most > _LEAST and sum(len(_cut(block, most, width)) for block in blocks) > most_lines:
         most -= 1
     made = [one for block in blocks for one in _cut(block, most, width)]
     is_cut = any(len(block) > most for block in blocks)
-    if len(made) > LINES - 2:
+    if len(made) > most_lines:
         made, is_cut = [one for one in made if text_of(one).strip()], True
-    if len(made) > LINES - 2:
-        made = [*made[: LINES - 3], line(Span(f"… {len(made) - LINES + 3:,} more lines", "dim"))]
+    if len(made) > most_lines:
+        made = [*made[: most_lines - 1], line(Span(f"… {len(made) - most_lines + 1:,} more lines", "dim"))]
     note = wrapped("Cut to one screen: --full prints all of it.", width, style="dim") if is_cut else ()
-    return [*made, *([()] if note and len(made) < LINES - len(note) else []), *note]
+    return [*made, *([()] if note and len(made) < LINES - len(note) - len(last) else []), *note, *last]
 
 
 def _block(part: TextPart, width: int, *, drawn: bool) -> list[Line]:

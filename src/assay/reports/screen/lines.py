@@ -41,6 +41,15 @@ def cut(text: str, width: int) -> str:
     return _head(text, max(0, width - 1)).rstrip() + ELLIPSIS if width > 0 else ""
 
 
+def cut_words(text: str, width: int) -> Line:
+    """The text on one line; if it does not fit, as many of its words as do, and an ellipsis."""
+    if columns_of(text) <= width:
+        return (Span(text),)
+    head = _head(text, max(0, width - 2))
+    words = head.rsplit(" ", 1)[0] if " " in head.strip() else head
+    return (Span(cut(f"{words.rstrip(' ,:;')} {ELLIPSIS}" if words.strip() else text, width)),)
+
+
 def cut_middle(text: str, width: int) -> str:
     """The text, or its start and its end with an ellipsis between: a path keeps its name."""
     if columns_of(text) <= width or width < 8:

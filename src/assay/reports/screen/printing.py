@@ -108,9 +108,11 @@ def print_lint(report: LintReport, *, console: Console | None = None, typed: Seq
     print_screen(lambda room: lint_screen(report, width=room.width, typed=typed), console)
 
 
-def print_explanation(parts: Iterable[TextPart], *, console: Console | None = None) -> None:
-    """Print an explanation with long queries, results and lists cut."""
+def print_explanation(
+    parts: Iterable[TextPart], *, verdicts: Sequence[str] = (), console: Console | None = None
+) -> None:
+    """Print an explanation with long queries, results and lists cut; ``verdicts`` end a long one."""
     from assay.reports.screen.explanation import explanation_screen
 
     made = list(parts)
-    print_screen(lambda room: explanation_screen(made, width=room.width, drawn=room.drawn), console)
+    print_screen(lambda room: explanation_screen(made, width=room.width, drawn=room.drawn, verdicts=verdicts), console)

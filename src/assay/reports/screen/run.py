@@ -7,24 +7,29 @@ database, the metrics, the gates, what to do next, and the headline again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from assay.model import GateResult, Group
 from assay.platform.shell import quoted
 from assay.reports.blocks.counts import FIX_FIRST
 from assay.reports.blocks.gates import gate_name, missed
 from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.run_notes import are_row_numbers
 from assay.reports.cases.case import advice_of
 from assay.reports.console.bars import shade
 from assay.reports.console.run import telling_case
 from assay.reports.screen.lines import Line, Span, command, cut, cut_line, cut_middle, line, text_of, wrapped
-from assay.reports.screen.parts import LINES, WIDTH, Part, screen
-from assay.reports.screen.tables import count_lines, figure_lines
+from assay.reports.screen.parts import LINES, WIDTH, Part, fits, screen
+from assay.reports.screen.tables import count_lines, dense_lines, figure_lines
 from assay.reports.text.plain import columns_of, one_line, plural, source_name, words
 
 _HEADLINE_LINES = 3
 _NOTE_LINES = 3
 _ROWS = 6
 """The most groups of the accuracy by difficulty or by database."""
+_METRICS = 10
+"""The metrics that any run shows, in the order in which they were named."""
+_STEP_LINES = 4
 _LONGEST_WORD = 400
 """A path that is longer is not for typing."""
 
@@ -49,18 +54,21 @@ def run_screen(
     that the run is stored nowhere.
     """
     headline = _headline(report, width)
+    head = [*headline, *_subject(report, width)]
     steps = next_steps(report, run_path, written or {}, earlier=earlier)
-    parts = (
-        _notes(report, width),
+    others = (
         _causes(report, width),
         *_breakdown(report, width, drawn=drawn),
-        _metrics(report, width, drawn=drawn),
-        *gates_part(report.run.gates, width),
         steps_part(steps, width, unkept),
     )
-    return screen(
-        [*headline, *_subject(report, width)], [one for one in parts if one.items], headline, width=width, lines=lines
-    )
+    for notes, is_dense in product(range(_NOTE_LINES, 0, -1), (False, True)):
+        # Several metrics per line and shorter notes, until each part has its least number of lines.
+        metrics = _metrics(report, width, drawn=drawn, is_dense=is_dense)
+        made = (_notes(report, width, notes), *others[:-1], metrics, *gates_part(report.run.gates, width), others[-1])
+        parts = [one for one in made if one.items]
+        if fits(head, parts, headline, width=width, lines=lines):
+            break
+    return screen(head, parts, headline, width=width, lines=lines)
 
 
 def screen_text(lines: Sequence[Line]) -> str:
@@ -91,10 +99,12 @@ def _subject(report: RunReport, width: int) -> list[Line]:
     settings, numbers = report.run.settings, report.numbers
     name = f"{one_line(settings.name, limit=60)}: " if settings.name else ""
     counted = f", {plural(numbers.cases, 'case')}"
+    counted += " (ids count from 0)" if are_row_numbers(case.case_id for case in report.run.summaries) else ""
     asked = f", each asked {report.asked:,} times" if report.asked > 1 else ""
-    room = max(8, (width - columns_of(f" on {counted}{asked}")) // 2)
-    system = cut_middle(one_line(source_name(settings.predictions)), room)
-    questions = cut_middle(one_line(source_name(settings.cases)), room)
+    system, questions = one_line(source_name(settings.predictions)), one_line(source_name(settings.cases))
+    if columns_of(f"{system} on {questions}{counted}{asked}") > width:
+        room = max(8, (width - columns_of(f" on {counted}{asked}")) // 2)
+        system, questions = cut_middle(system, room), cut_middle(questions, room)
     of = f"{system} on {questions}{counted}{asked}"
     lines = [line(Span(f"{name}{of}" if columns_of(name + of) <= width else of, "dim"))]
     databases = len(numbers.by_database)
@@ -105,9 +115,10 @@ def _subject(report: RunReport, width: int) -> list[Line]:
     return [*lines, line(Span(f"{database}{several}{measured}".removeprefix(" · "), "dim"))]
 
 
-def _notes(report: RunReport, width: int) -> Part:
-    items = tuple(wrapped(note, width, first="  ! ", rest="    ", most=_NOTE_LINES) for note in (*report.notes,))
-    return Part(title="Before you trust it", items=items, least=3, most=6, rank=1)
+def _notes(report: RunReport, width: int, most: int) -> Part:
+    """The notes, each over at most that many lines."""
+    items = tuple(wrapped(note, width, first="  ! ", rest="    ", most=most) for note in report.notes)
+    return Part(title="Before you trust it", items=items, least=3, most=6, rank=2)
 
 
 def _causes(report: RunReport, width: int) -> Part:
@@ -116,7 +127,7 @@ def _causes(report: RunReport, width: int) -> Part:
     found = numbers.fix_first or numbers.causes
     title = FIX_FIRST if numbers.fix_first else "Causes of wrong answers"
     rows = [(words(one.name), one.count, advice_of(one.name), report.linked(one.case_ids)) for one in found[:5]]
-    return Part(title=title, items=count_lines(rows, width), least=5, most=5, rank=2, total=len(found))
+    return Part(title=title, items=count_lines(rows, width), least=5, most=5, rank=3, total=len(found))
 
 
 def _breakdown(report: RunReport, width: int, *, drawn: bool) -> list[Part]:
@@ -159,11 +170,26 @@ def _spread(report: RunReport, groups: Sequence[Group]) -> float:
     return sum(rate.n * (rate.numerator / rate.n - mean) ** 2 for rate in rates) / variance - (len(rates) - 1)
 
 
-def _metrics(report: RunReport, width: int, *, drawn: bool) -> Part:
-    """Every metric but the headline's."""
-    others = [(one.metric, one.figure) for one in report.metrics if not one.headline]
+def _metrics(report: RunReport, width: int, *, drawn: bool, is_dense: bool) -> Part:
+    """Every metric but the headline's, if any case has a value, in the order of the run.
+
+    ``is_dense``: with the value alone, several per line.
+    """
+    others = [(one.metric, one.figure) for one in report.metrics if not one.headline and one.figure.rate.n]
+    if is_dense and others:
+        items, sizes = dense_lines([(name, one.text) for name, one in others], width, least=_METRICS)
+        return Part(
+            title="Other metrics",
+            items=items,
+            sizes=sizes,
+            least=len(items),
+            floor=len(items),
+            most=len(items),
+            rank=0,
+            total=len(others),
+        )
     items = figure_lines(others[:20], width, drawn=drawn)
-    return Part(title="Other metrics", items=items, most=20, rank=5, total=len(others))
+    return Part(title="Other metrics", items=items, least=_METRICS, most=20, rank=1, total=len(others))
 
 
 def gates_part(results: Sequence[GateResult], width: int) -> list[Part]:
@@ -174,9 +200,9 @@ def gates_part(results: Sequence[GateResult], width: int) -> list[Part]:
     items = []
     for one in (*failed, *(one for one in results if one.passed)):
         name = cut(gate_name(one), max(12, width // 2))
-        found = f"found {one_line(one.found, limit=60)}"
+        found = f"found {one_line(one.found, limit=120)}"
         text = f"{name}: {found}" if one.passed else f"{name}: {missed(one)}; {found}"
-        sign, style, most = ("✓", "green", 1) if one.passed else ("✗", "bold red", 2)
+        sign, style, most = ("✓", "green", 2) if one.passed else ("✗", "bold red", 3)
         first, *others = wrapped(text, width, first="    ", rest="    ", most=most)
         items.append((line(Span(f"  {sign} ", style), text_of(first)[4:]), *others))
     title = f"Gates: {len(results) - len(failed):,} of {len(results):,} passed"
@@ -195,24 +221,34 @@ def steps_part(steps: Sequence[Step], width: int, unkept: str = "") -> Part:
             items.append((line(Span(f"  {what.ljust(room)}", "dim"), Span(whole, "cyan")),))
         elif columns_of(whole) <= _LONGEST_WORD and (lines := command(typed, width, indent="    ")):
             items.append((line(Span(f"  {what}:", "dim")), *lines))
+    while len(items) > 1 and sum(map(len, items)) > _STEP_LINES:
+        items.pop()
     items += [wrapped(unkept, width, first="  ", rest="  ")] if unkept else []
     return Part(title="Next", items=tuple(items), least=len(items), most=5, more="more")
+
+
+_WORKBOOKS = {"xlsx-f1": "the F1 part", "xlsx-ves": "the VES part", "xlsx-answers": "the answers"}
 
 
 def next_steps(
     report: RunReport, run_path: str | None, written: Mapping[str, str], *, earlier: str | None = None
 ) -> list[Step]:
-    """At most three commands: explain a wrong answer, lint broken gold or compare with an earlier run, every case."""
+    """At most three commands: explain a wrong answer, lint gold queries or compare with an earlier run, every case."""
     steps: list[Step] = []
     settings, run = report.run.settings, quoted(run_path) if run_path else None
-    if run is not None and (wrong := telling_case(report)) is not None:
+    if run is not None and report.headline.rate.n and (wrong := telling_case(report)) is not None:
         steps.append(("why one is wrong", ("assay", "explain", run, wrong)))
+    if run is not None and report.headline.rate.n and (excluded := report.collected.unscored.of_gold):
+        steps.append(("why one is excluded", ("assay", "explain", run, quoted(excluded[0]))))
     is_broken = bool(report.collected.unscored.broken) and not report.of_selections
     if is_broken and "***" not in settings.database and one_line(settings.database) == settings.database:
         typed = ("assay", "lint", quoted(settings.cases), "--db", quoted(settings.database))
         steps.append(("check the gold", typed))
     elif run is not None and earlier is not None:
         steps.append(("what has changed", ("assay", "diff", quoted(earlier), run)))
+    for name, path in written.items():
+        if name.startswith("xlsx"):
+            steps.append((_WORKBOOKS.get(name, "the workbook"), (quoted(path),)))
     if "html" in written:
         steps.append(("every case", (written["html"],)))
     elif run is not None:

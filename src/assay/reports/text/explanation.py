@@ -27,8 +27,7 @@ def explanation_of(item: Evidence) -> str:
 
 def explanation_parts(item: Evidence) -> Iterator[TextPart]:
     """The same in parts."""
-    answer = f", answer {item.prediction.repeat + 1}" if item.prediction.repeat else ""
-    yield f"case {one_line(item.case.id)}{answer}: {item.outcome}"
+    yield _outcome(item)
     yield one_line(item.verdict.reason, limit=_LENGTH)
     if (reviewed := reviews.of_case(item)) is not None:
         yield f"reviewed: {': '.join(reviewed)}"
@@ -59,6 +58,16 @@ def explanation_parts(item: Evidence) -> Iterator[TextPart]:
     yield from diagnosis_parts(item.diagnosis)
     if retrieval := retrieval_line(item):
         yield f"\nretrieval: {retrieval}"
+
+
+def verdict_line(item: Evidence) -> str:
+    """The case, its outcome and the reason in one line."""
+    return f"{_outcome(item)}: {one_line(item.verdict.reason, limit=_LENGTH)}"
+
+
+def _outcome(item: Evidence) -> str:
+    answer = f", answer {item.prediction.repeat + 1}" if item.prediction.repeat else ""
+    return f"case {one_line(item.case.id)}{answer}: {item.outcome}"
 
 
 _PLACES: Mapping[ExtractionPlace, str] = {

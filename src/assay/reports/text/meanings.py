@@ -87,7 +87,7 @@ STRENGTHS: Mapping[str, str] = {
 }
 """The strengths of a match: how sure it is."""
 
-SETTLED = "the results differ on this database, which one difference is enough to settle"
+SETTLED = "the results differ on this database: one difference is enough"
 """The strength of an incorrect verdict."""
 
 REVIEW_DECISIONS: Mapping[str, str] = {
@@ -108,7 +108,7 @@ FAILURES: Mapping[str, str] = {
     "declined": "the system declined, and should have answered or asked back",
     "asked_back": "the system asked back, and should have answered or declined",
     "answered_anyway": "the system answered a question that has no answer or must be clarified first",
-    "no_query": "the answer holds no query",
+    "no_query": "the answer contains no query",
     "several_statements": "more than one statement",
     "writes": "the query would write",
     "refused": "the engine refused the query",
@@ -134,7 +134,7 @@ FAILURES: Mapping[str, str] = {
 SELECTION_FAILURES: Mapping[str, str] = {
     **FAILURES,
     "unanswered": "no answer to the case",
-    "no_query": "the answer holds no data query",
+    "no_query": "the answer contains no data query",
     "no_gold": "no question of the case has a target",
     "error": "the answer cannot be scored",
     "unreadable_answer": "the answer cannot be read as a data query",

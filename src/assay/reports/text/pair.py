@@ -93,5 +93,5 @@ def _difference(view: Alignment) -> str:
     signs, rows = zip((" ", view.headings), *view.lines(), strict=True)
     signed = (f"{sign} {row}".rstrip() for sign, row in zip(signs, grid_lines(rows), strict=True))
     lines = [*signed, *left_out(view.left, view.left_columns)]
-    title = f"difference (- only gold, + only the prediction): {view.summary}"
+    title = f"difference (- gold only, + prediction only): {view.summary}"
     return f"{title}\n{indent(chr(10).join(lines), MARGIN)}"

@@ -1,4 +1,4 @@
-"""A text in parts, so that a terminal can colour the queries in it and mark where two of them differ."""
+"""A text in parts, so that a terminal can colour the queries in it and mark their differences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def plain_text(parts: Iterable[TextPart]) -> str:
 
 
 def gold_text(item: Evidence, place: int, text: str) -> TextPart:
-    """The gold of a case at a place: a query, marked if the prediction was compared with it, or a given result."""
+    """A gold query of a case by its index, marked if the prediction was compared with it, or a given result."""
     if place >= len(item.case.golds):
         return indent(text.strip(), MARGIN)
     beside = item.prediction.query if place == (item.verdict.gold_index or 0) and _marks(item) else None

@@ -39,7 +39,7 @@ def refutation_text(outcome: Refutation, *, gold: bool = False) -> str:
 
 
 def refutation_parts(outcome: Refutation) -> Iterator[str]:
-    """The whole outcome for gold and a prediction, and the SQL that makes its database, each under a heading."""
+    """The outcome for a gold query and a prediction, and the SQL that makes its database, each under a heading."""
     yield f"\non other databases:\n{indent(refutation_text(outcome, gold=True).rstrip(), MARGIN)}"
     if outcome.witness is not None:
         yield f"\nSQL that makes this database:\n{indent(witness_sql(outcome.witness).rstrip(), MARGIN)}"

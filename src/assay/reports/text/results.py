@@ -16,13 +16,13 @@ _LARGEST = 1_000_000
 
 
 def given_text(given: GivenResult) -> str:
-    """Where a result comes from, how many rows it has, and the first of them; as comments of SQL, so that they are not
+    """The origin of a result, how many rows it has, and the first of them; as comments of SQL, so that they are not
     taken for a query."""
     return "\n".join(f"-- {line}" for line in _lines(given))
 
 
 def golds_text(case: Case) -> tuple[str, ...]:
-    """Every gold of a case as text: its queries, then its results."""
+    """The gold queries of a case as text, then its gold results."""
     return (*case.golds, *map(given_text, case.results))
 
 

@@ -51,7 +51,7 @@ def rank(
     ``detailed``: with `Leaderboard.detail`, also for a single run. ``optional``: folders that are left out, with a
     note, if their run cannot be read.
 
-    Raises InputError if a folder holds no run, a run lacks the metric, or no case is common to all and scored
+    Raises InputError if a folder contains no run, a run lacks the metric, or no case is common to all and scored
     by all; RunError if a run is unfinished or damaged; UsageError for fewer than two runs.
     """
     if len(runs) < (1 if detailed else 2):

@@ -288,7 +288,7 @@ def answers_held(system: System, cases: Sequence[Case], folder: Path, *, repeats
             held = _held(journal, _digests(system, cases, repeats))
     missing = [key for key in wanted if key not in held]
     if missing:
-        lacks = f"holds no answer to {len(missing)} of the {len(cases)} questions, for example case"
+        lacks = f"contains no answer to {len(missing)} of the {len(cases)} questions, for example case"
         if repeats > 1:
             lacks = (
                 f"lacks {len(missing)} of the {len(wanted)} answers ({repeats} per question), for example one to case"

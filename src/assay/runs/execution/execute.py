@@ -19,6 +19,7 @@ from assay.runs.aggregate.metric_infos import info_of
 from assay.runs.aggregate.spread import cache_use
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.execution.asking import ResponseStream
+from assay.runs.execution.replacing import check_replaced
 from assay.runs.execution.runner import CaseRunner
 from assay.runs.execution.strengths import awaits_search, has_untried_repair, lacks_score
 from assay.runs.execution.timing import awaits_timing
@@ -44,13 +45,15 @@ def execute(
     folder: Path | None = None,
     overwrite: bool = False,
     live: ResponseStream | None = None,
+    asked: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Run:
     """Score every case and assemble the run, resuming from the cases that ``folder`` holds already.
 
     ``overwrite`` discards those instead. ``live`` gives the answers, which are scored as they arrive; those of the
-    job's works do not count then. Raises RunError if the folder holds another run or a damaged one, or is being
-    written by another process, and passes on why ``live`` ended early, after what was in flight is scored.
+    job's works do not count then. ``asked``: a live system gave the answers, which the folder holds. Raises RunError if
+    the folder holds another run or a damaged one, or is being written by another process, and passes on why ``live``
+    ended early, after what was in flight is scored.
     """
     # There may be a hundred thousand evidences, which have no reference cycles. Asking takes hours, and makes cycles.
     with collector_paused() if live is None else nullcontext(), ExitStack() as opened:
@@ -78,6 +81,8 @@ def execute(
             relabel(folder, stored, job.settings)
             judging.tell()
             return finished
+        if stored is not None and not asked and live is None:
+            check_replaced(folder, stored, job.works)
         if not judging.unanswered:
             judging.begin()
         started = perf_counter()

@@ -102,7 +102,9 @@ def check_metrics(
                 f"it computes {', '.join(metrics)}{_to_add(metric, metrics) if is_new else ''}"
             )
         hint = metric_hint(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())])
-        raise InputError(f"{kind} {metric}: {of} computes no such metric{hint}; there is {', '.join(metrics)}")
+        raise InputError(
+            f"{kind} {metric}: {of} does not compute this metric{hint}; its metrics are {', '.join(metrics)}"
+        )
 
 
 def _to_add(metric: str, metrics: Sequence[str]) -> str:
@@ -140,7 +142,7 @@ def _instead(kind: str, name: str, names: Mapping[str, Collection[str]]) -> str:
     if not there:
         return f": no case has a {kind}"
     more = f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
-    return f": there is {', '.join(f'{kind}:{one}' for one in there[:_SHOWN])}{more}"
+    return f"; known: {', '.join(f'{kind}:{one}' for one in there[:_SHOWN])}{more}"
 
 
 def fits(selector: str, case: Case | CaseSummary) -> bool:
@@ -167,4 +169,4 @@ def _selector(text: str) -> tuple[str, str]:
     if not colon or not name.strip():
         raise UsageError(f"must-pass {text!r}: write tag:NAME, difficulty:NAME, database:NAME or id:ID")
     hint = did_you_mean(kind.strip().lower(), SELECTORS)
-    raise UsageError(f"must-pass {text!r}: no selector begins with {kind!r}{hint}; there is {', '.join(SELECTORS)}")
+    raise UsageError(f"must-pass {text!r}: unknown selector {kind!r}{hint}; the selectors are {', '.join(SELECTORS)}")

@@ -24,11 +24,11 @@ def reading(metric: MetricInfo, rate: Rate, run: Run, *, apart_from: float | Non
 
 
 def change(metric: MetricInfo, found: MetricDiff, *, apart_from: float | None = None) -> str:
-    """``74.7 % after 76.2 %: -1.5 points [-3.1, +0.1], 1,030 cases, 4 gained, 19 lost``."""
+    """``74.7 %, baseline 76.2 %: -1.5 points [-3.1, +0.1], 1,030 cases, 4 gained, 19 lost``."""
     difference = found.difference or 0.0
     unit = " %" if metric.is_share else ""
     places = decimals(metric, difference, apart_from)
-    text = f"{number(metric, found.candidate or 0.0)}{unit} after {number(metric, found.baseline or 0.0)}{unit}: "
+    text = f"{number(metric, found.candidate or 0.0)}{unit}, baseline {number(metric, found.baseline or 0.0)}{unit}: "
     text += f"{number(metric, difference, places=places, sign=True)}" + (" points" if unit else "")
     if found.low is not None and found.high is not None:
         text += f" [{number(metric, found.low, sign=True)}, {number(metric, found.high, sign=True)}]"

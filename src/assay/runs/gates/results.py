@@ -16,7 +16,7 @@ from msgspec import Struct
 from assay.errors import UsageError, plural
 from assay.model import CaseSummary, GateResult, Gates, MetricDiff, MetricInfo, Run, RunDiff
 from assay.model.failure import is_final
-from assay.runs.aggregate.metric_infos import info_of, knowing
+from assay.runs.aggregate.metric_infos import info_of, knowing, leading_metric
 from assay.runs.aggregate.rates import Answers
 from assay.runs.aggregate.reliability import RUN_RATES, run_rate, why_none
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics, fits, resolved
@@ -64,7 +64,7 @@ def _minimum(run: Run, metric: MetricInfo, least: float) -> GateResult:
         unscored = len(run.summaries) if rate is None else rate.unscored
         return result(passed=False, found=f"no scored case, {unscored:,} unscored")
     if rate.value >= least - _SLACK:
-        return result(passed=True, found=reading(metric, rate, run))
+        return result(passed=True, found=reading(metric, rate, run) + _after_reviews(metric, run))
     values = {} if own else _case_values(run, metric.name)
     missing = size(metric, least - rate.value)
     if values and set(values.values()) <= {0.0, 1.0, None}:
@@ -72,10 +72,24 @@ def _minimum(run: Run, metric: MetricInfo, least: float) -> GateResult:
         missing += f" ({plural(short, 'case')} short)"
     return result(
         passed=False,
-        found=reading(metric, rate, run, apart_from=least),
+        found=reading(metric, rate, run, apart_from=least) + _after_reviews(metric, run),
         missed_by=missing,
         case_ids=tuple(case_id for case_id, value in values.items() if value is not None and value < least - _SLACK),
     )
+
+
+def _after_reviews(metric: MetricInfo, run: Run) -> str:
+    """That a gate of the accuracy goes without reviews, if these change it; empty otherwise."""
+    reviews = run.aggregates.reviews
+    if (
+        reviews is None
+        or metric.name != leading_metric(run.settings.metrics)
+        or reviews.after.value == reviews.before.value
+    ):
+        return ""
+    if reviews.after.value is None:
+        return "; gates go without reviews"
+    return f"; gates go without reviews, after which it is {number(metric, reviews.after.value)} %"
 
 
 class _Compared(Struct, frozen=True, kw_only=True):
@@ -250,7 +264,10 @@ def _must_pass(run: Run, selector: str) -> GateResult:
 
 
 def _max_unscored(run: Run, most: float) -> GateResult:
-    """Whether few enough answers are unscored, or will be evaluated again by the same command."""
+    """Whether few enough answers are unscored or unfinished: the same command asks or evaluates these again.
+
+    A system that answers HTTP 500 is incorrect, but unfinished: a build must not pass if it was down all the time.
+    """
     total = len(run.summaries)
     unscored = [case for case in run.summaries if case.outcome == "unscored" or not is_final(case.failure)]
     share = len(unscored) / total if total else 0.0
@@ -258,12 +275,15 @@ def _max_unscored(run: Run, most: float) -> GateResult:
     passed = share <= most + _SLACK
     over = f"{number(info, share, places=decimals(info, share, None if passed else most))} %"
     noun = "case" if run.settings.repeats == 1 else "answer"
+    unfinished = sum(case.outcome != "unscored" for case in unscored)
     found = f"{over}, {len(unscored):,} of {plural(total, noun)}"
+    if unfinished:
+        found += f": {len(unscored) - unfinished:,} unscored, {unfinished:,} unfinished and counted as incorrect"
     excess = len(unscored) - math.floor(most * total + _SLACK)
     return GateResult(
         gate=f"max-unscored {most:g}",
         passed=passed,
-        wanted=f"at most {in_full(info, most)} unscored",
+        wanted=f"at most {in_full(info, most)} unscored or unfinished",
         found=f"{found} ({_reasons(unscored)})" if unscored else found,
         missed_by=None if passed else f"{size(info, share - most)} ({plural(excess, noun)} too many)",
         case_ids=() if passed else tuple(dict.fromkeys(case.case_id for case in unscored)),

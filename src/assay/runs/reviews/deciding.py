@@ -8,7 +8,7 @@ case of a run, and `reviewed_case` makes the case that they describe:
 | decision | the case |
 |---|---|
 | ``gold_wrong`` with a corrected gold query | the corrected query is its only gold |
-| ``gold_wrong`` without | has no gold: its answers are unscored, unless an accepted query can serve |
+| ``gold_wrong`` without | has no gold query: its answers are unscored, unless an accepted query can serve |
 | ``ambiguous`` with a leniency | has that leniency |
 | ``ambiguous`` without | expects that the system asks back |
 | ``unanswerable`` | expects that the system declines |
@@ -245,7 +245,7 @@ def conflicts_among(
 
 
 def reviewed_case(case: Case, decided: Decided) -> Case | None:
-    """The case as people corrected it: the same object where they changed nothing. None: it has no gold any more."""
+    """The case as people corrected it: the same object if they changed nothing. None: no gold query is left."""
     question = decided.question
     accepted = [review.query for review in decided.accepted if review.query]
     if question is None:

@@ -179,7 +179,7 @@ def _said(case: CaseSummary, votes: Votes) -> str:
     if case.outcome != "incorrect":
         return ""
     if votes.systems <= 1:
-        return "The answer is incorrect, and no other system's answer is known."
+        return "The answer is incorrect."
     if not votes.right:
         return f"None of {votes.systems} systems has the gold query's result."
     others = "1 other system has" if votes.right == 1 else f"{votes.right} other systems have"

@@ -6,7 +6,7 @@ import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from typing import Literal, TypeVar
 from zlib import crc32
@@ -21,6 +21,7 @@ from assay.model.lint import LintReport
 from assay.model.verdicts.retrieval import RETRIEVAL_METRICS
 from assay.model.witness import AFTER_WITNESSES
 from assay.platform.spool import Spool
+from assay.platform.surface import flag
 from assay.runs.aggregate.summarize import Summarizer
 from assay.runs.store import journal
 from assay.runs.store.codec import decode_evidence, decode_value, encode_evidence, encode_value
@@ -85,9 +86,10 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
         shown = "; ".join(_differences(stored.settings, settings))
         kept = ""
         if asked_metrics(stored.settings) != asked_metrics(settings) or (folder / journal.ANSWERS).exists():
-            kept = ", or --rescore to score its answers again"
+            kept = f", or {flag('--rescore')} to score its answers again"
         raise RunError(
-            f"{folder} holds a run with other settings ({shown}): choose another folder, or add --overwrite{kept}"
+            f"{folder} holds a run with other settings ({shown}): choose another folder, or add "
+            f"{flag('--overwrite')}{kept}"
         )
     return stored
 
@@ -111,7 +113,7 @@ def check_place(folder: Path, *, locked: bool = True) -> None:
             return
         if all(_is_first_trace(folder / name) for name in names):
             return
-    raise RunError(f"{folder} exists and holds no run: choose another folder, or remove it")
+    raise RunError(f"{folder} exists and contains no run: choose another folder, or remove it")
 
 
 def _is_first_trace(path: Path) -> bool:
@@ -352,7 +354,9 @@ def run_folder(path: Path) -> Path:
 
 def missing_run(folder: Path) -> str:
     """Why there is no run in a folder, with the runs that were probably meant."""
-    what = f"{RUN_FILE} is missing" if folder.is_dir() else "it does not exist"
+    if folder.is_file() and (own := folder.with_suffix(".run")) != folder and (own / RUN_FILE).exists():
+        return f"it is a file. Its run is {own}"
+    what = f"{RUN_FILE} is missing" if folder.is_dir() else "it is a file" if folder.exists() else "it does not exist"
     return f"{what}{_nearest(folder)}"
 
 
@@ -367,9 +371,15 @@ def _nearest(folder: Path) -> str:
         moved = [one / folder for one in sorted(Path().iterdir()) if not folder.is_absolute() and one.is_dir()]
         if near := next((path for path in moved if (path / RUN_FILE).exists()), None):
             return f" (did you mean {str(near)!r}?)"
-        if others := _runs_in(folder.parent):
-            return f". There is {', '.join(map(str, others[:_RUNS_SHOWN]))}"
+        if others := sorted(_runs_in(folder.parent), key=lambda one: -_likeness(one.name, folder.name)):
+            return f". Runs next to it: {', '.join(map(str, others[:_RUNS_SHOWN]))}"
     return ""
+
+
+def _likeness(name: str, wanted: str) -> float:
+    """How like two names are; one that begins with the other's stem is most like it."""
+    begins = name.lower().startswith(wanted.rpartition(".")[0].lower() or wanted.lower())
+    return begins + SequenceMatcher(None, name.lower(), wanted.lower()).ratio()
 
 
 def _runs_in(folder: Path) -> list[Path]:
@@ -399,7 +409,7 @@ def read_run_file(folder: Path) -> RunFile:
     try:
         stored = decode_value(path.read_bytes(), RunFile)
     except RunError as error:
-        raise RunError(f"{path} is damaged ({error}): run the command again with --overwrite") from error
+        raise RunError(f"{path} is damaged ({error}): run it again with {flag('--overwrite')}") from error
     if stored.format > FORMAT:
         raise RunError(f"{path} was written by a newer Assay (format {stored.format}): update this one to read it")
     return stored

@@ -67,14 +67,14 @@ def scan_runs(folder: Path, *, metric: str | None = None) -> tuple[HistoryPoint,
     A folder that is a run itself gives only that run. ``metric`` replaces each run's own headline metric;
     a run without it has no headline. Unfinished and damaged runs are included. Links to folders
     and folders whose name begins with a dot are not followed. Raises InputError if the folder does not exist
-    or holds no run.
+    or contains no run.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is neither a run nor a folder of runs: {missing_run(folder)}")
     points = [read_point(one, metric=metric) for one in _run_folders(folder, LEVELS)]
     if not points:
         raise InputError(
-            f"{folder} holds no run, down to {LEVELS} levels below it: a run is a folder with a {RUN_FILE}, "
+            f"{folder} contains no run, down to {LEVELS} levels below it: a run is a folder with a {RUN_FILE}, "
             "as  assay run … -o RUN  writes it"
         )
     return by_time(points)

@@ -303,7 +303,7 @@ def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> Collection[str]
     except duckdb.Error as error:
         raise InputError(_said(str(error), TABLES)) from error
     if len(found) != 1:
-        raise UsageError(f"there are {len(found) or 'no'} statements: write one, such as  SELECT count(*) FROM cases")
+        raise UsageError(f"expected one statement, found {len(found)}: write for example  SELECT count(*) FROM cases")
     if found[0].type.name not in _ALLOWED:
         raise UsageError(f"this is a {found[0].type.name} statement, and runs are only read: write SELECT")
     try:

@@ -78,7 +78,7 @@ def check_place(folder: Path, *, overwrite: bool) -> None:
     if FILE in names and not overwrite:
         raise InputError(f"{folder} holds a suite: choose another folder, or add --overwrite")
     if names and FILE not in names:
-        raise InputError(f"{folder} exists and holds no suite: choose another folder, or remove it")
+        raise InputError(f"{folder} exists and contains no suite: choose another folder, or remove it")
 
 
 def write_suite(folder: Path, suite: Suite) -> Suite:
@@ -170,7 +170,7 @@ def _reading(folder: Path) -> Iterator[Path]:
             )
         yield path
     except (FileNotFoundError, NotADirectoryError):
-        what = "is not a folder" if not folder.is_dir() else f"holds no suite (no {FILE})"
+        what = "is not a folder" if not folder.is_dir() else f"contains no suite (no {FILE})"
         raise InputError(f"{folder} {what}: name a folder that  assay suite build  wrote") from None
     except OSError as error:
         raise InputError(f"{path}: the suite cannot be read ({error.strerror})") from None

@@ -35,7 +35,7 @@ def verdict_in_time(context: CaseContext) -> tuple[Comparison | None, Verdict, C
 
 
 def find_verdict(context: CaseContext) -> tuple[Comparison | None, Verdict, Compared | None]:
-    """The comparison with the gold that fits best, and the verdict that follows from it."""
+    """The comparison with the gold query that fits best, and the verdict that follows from it."""
     case = context.case
     own = compare_own_words(context)
     if own is not None:

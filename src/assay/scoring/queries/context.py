@@ -124,7 +124,7 @@ class CaseContext(Struct, frozen=True, kw_only=True):
     execution: Execution | None
     """The prediction's; None if there is nothing to execute."""
     apart: bool
-    """Whether gold runs on another database than the prediction."""
+    """Whether the gold query runs on another database than the prediction."""
 
     @property
     def key(self) -> str:

@@ -50,7 +50,7 @@ class MetricScorer:
     def score(self, metric: Metric, executions: Executions, comparison: Comparison | None, verdict: Verdict) -> Score:
         """A metric's score. A failure that leaves the case unscored does so in every metric, even the caller's own.
 
-        Only gold that cannot be used may have a score, in a metric with ``scores_unusable_gold``.
+        Only an unusable gold query may have a score, in a metric with ``scores_unusable_gold``.
         """
         failure = _unscored_by(verdict)
         if failure is not None and failure.kind == "unusable_gold" and getattr(metric, "scores_unusable_gold", False):

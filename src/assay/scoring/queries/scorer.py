@@ -371,7 +371,7 @@ def with_causes(diagnoser: Diagnoser, context: CaseContext, evidence: Evidence) 
     if context.apart and verdict.failure is None:
         near = evidence.comparison.near_misses if evidence.comparison is not None else ()
         words = "; ".join([verdict.reason, *(miss.detail for miss in near[:2])])
-        note = "gold runs on another database: only the results are compared, and no clauses"
+        note = "the gold query runs on another database: only the results are compared, and no clauses"
         found = Diagnosis(causes=(Cause(kind="other", message=words),), notes=(note,), title="Other")
         return replace(evidence, diagnosis=found, cause=found.title)
     key = ("diagnosis", context.key, case.golds, case.results, prediction.query, prediction.result, case.options)

@@ -11,6 +11,7 @@ import httpx
 from msgspec import Struct
 
 from assay.errors import InputError, UsageError
+from assay.model.databases.mistyped import web_fault_of
 from assay.sdmx.errors import NoStructures
 from assay.sdmx.structures.catalogue import Catalogue, Index
 from assay.sdmx.structures.documents import MOST_BYTES, add_document
@@ -53,6 +54,8 @@ def add_service(
         raise UsageError(
             f"no datasets to fetch from {shown_source(url)}: give their ids, for example datasets=['IMF.STA:CPI']"
         )
+    if fault := web_fault_of(url):
+        raise InputError(fault)
     wanted = list(dict.fromkeys(id_ for id_ in map(_parsed, datasets) if id_ is not None))
     with closing(_Service(url, language=language)) as service:
         fetched = [service.add(catalogue, "dataflow", id_, references="all") for id_ in wanted]

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from assay.errors import SystemUnusable
 from assay.model import Case, Failure, Prediction, Secret, TurnAnswer
+from assay.model.databases.mistyped import plain_port_hint
 from assay.model.databases.secret import MaskedLog, masked, secret_forms
 from assay.platform.decompression import ACCEPTED, Unreadable, iter_decompressed
 from assay.sql.extraction.embedded_json import read_json
@@ -292,7 +293,7 @@ class Exchange:
         is_late = isinstance(error, httpx.TimeoutException)
         reason = "no connection within the time limit" if is_late else first_line(self.scrub(str(error)))
         return TryAgain(
-            reason or type(error).__name__,
+            (reason or type(error).__name__) + plain_port_hint(reason),
             nobody_there=True,
             give_up_at=started + self._options.timeout_s,
             code="no connection",

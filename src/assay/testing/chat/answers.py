@@ -76,7 +76,7 @@ def read_answers(path: Path) -> dict[str, ChatAnswer]:
             found[question] = ChatAnswer(attachments=attachments, **record)
         except (ValueError, TypeError, KeyError) as error:
             raise CaseFileError(
-                f'is no answer ({error}): write {{"question": …, "content": …, "queries": […]}}',
+                f'is not an answer ({error}): write {{"question": …, "content": …, "queries": […]}}',
                 path=str(path),
                 place=f"line {number}",
             ) from error

@@ -116,7 +116,7 @@ class ChatEmulator(Emulator):
     def _problem(self, body: Any, model: Any) -> Reply | None:
         """The error for a wrong request in OpenAI's form; None where it is right."""
         if not isinstance(body, dict) or not _are_messages(body.get("messages")):
-            return _refusal(400, "The body is no JSON object with messages", "invalid_request_error")
+            return _refusal(400, "The body is not a JSON object with messages", "invalid_request_error")
         if not model or (self.model is not None and model != self.model):
             return _refusal(404, f"The model `{model}` does not exist", "invalid_request_error", code="model_not_found")
         for name, message in self.refuses.items():
@@ -193,7 +193,7 @@ def _same(message: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
 
 
 def _fault_reply(fault: Fault) -> Reply | None:
-    """The reply of a fault in place of the model's; None where the fault does something else."""
+    """The reply of a fault in place of the model's; None if the fault does something else."""
     wait = () if fault.retry_after is None else (("Retry-After", fault.retry_after),)
     match fault.kind:
         case "error":

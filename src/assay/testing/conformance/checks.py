@@ -12,7 +12,7 @@ class Gap(Struct, frozen=True, kw_only=True):
     """A check that an implementation is known not to pass."""
 
     whose: Literal["ours", "upstream", "never"]
-    """Who can close it: ``ours`` the implementation's author, ``upstream`` what it is built on, ``never`` nobody."""
+    """Who can close it: ``ours`` the implementation's author, ``upstream`` what it is built on, ``never``: it stays."""
     why: str
     shows: str = ""
     """A part of the failure's message: a check that fails with another one is not this gap. Empty: any message."""
@@ -46,7 +46,7 @@ def checks(*functions: Callable[[A], None]) -> tuple[Check[A], ...]:
 def conform(adapter: A, check: Check[A]) -> Gap | None:
     """Run one check. None: it passes. A Gap: it fails as the gap says.
 
-    Raises AssertionError where it fails without a gap or in another way than the gap says, or passes although a gap
+    Raises AssertionError if it fails without a gap or in another way than the gap says, or passes although a gap
     is named.
     """
     gap = adapter.gaps.get(check.name)
@@ -82,7 +82,7 @@ def without_error(
 
 def one_line(what: str, text: object, secrets: tuple[str, ...] = ()) -> None:
     """Assert that a message is one line that says something, without secrets."""
-    assert isinstance(text, str), f"{what}: {text!r} is no text"
+    assert isinstance(text, str), f"{what}: {text!r} is not a text"
     assert text.strip(), f"{what}: the text is blank"
     assert "\n" not in text, f"{what}: {text!r} has several lines, and reports show one"
     assert not any(secret in text for secret in secrets), f"{what}: the text shows a secret"
@@ -93,5 +93,5 @@ def named(kind: object) -> str:
     name = getattr(kind, "name", None)
     one_line("its name", name)
     assert isinstance(name, str)
-    assert not set(name) & set(" ,=:/\\'\""), f"its name: {name!r} cannot be typed where names stand in lists"
+    assert not set(name) & set(" ,=:/\\'\""), f"its name: {name!r} cannot be used in a list of names"
     return name

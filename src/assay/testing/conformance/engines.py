@@ -47,9 +47,9 @@ def hexadecimal(value: bytes) -> str:
 class Adapter(Struct, frozen=True, kw_only=True):
     """One engine and a database to try it on.
 
-    ``url`` is an empty database, ``absent`` one that is not there (its password, if any, must not
+    ``url`` is an empty database, ``absent`` a missing one (its password, if any, must not
     show up in messages), and ``write`` runs one statement in the first as someone who may write.
-    ``types`` names the column types where they are not the standard ones.
+    ``types`` names the column types if they are not the standard ones.
     """
 
     engine: EngineClass
@@ -161,7 +161,7 @@ def reals_are_floats(adapter: Adapter) -> None:
 
 
 def truth_is_as_declared(adapter: Adapter) -> None:
-    """Booleans are True and False where ``has_boolean_type``, else 1 and 0."""
+    """Booleans are True and False with ``has_boolean_type``, else 1 and 0."""
     found = _one_value(adapter, "a_boolean")
     expected: list[object] = [True, False, None] if adapter.engine.has_boolean_type else [1, 0, None]
     same(found, expected)
@@ -192,7 +192,7 @@ def signs_in_literals_stay(adapter: Adapter) -> None:
 
 
 def columns_keep_their_names(adapter: Adapter) -> None:
-    """Columns keep their names without rows, too, and where two names are the same."""
+    """Columns keep their names without rows, too, and if two names are the same."""
     with _opened(adapter) as engine:
         empty = _executed(engine, "SELECT id, a_text AS b FROM kinds WHERE id < 0")
         same((empty.status, empty.columns, empty.row_count), ("empty", ("id", "b"), 0), where="a result without rows")
@@ -394,7 +394,7 @@ def engines_are_told_apart(adapter: Adapter) -> None:
 
 
 def tables_are_described(adapter: Adapter) -> None:
-    """An engine with ``schema`` lists the tables with their columns, the same each time, and values where asked for."""
+    """An engine with ``schema`` lists the tables with their columns, the same each time, and values on request."""
     with _opened(adapter) as engine:
         describe: Callable[..., DatabaseSchema] | None = getattr(engine, "schema", None)
         if describe is None:

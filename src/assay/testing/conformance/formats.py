@@ -82,7 +82,7 @@ def _recognised(format: CaseFormat, path: Path) -> bool:
 
 
 def cases_are_whole(adapter: FormatAdapter) -> None:
-    """Each case has an id of its own, a question, something to judge by, and says where it stands in the file."""
+    """Each case has a unique id, a question, a gold query or a reason why not, and its location in the file."""
     if adapter.cases is None:
         return
     found = _cases(adapter.format(), adapter.cases)
@@ -92,7 +92,7 @@ def cases_are_whole(adapter: FormatAdapter) -> None:
         one_line("a case's id", case.id)
         assert case.question.strip(), f"the case {case.id} has no question"
         judged = case.golds or case.results or case.turns or case.expects != "answer"
-        assert judged, f"the case {case.id} has no gold, and does not say that none is right"
+        assert judged, f"the case {case.id} has no gold query, and does not say that no answer is right"
         one_line(f"where the case {case.id} stands (its origin)", case.origin)
     ids = [case.id for case in found]
     assert len(set(ids)) == len(ids), f"an id occurs twice: {sorted(ids)}"
@@ -107,12 +107,12 @@ def predictions_are_whole(adapter: FormatAdapter) -> None:
     for one in loaded.predictions:
         assert isinstance(one, Prediction), f"gave {type(one).__name__} where a Prediction belongs"
         told = one.answered or one.turns or one.decision is not None or one.failure is not None
-        assert told, f"the prediction for {one.case_id} holds no answer and no failure that says why"
+        assert told, f"the prediction for {one.case_id} contains no answer and no failure that says why"
         one_line(f"where the prediction for {one.case_id} stands (its origin)", one.origin)
     if adapter.cases is not None and not loaded.by_position:
         ids = {case.id for case in _cases(adapter.format(), adapter.cases)}
         strays = sorted({prediction.case_id for prediction in loaded.predictions} - ids)
-        assert not strays, f"predictions fit no case: {strays[:5]}; ids of cases are {sorted(ids)[:5]}"
+        assert not strays, f"predictions match no case: {strays[:5]}; ids of cases are {sorted(ids)[:5]}"
 
 
 def reading_again_gives_the_same(adapter: FormatAdapter) -> None:

@@ -52,7 +52,7 @@ def every_case_has_a_score(adapter: MetricAdapter) -> None:
         value = score.value
         if value is None:
             continue
-        assert isinstance(value, (int, float)), f"{one}: the value {value!r} is no number"
+        assert isinstance(value, (int, float)), f"{one}: the value {value!r} is not a number"
         if info.binary:
             assert value in (0, 1), f"{one}: the value {value} is neither 0 nor 1, and the metric is binary"
         assert info.lowest is None or value >= info.lowest, f"{one}: {value} is below the lowest value {info.lowest}"
@@ -60,7 +60,7 @@ def every_case_has_a_score(adapter: MetricAdapter) -> None:
 
 
 def absence_has_a_reason(adapter: MetricAdapter) -> None:
-    """A score without a value has a Failure that says why: reports show it beside the count."""
+    """A score without a value has a Failure that says why: reports show it next to the count."""
     metric = adapter.metric()
     for one in situations():
         score = _scored(metric, one)
@@ -70,8 +70,8 @@ def absence_has_a_reason(adapter: MetricAdapter) -> None:
 
 
 def a_broken_gold_scores_nobody(adapter: MetricAdapter) -> None:
-    """Where no gold ran there is no value: no answer could have been right."""
-    _absent(adapter, "without gold", "no gold ran, and that is not the system's failure")
+    """If no gold query ran there is no value: no answer could have been right."""
+    _absent(adapter, "without gold", "no gold query ran, and that is not the system's failure")
 
 
 def misfortune_scores_nobody(adapter: MetricAdapter) -> None:
@@ -80,9 +80,9 @@ def misfortune_scores_nobody(adapter: MetricAdapter) -> None:
 
 
 def failing_answers_count(adapter: MetricAdapter) -> None:
-    """An answer that fails by its own fault has a value, no better than gold's own text: else failing would pay.
+    """A prediction that fails through its own error has a value, no better than the gold query's own.
 
-    A metric without a value even for gold's own text needs more than is at hand here, such as a schema.
+    A metric without a value even for the gold query's own text needs more than is available here, such as a schema.
     """
     metric = adapter.metric()
     info = _info(metric)
@@ -133,7 +133,9 @@ def it_asks_for_queries(adapter: MetricAdapter) -> None:
     metric = adapter.metric()
     for one in situations():
         found = _requested(metric, one)
-        assert all(isinstance(request, QueryRequest) for request in found), f"{one}: {found!r} are no QueryRequests"
+        assert all(isinstance(request, QueryRequest) for request in found), (
+            f"{one}: {found!r} contains values that are not QueryRequests"
+        )
         same(_requested(metric, one), found, where=f"{one}, asked again")
 
 

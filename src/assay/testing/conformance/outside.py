@@ -1,7 +1,7 @@
 """What a query must not reach: files, other programs' ports, and code that an extension brings.
 
 Each family has the ways of several databases. An engine answers the ways of another's with a syntax error, which is
-as good as a refusal; what counts is what came of them. A marker in a file is looked for in the rows, a written file on
+as good as a refusal; only the effects count. A marker in a file is looked for in the rows, a written file on
 the disk, in a folder that the query has for itself, a connection at a listening port of this machine.
 """
 

@@ -49,7 +49,7 @@ _TABLES = {".csv": ",", ".tsv": "\t"}
 
 
 class ReportAdapter(Struct, frozen=True, kw_only=True):
-    """One report format: its class, and runs of your own to draw beside the kit's (`assay.load_run(...).record`)."""
+    """One report format: its class, and runs of your own to draw with the kit's (`assay.load_run(...).record`)."""
 
     reporter: Callable[[], Reporter]
     runs: Sequence[Run] = ()
@@ -96,7 +96,7 @@ def unscored_run() -> Run:
     evidence = Evidence(
         case=Case(id="only", question="How many?", golds=("SELECT 1",)),
         prediction=Prediction(case_id="only", query="SELECT 1"),
-        verdict=Verdict(outcome="unscored", reason="gold fails: no such table: customers", failure=failure),
+        verdict=Verdict(outcome="unscored", reason="the gold query fails: no such table: customers", failure=failure),
         scores=tuple(Score(metric=name, value=None, failure=failure) for name in _METRICS),
     )
     metrics = tuple(MetricSummary(metric=name, rate=_rate(0.0, 0, 1)) for name in _METRICS)
@@ -198,7 +198,7 @@ def it_says_what_it_is(adapter: ReportAdapter) -> None:
     named(reporter)
     suffix = getattr(reporter, "suffix", None)
     good = isinstance(suffix, str) and suffix.startswith(".") and len(suffix) > 1 and "/" not in suffix
-    assert good, f"its suffix is {suffix!r}: write one such as '.txt'"
+    assert good, f"its suffix is {suffix!r}: write for example '.txt'"
 
 
 def every_run_is_drawn(adapter: ReportAdapter) -> None:
@@ -235,7 +235,9 @@ def every_case_is_there(adapter: ReportAdapter) -> None:
     for what, run in _runs(adapter).items():
         text = _drawn(adapter.reporter(), what, run).decode("utf-8", "replace")
         absent = [item.case.id for item in run.evidence if item.case.id not in text]
-        assert not absent, f"{what}: {len(absent)} of its {len(run.evidence)} cases are not there, such as {absent[0]}"
+        assert not absent, (
+            f"{what}: {len(absent)} of its {len(run.evidence)} cases are missing, for example {absent[0]}"
+        )
 
 
 def strangers_texts_stay_texts(adapter: ReportAdapter) -> None:

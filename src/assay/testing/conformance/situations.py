@@ -14,7 +14,7 @@ from assay.ports import Executions
 
 How = Literal["ran", "fails", "befallen", "without gold"]
 """``ran``: both queries gave rows; ``fails``: the answer fails by its own fault; ``befallen``: by something else;
-``without gold``: no gold ran, so that no answer could be right."""
+``without gold``: no gold query ran, so that no answer could be right."""
 
 GOLD = "SELECT id, name FROM customers"
 OTHER = "SELECT id, name FROM clients"
@@ -40,7 +40,7 @@ class Situation(Struct, frozen=True, kw_only=True):
 
 
 def situations() -> tuple[Situation, ...]:
-    """Every situation. The first is an answer in gold's own words."""
+    """Every situation. The first is a prediction with the gold query's own text."""
     return (
         _both("gold's own text", _ROWS, _ROWS, query=GOLD),
         _both("the same rows by another text", _ROWS, _ROWS),
@@ -50,7 +50,7 @@ def situations() -> tuple[Situation, ...]:
         _both("other values", _ROWS, ((9, "x"), (8, "y"), (7, "z"))),
         _both("a column less", _ROWS, ((1,), (2,), (2,))),
         _both("no rows on either side", (), ()),
-        _both("no rows of gold", (), _ROWS),
+        _both("no gold rows", (), _ROWS),
         _both("no rows of the answer", _ROWS, ()),
         _both("cells of every type", _ODD, _ODD),
         _both("cells of other types", _ODD, _ROWS),
@@ -59,9 +59,9 @@ def situations() -> tuple[Situation, ...]:
         _case("no answer", "fails", prediction=_silent("unanswered", "system"), golds=(_ran(GOLD, _ROWS),)),
         _case("an unreachable system", "befallen", prediction=_silent("ask_failed", "network"), golds=_gold_alone()),
         _failing("a lost database", "error", "unreadable_database", blame="engine", how="befallen"),
-        _without_gold("a gold that fails", _ran(OTHER, _ROWS)),
-        _without_gold("a gold and an answer that fail", _broke(OTHER, "error", "error", "system")),
-        _case("a case without gold", "without gold", golds=(), predicted=_ran(OTHER, _ROWS)),
+        _without_gold("a gold query that fails", _ran(OTHER, _ROWS)),
+        _without_gold("a gold query and a prediction that fail", _broke(OTHER, "error", "error", "system")),
+        _case("a case without a gold query", "without gold", golds=(), predicted=_ran(OTHER, _ROWS)),
         _second_gold(),
         _undecided(),
     )
@@ -159,7 +159,9 @@ def _without_gold(name: str, predicted: Execution) -> Situation:
 def _second_gold() -> Situation:
     golds = (_broke("SELECT id FROM nowhere", "error", "error", "gold"), _ran(GOLD, _ROWS))
     comparison = Comparison(equal=True, column_mapping=(0, 1), gold_row_count=3, predicted_row_count=3, matched_rows=3)
-    return _case("a second gold that runs", "ran", golds=golds, predicted=_ran(OTHER, _ROWS), comparison=comparison)
+    return _case(
+        "a second gold query that runs", "ran", golds=golds, predicted=_ran(OTHER, _ROWS), comparison=comparison
+    )
 
 
 def _undecided() -> Situation:

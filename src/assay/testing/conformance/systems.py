@@ -31,8 +31,8 @@ _ODD = (
 class SystemAdapter(Struct, frozen=True, kw_only=True):
     """One system, and what to ask it.
 
-    ``open`` opens it anew, as a run does: ``lambda: MySystem.open("mine:…", SystemOptions())``. ``unusable`` opens one
-    that can answer nothing, with an address where nobody is or an input that is absent.
+    ``open`` opens it, as a run does: ``lambda: MySystem.open("mine:…", SystemOptions())``. ``unusable`` opens one
+    that can answer nothing, with an address at which nothing listens or an input that is absent.
     """
 
     open: Callable[[], System]
@@ -130,7 +130,7 @@ def several_ask_at_once(adapter: SystemAdapter) -> None:
 
 
 def answers_travel(adapter: SystemAdapter) -> None:
-    """An answer can be sent to another process, which judges it."""
+    """An answer can be sent to another process, which scores it."""
     with _opened(adapter) as system:
         found = _asked(adapter, system, _case(0, adapter.questions[0]))
     there = without_error("pickled", lambda: pickle.loads(pickle.dumps(found)))

@@ -40,7 +40,7 @@ def questions() -> tuple[Mapping[str, Any], ...]:
 def write_workbook(path: Path) -> Path:
     """Write the questions as the workbook that `assay denodo --input` reads. The same bytes every time.
 
-    Raises OSError where it cannot be written, MissingDependency without XlsxWriter.
+    Raises OSError if it cannot be written, MissingDependency without XlsxWriter.
     """
     try:
         import xlsxwriter
@@ -67,5 +67,5 @@ def write_workbook(path: Path) -> Path:
 def _bundled(name: str) -> Path:
     found = resources.files(__name__).joinpath(name)
     if not isinstance(found, Path):
-        raise FileNotFoundError(f"{name} of the bundled example is no plain file ({found}): install assay unzipped")
+        raise FileNotFoundError(f"{name} of the bundled example is not a plain file ({found}): install assay unzipped")
     return found

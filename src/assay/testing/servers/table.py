@@ -37,7 +37,7 @@ class ServerKind(Struct, frozen=True, kw_only=True):
     answers: Callable[[int], bool]
     """Whether the server at this port takes queries."""
     variables: dict[str, str] = field(default_factory=dict)
-    """Environment variables for the server, beside those of this process."""
+    """Environment variables for the server, in addition to those of this process."""
     needs_java: int | None = None
     """The oldest version of Java that fits."""
     start_s: float = 120.0

@@ -135,7 +135,7 @@ def _columns(columns: Sequence[ColumnUse]) -> str:
 
 
 def _answers(cases: Path, settings: Settings) -> tuple[list[str], list[str]]:
-    """What was found of the answers, and what of them fits no case."""
+    """What was found of the answers, and what of them matches no case."""
     from assay.api.inputs import FileOptions, read_inputs
 
     options = FileOptions(
@@ -151,9 +151,9 @@ def _answers(cases: Path, settings: Settings) -> tuple[list[str], list[str]]:
     how = "" if joining is None else f", joined by {joining.by}{_columns(joining.prediction_columns)}"
     notes = []
     if inputs.unmatched and not settings.allow_unmatched:
-        fit = "1 prediction fits" if len(inputs.unmatched) == 1 else f"{len(inputs.unmatched):,} predictions fit"
-        fit += f" no case, for example {inputs.unmatched[0]!r}"
-        notes.append(f"{settings.predictions}: {fit}: correct their ids, or set allow_unmatched: true")
+        matching = "prediction matches" if len(inputs.unmatched) == 1 else "predictions match"
+        matched = f"{len(inputs.unmatched):,} {matching} no case, for example {inputs.unmatched[0]!r}"
+        notes.append(f"{settings.predictions}: {matched}: correct their ids, or set allow_unmatched: true")
     return [f"answers to {given:,} of {plural(len(inputs.cases), 'case')}{how}"], notes
 
 

@@ -72,7 +72,7 @@ def init(  # one parameter an option
 def _about_secrets(output: Path, found: Found) -> Iterator[str]:
     """What the owner of a file with secrets must know."""
     if found.secrets:
-        yield f"{output} holds a secret ({', '.join(found.secrets)}): keep it out of version control"
+        yield f"{output} contains a secret ({', '.join(found.secrets)}): keep it out of version control"
         if {"db", "gold_db", "headers"} & {*found.secrets}:
             yield "the URL of a database and a header may have ${NAME}, which is taken from the environment"
 
@@ -115,7 +115,7 @@ def _lines(found: Found, folder: Path) -> Iterator[str]:
     given = dict(_given(found.settings, folder))
     yield "# Written by assay init. Paths are relative to this file; an option on the command line weighs more."
     if found.secrets:
-        yield f"# It holds a secret ({', '.join(found.secrets)}): keep this file out of version control."
+        yield f"# It contains a secret ({', '.join(found.secrets)}): keep this file out of version control."
     yield ""
     yield "# The questions:"
     yield from (f"#   {_comment(line)}" for line in found.lines)

@@ -1,8 +1,8 @@
 /* One opened case. */
 const caseView = (() => {
   const { make, count, copyButton } = page;
-  const SIGNS = { matched: "", near: "≈", missing: "−", extra: "+" };
-  const TITLES = { matched: "in both", near: "nearly in both: the marked cells differ", missing: "only gold has this row", extra: "only the prediction has this row" };
+  const SIGNS = { matched: "", near: "≠", missing: "−", extra: "+" };
+  const TITLES = { matched: "in both", near: "similar rows: the marked cells differ", missing: "only the gold result has this row", extra: "only the prediction has this row" };
 
   const section = (title, ...children) => make("section", {}, make("h3", {}, title), children);
   const more = (title, text) => text ? make("details", {}, make("summary", {}, title), make("pre", { tabindex: "0" }, text)) : null;
@@ -55,7 +55,7 @@ const caseView = (() => {
   const heading = ([gold, predicted]) => {
     const name = (text) => text === "" ? make("span", { class: "quiet" }, "unnamed") : text;
     if (gold === null) return make("th", { scope: "col", class: "extra", title: "only the prediction has this column" }, "+ ", name(predicted));
-    if (predicted === null) return make("th", { scope: "col", class: "missing", title: "only gold has this column" }, "− ", name(gold));
+    if (predicted === null) return make("th", { scope: "col", class: "missing", title: "only the gold result has this column" }, "− ", name(gold));
     return make("th", { scope: "col" }, name(gold), gold !== predicted && make("span", { class: "mapped", title: "the predicted column that stands for it" }, " ← ", name(predicted)));
   };
   const line = ([state, gold, predicted, differs]) => {

@@ -38,7 +38,7 @@ const pairView = (() => {
     queries(detail),
     detail.sides.map((one) => one.turns ? section(one.label, one.turns.map(turn)) : null),
     detail.sides.some((one) => one.difference) ? halves(detail.sides.map((one) => one.difference
-      ? [make("h3", {}, `Results: gold and ${one.label}`), results(one.difference, null, `: ${one.label}`)] : make("p", { class: "quiet" }, `${one.label}: nothing to compare`))) : null,
+      ? [make("h3", {}, `Results: gold query and ${one.label}`), results(one.difference, null, `: ${one.label}`)] : make("p", { class: "quiet" }, `${one.label}: nothing to compare`))) : null,
     scores(detail),
   ];
   return { draw };

@@ -6,7 +6,7 @@ const review = (() => {
   const LOOK_MS = 2000; // between two looks at what others decided
   const SEEN_MS = 250; // that something is visible before a key or click can decide about it
   const STATES = ["unreviewed", "queued", "reviewed", "mine", "not mine", "conflict", "stale", "not sure"];
-  const HOLDS = { "replaced": "replaced by a later one", "of another answer": "about another answer to this question", "done": "the question set says so by now" };
+  const HOLDS = { "replaced": "replaced by a later one", "of another answer": "about another answer to this question", "done": "already applied to the question set" };
 
   /* The token: from the address, out of which it is taken, so that no link has it. */
   const asked = new URLSearchParams(location.hash.slice(1));
@@ -247,7 +247,7 @@ const review = (() => {
     const target = next(place);
     if (!same) {
       const told = await ask("/decide", { case: link, decision, note, gold, leniency, since: version });
-      mine.push({ place, id: told.wrote, decision, repeats, said: buttons().find((one) => one.dataset.decision === decision).querySelector(".long").textContent.replace("…", "") });
+      mine.push({ place, id: told.wrote, decision, repeats, said: buttons().find((one) => one.dataset.decision === decision).querySelector("span").textContent.replace("…", "") });
       absorb(told);
     }
     notes.delete(place);
@@ -442,7 +442,8 @@ const review = (() => {
     setInterval(look, LOOK_MS);
     tell();
     if (begins) {
-      say("Is the verdict right? Press a key from 1 to 7, or click: the next case comes by itself.", false, next(null));
+      const choose = matchMedia("(hover: none), (max-width: 640px)").matches ? "Choose a decision" : "Press a key from 1 to 7, or click";
+      say(`Is the verdict right? ${choose}: the next case comes by itself.`, false, next(null));
       begin();
     }
   };
