@@ -94,6 +94,21 @@ def test_summary_and_gates_fit_one_screen(
     assert [name for name in names[1:11] if not re.search(rf"\b{name}\b +[▲▼·]?\s*[+-]?\d", text)] == []
 
 
+def test_stored_gates_are_shown_and_do_not_set_the_status(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that missed its gates says so when it is read again."""
+    monkeypatch.chdir(folder)
+    url = "sqlite:///db/{db_id}/{db_id}.sqlite"
+    typed = ["run", "set1.jsonl", "-p", "one1.jsonl", "--db", url, "-q", "-o", "missed", "--min", "match=1"]
+    assert run_command_line(typed) == 1
+    capsys.readouterr()
+    assert run_command_line(["report", "missed"]) == 0
+    printed = capsys.readouterr()
+    assert "gates: 0 of 1 passed; missed: min match=1.0 (as stored; the status is 0" in printed.err
+    assert len(_lines(printed)) <= 40
+
+
 def test_a_ranking_and_what_is_left_out_fit_one_screen(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,7 +129,7 @@ def check_no_folder(db: str) -> None:
     written = (
         f"write  --db {command_line([found])}"
         if found
-        else ("and holds no .sqlite or .duckdb file, nor do its folders: write  --db sqlite:///path/to/file.sqlite")
+        else ("without a .sqlite or .duckdb file in it or one level below: write  --db sqlite:///path/to/file.sqlite")
     )
     raise UsageError(f"--db {db} is a folder{':' if found else ''} {written}")
 

@@ -49,7 +49,9 @@ def report(
     stored = Run(keeper.judged(stored.record))
     written = write_reports(stored, targets.items())
     if not written and printed is None:
-        others = concluding(stored.record.gates) if asked.any else ()
+        others = concluding(stored.record.gates)
+        if others and not asked.any:
+            others = [f"{others[0]} (as stored; the status is 0, since no gate is given)"]
         show(
             stored,
             folder=run,
@@ -57,6 +59,9 @@ def report(
             earlier=Path(gates.baseline) if gates.baseline else None,
             others=others,
         )
+        for line in () if asked.any else others:
+            sys.stdout.flush()
+            typer.echo(line, err=True)
     say_written(written, on_stderr=printed is not None)
     if written and printed is None:
         print_gates(stored.record.gates)
