@@ -105,7 +105,7 @@ def test_stored_gates_are_shown_and_do_not_set_the_status(
     capsys.readouterr()
     assert run_command_line(["report", "missed"]) == 0
     printed = capsys.readouterr()
-    assert "gates: 0 of 1 passed; missed: min match=1.0 (as stored; the status is 0" in printed.err
+    assert "gates: 0 of 1 passed; missed: min match=1 (as stored; the status is 0" in printed.err
     assert len(_lines(printed)) <= 40
 
 
