@@ -12,6 +12,8 @@ from importlib.metadata import EntryPoint
 from assay.engines.loading import ANY_SCHEME, load_engine
 from assay.errors import InputError, PluginError
 from assay.model import DatabaseUrl, MetricInfo, Run
+from assay.model.databases.suite import SUITE_MATCH
+from assay.model.witness import AFTER_WITNESSES
 from assay.ports import CaseFormat, CountingReporter, EngineClass, Metric, Reporter, StreamingReporter, System
 from assay.ports.plugins import Group as Group  # noqa: PLC0414 - this module is their public place
 from assay.ports.plugins import find as find  # noqa: PLC0414
@@ -87,6 +89,37 @@ def default_metrics() -> tuple[str, ...]:
     ours = [name for name, entry in registered("assay.metrics").items() if _is_ours(entry)]
     places = {name: MetricInfo.of(metric(name)).default_place for name in ours}
     return tuple(sorted((name for name in ours if places[name] is not None), key=lambda name: places[name] or 0))
+
+
+def named_metrics(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of metrics, ``all`` replaced by every metric that needs nothing else, in the order of reports.
+
+    Metrics that measure wall times, and those that come with a suite, witnesses or a retrieved context, are named.
+    Raises InputError that answers each unknown name.
+    """
+    if "all" in names and "all" not in registered("assay.metrics"):
+        names = [*(one for one in names if one != "all"), *_every_metric()]
+    faults = []
+    for name in dict.fromkeys(names):
+        try:
+            find("assay.metrics", name)
+        except InputError as error:
+            faults.append(str(error))
+    if faults:
+        advice = ": see  assay docs metrics"
+        raise InputError("; ".join(one.removesuffix(advice) for one in faults) + advice)
+    return tuple(names)
+
+
+def _every_metric() -> tuple[str, ...]:
+    others = {name: entry for name, entry in registered("assay.metrics").items() if name not in default_metrics()}
+    added = {name for name, entry in others.items() if entry.module == "assay.metrics.retrieval"}
+    added |= {AFTER_WITNESSES, SUITE_MATCH}
+    return (*default_metrics(), *(name for name in sorted(others) if name not in added and not _is_timed(name)))
+
+
+def _is_timed(name: str) -> bool:
+    return MetricInfo.of(metric(name)).timed
 
 
 def case_formats() -> Sequence[CaseFormat]:

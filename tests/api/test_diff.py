@@ -116,4 +116,4 @@ def test_published_systems_differ_as_counted_by_hand(shared_data: Path) -> None:
         sums = np.concatenate([sums + gain, sums - gain])
     assert match.p_value == pytest.approx(np.mean(np.abs(sums) >= abs(sum(gains.values()))), rel=0.02)
     # Over questions the difference is no accident; over databases it may be one, and that is said.
-    assert "by cases one by one" in diff.summary(full=True)
+    assert "when each case counts by itself" in diff.summary(full=True)

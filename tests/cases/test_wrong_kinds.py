@@ -49,7 +49,7 @@ BINARY = {
     "sqlite": (b"SQLite format 3\0" + b"\0" * 99, "an SQLite database: name it with --db"),
     "duckdb": (b"\0" * 8 + b"DUCK" + b"\0" * 9, "a DuckDB database: name it with --db"),
     "arrow": (b"ARROW1\0\0", "an Arrow file: save it as .parquet"),
-    "pickle": (b"\x80\x04\x95\0", "a pickle of Python, which is never read"),
+    "pickle": (b"\x80\x04\x95\0", "a Python pickle, which Assay does not read"),
     "png": (b"\x89PNG\r\n\x1a\n", "an image"),
     "lfs": (
         b"version https://git-lfs.github.com/spec/v1\n",

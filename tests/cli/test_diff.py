@@ -126,7 +126,8 @@ def test_files_are_written_and_named(here: Command, runs: Path, tmp_path: Path) 
     page, numbers = tmp_path / "new" / "diff.md", tmp_path / "diff.json"
     done = here("diff", runs / "weak", runs / "strong", "--md", page, "--json", numbers)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [f"wrote {page}", f"wrote {numbers}"]
+    assert "match" in done.stdout.splitlines()[0], "the verdict is on the screen, too"
+    assert done.stdout.splitlines()[-2:] == [f"wrote {page}", f"wrote {numbers}"]
     document = json.loads(numbers.read_bytes())
     assert document["counts"] == {"fixed": 12, "still_right": 8, "still_wrong": 4}
     assert document["baseline"]["label"] == "weak"

@@ -79,8 +79,8 @@ def test_a_folder_is_ranked_and_what_is_left_out_is_told(folder: Path) -> None:
     """The runs over the question set that most share; the unfinished one and the one over other cases are named."""
     shown = _leaderboard(folder, "runs", "--full")
     assert shown.returncode == 0, shown.stderr
-    assert "runs/begun: not finished" in shown.stderr
-    assert "left out, over small.jsonl (2 cases): runs/other" in shown.stderr
+    assert "not finished: runs/begun" in shown.stderr
+    assert "left out, over other questions: runs/other" in shown.stderr
     ranking = shown.stdout.partition("Ranking")[2].splitlines()[2:5]
     assert [line.split()[3] for line in ranking] == ["one", "two", "three"]
     for title in ("Every metric", "By difficulty: match", "By database: match", "Who alone is right", "cost"):
@@ -139,7 +139,7 @@ def test_a_run_named_twice_counts_once(folder: Path) -> None:
         (("nowhere",), "nowhere"),
         (("runs/one", "runs/other"), "no case in common"),
         (("runs/one", "--metric", "mtch"), "has no metric 'mtch' (did you mean 'match'?)"),
-        (("runs", "--cases", "dve*"), "there is dev.jsonl, small.jsonl"),
+        (("runs", "--cases", "dve*"), "the question sets are dev.jsonl, small.jsonl"),
         (("runs/one", "--cases", "dev"), "omit it"),
         (("runs/begun",), "not finished"),
         (("runs", "--csv", "-", "--md", "-"), "name a file for all but one of them"),

@@ -114,9 +114,9 @@ def test_interval_and_test_that_disagree_are_noted() -> None:
 
 def test_cases_are_counted_by_what_became_of_them_and_the_first_named_with_both_reasons() -> None:
     text = plain_diff(full_diff(), cases=1)
-    assert "40 fixed, 40 broken, 40 more often right, 40 less often right, 40 still wrong, but otherwise" in text
+    assert "40 fixed, 40 broken, 40 more often right, 40 less often right, 40 still wrong in another way" in text
     fixed = text.index("Fixed: 40")
-    assert fixed < text.index("Broken: 40") < text.index("Still wrong, but otherwise: 40") < text.index("\nMetrics")
+    assert fixed < text.index("Broken: 40") < text.index("Still wrong in another way: 40") < text.index("\nMetrics")
     named, before, after, more = text[fixed:].splitlines()[1:5]
     assert named == "  fixed-0: How many singers are there? (concert_singer · easy)"
     assert before == "    baseline: wrong: 2 rows are missing"

@@ -66,7 +66,7 @@ def test_places_letters_and_pairs_are_shown() -> None:
         assert float(difference) >= 0.0, "the better run stands first, and lies above"
     text = plain_leaderboard(board(apart=((0, 2),)))
     assert "may be chance" in text
-    assert "34 left out: lacking, different or unscored in some run" in text
+    assert "34 left out, since a run lacks them" in text
 
 
 def test_no_name_in_the_csv_is_a_formula_and_every_other_stands_as_it_is() -> None:

@@ -303,7 +303,7 @@ def test_what_makes_runs_less_comparable_is_said() -> None:
     assert "2 cases are in the baseline alone, and excluded: b, gone." in notes
     assert "columns was 'any', now 'strict'; timeout_s was 30.0, now 5" in notes
     assert "The runs were not made with the same versions: sqlite 3.40.1 and 3.45.0." in notes
-    assert "The candidate alone has f1" in notes
+    assert "Only the candidate has f1" in notes
     assert diff.only_candidate_metrics == ("f1",)
     assert [metric.metric for metric in diff.metrics] == ["match"]
 

@@ -37,7 +37,7 @@ def asked(url: str, second: str = "SELECT DISTINCT a FROM t") -> Any:
 def test_a_database_may_change_between_questions(scheme: str, tmp_path: Path) -> None:
     path = tmp_path / "shop"
     url = written(scheme, path, "CREATE TABLE t (a INTEGER)")
-    assert "if t has rows, which never occurs in the data" in asked(url).reason, "no row says what is plausible"
+    assert "if t has rows, which the data never shows" in asked(url).reason, "no row says what is plausible"
     written(scheme, path, "INSERT INTO t VALUES (1), (1), (2)")
     assert "on data like the database's own" in asked(url).reason
     written(scheme, path, "DELETE FROM t", *(f"INSERT INTO t VALUES ({number})" for number in range(20)))

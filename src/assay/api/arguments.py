@@ -78,6 +78,9 @@ def metrics_asked_for(metrics: Sequence[str | Metric] | None) -> Sequence[str | 
         raise UsageError(f"metrics is the text {metrics!r}: give a list of names, such as [{metrics!r}]")
     if not metrics:
         raise UsageError("metrics is empty: name at least one, or leave it out for the built-in ones")
+    named = iter(registry.named_metrics([one for one in metrics if isinstance(one, str)]))
+    if "all" in metrics:
+        return [*(one for one in metrics if not isinstance(one, str)), *dict.fromkeys(named)]
     return metrics
 
 

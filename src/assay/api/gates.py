@@ -83,13 +83,13 @@ def keeper_of(
     *,
     baseline: RunRecord | str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
-    advice: str = "",
+    is_new: bool = False,
     infos: InfoOf = info_of,
 ) -> GateKeeper:
     """Check, before a run is made, that its gates can be evaluated, and read its baseline.
 
-    ``metrics`` are those that the run computes, ``output`` is its folder, ``advice`` is added to the message on a
-    metric that is not among them; ``infos`` describes the metrics of a run that exists already.
+    ``metrics`` are those that the run computes, ``output`` is its folder; ``is_new``: it is still to be made, so that
+    metrics can be added; ``infos`` describes the metrics of a run that exists already.
 
     Raises:
         UsageError: a value is out of range, something is demanded twice, or the baseline is needed and absent,
@@ -101,7 +101,7 @@ def keeper_of(
         return GateKeeper(gates=gates)
     check_gates(gates, infos)
     known = _known_metrics()
-    check_metrics(gates, metrics, known=known, advice=advice)
+    check_metrics(gates, metrics, known=known, is_new=is_new)
     gates = resolved(gates, metrics)
     if baseline is None:
         if gates.needs_baseline:
@@ -111,7 +111,7 @@ def keeper_of(
     if not gates.needs_baseline:
         raise UsageError(
             "a baseline is given, and no gate compares with it: add --max-drop METRIC=VALUE or --fail-on-regression "
-            "(two runs are laid side by side by  assay diff)"
+            "(to compare two runs without a gate:  assay diff RUN_A RUN_B)"
         )
     if isinstance(baseline, RunRecord):
         record, named = baseline, "the baseline"

@@ -27,6 +27,8 @@ def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat], *, optio
     file with their suffix last, after those that look at the content. ``option`` names a format.
     """
     path = Path(path)
+    if path.is_dir() and (fault := _runs_fault(path)):
+        raise CaseFileError(fault, path=str(path))
     for format in sorted(formats, key=_turn):
         if format.recognises(path):
             return format
@@ -51,6 +53,15 @@ def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat], *, optio
         f"its format ({option}), one of {names}",
         path=str(path),
     )
+
+
+def _runs_fault(folder: Path) -> str | None:
+    """What to do with a folder that is a run, or whose folders are runs; None for another one."""
+    if (folder / "run.json").is_file():
+        return f"is a stored run, not a question set: name the file of questions; its report:  assay report {folder}"
+    if any((one / "run.json").is_file() for one in folder.iterdir()):
+        return f"is a folder of runs, not a question set: name a file; to rank the runs:  assay leaderboard {folder}"
+    return None
 
 
 def _turn(format: CaseFormat) -> tuple[bool, bool, str]:

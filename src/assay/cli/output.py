@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ import typer
 
 from assay import registry
 from assay.api.run import Run
-from assay.cli.options.gates import exit_for
+from assay.cli.options.gates import concluding, exit_for
 from assay.cli.options.report_files import check_files, option_of
 from assay.cli.progress import progress
 from assay.cli.streams import print_bytes
@@ -54,11 +54,14 @@ def show(
     on_stderr: bool = False,
     full: bool = False,
     unkept: str = "",
+    others: Sequence[str] = (),
+    earlier: Path | None = None,
 ) -> None:
     """Print the summary of a run, in full if ``full``, on standard output.
 
     With ``on_stderr`` standard output is for a report, and the summary goes to standard error. ``unkept`` says that the
-    run is stored nowhere.
+    run is stored nowhere, ``others`` are the lines that the command prints besides, ``earlier`` is
+    the run to compare it with, by default the latest one next to it.
     """
     console = None
     if on_stderr:
@@ -66,18 +69,20 @@ def show(
 
         console = Console(stderr=True, highlight=False)
     paths = {name: str(path) for name, path in (written or {}).items()}
-    earlier = None if folder is None else _earlier(folder, run)
+    compared = None if folder is None else str(earlier) if earlier is not None else _earlier(folder, run)
     run_path = str(folder) if folder is not None else None
     if full:
         from assay.reports.console.run import print_summary
 
-        print_summary(run.record, console=console, run_path=run_path, written=paths, earlier=earlier)
+        print_summary(run.record, console=console, run_path=run_path, written=paths, earlier=compared)
         if unkept:
             typer.echo(f"\n{unkept}", err=on_stderr)
         return
     from assay.reports.screen.printing import print_run
 
-    print_run(run.record, console=console, run_path=run_path, written=paths, earlier=earlier, unkept=unkept)
+    print_run(
+        run.record, console=console, run_path=run_path, written=paths, earlier=compared, unkept=unkept, others=others
+    )
 
 
 def _earlier(folder: Path, run: Run) -> str | None:
@@ -116,11 +121,14 @@ def finish(
     advice: str | None,
     quiet: bool,
     full: bool = False,
+    told: Sequence[str] = (),
+    baseline: Path | None = None,
 ) -> None:
     """Check a run's gates, write its reports, show it, and end with the exit status that follows.
 
     ``advice`` names what else could be stored, if nothing was; None: no hint. ``quiet``: no progress.
-    ``full``: the whole report is printed instead of a summary.
+    ``full``: the whole report is printed instead of a summary. ``told``: the lines printed before it.
+    ``baseline``: the run to compare it with.
     """
     if keeper is not None:
         run = Run(keeper.judged(run.record))
@@ -132,25 +140,47 @@ def finish(
     on_stderr = STANDARD_OUTPUT in reports.values()
     is_lost = advice is not None and folder is None and not written and not on_stderr
     unkept = f"Nothing is stored: -o RUN stores the run, {advice}." if is_lost else ""
-    if reports.get("json") != STANDARD_OUTPUT:
-        show(run, folder=folder, written=written, on_stderr=on_stderr, full=full, unkept=unkept)
     tolerates = keeper is not None and keeper.gates.max_unscored is not None
+    if reports.get("json") != STANDARD_OUTPUT:
+        others = [*told, *concluding(run.record.gates), *unfinished_text(run)]
+        show(
+            run,
+            folder=folder,
+            written=written,
+            on_stderr=on_stderr,
+            full=full,
+            unkept=unkept,
+            others=others,
+            earlier=baseline,
+        )
     exit_for(run.record.gates, unfinished=tell_unfinished(run) and not tolerates)
 
 
-def tell_cache_use(run: Run) -> None:
-    """Say on standard error how many executions came from the cache, if the run has one."""
+def tell_cache_use(run: Run) -> list[str]:
+    """Say on standard error how many executions came from the cache, if the run has one. Returns what was said."""
     use = run.record.provenance.cache
-    if use is not None:
-        sys.stdout.flush()
-        typer.echo(f"{use.from_cache:,} of {use.executions:,} executions came from the cache", err=True)
+    if use is None:
+        return []
+    text = f"{use.from_cache:,} of {use.executions:,} executions came from the cache"
+    sys.stdout.flush()
+    typer.echo(text, err=True)
+    return [text]
 
 
 def tell_unfinished(run: Run) -> bool:
-    """Print on standard error how many cases the same command would evaluate again. False, without a line, if none.
+    """Print on standard error how many cases the same command would evaluate again. False, without a line, if none."""
+    from assay.cli.messages import say
 
-    Only failures that are not the answer's own count.
-    """
+    texts = unfinished_text(run)
+    for text in texts:
+        sys.stdout.flush()
+        say(text)
+    return bool(texts)
+
+
+def unfinished_text(run: Run) -> list[str]:
+    """The line that `tell_unfinished` prints, if any. Only failures that are not the answer's own count."""
+    from assay.reports.blocks.unscored import causes
     from assay.scoring.queries.verdicts import undone, unfinished
 
     cases = run.record.summaries
@@ -159,15 +189,11 @@ def tell_unfinished(run: Run) -> bool:
     if not failures and left:
         failures = Counter(case.failure for case in left if case.failure is not None)
         what = f"{len(left):,} of {len(cases):,} could not be scored"
-    if failures:
-        from assay.cli.messages import say
-        from assay.reports.blocks.unscored import causes
-
-        of_setup = any(failure.blame == "setup" for failure in failures)
-        advice = "correct the cause, then run" if of_setup else "run"
-        sys.stdout.flush()
-        say(f"unfinished: {what} ({causes(failures)}): {advice} the same command again to resume")
-    return bool(failures)
+    if not failures:
+        return []
+    of_setup = any(failure.blame == "setup" for failure in failures)
+    advice = "correct the cause, then run" if of_setup else "run"
+    return [f"unfinished: {what} ({causes(failures)}): {advice} the same command again to resume"]
 
 
 def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]], *, quiet: bool = False) -> dict[str, Path]:

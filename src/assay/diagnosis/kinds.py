@@ -97,7 +97,7 @@ _ROWS: tuple[tuple[CauseKind, str, str, str], ...] = (
     ("sign", "Sign", RESULT, "State which number is subtracted from which."),
     ("result_type", "Result type", RESULT, "State the type of the returned value."),
     ("letter_case", "Letter case or white space", RESULT, "State how text is written, or ignore letter case."),
-    ("unanswered", "Unanswered", EXECUTION, "Read the system's own log for this question."),
+    ("unanswered", "Unanswered", EXECUTION, "The answer is missing or not a query: read it, and the system's own log."),
     (
         "held_back",
         "Held back",

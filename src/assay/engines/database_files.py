@@ -144,7 +144,7 @@ def _hint(path: Path) -> str:
     if not folder.is_dir():
         while not folder.is_dir() and folder != folder.parent:
             folder = folder.parent
-        return f": the folder {str(path.parent)!r} does not exist, only {str(folder)!r}"
+        return f": the folder {str(path.parent)!r} does not exist in {str(folder)!r}"
     close = difflib.get_close_matches(path.name, sorted(os.listdir(folder)), n=1)
     return f"; did you mean {str(folder / close[0])!r}?" if close else f": {str(folder)!r} contains no such file"
 

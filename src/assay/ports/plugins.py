@@ -58,7 +58,9 @@ def find(group: Group, name: str) -> EntryPoint:
     entries = registered(group)
     if name in entries:
         return entries[name]
-    hint = metric_hint(name, entries) if group == "assay.metrics" else did_you_mean(name, entries)
+    if group == "assay.metrics":
+        raise InputError(f"unknown metric {name!r}{metric_hint(name, entries)}: see  assay docs metrics")
+    hint = did_you_mean(name, entries)
     noun = _NOUNS[group]
     raise InputError(f"unknown {noun} {name!r}{hint}; known: {', '.join(sorted(entries))}")
 

@@ -174,11 +174,12 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--metrics",
             COMPARISON,
-            "Metrics, separated by commas.",
+            "Metrics, separated by commas; 'all' for all.",
             "NAMES",
             example="[match, bird_ex]",
             with_commas=True,
-            meaning="Names of [metrics](metrics.md). Default: those marked in the table there.",
+            meaning="Names of [metrics](metrics.md); `all`: those that need no timing, suite, witnesses or context. "
+            "Default: those marked in the table there.",
         ),
     ] = None
     columns: Annotated[

@@ -180,7 +180,7 @@ def conditional_sentence(
 ) -> str:
     """Under which conditions they differ; each one is enough."""
     what = ", or if ".join(map(_together, (broken, *alternatives[:_MOST_TOLD])))
-    return f"they differ if {what}, which never occurs in the data ({_size(witness)}): {witness.difference}"
+    return f"they differ if {what}, which the data never shows; for example ({_size(witness)}): {witness.difference}"
 
 
 def _together(broken: Sequence[Assumption]) -> str:

@@ -92,6 +92,8 @@ class Access(Struct, frozen=True, kw_only=True):
 
     def databases(self, db: str | dict[str, str] | None, settings: Settings) -> str | dict[str, str] | None:
         """As `database`, of one URL or of one for each engine."""
+        if isinstance(db, str):
+            check_no_folder(db)
         if isinstance(db, dict):
             return {engine: self.database(url, settings) or url for engine, url in db.items()}
         return self.database(db, settings)
@@ -114,6 +116,22 @@ class Access(Struct, frozen=True, kw_only=True):
             config = None if settings.denodo_config is None else Path(settings.denodo_config)
             catalog = denodo_settings(config, DenodoConfig(url=url.removeprefix("denodo+")))
         return catalog.database_url(user=self.user, password=self.password, token=self.token).reveal() + end
+
+
+def check_no_folder(db: str) -> None:
+    """Raise UsageError for a folder in place of a URL, with the URL of the databases in it."""
+    if ":" in db or not Path(db).is_dir():
+        return
+    from assay.cli.options.two_files import template_in
+    from assay.platform.shell import command_line
+
+    found = template_in(Path(db))
+    written = (
+        f"write  --db {command_line([found])}"
+        if found
+        else ("without a .sqlite or .duckdb file in it or one level below: write  --db sqlite:///path/to/file.sqlite")
+    )
+    raise UsageError(f"--db {db} is a folder{':' if found else ''} {written}")
 
 
 def denodo_settings(config: Path | None, flags: DenodoConfig) -> DenodoConfig:

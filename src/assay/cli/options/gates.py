@@ -165,17 +165,22 @@ def print_gates(results: Sequence[GateResult]) -> None:
         print_table(results)
 
 
+def concluding(results: Sequence[GateResult]) -> list[str]:
+    """The line that `exit_for` prints, if any."""
+    from assay.reports.blocks.gates import conclusion
+
+    return [conclusion(results)] if results else []
+
+
 def exit_for(results: Sequence[GateResult], *, unfinished: bool = False) -> None:
     """Print on standard error how many gates passed, and end with the exit status. Call it last.
 
     Status 1 if a gate is missed, otherwise 3 if ``unfinished``.
     """
-    if results:
-        from assay.reports.blocks.gates import conclusion
-
+    for text in concluding(results):
         # Flushed, so that the line is also last in a log that takes both streams.
         sys.stdout.flush()
-        typer.echo(conclusion(results), err=True)
+        typer.echo(text, err=True)
     if not all(result.passed for result in results):
         raise typer.Exit(GATE_MISSED)
     if unfinished:

@@ -44,7 +44,7 @@ def with_file(path: Path, flags: Settings, *, needs_database: bool = False) -> S
                 raise UsageError("metrics is empty: name at least one, or omit it for the default ones")
         for place, name in enumerate(own.metrics or ()):
             with at(path, "metrics", place):
-                registry.find("assay.metrics", name)
+                registry.named_metrics([name])
                 if name in (own.metrics or ())[:place]:
                     raise UsageError(f"the metric {name!r} is named twice")
     for setting in {"case_format", "prediction_format"} & left:

@@ -30,6 +30,13 @@ def run_folders(given: Any) -> Any:
     return type(given)(folder)
 
 
+def is_run(folder: Path) -> bool:
+    """Whether a path is the folder of a run."""
+    from assay.runs.store.folder import RUN_FILE
+
+    return os.path.isfile(folder / RUN_FILE)
+
+
 def check_different(runs: Sequence[Path]) -> None:
     """Raise UsageError for a run that is named twice, also through a link or another spelling of its path."""
     seen: dict[str, Path] = {}

@@ -101,6 +101,17 @@ def missing_database(settings: Settings) -> UsageError:
     )
 
 
+def template_in(folder: Path) -> str | None:
+    """The URL of the databases in a folder: a template, or the only one; None if there is none."""
+    for suffix, scheme in _SUFFIXES.items():
+        if any(one.stem == one.parent.name for one in folder.glob(f"*/*{suffix}")):
+            return f"{scheme}:///{(folder / _NAMES[0]).as_posix()}{suffix}"
+        if found := sorted(folder.glob(f"*{suffix}")):
+            one = found[0] if len(found) == 1 else folder / f"{{db_id}}{suffix}"
+            return f"{scheme}:///{one.as_posix()}"
+    return None
+
+
 def _url_for(names: list[str], folder: Path) -> str | None:
     """The URL of the databases of these names, by the files that exist; None if no name is known and no file found."""
     for base, inner in product((folder, Path()), _FOLDERS):

@@ -46,7 +46,7 @@ def too_many(rest: Sequence[str], context: Any, typed: Sequence[str]) -> str:
     verb = context.command_path
     hint = extra_word_hint(rest, context, typed)
     words = without_secrets(" ".join(map(repr, rest)), ())
-    return f"{verb} {told}, and {words} is too much: {hint or f'see  {verb} --help'}"
+    return f"{verb} {told}, not {words} as well: {hint or f'see  {verb} --help'}"
 
 
 def with_context(error: Any, context: Any, typed: Sequence[str]) -> Any:

@@ -144,10 +144,12 @@ def option_hint(given: str, long: Sequence[str], *, arguments: Sequence[str] = (
         return f" (did you mean {plain}?)"
     if plain in _RESUME and "--rescore" in long:
         return " (the same command resumes a run that was interrupted)"
-    if plain in _QUESTIONS.split() and "CASES" in arguments:
+    if plain in (*_QUESTIONS.split(), "--gold") and "CASES" in arguments:
         return " (the question set is given by position: write it first, without an option)"
     if meant := [option for option in _SYNONYMS.get(plain, ()) if option in long]:
         return f" (did you mean {' or '.join(_VALUES.get((option, plain), option) for option in meant)}?)"
+    if plain in ("--md", "--markdown") and "--sarif" in long:
+        return " (lint writes --html FILE, --sarif FILE and --json FILE; for Markdown:  assay run … --lint --md FILE)"
     begun = [name for name in long if name.startswith(plain)] if given.startswith("--") else []
     close = begun[:3] or get_close_matches(plain, long, n=1, cutoff=_CLOSE)
     return f" (did you mean {' or '.join(close)}?)" if close else ""

@@ -14,7 +14,7 @@ from assay.cli.options.declared import (
     Markdown,
     ReviewsFile,
 )
-from assay.cli.options.gates import CandidateGateFlags, exit_for, gathered
+from assay.cli.options.gates import CandidateGateFlags, concluding, exit_for, gathered
 from assay.cli.options.stored_runs import A_RUN, check_different
 from assay.errors import UsageError
 from assay.model import Gates
@@ -114,28 +114,32 @@ def _compare(
         compared = compare(baseline, candidate, **settings)
         if asked is not None:
             compared.record = asked.judged(compared.record)
-        if full:
-            from assay.reports.console.diff import print_diff
-        else:
-            from assay.reports.screen.printing import print_diff
+        from assay.reports.console.diff import print_diff as print_diff_full
         from assay.reports.diff_formats import render_diff
+        from assay.reports.screen.printing import print_diff
 
         record = compared.record
+        wrote = [f"wrote {path}" for path in targets.values() if path is not None]
         _deliver(
             targets,
             lambda name: render_diff(record, name, runs=compared.runs, cases=cases),
-            lambda: print_diff(record, cases=cases),
+            # In full every case is named, unless their number is given.
+            lambda: (
+                print_diff_full(record, cases=len(record.changes) if cases is None else cases)
+                if full
+                else print_diff(record, cases=cases, others=[*concluding(record.gates), *wrote])
+            ),
         )
     exit_for(compared.record.gates)
 
 
 def _deliver(targets: dict[str, Path | None], render: Callable[[str], bytes], show: Callable[[], None]) -> None:
-    """Write the reports that were asked for; without any, show the comparison."""
+    """Write the reports that were asked for, and show the comparison unless one goes to standard output."""
     from assay.cli.output import check_targets, deliver, say_written
 
     written = deliver(targets.items(), render)
     printed = check_targets(targets) is not None
-    if not written and not printed:
+    if not printed:
         show()
     say_written(written, on_stderr=printed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -11,7 +11,13 @@ import typer
 
 from assay.errors import InputError, UsageError, did_you_mean
 
-_FOLDERS = {"start": "Start", "guides": "Guides", "reference": "Reference", "background": "Background"}
+_FOLDERS = {
+    "start": "Start",
+    "guides": "Guides",
+    "guides/coming-from": "Coming from another tool",
+    "reference": "Reference",
+    "background": "Background",
+}
 """The folders of pages, in the order in which a topic is searched for."""
 _ALIASES = dict.fromkeys(
     ("python", "pandas", "notebook", "notebooks", "jupyter", "dataframe", "api"), "reference/python"
@@ -48,7 +54,12 @@ def docs(
             print(f"{title}")
             for page in _pages(root, folder):
                 name = page.relative_to(root).with_suffix("").as_posix()
-                print(f"  {name.removeprefix('guides/'):<34} {_title(page)}")
+                if page.name != "README.md":
+                    print(f"  {name.removeprefix('guides/'):<34} {_title(page)}")
+        return
+    section = None if browser else find_section(root, topic)
+    if section is not None:
+        _print_page(*section, root)
         return
     page = find_page(root, topic) if topic else root / "README.md"
     if browser:
@@ -58,10 +69,10 @@ def docs(
         if not webbrowser.open(address):
             print(address)
         return
-    _print_page(page, root)
+    _print_page(page, page.read_text(encoding="utf-8"), root)
 
 
-def _print_page(page: Path, root: Path) -> None:
+def _print_page(page: Path, content: str, root: Path) -> None:
     """Print a page for the width of the terminal, or for 80 columns elsewhere; code is printed as it is."""
     from rich.console import Console
     from rich.text import Text
@@ -69,7 +80,7 @@ def _print_page(page: Path, root: Path) -> None:
     from assay.cli.verbs.docs_text import page_lines, styled
 
     console = Console(highlight=False)
-    text, topics = _without_links(_COMMENT.sub("", page.read_text(encoding="utf-8")), page, root)
+    text, topics = _without_links(_COMMENT.sub("", content), page, root)
     if topics:
         text += "\nSee also: " + ", ".join(f"`assay docs {topic}`" for topic in topics) + "\n"
     width = min(console.width, _WIDEST) if console.is_terminal else _PIPED
@@ -104,20 +115,67 @@ def docs_folder() -> Path:
     raise InputError("the documentation is not installed with this copy of Assay")
 
 
+def find_section(root: Path, topic: str) -> tuple[Path, str] | None:
+    """A section of the reference that is about a name, e.g. ``ves`` or ``--max-unscored``, with its page.
+
+    None if a page is called like this, or no section is. A name in a row of a table gives its header and that row.
+    """
+    wanted = topic.strip("`")
+    if not wanted or _page_named(root, wanted) is not None:
+        return None
+    pages = [page for page in sorted(root.joinpath("reference").rglob("*.md")) if page.name != "README.md"]
+    pages.sort(key=lambda page: page.stem not in ("metrics", "causes", "run"))
+    name = rf"`?{re.escape(wanted)}`?"
+    heading = re.compile(rf"^(#+) {name}[ \t]*$.*?(?=^#{{1,6}} |\Z)", re.M | re.S | re.I)
+    row = re.compile(rf"^\|[^|\n]*`{re.escape(wanted)}(?:`| [^`\n]*`)[^\n]*$", re.M | re.I)
+    for pattern in (heading, row):
+        for page in pages:
+            text = page.read_text(encoding="utf-8")
+            if found := pattern.search(text):
+                before = [] if pattern is heading else _table_head(text[: found.start()])
+                return page, "\n".join([f"# {_title(page)}", "", *before, found[0].strip(), ""])
+    return None
+
+
+def _table_head(text: str) -> list[str]:
+    """The two lines with which the last table of a text begins."""
+    lines = text.splitlines()
+    start = len(lines)
+    while start and lines[start - 1].startswith("|"):
+        start -= 1
+    return lines[start : start + 2]
+
+
 def find_page(root: Path, topic: str) -> Path:
     """The page of a topic: its path without ``.md``, or the name of a page in any folder. Raises UsageError."""
+    if (found := _page_named(root, topic)) is not None:
+        return found
+    wanted = topic.strip("/").removesuffix(".md").removeprefix("docs/")
+    every = _every_page(root)
+    known = sorted({*every, *(PurePosixPath(name).name for name in every), *_names_of_metrics()} - {"README"})
+    raise UsageError(f"no page is called {topic!r}{did_you_mean(wanted, known)}: assay docs lists them")
+
+
+def _names_of_metrics() -> Iterable[str]:
+    from assay import registry
+
+    return registry.registered("assay.metrics")
+
+
+def _every_page(root: Path) -> dict[str, Path]:
+    return {page.relative_to(root).with_suffix("").as_posix(): page for page in root.rglob("*.md")}
+
+
+def _page_named(root: Path, topic: str) -> Path | None:
     wanted = topic.strip("/").removesuffix(".md").removeprefix("docs/")
     wanted = _ALIASES.get(wanted.lower(), wanted)
-    every = {page.relative_to(root).with_suffix("").as_posix(): page for page in root.rglob("*.md")}
+    every = _every_page(root)
     names = [wanted, f"{wanted}/README", *(f"{folder}/{wanted}" for folder in _FOLDERS), f"guides/{wanted}/README"]
     for name in names:
         if name in every:
             return every[name]
     ends = sorted(name for name in every if PurePosixPath(name).name == wanted)
-    if ends:
-        return every[ends[0]]
-    known = sorted({*every, *(PurePosixPath(name).name for name in every)} - {"README"})
-    raise UsageError(f"unknown page {topic!r}{did_you_mean(wanted, known)}: assay docs lists the pages")
+    return every[ends[0]] if ends else None
 
 
 def _pages(root: Path, folder: str) -> Iterator[Path]:

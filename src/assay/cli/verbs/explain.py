@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
@@ -10,8 +12,8 @@ from typing import Annotated
 import typer
 
 from assay.cli.options.declared import Full, JsonFile
-from assay.cli.options.stored_runs import A_RUN
-from assay.errors import InputError
+from assay.cli.options.stored_runs import A_RUN, is_run
+from assay.errors import InputError, UsageError
 
 _VERDICTS = 3
 """The most verdicts after an explanation of several answers."""
@@ -34,6 +36,7 @@ def explain(
     """
     from assay.api.run import load_run
     from assay.cli.output import STANDARD_OUTPUT, check_targets, write_json
+    from assay.platform.shell import quoted
     from assay.reports.blocks.run_notes import are_row_numbers
     from assay.reports.console.queries import print_drawn
     from assay.reports.json.run import case_document
@@ -43,10 +46,12 @@ def explain(
     from assay.reports.text.plain import one_line, visible
 
     check_targets({"json": json})
+    if not is_run(run) and is_run(Path(case)):
+        raise UsageError(f"the run comes first: write  assay explain {quoted(case)} {quoted(str(run))}")
     record = load_run(run).record
     found = [item for item in record.evidence if item.case.id == case]
     if not found:
-        near = get_close_matches(case, [item.case.id for item in record.evidence], n=1)
+        near = _near(case, [item.case.id for item in record.evidence])
         raise InputError(f"{run} has no case {one_line(case)!r}{f' (did you mean {near[0]!r}?)' if near else ''}")
     if json is not None:
         write_json(json, case_document(found).encode())
@@ -59,3 +64,9 @@ def explain(
         print_explanation(parts, verdicts=[verdict_line(item) for item in found[:_VERDICTS]])
     elif not print_drawn(parts):
         typer.echo(visible(plain_text(parts)))  # text from outside could steer a terminal, also behind a pipe
+
+
+def _near(case: str, known: Sequence[str]) -> list[str]:
+    """The closest id: the one that is left of ``case 54`` or ``#54``, else one that is spelled nearly so."""
+    bare = re.sub(r"^(?:case|question|id|q)?[\s_#:.-]*", "", case.strip(), flags=re.IGNORECASE)
+    return [bare] if bare in known else get_close_matches(case, known, n=1)

@@ -10,8 +10,12 @@ import typer
 
 from assay.cli.options.declared import Full, JsonFile, Markdown, ReviewsFile
 from assay.cli.options.stored_runs import A_RUN, check_different
-from assay.errors import InputError, UsageError, plural
+from assay.errors import InputError, UsageError
 from assay.model import HistoryPoint, Leaderboard
+from assay.reports.text.plain import visible
+
+_NAMED = 3
+"""The most runs that are named if they are left out."""
 
 
 def leaderboard(
@@ -60,7 +64,7 @@ def leaderboard(
 
     targets = {"html": html, "md": md, "csv": csv, "tex": latex, "xlsx": xlsx, "json": json}
     printed = check_targets(targets) is not None
-    folders = _finished(runs, cases)
+    folders, told = _finished(runs, cases, metric)
     if len(folders) == 1:
         check_different(runs)
     record = ranked(
@@ -74,24 +78,27 @@ def leaderboard(
         optional=set(folders) - set(runs),  # what was found in a folder, and not named
     ).record
     written = deliver(targets.items(), lambda name: render_leaderboard(record, name))
-    if not written and not printed:
-        show_ranking(record, full=full)
+    if not printed:
+        show_ranking(record, full=full, told=[*told, *(f"wrote {path}" for path in written.values())])
     say_written(written, on_stderr=printed)
 
 
-def show_ranking(record: Leaderboard, *, full: bool) -> None:
-    """Print the ranking: a summary of one screen, or in full."""
+def show_ranking(record: Leaderboard, *, full: bool, told: Sequence[str] = ()) -> None:
+    """Print the ranking in full, or a summary that fits one screen together with the lines printed before it."""
     if full:
-        from assay.reports.console.printing import print_leaderboard
-    else:
-        from assay.reports.screen.printing import print_leaderboard
-    print_leaderboard(record)
+        from assay.reports.console.printing import print_leaderboard as print_all
+
+        print_all(record)
+        return
+    from assay.reports.screen.printing import print_leaderboard
+
+    print_leaderboard(record, others=told)
 
 
-def _finished(given: Sequence[Path], cases: str | None) -> list[Path]:
+def _finished(given: Sequence[Path], cases: str | None, metric: str | None) -> tuple[list[Path], list[str]]:
     """The runs that were given, each once, and the finished ones of folders over one question set.
 
-    Says on standard error what is omitted. Raises InputError if nothing is left.
+    Says on standard error what is omitted, and returns that, too. Raises InputError if nothing is left.
     """
     from assay.runs.store.folder import RUN_FILE
     from assay.runs.store.history import scan_runs
@@ -99,20 +106,46 @@ def _finished(given: Sequence[Path], cases: str | None) -> list[Path]:
     if cases is not None and all((folder / RUN_FILE).exists() for folder in given):
         raise UsageError(f"--cases {cases} chooses among the runs of a folder, and runs are given: omit it")
     found: list[Path] = []
+    notes: list[str] = []
     for folder in given:
         if (folder / RUN_FILE).exists():
             found.append(folder)
             continue
-        points = scan_runs(folder)
-        for point in points:
-            if point.status != "finished":
-                _say(f"left out: {point.folder}: {point.trouble or 'not finished'}")
-        found += _of_one_set(folder, [point for point in points if point.status == "finished"], cases)
-    return list({path.resolve(): path for path in found}.values())
+        points = scan_runs(folder, metric=metric)
+        finished = [point for point in points if point.status == "finished"]
+        for why, left in _by_reason(points):
+            notes.append(f"left out, {why}: {_some(left)}")
+        measured = [point for point in finished if metric is None or point.headline is not None]
+        if measured and len(measured) < len(finished):
+            notes.append(f"left out, without {metric}: {_some([one for one in finished if one not in measured])}")
+        chosen, others = _of_one_set(folder, measured or finished, cases)
+        found += [Path(point.folder) for point in chosen]
+        if others:
+            notes.append(f"left out, over other questions: {_some(others)}; to rank them too, name every run")
+    notes = [f"assay: {visible(note)}" for note in notes]
+    for note in notes:
+        typer.echo(note, err=True)
+    return list({path.resolve(): path for path in found}.values()), notes
 
 
-def _of_one_set(folder: Path, points: Sequence[HistoryPoint], cases: str | None) -> list[Path]:
-    """The runs over the question set that most of them share, or over the one that is asked for."""
+def _by_reason(points: Sequence[HistoryPoint]) -> list[tuple[str, list[HistoryPoint]]]:
+    """The runs that are not finished, by the reason: the damaged ones together if they are several."""
+    damaged = [point for point in points if point.status != "finished" and point.trouble]
+    running = [point for point in points if point.status != "finished" and not point.trouble]
+    why = damaged[0].trouble if len(damaged) == 1 else "damaged"
+    return [(said or "", group) for said, group in ((why, damaged), ("not finished", running)) if group]
+
+
+def _some(points: Sequence[HistoryPoint]) -> str:
+    """The folders of the first few runs, and how many more there are."""
+    more = f" and {len(points) - _NAMED:,} more" if len(points) > _NAMED else ""
+    return ", ".join(point.folder for point in points[:_NAMED]) + more
+
+
+def _of_one_set(
+    folder: Path, points: Sequence[HistoryPoint], cases: str | None
+) -> tuple[Sequence[HistoryPoint], list[HistoryPoint]]:
+    """The runs over the question set that most of them share, or over the one that is asked for; and the others."""
     from assay.runs.store.history import question_set, select_runs
 
     chosen = select_runs(points, cases=cases) if cases is not None else tuple(points)
@@ -126,15 +159,4 @@ def _of_one_set(folder: Path, points: Sequence[HistoryPoint], cases: str | None)
     for point in chosen:
         sets.setdefault(question_set(point), []).append(point)
     *others, most = sorted(sets.values(), key=len)
-    for other in others:
-        asked = question_set(other[0])
-        name = "another question set" if asked is None else f"{asked.name} ({plural(asked.cases, 'case')})"
-        runs = ", ".join(point.folder for point in other)
-        _say(f"left out, over {name}: {runs}: name the runs themselves to rank them over the cases that all have")
-    return [Path(point.folder) for point in most]
-
-
-def _say(text: str) -> None:
-    from assay.reports.text.plain import visible
-
-    typer.echo(visible(f"assay: {text}"), err=True)
+    return most, [point for group in others for point in group]

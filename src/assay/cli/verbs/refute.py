@@ -9,6 +9,7 @@ import typer
 
 from assay.cli.options.declared import JsonFile
 from assay.cli.options.query_texts import read_queries
+from assay.cli.options.stored_runs import is_run
 from assay.errors import InputError, UsageError
 
 _UNUSABLE = ("unreadable", "no_schema", "fails")
@@ -54,10 +55,16 @@ def refute(
     """
     from assay.api.refuting import refute as look
     from assay.cli.output import STANDARD_OUTPUT, check_targets, write_json
+    from assay.platform.shell import quoted
     from assay.reports.text.plain import visible
     from assay.reports.text.refutation import witness_sql
     from assay.reports.witness import refutation_json, refutation_text, witness_test
 
+    if is_run(Path(sql_a)):
+        raise UsageError(
+            f"{sql_a} is a run, and assay refute takes two queries: for a case of the run write  assay explain "
+            f"{quoted(sql_a)} {quoted(sql_b)}"
+        )
     check_targets({"json": json, "test": test})
     if sql and STANDARD_OUTPUT in (json, test):
         raise UsageError(

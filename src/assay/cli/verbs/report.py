@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assay.cli.options.declared import Penalty, ReportFlags, ReviewsFile
-from assay.cli.options.gates import GateFlags, exit_for, print_gates
+from assay.cli.options.gates import GateFlags, concluding, exit_for, print_gates
 from assay.cli.options.stored_runs import A_RUN
 
 
@@ -49,7 +50,19 @@ def report(
     stored = Run(keeper.judged(stored.record))
     written = write_reports(stored, targets.items())
     if not written and printed is None:
-        show(stored, folder=run, full=reports.full)
+        others = concluding(stored.record.gates)
+        if others and not asked.any:
+            others = [f"{others[0]} (as stored; the status is 0, since no gate is given)"]
+        show(
+            stored,
+            folder=run,
+            full=reports.full,
+            earlier=Path(gates.baseline) if gates.baseline else None,
+            others=others,
+        )
+        for line in () if asked.any else others:
+            sys.stdout.flush()
+            typer.echo(line, err=True)
     say_written(written, on_stderr=printed is not None)
     if written and printed is None:
         print_gates(stored.record.gates)

@@ -85,10 +85,10 @@ def run(
     with nullcontext() if gates.any_given or settings.gates is None else at(cases, "gates"):
         keeper = keeper_of(
             gates.gathered(settings.gates),
-            _with_added(settings.metrics or registry.default_metrics(), witness, suite=settings.suite),
+            _with_added(_metrics(settings), witness, suite=settings.suite),
             baseline=settings.baseline,
             output=settings.output,
-            advice="; --metrics adds to them, and --witness match_after_witnesses",
+            is_new=True,
         )
     access = Access.gathered(user=settings.user, password=password, token=token, needed=_needs_access(settings))
     settings = replace(
@@ -143,6 +143,18 @@ def _checking(keeper: GateKeeper, path: Path, file: GateSettings | None) -> OnCa
             raise
 
     return check
+
+
+def _metrics(settings: Settings) -> Sequence[str]:
+    from assay import registry
+
+    if not settings.metrics:
+        return registry.default_metrics()
+    return (
+        tuple(dict.fromkeys(registry.named_metrics(settings.metrics)))
+        if "all" in settings.metrics
+        else settings.metrics
+    )
 
 
 def _with_added(metrics: Sequence[str], witness: WitnessSettings | None, *, suite: str | None) -> Sequence[str]:
@@ -223,11 +235,20 @@ def run_settings(
     finally:
         if system is not None:
             system.close()
-    _tell_untimed(done)
-    _tell_unsearched(done, asked=witness is not None)
-    tell_cache_use(done)
+    told = [*_tell_untimed(done), *_tell_unsearched(done, asked=witness is not None), *tell_cache_use(done)]
     advice = "--html FILE writes every case"
-    finish(done, keeper=keeper, reports=reports, full=full, folder=folder, advice=advice, quiet=quiet)
+    baseline = None if settings.baseline is None else Path(settings.baseline)
+    finish(
+        done,
+        keeper=keeper,
+        reports=reports,
+        full=full,
+        folder=folder,
+        advice=advice,
+        quiet=quiet,
+        told=told,
+        baseline=baseline,
+    )
 
 
 def reviews_of(settings: Settings) -> Reviews | Literal[False]:
@@ -248,22 +269,30 @@ def reviews_of(settings: Settings) -> Reviews | Literal[False]:
     return found or False
 
 
-def _tell_untimed(done: Run) -> None:
+def _tell_untimed(done: Run) -> list[str]:
     """Say on standard error how many pairs the timing budget did not reach."""
     from assay.runs.execution.timing import BUDGET_SPENT
 
     cases = done.record.summaries if any(info.timed for info in done.record.settings.metric_infos) else ()
     untimed = sum(any(score.failure == BUDGET_SPENT for score in case.scores) for case in cases)
-    if untimed:
-        pairs = "1 right answer was" if untimed == 1 else f"{untimed} right answers were"
-        advice = "the same command continues with them, and a longer budget reaches more"
-        typer.echo(f"{pairs} not timed within --ves-budget: {advice}", err=True)
+    if not untimed:
+        return []
+    pairs = "1 right answer was" if untimed == 1 else f"{untimed} right answers were"
+    advice = "the same command continues with them, and a longer budget reaches more"
+    return _told(f"{pairs} not timed within --ves-budget: {advice}")
 
 
-def _tell_unsearched(done: Run, *, asked: bool) -> None:
+def _tell_unsearched(done: Run, *, asked: bool) -> list[str]:
     """Say on standard error how many matches the budget for witnesses did not reach."""
     totals = done.record.aggregates.witnesses
     left = 0 if totals is None else totals.matches - totals.searched
-    if asked and left:
-        were = "1 match was" if left == 1 else f"{left:,} matches were"
-        typer.echo(f"{were} not searched within --witness-total: the same command continues", err=True)
+    if not asked or not left:
+        return []
+    were = "1 match was" if left == 1 else f"{left:,} matches were"
+    return _told(f"{were} not searched within --witness-total: the same command continues")
+
+
+def _told(text: str) -> list[str]:
+    """The text, printed on standard error."""
+    typer.echo(text, err=True)
+    return [text]

@@ -65,7 +65,7 @@ KINDS: tuple[tuple[ShownKind, str, str], ...] = (
     ("broken", "broken", "right in the baseline, wrong in the candidate"),
     ("better", "more often right", "a greater share of the repeated answers is right"),
     ("worse", "less often right", "a smaller share of the repeated answers is right"),
-    ("otherwise", "still wrong, but otherwise", "wrong in both, in different ways"),
+    ("otherwise", "still wrong in another way", "wrong in both, in different ways"),
     ("unscored", "unscored", "no scored answer on at least one side"),
     ("still_right", "still right", "right in both"),
     ("still_wrong", "still wrong in the same way", "wrong in both"),

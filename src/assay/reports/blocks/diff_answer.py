@@ -116,8 +116,8 @@ def _database_notes(one: MetricDiff, databases: int, direction: Direction, alpha
     if direction == "unclear" and one.difference and is_significant(one.case_p_value, alpha):
         told = p_said(one.case_p_value, alpha=alpha)
         yield (
-            f"On these cases alone the difference is more than chance ({told} by cases one by one), but on other "
-            "databases it may be another."
+            f"On these cases alone the difference is more than chance ({told} when each case counts by itself), but "
+            "on other databases it may be another."
         )
 
 

@@ -98,7 +98,8 @@ class LeaderboardReport:
         said = f"Over the {plural(self.board.cases, 'case')} that all runs have and score"
         left_out = self.board.left_out
         if left_out:
-            return f"{said}; {left_out:,} left out: lacking, different or unscored in some run."
+            why = "since a run lacks them, has them with other content or leaves them unscored"
+            return f"{said}; {left_out:,} left out, {why}."
         return f"{said}."
 
     @property
@@ -240,8 +241,8 @@ def _legend(board: Leaderboard) -> Iterable[str]:
     databases = max((pair.diff.clusters or 0 for pair in board.pairs), default=0)
     if databases:
         yield (
-            f"The tests flip the signs of whole databases ({databases:,}), as the intervals resample them: letters and "
-            "places allow for other databases."
+            f"Tests and intervals treat the cases of each of the {databases:,} databases as one unit, so letters and "
+            "places hold for new databases, too."
         )
     if any(is_apart(pair, board) and _holds_zero(pair.diff) for pair in board.pairs):
         yield (

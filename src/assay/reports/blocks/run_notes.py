@@ -99,7 +99,7 @@ def _extracted(report: RunNumbers) -> Iterable[str]:
 def _over_the_others(report: RunNumbers, others: Group, *, bounded: bool = False) -> str:
     """The headline over some of the cases, as a sentence, ``bounded`` with its interval; empty if none counts."""
     without, info = report.figure(others, report.leading), report.headline_info
-    if not without.rate.n:
+    if not without.rate.n or not report.headline.rate.numerator:  # 0 without them as with them says nothing
         return ""
     what = info.heading.lower() or one_line(info.title, limit=80)
     bounds = f" {without.interval}" if bounded and without.interval else ""

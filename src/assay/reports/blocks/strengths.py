@@ -21,13 +21,13 @@ def said(totals: WitnessTotals) -> str:
     sure = sum(counts.get(name, 0) for name in ("same_text", "proved"))
     after = f": {percent(totals.after.value)} {interval(totals.after)} instead of {percent(totals.claimed.value)}"
     text = (
-        f"Of {plural(totals.matches, 'match', 'matches')} {are(sure)} right on any data, and {are(refuted)} refuted "
-        f"by a counterexample{after if refuted else ''}."
+        f"Of {plural(totals.matches, 'match', 'matches')}, {are(sure)} proven right for any data, and {are(refuted)} "
+        f"refuted by a counterexample{after if refuted else ''}."
     )
     if conditional:
         text += (
-            f" {conditional:,} more {'differs' if conditional == 1 else 'differ'} if a regularity of the data "
-            f"breaks; without these, {percent(totals.at_worst.value)} {interval(totals.at_worst)}."
+            f" {conditional:,} more {'differs' if conditional == 1 else 'differ'} on data that breaks a pattern of "
+            f"this database; without these, {percent(totals.at_worst.value)} {interval(totals.at_worst)}."
         )
     if left := totals.matches - totals.searched:
         text += f" For {plural(left, 'match', 'matches')} no other database was tried."

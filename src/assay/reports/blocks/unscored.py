@@ -85,6 +85,10 @@ class UnscoredCounts:
         ]
         self.of_gold = tuple(dict.fromkeys(case_id for case_id, _ in of_gold))
         """The cases that are excluded for want of a gold result."""
+        self.gold_messages = Counter(
+            failure.message for _, failure, unscored in failed if unscored and failure.blame == "gold"
+        )
+        """What databases say of broken gold queries, with the number of cases."""
         self.lacking = sum(lacking for _, lacking in of_gold)
         self.broken = len(of_gold) - self.lacking
         broken = {case.case_id for case in cases for gold in case.golds if _is_broken(gold)}
@@ -126,6 +130,9 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
         yield f"{excluded}: {found[0][1]}{named}."
     elif found:
         yield f"{excluded}: {', '.join(f'{beside} in {count:,}' for count, _, beside in found)}{named}."
+    if broken and gold == "gold query":
+        (message, count), *_ = counts.gold_messages.most_common(1)
+        yield f"Most frequent message on gold queries ({count:,} of {broken:,}): {one_line(message, limit=120)}"
     if counts.undone:
         them = "it" if counts.undone == 1 else "them"
         yield f"{plural(counts.undone, noun)} failed; the same command tries {them} again: {causes(counts.failures)}."

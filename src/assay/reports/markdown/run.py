@@ -80,7 +80,7 @@ def _details(title: str, cases: Iterable[Iterable[str]], *, total: int, room: in
         block = "\n".join(case)
         if len(block) > room:
             break
-        blocks.append(block)
+        blocks.append(block if not blocks else block.removeprefix("\n"))  # they are one block of HTML
         room -= len(block) + 1
     if not total:
         return ""
@@ -129,7 +129,7 @@ def _numbers(report: RunReport) -> Iterable[str]:
     yield f"{code(report.headline_metric)}, with its {report.confidence} interval in brackets. {report.outcomes}."
     sections = sections_in(report.sections, "full")
     chosen = telling(report)
-    is_open = {"gates": 20, "fix-first": 5, "metrics": 12} | ({f"by-{chosen[0]}": 8} if chosen else {})
+    is_open = {"gates": 12, "fix-first": 5, "metrics": 12} | ({f"by-{chosen[0]}": 8} if chosen else {})
     yield from shortened(sections, lambda _: (), is_open)
 
 

@@ -9,8 +9,9 @@ from assay.reports.blocks.diff import DiffReport, figure_of, kind_of
 from assay.reports.blocks.values import DiffFigure, ShownKind
 from assay.reports.console.bars import COLOURS
 from assay.reports.screen.lines import Line, Span, cut, line, padded, text_of, wrapped
-from assay.reports.screen.parts import WIDTH, Part, screen
+from assay.reports.screen.parts import LINES, WIDTH, Part, fits, screen
 from assay.reports.screen.run import Step, gates_part, steps_part
+from assay.reports.screen.tables import dense_lines
 from assay.reports.text.plain import columns_of, one_line, percent
 
 _CHANGED: tuple[tuple[ShownKind, str], ...] = (
@@ -20,11 +21,13 @@ _CHANGED: tuple[tuple[ShownKind, str], ...] = (
     ("better", "More often right"),
 )
 _LONGEST_NAME, _LONGEST_ID = 28, 30
+_METRICS = 10
+"""The metrics that any comparison shows."""
 _LONGEST_TYPED = 60
 _ROWS = 6
 
 
-def diff_screen(report: DiffReport, *, width: int = WIDTH) -> list[Line]:
+def diff_screen(report: DiffReport, *, width: int = WIDTH, lines: int = LINES) -> list[Line]:
     """The summary of a comparison for lines of ``width`` columns."""
     answer = _answer(report, width)
     shown = {kind: report.changes.get(kind, ()) for kind, _ in _CHANGED}
@@ -45,13 +48,28 @@ def diff_screen(report: DiffReport, *, width: int = WIDTH) -> list[Line]:
         )
         parts.append(Part(title=title, items=items, least=2, most=report.cases, rank=rank, total=len(changes)))
     metrics = [(name, figure) for name, figure in _metrics(report)]
-    parts.append(
-        Part(title="Metrics", items=difference_lines(metrics[:20], width), least=3, rank=7, total=len(metrics), most=20)
-    )
+    place = len(parts)
+    parts.append(_metrics_part(metrics, width, is_dense=False))
     parts += [_groups(report, width), *gates_part(report.diff.gates, width), steps_part(_steps(report), width)]
     limits = [one for text in report.answer.limits for one in wrapped(text[:1].upper() + text[1:], width, most=2)]
     head = [*answer, *limits, *_sides(report, width)]
-    return screen(head, [one for one in parts if one.items], answer, width=width)
+    if not fits(head, [one for one in parts if one.items], answer, width=width, lines=lines):
+        parts[place] = _metrics_part(metrics, width, is_dense=True)
+    return screen(head, [one for one in parts if one.items], answer, width=width, lines=lines)
+
+
+def _metrics_part(rows: Sequence[tuple[str, DiffFigure]], width: int, *, is_dense: bool) -> Part:
+    """The other metrics in the order of the runs; ``is_dense``: without more than the difference, several per line."""
+    if is_dense and rows:
+        items, sizes = dense_lines(
+            [(name, f"{one.sign} {one.difference}") for name, one in rows], width, least=_METRICS
+        )
+        size = len(items)
+        return Part(
+            title="Metrics", items=items, sizes=sizes, least=size, floor=size, most=size, rank=0, total=len(rows)
+        )
+    items = difference_lines(rows[:20], width)
+    return Part(title="Metrics", items=items, least=_METRICS, rank=1, total=len(rows), most=20)
 
 
 def _answer(report: DiffReport, width: int) -> tuple[Line, ...]:

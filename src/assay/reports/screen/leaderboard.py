@@ -9,7 +9,7 @@ from assay.platform.shell import quoted
 from assay.reports.blocks.leaderboard import LeaderboardReport, possible
 from assay.reports.blocks.values import figure
 from assay.reports.screen.lines import Line, Span, cut, padded, wrapped
-from assay.reports.screen.parts import WIDTH, Part, screen
+from assay.reports.screen.parts import LINES, WIDTH, Part, screen
 from assay.reports.screen.run import Step, steps_part
 from assay.reports.screen.tables import figure_lines
 from assay.reports.text.plain import columns_of, one_line
@@ -18,7 +18,7 @@ _LONGEST_NAME, _LONGEST_LETTERS = 40, 8
 _ROWS = 30
 
 
-def leaderboard_screen(board: Leaderboard, *, width: int = WIDTH) -> list[Line]:
+def leaderboard_screen(board: Leaderboard, *, width: int = WIDTH, lines: int = LINES) -> list[Line]:
     """The summary of a leaderboard for lines of ``width`` columns."""
     report = LeaderboardReport(board)
     lead = wrapped(report.lead, width, rest="  ", most=3, style="bold")
@@ -52,7 +52,7 @@ def leaderboard_screen(board: Leaderboard, *, width: int = WIDTH) -> list[Line]:
         steps_part(_steps(report), width),
     ]
     head = [*lead, *wrapped(report.cases, width, most=2, style="dim")]
-    return screen(head, [one for one in parts if one.items], lead, width=width)
+    return screen(head, [one for one in parts if one.items], lead, width=width, lines=lines)
 
 
 def _ranking(report: LeaderboardReport, width: int) -> Iterable[Line]:

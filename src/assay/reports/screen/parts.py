@@ -25,6 +25,8 @@ class Part(Struct, frozen=True, kw_only=True):
     """Lines above the items, for example the titles of columns."""
     least: int = 1
     """How many items it shows before another part shows more than its own least number."""
+    floor: int = 1
+    """How many items it keeps if there is little room: the blank lines go first."""
     most: int = 10
     rank: int = 0
     """Parts of a low rank get more lines first, and lose them last."""
@@ -32,6 +34,9 @@ class Part(Struct, frozen=True, kw_only=True):
     """How many items there are, if ``items`` are not all of them."""
     more: str = "more: --full"
     """The words after ``and 7`` if items are left out."""
+
+    sizes: tuple[int, ...] = ()
+    """How many things each item shows; without it one."""
 
     @property
     def count(self) -> int:
@@ -45,7 +50,7 @@ class Part(Struct, frozen=True, kw_only=True):
 
     def lines(self, shown: int, width: int) -> list[Line]:
         """The title, that many items, and how many are left out."""
-        left_out = self.count - shown
+        left_out = self.count - (sum(self.sizes[:shown]) if self.sizes else shown)
         made = [line(Span(cut(self.title, width), "bold"))]
         made += [cut_line(one, width) for item in (self.head, *self.items[:shown]) for one in item]
         if left_out and self.items:
@@ -78,10 +83,13 @@ def screen(
         return sum(bodies) + blank
 
     for part in reversed(by_rank):
-        while used() > room and shown[id(part)] > 1:
+        while used() > room and shown[id(part)] > part.floor:
             shown[id(part)] -= 1
     if used() > room:
         blank = 0
+    for part in reversed(by_rank):
+        while used() > room and shown[id(part)] > 1:
+            shown[id(part)] -= 1
     for part in reversed(by_rank):
         if used() > room:
             del shown[id(part)]

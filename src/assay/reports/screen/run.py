@@ -7,6 +7,7 @@ database, the metrics, the gates, what to do next, and the headline again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from assay.model import GateResult, Group
 from assay.platform.shell import quoted
@@ -18,16 +19,16 @@ from assay.reports.cases.case import advice_of
 from assay.reports.console.bars import shade
 from assay.reports.console.run import telling_case
 from assay.reports.screen.lines import Line, Span, command, cut, cut_line, cut_middle, line, text_of, wrapped
-from assay.reports.screen.parts import WIDTH, Part, fits, screen
-from assay.reports.screen.tables import count_lines, figure_lines
+from assay.reports.screen.parts import LINES, WIDTH, Part, fits, screen
+from assay.reports.screen.tables import count_lines, dense_lines, figure_lines
 from assay.reports.text.plain import columns_of, one_line, plural, source_name, words
 
 _HEADLINE_LINES = 3
 _NOTE_LINES = 3
 _ROWS = 6
 """The most groups of the accuracy by difficulty or by database."""
-_METRICS = 6
-"""The metrics that any run shows."""
+_METRICS = 10
+"""The metrics that any run shows, in the order in which they were named."""
 _STEP_LINES = 4
 _LONGEST_WORD = 400
 """A path that is longer is not for typing."""
@@ -41,6 +42,7 @@ def run_screen(
     *,
     width: int = WIDTH,
     drawn: bool = False,
+    lines: int = LINES,
     run_path: str | None = None,
     written: Mapping[str, str] | None = None,
     earlier: str | None = None,
@@ -57,15 +59,16 @@ def run_screen(
     others = (
         _causes(report, width),
         *_breakdown(report, width, drawn=drawn),
-        _metrics(report, width, drawn=drawn),
-        *gates_part(report.run.gates, width),
         steps_part(steps, width, unkept),
     )
-    for most in range(_NOTE_LINES, 0, -1):  # shorter notes, until each part has its least number of lines
-        parts = [one for one in (_notes(report, width, most), *others) if one.items]
-        if fits(head, parts, headline, width=width):
+    for notes, is_dense in product(range(_NOTE_LINES, 0, -1), (False, True)):
+        # Several metrics per line and shorter notes, until each part has its least number of lines.
+        metrics = _metrics(report, width, drawn=drawn, is_dense=is_dense)
+        made = (_notes(report, width, notes), *others[:-1], metrics, *gates_part(report.run.gates, width), others[-1])
+        parts = [one for one in made if one.items]
+        if fits(head, parts, headline, width=width, lines=lines):
             break
-    return screen(head, parts, headline, width=width)
+    return screen(head, parts, headline, width=width, lines=lines)
 
 
 def screen_text(lines: Sequence[Line]) -> str:
@@ -168,9 +171,24 @@ def _spread(report: RunReport, groups: Sequence[Group]) -> float:
     return sum(rate.n * (rate.numerator / rate.n - mean) ** 2 for rate in rates) / variance - (len(rates) - 1)
 
 
-def _metrics(report: RunReport, width: int, *, drawn: bool) -> Part:
-    """Every metric but the headline's, if any case has a value."""
+def _metrics(report: RunReport, width: int, *, drawn: bool, is_dense: bool) -> Part:
+    """Every metric but the headline's, if any case has a value, in the order of the run.
+
+    ``is_dense``: with the value alone, several per line.
+    """
     others = [(one.metric, one.figure) for one in report.metrics if not one.headline and one.figure.rate.n]
+    if is_dense and others:
+        items, sizes = dense_lines([(name, one.text) for name, one in others], width, least=_METRICS)
+        return Part(
+            title="Other metrics",
+            items=items,
+            sizes=sizes,
+            least=len(items),
+            floor=len(items),
+            most=len(items),
+            rank=0,
+            total=len(others),
+        )
     items = figure_lines(others[:20], width, drawn=drawn)
     return Part(title="Other metrics", items=items, least=_METRICS, most=20, rank=1, total=len(others))
 
@@ -219,9 +237,9 @@ def next_steps(
     """At most three commands: explain a wrong answer, lint gold queries or compare with an earlier run, every case."""
     steps: list[Step] = []
     settings, run = report.run.settings, quoted(run_path) if run_path else None
-    if run is not None and (wrong := telling_case(report)) is not None:
+    if run is not None and report.headline.rate.n and (wrong := telling_case(report)) is not None:
         steps.append(("why one is wrong", ("assay", "explain", run, wrong)))
-    if run is not None and (excluded := report.collected.unscored.of_gold):
+    if run is not None and report.headline.rate.n and (excluded := report.collected.unscored.of_gold):
         steps.append(("why one is excluded", ("assay", "explain", run, quoted(excluded[0]))))
     is_broken = bool(report.collected.unscored.broken) and not report.of_selections
     if is_broken and "***" not in settings.database and one_line(settings.database) == settings.database:

@@ -52,6 +52,25 @@ def figure_lines(rows: Sequence[FigureRow], width: int, *, drawn: bool) -> tuple
     return tuple(made)
 
 
+def dense_lines(
+    rows: Sequence[tuple[str, str]], width: int, *, least: int
+) -> tuple[tuple[tuple[Line, ...], ...], tuple[int, ...]]:
+    """Names with their values, as many per line as fit: the lines that ``least`` of them need, and what each holds."""
+    name_width = min(_LONGEST_NAME, max(columns_of(name) for name, _ in rows), max(1, width - 12))
+    value_width = max(columns_of(value) for _, value in rows)
+    several = max(1, (width - len(_INDENT) + 2 * len(_GAP)) // (name_width + value_width + 3 * len(_GAP)))
+    shown = rows[: -(-least // several) * several]
+    made, sizes = [], []
+    for start in range(0, len(shown), several):
+        spans = [Span(_INDENT)]
+        for name, value in shown[start : start + several]:
+            spans.append(Span(padded(cut(name, name_width), name_width) + _GAP))
+            spans += [Span(padded(value, value_width, right=True), "bold"), Span(2 * _GAP)]
+        made.append((tuple(spans[:-1]),))
+        sizes.append(len(shown[start : start + several]))
+    return tuple(made), tuple(sizes)
+
+
 def count_lines(rows: Sequence[tuple[str, int, str, Sequence[CaseLink]]], width: int) -> tuple[tuple[Line, ...], ...]:
     """A line per count: the count, its name, what to do, and the ids of its cases as far as they fit."""
     size = max((len(f"{number:,}") for _, number, _, _ in rows), default=1)

@@ -57,7 +57,7 @@ def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: 
     for metrics, which in ((diff.only_baseline_metrics, "baseline"), (diff.only_candidate_metrics, "candidate")):
         if metrics:
             of_them = "that" if len(metrics) == 1 else "these"
-            yield f"The {which} alone has {', '.join(metrics)}: {of_them} cannot be compared."
+            yield f"Only the {which} has {', '.join(metrics)}: {of_them} cannot be compared."
     # The test is about these cases, and the interval allows for others: they may disagree.
     if headline is not None and headline.clusters is not None and headline.low is not None:
         significant = is_significant(headline.p_value, diff.settings.alpha)

@@ -11,8 +11,10 @@ from msgspec.structs import replace
 
 from assay.errors import InputError, UsageError, did_you_mean
 from assay.model import Case, CaseSummary, Gates, MetricInfo
+from assay.model.databases.suite import SUITE_MATCH
 from assay.model.runs.gate import HEADLINE
 from assay.model.runs.metric_names import metric_hint, other_metric
+from assay.model.witness import AFTER_WITNESSES
 from assay.runs.aggregate.difficulties import difficulty_key, named
 from assay.runs.aggregate.metric_infos import InfoOf, info_of, leading_metric
 from assay.runs.aggregate.reliability import RUN_RATES
@@ -60,7 +62,9 @@ def _check_value(kind: str, metric: MetricInfo, value: float) -> None:
         )
     if lowest <= value <= highest:
         return
-    hint = f": {value:g} percent is {value / 100:g}, or {value:g}%" if highest == 1.0 < value <= 100.0 else ""
+    hint = ""
+    if highest == 1.0 < value <= 100.0:
+        hint = f" (100%), not {value:.0%}" if value < 2.0 else f": {value:g} percent is {value / 100:g}, or {value:g}%"
     bound = f"{lowest:.4g} up" if highest == math.inf else f"{lowest:.4g} to {highest:.4g}"
     bound = f"up to {highest:.4g}" if lowest == -math.inf else f"from {bound}"
     raise UsageError(f"{kind} {metric.name} is {value:g}: give a number {bound}{hint}")
@@ -73,9 +77,10 @@ def _check_once(kind: str, names: Sequence[str]) -> None:
 
 
 def check_metrics(
-    gates: Gates, metrics: Sequence[str], *, known: Collection[str] = (), of: str = "the run", advice: str = ""
+    gates: Gates, metrics: Sequence[str], *, known: Collection[str] = (), of: str = "the run", is_new: bool = False
 ) -> None:
-    """Check that ``metrics`` are computed in ``of``. ``known`` names every metric there is, ``advice`` what to do.
+    """Check that ``metrics`` are computed in ``of``. ``known`` names every metric there is. To a run
+    that ``is_new``, metrics can be added.
 
     Raises InputError, with the closest name, for a metric that is unknown or not computed.
     """
@@ -94,12 +99,18 @@ def check_metrics(
         if metric in known:
             raise InputError(
                 f"{kind} {metric}: {of} does not compute {metric}{other_metric(metric, known)}; "
-                f"it computes {', '.join(metrics)}{advice}"
+                f"it computes {', '.join(metrics)}{_to_add(metric, metrics) if is_new else ''}"
             )
         hint = metric_hint(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())])
         raise InputError(
             f"{kind} {metric}: {of} does not compute this metric{hint}; its metrics are {', '.join(metrics)}"
         )
+
+
+def _to_add(metric: str, metrics: Sequence[str]) -> str:
+    """What to write so that a run computes the metric, too."""
+    option = {AFTER_WITNESSES: "--witness", SUITE_MATCH: "--suite FOLDER"}.get(metric)
+    return f": write  {option or '--metrics ' + ','.join((*metrics, metric))}"
 
 
 def check_cases(gates: Gates, cases: Iterable[Case | CaseSummary]) -> None:

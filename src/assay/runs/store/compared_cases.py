@@ -28,7 +28,7 @@ from assay.model import (
 )
 from assay.model.runs.metric_names import metric_hint
 from assay.model.verdicts.summary import given_of
-from assay.runs.aggregate.metric_infos import common_metric, infos_of
+from assay.runs.aggregate.metric_infos import VERDICT, common_metric, infos_of
 from assay.runs.reviews.applying import ReviewsChoice, reviews_to_apply
 from assay.runs.store.codec import decode_evidence, encode_value
 from assay.runs.store.folder import FinishedRunFile, read_cases, read_finished
@@ -118,13 +118,12 @@ def read_records(
         raise InputError(
             "one of the runs scored selections of SDMX data and another one queries: compare runs of one kind"
         )
-    for one in settings if metric is not None else ():
+    for run, head in opened if metric is not None else ():
+        one = head.settings
         if metric not in one.metrics:
             hint = metric_hint(str(metric), one.metrics)
-            raise InputError(
-                f"the run {one.name or one.predictions!r} has no metric {metric!r}{hint}: it has "
-                f"{', '.join(one.metrics)}"
-            )
+            named = str(run) if isinstance(run, Path) else repr(one.name or one.predictions)
+            raise InputError(f"the run {named} has no metric {metric!r}{hint}: it has {', '.join(one.metrics)}")
     headline = metric or common_metric(settings)
     records = []
     for run, head in opened:
@@ -218,7 +217,7 @@ def _record(answer: Evidence, infos: Mapping[str, MetricInfo], headline: str) ->
         unscored=int(value is None),
         values=tuple(map(scores.get, infos)),
         query=query,
-        reason=answer.verdict.reason,
+        reason=_reason(answer, headline),
         failing=((query, _failure_mode(answer)),) if wrong else (),
         cause=answer.cause if wrong else None,
         strength="none" if wrong or value is None else answer.verdict.strength,
@@ -228,6 +227,14 @@ def _record(answer: Evidence, infos: Mapping[str, MetricInfo], headline: str) ->
         is_reviewed=found is not None,
         pending=found is not None and found.pending,
     )
+
+
+def _reason(answer: Evidence, headline: str) -> str:
+    """Why the headline metric says what it says; if it does not tell, the verdict's reason under the verdict's name."""
+    if headline in VERDICT:
+        return answer.verdict.reason
+    detail = next((score.detail for score in answer.scores if score.metric == headline and score.detail), None)
+    return detail or f"by match: {answer.verdict.reason}"
 
 
 _MOST_OF_ROWS = 2_000

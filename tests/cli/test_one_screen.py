@@ -1,0 +1,174 @@
+"""What a verb prints on both streams, its summary and the lines around it, has at most 40 lines of 80 columns."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay import registry
+from assay.cli.app import run_command_line
+from many_cases import each
+
+SETS, CASES = 8, 60
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs by every metric: two over one question set, and one over each of seven others."""
+    folder = tmp_path_factory.mktemp("screens")
+    (folder / "db").mkdir()
+    for name in "abcdef":
+        (folder / "db" / name).mkdir()
+        with closing(sqlite3.connect(folder / "db" / name / f"{name}.sqlite")) as connection:
+            connection.execute("CREATE TABLE t (n INTEGER, name TEXT)")
+            connection.execute("INSERT INTO t VALUES (1, 'one'), (2, 'two')")
+            connection.commit()
+    url = f"sqlite:///{folder}/db/{{db_id}}/{{db_id}}.sqlite"
+    for number in range(SETS):
+        size = CASES if number == 0 else 4 + number
+        rows = [
+            {
+                "id": f"q{at}",
+                "question": f"{number}: number {at}?",
+                "db_id": "abcdef"[at % 6],
+                "gold_sql": f"SELECT n, {at} FROM t ORDER BY n LIMIT 1" if at % 5 else "SELECT n FROM nowhere",
+                "difficulty": ("easy", "medium", "hard", "extra")[at % 4],
+            }
+            for at in range(size)
+        ]
+        (folder / f"set{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        for run in ("one", "two") if number == 0 else ("one",):
+            wrong = 3 if run == "one" else 4
+            answers = [f"SELECT {'n' if at % wrong else 'name'}, {at} FROM t ORDER BY n LIMIT 1" for at in range(size)]
+            path = folder / f"{run}{number}.jsonl"
+            path.write_text("".join(json.dumps({"id": f"q{at}", "sql": sql}) + "\n" for at, sql in enumerate(answers)))
+            assay.evaluate(
+                folder / f"set{number}.jsonl",
+                path,
+                databases=url,
+                metrics=["all"],
+                workers=1,
+                output=folder / "runs" / f"{run}{number}",
+            )
+    return folder
+
+
+def _lines(printed: tuple[str, str], width: int = 80) -> list[str]:
+    """The lines of both streams as a terminal folds them."""
+    lines = "".join(printed).splitlines()
+    folded = [line[start : start + width] for line in lines for start in range(0, len(line) or 1, width)]
+    return [line for line in folded if "━" not in line]
+
+
+GATES = [0, 1, 2, 5, 27]
+
+
+@each(("verb", "gates"), [(verb, gates) for verb in ("run", "report", "diff") for gates in GATES])
+def test_summary_and_gates_fit_one_screen(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str, gates: int
+) -> None:
+    """With any number of gates, the first ten metrics of the run are shown with their values."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+    names = registry.named_metrics(["all"])
+    flags = [word for name in names[:gates] for word in ("--min", f"{name}=1" if name != "ves" else f"{name}=0")]
+    url = "sqlite:///db/{db_id}/{db_id}.sqlite"
+    arguments = {
+        "run": ["run", "set0.jsonl", "-p", "two0.jsonl", "--db", url, "--metrics", "all", "--no-reviews", "-q"],
+        "report": ["report", "runs/two0"],
+        "diff": ["diff", "runs/one0", "runs/two0"],
+    }[verb]
+    status = run_command_line([*arguments, *flags])
+    printed = capsys.readouterr()
+    lines = _lines(printed)
+    assert status == (1 if gates else 0), printed.err
+    assert len(lines) <= 40, "\n".join(lines)
+    assert not gates or "gates: " in printed.err
+    text = "\n".join(lines)
+    assert [name for name in names[1:11] if not re.search(rf"\b{name}\b +[▲▼·]?\s*[+-]?\d", text)] == []
+
+
+def test_stored_gates_are_shown_and_do_not_set_the_status(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that missed its gates says so when it is read again."""
+    monkeypatch.chdir(folder)
+    url = "sqlite:///db/{db_id}/{db_id}.sqlite"
+    typed = ["run", "set1.jsonl", "-p", "one1.jsonl", "--db", url, "-q", "-o", "missed", "--min", "match=1"]
+    assert run_command_line(typed) == 1
+    capsys.readouterr()
+    assert run_command_line(["report", "missed"]) == 0
+    printed = capsys.readouterr()
+    assert "gates: 0 of 1 passed; missed: min match=1 (as stored; the status is 0" in printed.err
+    assert len(_lines(printed)) <= 40
+
+
+def test_a_ranking_and_what_is_left_out_fit_one_screen(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runs over other questions are one line, whatever their number."""
+    monkeypatch.chdir(folder)
+    assert run_command_line(["leaderboard", "runs"]) == 0
+    printed = capsys.readouterr()
+    assert "left out, over other questions: " in printed.err
+    assert len(printed.err.splitlines()) == 1
+    assert len(_lines(printed)) <= 40
+
+
+@each(
+    ("arguments", "said"),
+    [
+        (("--metrics", "EX"), "'EX' (did you mean 'spider_ex' or 'bird_ex'?)"),
+        (("--metrics", "match,exec_match"), "'exec_match' (did you mean 'spider_ex' or 'bird_ex'?)"),
+        (("--metrics", "EM,nothing_like_it"), "unknown metric 'nothing_like_it': see  assay docs metrics"),
+        (("--metrics", "match spider_ex"), "separate names by commas: match,spider_ex"),
+        (("--metrics", "match", "--min", "spider_em=50%"), "write  --metrics match,spider_em"),
+        (("--min", "match=150%"), "from 0 to 1 (100%), not 150%"),
+        (("--db", "db"), "write  --db 'sqlite:///db/{db_id}/{db_id}.sqlite'"),
+    ],
+)
+def test_a_word_that_does_not_fit_is_answered_in_short(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    """Status 2, what to write instead, and no list of forty names."""
+    monkeypatch.chdir(folder)
+    database = () if "--db" in arguments else ("--db", "sqlite:///db/{db_id}/{db_id}.sqlite")
+    assert run_command_line(["run", "set1.jsonl", "-p", "one1.jsonl", "-q", *database, *arguments]) == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert len(shown) < 300
+
+
+@each(
+    ("arguments", "said"),
+    [
+        (("explain", "q1", "runs/one0"), "write  assay explain runs/one0 q1"),
+        (("explain", "runs/one0", "case-q1"), "did you mean 'q1'?"),
+        (("explain", "runs/one0", "Case q1"), "did you mean 'q1'?"),
+        (("refute", "runs/one0", "q1"), "assay explain runs/one0 q1"),
+        (("lint", "runs/one0"), "is a stored run, not a question set"),
+        (("run", "runs", "-p", "one1.jsonl", "--db", "sqlite:///db/a/a.sqlite"), "assay leaderboard runs"),
+        (("lint", "set0.jsonl", "--db", "db"), "write  --db 'sqlite:///db/{db_id}/{db_id}.sqlite'"),
+    ],
+)
+def test_runs_and_folders_in_the_wrong_place(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    """The message has the command that was meant."""
+    monkeypatch.chdir(folder)
+    assert run_command_line(list(arguments)) == 2
+    assert said in capsys.readouterr().err
