@@ -113,7 +113,7 @@ def _evaluated(
     for name, place in (("db_path", db_path), ("questions_path", questions_path)):
         if isinstance(place, str) and "://" in place:
             hint = place.partition("://")[2].removeprefix("/") if place.startswith("sqlite:") else "sqlite_tables.db"
-            raise InputError(f"{name} is the URL {place!r}: give the path of the file, such as {name}={hint!r}")
+            raise InputError(f"{name} is the URL {place!r}: give the path of the file, for example {name}={hint!r}")
     given = read_outputs(outputs)
     files = locate_files(version, workdir=workdir, questions=questions_path, database=db_path)
     cases, asked = read_cases(given, files)

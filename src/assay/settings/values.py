@@ -35,7 +35,7 @@ def check_engine(name: str) -> None:
         hint = did_you_mean(name, ENGINES)
         raise InputError(
             f"unknown engine {name!r}{hint}; question sets are for {', '.join(ENGINES)}. For one database "
-            "write its URL alone; for several, a template with their names, such as "
+            "write its URL alone; for several, a template with their names, for example "
             "'sqlite:///databases/{db_id}.sqlite' (in Python also a mapping from names to URLs)"
         )
 

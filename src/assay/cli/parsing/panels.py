@@ -144,7 +144,7 @@ USUAL: Final = {
         "init": "--predictions --system --db --output --run --id-column --question-column --gold-column"
         " --db-column --prediction-column --sheet --header-row --overwrite",
         "run": "--predictions --system --db --output --id-column --question-column --gold-column --db-column"
-        " --prediction-column --metrics --limit --timeout --witness --lint --baseline --min --max-unscored --html --xlsx"
+        " --prediction-column --metrics --limit --timeout --witness --lint --baseline --min --max-unscored --html"
         " --json --full",
         "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows"
         " --gold-column --no-ves --as-denodo --run --html --baseline --min --fail-on-regression",
