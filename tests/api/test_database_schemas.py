@@ -43,7 +43,7 @@ def test_a_database_without_tables_or_a_describing_engine_is_an_error(tmp_path: 
     (tmp_path / "empty.sqlite").write_bytes(b"")
     with pytest.raises(DatabaseError, match="contains no table"):
         Schemas(DatabaseUrl.parse("sqlite:///:memory:").render, Limits())(_case(1))
-    with pytest.raises(InputError, match="'denodo\\+http' cannot say which tables"):
+    with pytest.raises(InputError, match="'denodo\\+http' cannot list the tables"):
         Schemas(DatabaseUrl.parse("denodo+http://host:9090/denodo-data-catalog").render, Limits())(_case(1))
 
 

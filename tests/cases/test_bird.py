@@ -129,7 +129,7 @@ def test_predictions_keyed_by_question_id_where_named(formats, write):
 
 def test_a_list_is_no_bird_prediction_file(formats, write):
     path = write("predict.json", '["SELECT 1"]')
-    with pytest.raises(CaseFileError, match=r"holds a list: BIRD's predictions are one object"):
+    with pytest.raises(CaseFileError, match=r"contains a list: BIRD's predictions are one object"):
         load_predictions(path, formats=formats, format="bird")
     with pytest.raises(CaseFileError, match="no keys"):
         load_predictions(write("predict.json", "{}"), formats=formats, format="bird")

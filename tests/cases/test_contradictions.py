@@ -75,7 +75,7 @@ def test_so_it_does_where_ids_say_otherwise(tmp_path: Path, kind: str) -> None:
         {"id": f"c{number}", **ECHOES[kind]((number + 1) % COUNT), "predicted_sql": "SELECT 1"}
         for number in range(COUNT)
     ]
-    with pytest.raises(InputError, match=r"line 1: .*repeats a question 'How many of kind B\?'.* by its id"):
+    with pytest.raises(InputError, match=r"line 1: .*repeats a question 'How many of kind B\?'.*\(joined by id\)"):
         _joined(tmp_path, cases, answers)
 
 

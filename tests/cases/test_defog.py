@@ -63,7 +63,7 @@ def test_the_notation_stands_for_these_golds(text: str, golds: list[str]) -> Non
 @each(
     ("text", "wrong"),
     [
-        ("SELECT {a FROM t", "never closed"),
+        ("SELECT {a FROM t", "opened at character 8 is not closed"),
         ("SELECT a} FROM t", "none is open"),
         ("SELECT {a, {b}} FROM t", "within another"),
         ("SELECT a FROM t GROUP BY {}", "no columns in braces before it"),

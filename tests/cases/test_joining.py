@@ -283,7 +283,7 @@ def test_a_repeated_database_must_be_the_cases(tmp_path: Path) -> None:
     (tmp_path / "p.sql").write_text("SELECT 1\tshop\nSELECT 2\tbank\n")
     assert read_inputs(cases, tmp_path / "p.sql", FileOptions(), allow_unmatched=False).joining is not None
     (tmp_path / "p.sql").write_text("SELECT 2\tbank\nSELECT 1\tshop\n")
-    with pytest.raises(InputError, match=r"line 1: its database is 'bank'.*by position, is 'shop'"):
+    with pytest.raises(InputError, match=r"line 1: its database is 'bank'.*\(joined by position\) is 'shop'"):
         read_inputs(cases, tmp_path / "p.sql", FileOptions(), allow_unmatched=False)
 
 
@@ -299,7 +299,7 @@ def test_by_position_both_are_as_many(tmp_path: Path, rows: int, limit: int | No
         assert (inputs.joining.by, inputs.joining.stated) == ("position", False)
         assert_own(inputs)
         return
-    with pytest.raises(InputError, match=f"have no ids and are {rows}, and there are 3 questions"):
+    with pytest.raises(InputError, match=f"{rows} predictions for 3 questions: without ids, .* by position"):
         read_inputs(cases, predictions, options, allow_unmatched=True)
 
 
@@ -346,7 +346,7 @@ def test_query_texts_in_memory_are_in_the_cases_order_and_as_many() -> None:
     cases = [Case(id=f"c{place}", question="?") for place in range(3)]
     inputs = read_inputs(cases, [QUERY.format(place) for place in range(3)], FileOptions(), allow_unmatched=False)
     assert_own(inputs)
-    with pytest.raises(InputError, match="are 2, and there are 3 questions"):
+    with pytest.raises(InputError, match="2 predictions for 3 questions: without ids"):
         read_inputs(cases, ["SELECT 1", "SELECT 2"], FileOptions(), allow_unmatched=False)
 
 

@@ -127,7 +127,12 @@ def test_named_keys(write):
 @pytest.mark.parametrize(
     ("name", "content", "place", "says"),
     [
-        ("p.jsonl", '{"id": "a", "answr": "x"}\n', "line 1", ['there is "id", "answr"', 'Write it under "answer"']),
+        (
+            "p.jsonl",
+            '{"id": "a", "answr": "x"}\n',
+            "line 1",
+            ['no answer, only "id", "answr"', 'Write it under "answer"'],
+        ),
         ("p.yaml", "- id: a\n  answer: x\n- answer: y\n", None, ["p.yaml, line 3 has no id", "others have one"]),
         ("p.yaml", "id: a\nanswer: x\nurl: y\n", "line 3, column 6", ['both "answer" and "url"']),
         ("p.jsonl", '{"id": "a", "answer": 5}\n', "line 1", ["answer: the answer is the number 5"]),

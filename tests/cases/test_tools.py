@@ -199,7 +199,7 @@ def test_of_several_pipelines_one_is_named(tmp_path: Path) -> None:
     path = _written(tmp_path, TOOLKIT)
     with pytest.raises(CaseFileError, match=r'more than one pipeline.*"ibm:granite-greedy".*--prediction-column'):
         _read(path)
-    with pytest.raises(CaseFileError, match=r'no pipeline is called "ibm:granite-gredy".*did you mean "ibm:granite-gr'):
+    with pytest.raises(CaseFileError, match=r'contains no pipeline "ibm:granite-gredy".*did you mean "ibm:granite-gr'):
         _read(path, prediction="ibm:granite-gredy")
     _, (unanswered,) = _read(path, prediction="ibm:other")
     assert unanswered.query is None

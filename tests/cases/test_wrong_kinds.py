@@ -204,8 +204,8 @@ def test_ids_that_occur_again_are_named_with_their_rows_and_the_options(tmp_path
     with pytest.raises(CaseFileError) as raised:
         load_cases(path, formats=registry.case_formats())
     message = str(raised.value)
-    assert f'the id "a" occurs {"twice" if repeats == 2 else f"{repeats} times"}: at in.csv, line 2' in message
-    assert "and at in.csv, line 3" in message or repeats > 2
+    assert f'the id "a" occurs {"twice" if repeats == 2 else f"{repeats} times"}: in in.csv, line 2' in message
+    assert "and in in.csv, line 3" in message or repeats > 2
     assert 'so does "b"' in message
     assert "--id-column @position" in message
     with pytest.raises(CaseFileError, match=r"--prediction-id-column @position.*--repeat N"):

@@ -198,7 +198,7 @@ def test_of_a_query_and_a_result_of_one_name_the_query_counts_and_an_empty_file_
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda gold: (gold / "spider2lite_eval.jsonl").unlink(), "there is none"),
+        (lambda gold: (gold / "spider2lite_eval.jsonl").unlink(), "found none"),
         (lambda gold: (gold / "spider2snow_eval.jsonl").write_text("{}"), "spider2snow_eval.jsonl"),
         (lambda gold: (gold / "spider2lite_eval.jsonl").write_text('{"instance": 1}'), 'did you mean "instance"'),
         (lambda gold: (gold / "spider2lite_eval.jsonl").write_text('{"instance_id": "a"}\n' * 2), "occurs twice"),

@@ -330,6 +330,6 @@ def test_the_emulator_reads_its_answers_from_a_file(quick: Quick, tmp_path: Path
 def test_answers_that_cannot_be_read_name_their_line(tmp_path: Path, line: str) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_text(f'{{"question": "a"}}\n{line}\n', encoding="utf-8")
-    with pytest.raises(CaseFileError, match=r"answers\.jsonl, line 2: is no answer"):
+    with pytest.raises(CaseFileError, match=r"answers\.jsonl, line 2: is not an answer"):
         read_answers(file)
     assert main(["--chat", str(file)]) == 2

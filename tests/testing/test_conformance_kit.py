@@ -195,7 +195,7 @@ def test_a_plain_metric_passes() -> None:
 @each(
     ("metric", "check", "said"),
     [
-        (NoName, "it_says_what_it_is", "'two words' cannot be typed"),
+        (NoName, "it_says_what_it_is", "'two words' cannot be used in a list of names"),
         (Backwards, "it_says_what_it_is", "from 1.0 to 0.0"),
         (local_metric, "workers_can_load_it", "define the class at the top of a module"),
         (Raises, "every_case_has_a_score", "raised AttributeError"),
@@ -206,7 +206,7 @@ def test_a_plain_metric_passes() -> None:
         (BlamesTheSystem, "a_broken_gold_scores_nobody", "not the system's failure"),
         (BlamesTheSystemForTheNetwork, "misfortune_scores_nobody", "not the answer's fault"),
         (DropsFailures, "failing_answers_count", "leave the rate"),
-        (PaysForFailing, "failing_answers_count", "0.0 is better than that of the gold query itself (3.0)"),
+        (PaysForFailing, "failing_answers_count", "0.0 is better than the gold query's own text, which has 3.0"),
         (Remembers, "the_same_case_has_the_same_score", "scored again"),
         (ReadsTheQuestion, "it_depends_on_what_it_says", "another question and times"),
         (AsksForTexts, "it_asks_for_queries", "contains values that are not QueryRequests"),

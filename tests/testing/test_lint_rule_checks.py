@@ -116,7 +116,7 @@ def yields(**changes: Any) -> Callable[[Any], Iterator[Any]]:
 
 BROKEN: list[tuple[str, Any, str, str]] = [
     ("no description", rule(about=None), "it_describes_itself", "the rule has no RULE"),
-    ("two words", rule(replace(ABOUT, name="two words")), "it_describes_itself", "cannot be typed"),
+    ("two words", rule(replace(ABOUT, name="two words")), "it_describes_itself", "cannot be used in a list"),
     ("upper case", rule(replace(ABOUT, name="SelectsOne")), "it_describes_itself", "words-with-hyphens"),
     ("blank remedy", rule(replace(ABOUT, remedy=" ")), "it_describes_itself", "its remedy is blank"),
     ("not a sentence", rule(replace(ABOUT, why="because")), "it_describes_itself", "its why is not a sentence"),
