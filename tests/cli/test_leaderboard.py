@@ -139,7 +139,7 @@ def test_a_run_named_twice_counts_once(folder: Path) -> None:
         (("nowhere",), "nowhere"),
         (("runs/one", "runs/other"), "no case in common"),
         (("runs/one", "--metric", "mtch"), "has no metric 'mtch' (did you mean 'match'?)"),
-        (("runs", "--cases", "dve*"), "there is dev.jsonl, small.jsonl"),
+        (("runs", "--cases", "dve*"), "the question sets are dev.jsonl, small.jsonl"),
         (("runs/one", "--cases", "dev"), "omit it"),
         (("runs/begun",), "not finished"),
         (("runs", "--csv", "-", "--md", "-"), "name a file for all but one of them"),
