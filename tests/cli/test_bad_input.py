@@ -97,7 +97,7 @@ def test_what_cannot_be_used_is_named_with_the_remedy(
         ),
         ("answers.jsonl", [], ["answers.jsonl", "empty"]),
         ("answers.jsonl", [*ANSWERS, {"id": "zz", "predicted_sql": "SELECT 1"}], ["zz", "--allow-unmatched"]),
-        ("answers.jsonl", [{"id": "x", "predicted_sql": "SELECT 1"}], ["no prediction fits", '"x"', '"a"']),
+        ("answers.jsonl", [{"id": "x", "predicted_sql": "SELECT 1"}], ["no prediction matches a case", '"x"', '"a"']),
         ("answers.jsonl", [{"id": "a", "nothing": 1}], ["answers.jsonl"]),
         ("dbs/shop.sqlite", ["this is no database, but it is long enough to be taken for one"], ["shop.sqlite"]),
     ],

@@ -49,7 +49,7 @@ def test_plain_lines_show_what_is_answered_and_what_is_judged(
         clock[0] += 11
         tell(Progress(stage="judging", total=9, finished=9, left_s=0.0))
     assert capsys.readouterr().err.splitlines() == [
-        "asking: 5 of 9 cases, 3 judged, about 30 s left",
+        "asking: 5 of 9 cases, 3 scored, about 30 s left",
         "judging: 9 of 9 cases, about 0 s left",
     ]
 

@@ -95,7 +95,7 @@ def test_queries_from_files(folder: Path) -> None:
         ((), "either a database, or the schema"),
         (("--schema", "absent.sql"), "cannot be read"),
         (("--db", "sqlite:///absent.sqlite"), "absent.sqlite"),
-        (("--schema", "schema.sql", "--dialect", "klingon"), "no SQL dialect"),
+        (("--schema", "schema.sql", "--dialect", "klingon"), "unknown SQL dialect 'klingon'"),
         (("--schema", "schema.sql", "--json", "--sql"), "name a file for all but one of them"),
         (("--db", "sqlite:///real.sqlite", "--dialect", "sqlite"), "leave out the dialect"),
     ],

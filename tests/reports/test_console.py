@@ -96,7 +96,7 @@ def test_reports_that_exist_are_pointed_at_and_not_offered_again(small_run: Run)
     view = RunReport(small_run)
     text = plain_summary(view, run_path="runs/a", written={"html": "a.html"})
     assert text.endswith(
-        "in a browser: a.html\nreview verdicts and gold: assay review runs/a\n"
+        "in a browser: a.html\nreview verdicts and gold queries: assay review runs/a\n"
         "for a pull request: assay report runs/a --md report.md\n"
     )
     assert "assay report" not in plain_summary(view), "a run that is stored nowhere cannot be drawn later"

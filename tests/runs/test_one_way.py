@@ -132,7 +132,7 @@ def test_selections_are_resumed_as_queries_are(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     predictions = tmp_path / "answers.jsonl"
     lines = demo.sdmx_path("predictions.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    predictions.write_text("".join(lines), encoding="utf-8")
+    predictions.write_text("".join(lines[1:]), encoding="utf-8")
     seen: list[tuple[int, int]] = []
 
     def run() -> None:
@@ -150,16 +150,24 @@ def test_selections_are_resumed_as_queries_are(tmp_path: Path) -> None:
     run()
     assert seen == [(len(first), len(first))]
     assert ((folder / "journal.jsonl").read_bytes(), load_run(folder).evidence) == (journal, first)
-    # Another answer is judged, the rest is as it was, also what was read of the answers.
-    predictions.write_text("".join([*lines[1:], lines[0].replace('"MEX"', '"BRA"')]), encoding="utf-8")
+    # An answer that was missing is judged, the rest is as it was, also what was read of the answers.
+    predictions.write_text("".join([*lines[1:], lines[0]]), encoding="utf-8")
     run()
     assert seen[0] == (len(first) - 1, len(first) - 1)
     changed, *others = load_run(folder).evidence
-    assert (first[0].outcome, changed.outcome) == ("correct", "incorrect")
+    assert (first[0].outcome, changed.outcome) == ("incorrect", "correct")
     assert [replace(one.prediction, origin=None) for one in others] == [
         replace(one.prediction, origin=None) for one in first[1:]
     ]
     assert [one.verdict for one in others] == [one.verdict for one in first[1:]]
+    # A finished run is not replaced by one of another answer, unless that is asked for.
+    journal = (folder / "journal.jsonl").read_bytes()
+    other = lines[0].replace('"MEX"', '"BRA"')
+    predictions.write_text("".join([*lines[1:], other]), encoding="utf-8")
+    with pytest.raises(RunError, match=r"other predictions: 1 prediction of \d+ cases differs.*overwrite"):
+        run()
+    assert (folder / "journal.jsonl").read_bytes() == journal
+    predictions.write_text("".join([*lines[1:], lines[0]]), encoding="utf-8")
     head, _, rest = journal.partition(b"\n")
     (folder / "journal.jsonl").write_bytes(head[:20] + b"\n" + rest)
     with pytest.raises(RunError, match="line 1"):

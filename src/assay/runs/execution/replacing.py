@@ -44,4 +44,5 @@ def _said(prediction: Prediction) -> tuple[object, ...]:
 
 
 def _unanswered(prediction: Prediction) -> bool:
-    return prediction.query is None and prediction.result is None and not prediction.turns
+    turns = all(turn.selection is None and turn.text is None for turn in prediction.turns)
+    return turns and prediction.query is None and prediction.result is None

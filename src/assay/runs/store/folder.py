@@ -361,7 +361,10 @@ def missing_run(folder: Path) -> str:
         if folder.suffix.lower() in (".csv", ".tsv", ".json", ".jsonl", ".xlsx", ".parquet", ".yaml", ".yml", ".txt"):
             target = Path("runs") / folder.stem
             command = command_line(["-p", str(folder), "-o", target.as_posix()])
-            return f"it is a file. If it holds predictions, run it first:  assay run questions.jsonl --db URL {command}"
+            return (
+                f"it is a file{_nearest(folder)}. If it holds predictions, run it first:  "
+                f"assay run questions.jsonl --db URL {command}"
+            )
     what = f"{RUN_FILE} is missing" if folder.is_dir() else "it is a file" if folder.exists() else "it does not exist"
     return f"{what}{_nearest(folder)}"
 
