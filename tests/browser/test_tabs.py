@@ -165,7 +165,7 @@ def test_a_broken_link_shows_all_cases_and_a_short_word_of_what_is_wrong(
     fragment: str, said: str, look: Look, report: Path
 ) -> None:
     opened = look(report, fragment)
-    notice = opened.page.inner_text("#notice")
+    notice = " ".join(opened.page.inner_text("#notice").split())
     assert said in notice
     assert len(notice) < 200
     assert opened.shown == 12

@@ -51,7 +51,8 @@ def test_its_cells_run_in_their_order_and_draw(capsys: pytest.CaptureFixture[str
         shutil.rmtree(names["folder"])
     drawn = {type(value): value._repr_html_() for value in values if hasattr(value, "_repr_html_")}
     assert {Run, RunDiff, Verdict, Comparison} <= set(drawn)
-    assert "first version: match" in drawn[Run]
+    assert "first version" in drawn[Run]
+    assert "Accuracy" in drawn[Run]
     assert "with repairs" in drawn[RunDiff]
     assert values[-1].outcome == "correct"
     assert names["one"].verdict.outcome == "incorrect"

@@ -125,6 +125,7 @@ def test_a_live_system(tmp_path: Path) -> None:
         assert settings.count("127.0.0.1:8090") == 1
         (folder / "eval.yaml").write_text(settings.replace("127.0.0.1:8090", f"127.0.0.1:{port}"), encoding="utf-8")
         given = ["run", "examples/live-system/eval.yaml", "--query-path", "sql", "--confidence-path", "confidence"]
+        given.append("--full")
         done = commands.run(given, cwd=tmp_path, env=environment())
     finally:
         server.terminate()
