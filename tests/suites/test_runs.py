@@ -51,7 +51,7 @@ def test_a_suite_from_build_to_report(folder: Path, capsys: pytest.CaptureFixtur
     suite = folder / "suites" / "shop"
     command = ["suite", "build", str(folder / "cases.jsonl"), str(folder / "runs" / "first"), "-o", str(suite)]
     assert run_command_line([*command, "--workers", "1", "-q"]) == 0
-    assert "answers of 1 run: 2 of 4 told from gold" in capsys.readouterr().out
+    assert "answers of 1 run: 2 of 4 distinguished from the gold query" in capsys.readouterr().out
     assert run_command_line([*command, "-q"]) == 2
     assert "--overwrite" in capsys.readouterr().err
     assert run_command_line(["suite", "show", str(suite), "a", "--database", "1"]) == 0
@@ -69,7 +69,7 @@ def test_a_suite_from_build_to_report(folder: Path, capsys: pytest.CaptureFixtur
     told = scores["a"]
     assert told is not None
     assert told.detail is not None
-    assert "parted by database" in told.detail
+    assert "distinguished by database" in told.detail
     assert "singer" in told.detail
     rate = run.record.aggregates.overall.rate("suite_match")
     assert rate is not None
@@ -95,7 +95,7 @@ def test_a_suite_from_build_to_report(folder: Path, capsys: pytest.CaptureFixtur
         noted = _evaluated(folder, cases=changed, suite=suite)
     assert noted.evidence[0].score("suite_match") is not None
     assert [item.score("suite_match").value for item in noted.evidence] == [None, 0.0, 1.0, 1.0, None]  # type: ignore[union-attr]
-    assert any("other golds" in note for note in noted.record.provenance.notes)
+    assert any("other gold queries" in note for note in noted.record.provenance.notes)
 
 
 def test_what_does_not_fit_ends_with_status_2(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +116,7 @@ def test_what_does_not_fit_ends_with_status_2(folder: Path, capsys: pytest.Captu
         (["suite", "build", cases, first, "-o", str(folder / "runs")], "contains no suite"),
         (["suite", "build", cases, first, "-o", output, "--keeps", "all"], "'declared'"),
         (["suite", "show", str(folder / "runs")], "contains no suite"),
-        (["run", cases, *answers, "--suite", str(folder / "nowhere")], "no folder"),
+        (["run", cases, *answers, "--suite", str(folder / "nowhere")], "is not a folder"),
         (["run", cases, *answers, "--metrics", "suite_match"], "needs a suite"),
     ):
         assert run_command_line(arguments) == 2, arguments
