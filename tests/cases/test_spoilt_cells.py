@@ -54,7 +54,7 @@ def book(path: Path, cell: str, *, at: str = "C3", name: str = "Cases & more", r
 @pytest.mark.parametrize("formula", ["", "<f>Other!#REF!</f>"])
 def test_an_error_is_named_with_its_cell(tmp_path: Path, formats: Any, error: str, formula: str) -> None:
     path = book(tmp_path / "b.xlsx", f'<c r="{{at}}" t="e">{formula}<v>{error}</v></c>')
-    with pytest.raises(CaseFileError, match=rf"Cases & more!C3 holds the error {re.escape(error)}"):
+    with pytest.raises(CaseFileError, match=rf"Cases & more!C3 contains the error {re.escape(error)}"):
         load_cases(path, formats=formats)
 
 
@@ -62,7 +62,7 @@ def test_an_error_is_named_with_its_cell(tmp_path: Path, formats: Any, error: st
 @pytest.mark.parametrize("at", ["A2", "B3", "C2", "C3", "D3"])
 def test_a_formula_without_a_value_is_named_with_its_cell(tmp_path: Path, formats: Any, cell: str, at: str) -> None:
     path = book(tmp_path / "b.xlsx", cell, at=at)
-    with pytest.raises(CaseFileError, match=f"cell Cases & more!{at} holds a formula without a saved value"):
+    with pytest.raises(CaseFileError, match=f"cell Cases & more!{at} contains a formula without a saved value"):
         load_cases(path, formats=formats)
 
 
@@ -71,7 +71,7 @@ def test_where_every_prediction_is_a_formula_no_case_is_called_unanswered(
     tmp_path: Path, formats: Any, cell: str
 ) -> None:
     path = book(tmp_path / "b.xlsx", cell, rows=1, at="C2")
-    with pytest.raises(CaseFileError, match="cell Cases & more!C2 holds a formula without a saved value"):
+    with pytest.raises(CaseFileError, match="cell Cases & more!C2 contains a formula without a saved value"):
         load_predictions(path, formats=formats, fields=FieldNames(prediction="gold_sql"))
 
 
@@ -114,5 +114,5 @@ def test_an_error_that_libreoffice_computed_is_named(tmp_path: Path, formats: An
         capture_output=True,
         timeout=300,
     )
-    with pytest.raises(CaseFileError, match=r"row 3.*cell Cases & more!C3 holds the error #DIV/0!"):
+    with pytest.raises(CaseFileError, match=r"row 3.*cell Cases & more!C3 contains the error #DIV/0!"):
         load_cases(tmp_path / "out" / f"b.{suffix}", formats=formats)
