@@ -119,7 +119,10 @@ def test_the_whole_workbook_of_a_workbooks_own_queries_is_the_default(server: De
         (("-i", "in.xlsx", "-p", "Ground Truth VQL"), "has the gold queries of the question set"),
         (("-i", "in.xlsx", "-p", "VQL Generated", "--param", "a=b", "--retries", "1"), "omit --param, --retries"),
         (("-i", "in.xlsx", "-p", "VQL Generated", "--api-url", "http://127.0.0.1/x"), "omit --api-url"),
-        (("-i", "in.xlsx", "-p", "VQL Generated", "--prediction-column", "x"), "different values, 'VQL Generated' and 'x': give it once"),
+        (
+            ("-i", "in.xlsx", "-p", "VQL Generated", "--prediction-column", "x"),
+            "different values, 'VQL Generated' and 'x': give it once",
+        ),
         (("-i", "in.xlsx", "-p", "VQL Generated", "--f1-output", "in.xlsx"), "--f1-output is in.xlsx"),
         (("--merge", "a.xlsx", "b.xlsx", "-i", "in.xlsx"), "omit --input"),
         (("--merge", "a.xlsx"), "--merge"),

@@ -466,6 +466,7 @@ def test_a_comparison_names_the_matches_that_lost_strength(folder: Path) -> None
     found = assay.diff(before, run)
     assert [one.candidate.case_id for one in found.record.changes if one.lost_strength] == ["refuted"]
     assert not [one for one in assay.diff(run, before).record.changes if one.lost_strength]
+    assert not [one for one in assay.diff(load_run(folder), run).record.changes if one.lost_strength]
 
 
 # Repairs of wrong answers

@@ -141,7 +141,7 @@ def _kept_apart(verb: Callable[..., None]) -> Callable[..., None]:
         except typer.Abort as error:
             if isinstance(error.__context__, KeyboardInterrupt):
                 raise _Unexpected(error.__context__) from error
-            raise UsageError("no password was given") from error
+            raise UsageError("no password was given: type one, or set ASSAY_PASSWORD") from error
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # the top: `run_command_line` says what it is
             raise _Unexpected(error) from error
 
