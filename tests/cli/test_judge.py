@@ -329,7 +329,7 @@ def test_an_interrupted_command_keeps_its_answers(run: Path) -> None:
         until(lambda: sum(server.asked.values()) >= 4, what="the fourth question is asked")
         _, said = end_group(process, signal.SIGINT)
         assert process.returncode == 3, said
-        assert "answers are kept in" in said
+        assert "answers are stored in" in said
     with closing(sqlite3.connect(run / "judge-answers.sqlite")) as connection:
         assert connection.execute("SELECT COUNT(*) FROM answers").fetchone() == (3,)
 

@@ -219,7 +219,7 @@ def test_gates_know_its_range_its_label_and_which_way_is_better(folder: Path) ->
     assert "Row gap: at most 2.0 above the baseline" in passed.stdout
     missed = gate("--max-drop", "row_gap=1.9", "--baseline", "old")
     assert missed.returncode == 1
-    assert "3.5 after 1.5: +2.0" in missed.stdout
+    assert "3.5, baseline 1.5: +2.0" in missed.stdout
     better = gate("--max-drop", "row_gap=0", "--fail-on-regression", "--baseline", "new", run="old")
     assert better.returncode == 0, better.stdout + better.stderr
     for demand, said in (

@@ -378,7 +378,7 @@ def test_a_question_that_the_service_fails_at_counts_as_unanswered_beside_those_
         assert "1 of 2 correct · 1 unscored" in done.stdout
         said = " ".join(done.stdout.split())
         assert "1 case got no answer and counts as incorrect." in said
-        assert "2 cases can be repeated with the same command: HTTP 500 (1), HTTP 502 (1)." in said
+        assert "2 cases failed; the same command tries them again: HTTP 500 (1), HTTP 502 (1)." in said
         server.faults.clear()
         done = questions(url)
     assert done.returncode == 0, done.stderr

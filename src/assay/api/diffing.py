@@ -27,7 +27,7 @@ from assay.model import RunDiff as RunDiffRecord
 from assay.reports.files import replace_file
 from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
-from assay.runs.store.folder import load_run, run_folder
+from assay.runs.store.folder import RUN_FILE, load_run, run_folder
 
 RunInput: TypeAlias = Run | RunRecord | str | os.PathLike[str]
 """A run, or the folder of a saved one. Only the parts that a comparison needs are read."""
@@ -260,7 +260,8 @@ def leaderboard(
 def _same_folder(first: RunRecord | Path, second: RunRecord | Path) -> bool:
     if not (isinstance(first, Path) and isinstance(second, Path)):
         return False
-    return run_folder(first).resolve() == run_folder(second).resolve()
+    folder = run_folder(first)
+    return folder.resolve() == run_folder(second).resolve() and (folder / RUN_FILE).exists()
 
 
 def _named(run: object) -> str:
