@@ -61,7 +61,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("report runs/a runs/b", ["assay diff runs/a runs/b"]),
     ("denodo questions.xlsx", ["assay denodo --input questions.xlsx"]),
     # Options under another name.
-    ("run questions.jsonl --gold x", ["no option --gold ", "did you mean --gold-column?"]),
+    ("run questions.jsonl --gold x", ["no option --gold ", "write it first, without an option"]),
     ("run questions.jsonl --prediction x", ["did you mean --predictions?"]),
     ("run questions.jsonl --database x", ["did you mean --db?"]),
     ("run questions.jsonl --out x", ["did you mean --output?"]),
@@ -104,7 +104,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("runs runs --html x.json", ["--html x.json", "--json x.json"]),
     # Metrics under another name.
     (f"{RUN} --min accuracy=80%", ["accuracy", "did you mean 'match'?"]),
-    (f"{RUN} --min EX=80%", ["EX", "did you mean 'match'?"]),
+    (f"{RUN} --min EX=80%", ["EX", "did you mean 'spider_ex' or 'bird_ex'?"]),
     (f"{RUN} --min exact_match=80%", ["exact_match", "did you mean 'spider_em'?"]),
     (f"{RUN} --min mtach=80%", ["mtach", "did you mean 'match'?"]),
     (f"{RUN} --metrics accuracy", ["'accuracy'", "did you mean 'match'?"]),
