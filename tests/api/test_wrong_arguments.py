@@ -11,7 +11,10 @@ import pandas
 import pytest
 
 import assay
+from assay.api.public import public
 from assay.errors import AssayError
+from assay.platform.surface import options
+from assay.settings import declarations
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "evaluate": assay.evaluate,
@@ -86,6 +89,9 @@ def test_a_run_folder_is_not_called_like_a_report(output: str) -> None:
 
 
 def test_a_run_is_not_compared_with_itself_and_one_run_is_not_a_list(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="is not a run folder"):
+        assay.diff(tmp_path, tmp_path)
+    (tmp_path / "run.json").touch()
     for first, second in ((tmp_path, tmp_path), (str(tmp_path), tmp_path / ".")):
         with pytest.raises(AssayError, match="twice: this is one run"):
             assay.diff(first, second)
@@ -99,3 +105,17 @@ def test_llmsql_takes_paths_and_no_urls(name: str) -> None:
 
     with pytest.raises(AssayError, match=f"{name} is the URL 'sqlite:///tables.db': give the path .*'tables.db'"):
         evaluate([{"question_id": 1, "completion": "x"}], **{name: "sqlite:///tables.db"})  # type: ignore[arg-type]
+
+
+def _of_files() -> list[tuple[tuple[str, ...], str]]:
+    own = assay.FileOptions.__struct_fields__
+    return [(names, one.option) for names, one in declarations() if one.option is not None and names[0] in own]
+
+
+@pytest.mark.parametrize(("names", "option"), _of_files(), ids=lambda one: one if isinstance(one, str) else "")
+def test_every_option_of_files_is_an_argument_that_can_be_copied(names: tuple[str, ...], option: str) -> None:
+    written = public(lambda: options((option, 3 if names[-1] in ("limit", "header_row") else "x")))()
+    read = eval(f"dict({written})", {"FileOptions": assay.FileOptions, "FieldNames": assay.FieldNames})["files"]
+    for name in names:
+        read = getattr(read, name)
+    assert read in (3, "x")

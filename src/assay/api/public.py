@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, ParamSpec, TypeVar, Union, get_args, get
 from msgspec import Struct
 
 from assay.errors import UsageError, did_you_mean
-from assay.platform.surface import for_python
+from assay.platform.surface import Fields, for_python
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -49,7 +49,7 @@ _UNKNOWN: Final = object()
 
 def public(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """A public function that refuses arguments of other names and kinds, and whose messages name arguments."""
-    named = for_python(function)
+    named = for_python(function, _file_fields)
 
     @wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -69,6 +69,15 @@ def public(function: Callable[_P, _T]) -> Callable[_P, _T]:
     return called
 
 
+@cache
+def _file_fields() -> Fields:
+    from assay.api.inputs import FileOptions
+    from assay.settings import declarations
+
+    own = FileOptions.__struct_fields__
+    return {setting.option: names for names, setting in declarations() if setting.option and names[0] in own}
+
+
 def url_of(path: Path) -> str:
     """The URL of a database file of SQLite or DuckDB."""
     return f"{_SCHEMES.get(path.suffix.lower(), 'sqlite')}:///{path.as_posix()}"
@@ -84,7 +93,7 @@ def _parameters(function: Callable[..., Any]) -> Mapping[str, tuple[object, str]
         written = str(parameter.annotation)
         try:
             kind = eval(written, function.__globals__)
-        except Exception:  # noqa: BLE001 - a name that only type checkers import
+        except (NameError, TypeError):  # a name, or one in quotes, that only type checkers import
             kind = _UNKNOWN
         found[name] = (kind, written)
     return found

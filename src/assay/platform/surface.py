@@ -6,80 +6,56 @@ or ``files=FileOptions(case_fields=FieldNames(question='User asked'))``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, Literal, ParamSpec, TypeAlias, TypeVar
 
 from assay.platform.shell import quoted
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_ON_COMMAND_LINE: ContextVar[bool | None] = ContextVar("assay_on_command_line", default=None)
-"""None: no caller has said."""
-
-_FIELDS: Final = {
-    "--id-column": ("case_fields", "id"),
-    "--question-column": ("case_fields", "question"),
-    "--gold-column": ("case_fields", "gold"),
-    "--db-column": ("case_fields", "database"),
-    "--difficulty-column": ("case_fields", "difficulty"),
-    "--tag-column": ("case_fields", "tags"),
-    "--context-column": ("case_fields", "context"),
-    "--answerable-column": ("case_fields", "answerable"),
-    "--sheet": ("case_fields", "sheet"),
-    "--header-row": ("case_fields", "header_row"),
-    "--encoding": ("case_fields", "encoding"),
-    "--prediction-column": ("prediction_fields", "prediction"),
-    "--prediction-id-column": ("prediction_fields", "id"),
-    "--decision-column": ("prediction_fields", "decision"),
-    "--confidence-column": ("prediction_fields", "confidence"),
-    "--context-tables-column": ("prediction_fields", "context_tables"),
-    "--context-columns-column": ("prediction_fields", "context_columns"),
-    "--prediction-sheet": ("prediction_fields", "sheet"),
-    "--prediction-header-row": ("prediction_fields", "header_row"),
-    "--prediction-encoding": ("prediction_fields", "encoding"),
-    "--limit": ("", "limit"),
-    "--case-format": ("", "case_format"),
-    "--prediction-format": ("", "prediction_format"),
-    "--ignore-questions": ("", "ignore_questions"),
-}
-"""Options that are a field of `assay.FileOptions`, with the room of the field in it."""
+Fields: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Options that are a field of `assay.FileOptions`, with the names that lead to it, e.g. ``("case_fields", "id")``."""
+_SURFACE: ContextVar[Callable[[], Fields] | Literal["command line"] | None] = ContextVar("assay_surface", default=None)
+"""In Python what gives the fields; None: no caller has said."""
 _ARGUMENTS: Final = {"--db": "databases", "--gold-db": "gold_databases", "--system": "predictions"}
 """Options whose argument has another name in Python."""
-_NUMBERS: Final = ("--header-row", "--prediction-header-row", "--limit")
 
 
 @contextmanager
 def command_line() -> Iterator[None]:
     """A context in which messages name options as they are written on the command line."""
-    token = _ON_COMMAND_LINE.set(True)
+    token = _SURFACE.set("command line")
     try:
         yield
     finally:
-        _ON_COMMAND_LINE.reset(token)
+        _SURFACE.reset(token)
 
 
-def for_python(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """A public function, whose messages name arguments as in Python, unless the command line called it."""
+def for_python(function: Callable[_P, _T], fields: Callable[[], Fields]) -> Callable[_P, _T]:
+    """A public function, whose messages name arguments as in Python, unless the command line called it.
+
+    ``fields`` is called for a message.
+    """
 
     @wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        if _ON_COMMAND_LINE.get() is not None:
+        if _SURFACE.get() is not None:
             return function(*args, **kwargs)
-        token = _ON_COMMAND_LINE.set(False)
+        token = _SURFACE.set(fields)
         try:
             return function(*args, **kwargs)
         finally:
-            _ON_COMMAND_LINE.reset(token)
+            _SURFACE.reset(token)
 
     return called
 
 
 def on_command_line() -> bool:
     """Whether messages are read on the command line."""
-    return _ON_COMMAND_LINE.get() is not False
+    return not callable(_SURFACE.get())
 
 
 def option(name: str, value: object = None) -> str:
@@ -99,21 +75,20 @@ def flag(name: str) -> str:
 
 def options(*named: tuple[str, object]) -> str:
     """Several options, to copy together: fields of files share one ``FileOptions`` in Python."""
-    if on_command_line():
+    fields = _SURFACE.get()
+    if not callable(fields):
         return " ".join(name if value in (None, True) else f"{name} {quoted(str(value))}" for name, value in named)
-    rooms: dict[str, list[str]] = {}
-    arguments = []
+    own: list[str] = []
+    groups: dict[str, list[str]] = {}
+    arguments: list[str] = []
     for name, value in named:
-        if (field := _FIELDS.get(name)) is None:
-            written = _ARGUMENTS.get(name, name.removeprefix("--").replace("-", "_"))
-            arguments.append(f"{written}={'...' if value is None else repr(value)}")
-            continue
-        room, attribute = field
-        shown = "..." if value is None else str(value) if name in _NUMBERS else repr(value)
-        rooms.setdefault(room, []).append(f"{attribute}={shown}")
-    inner = [
-        text
-        for room, fields in rooms.items()
-        for text in (fields if not room else [f"{room}=FieldNames({', '.join(fields)})"])
-    ]
-    return ", ".join([*([f"files=FileOptions({', '.join(inner)})"] if inner else []), *arguments])
+        shown = "..." if value is None else repr(value)
+        match fields().get(name):
+            case None:
+                arguments.append(f"{_ARGUMENTS.get(name, name.removeprefix('--').replace('-', '_'))}={shown}")
+            case (attribute,):
+                own.append(f"{attribute}={shown}")
+            case (group, attribute):
+                groups.setdefault(group, []).append(f"{attribute}={shown}")
+    own += [f"{group}=FieldNames({', '.join(inner)})" for group, inner in groups.items()]
+    return ", ".join([*([f"files=FileOptions({', '.join(own)})"] if own else []), *arguments])
