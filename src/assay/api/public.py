@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, ParamSpec, TypeVar, Union, get_args, get
 from msgspec import Struct
 
 from assay.errors import UsageError, did_you_mean
+from assay.model.databases.mistyped import FILE_SCHEMES
 from assay.platform.surface import Fields, for_python
 
 _P = ParamSpec("_P")
@@ -31,7 +32,6 @@ _SYNONYMS: Final = {
     "llm": ("model", "judge"),
     "preds": ("predictions",),
 }
-_SCHEMES: Final = {".duckdb": "duckdb", ".ddb": "duckdb"}
 _EXAMPLES: Final = {
     "files": "files=FileOptions(limit=10)",
     "limits": "limits=Limits(timeout_s=30)",
@@ -80,7 +80,7 @@ def _file_fields() -> Fields:
 
 def url_of(path: Path) -> str:
     """The URL of a database file of SQLite or DuckDB."""
-    return f"{_SCHEMES.get(path.suffix.lower(), 'sqlite')}:///{path.as_posix()}"
+    return f"{FILE_SCHEMES.get(path.suffix.lower(), 'sqlite')}:///{path.as_posix()}"
 
 
 @cache

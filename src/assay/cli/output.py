@@ -258,8 +258,6 @@ def write_json(path: Path, content: bytes) -> None:
 
 def say_written(written: Mapping[str, Path], *, on_stderr: bool = False) -> None:
     """Print the paths of the written files."""
-    import typer
-
     from assay.reports.text.plain import visible
 
     for path in written.values():

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 from msgspec import Struct
@@ -17,9 +17,6 @@ from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import GateResult, Gates, RunSettings
 from assay.model.runs.gate import HEADLINE
 from assay.settings import GateSettings, Settings, place_of
-
-if TYPE_CHECKING:
-    pass
 
 GATE_MISSED: Final = 1
 """The exit status if a gate is missed, whatever else happened."""

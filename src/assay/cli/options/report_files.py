@@ -22,7 +22,7 @@ _SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The suffixes of each format, the usual one first. A name without a suffix, or with an unknown one, is accepted."""
 _FLAGS: Final[Mapping[str, str]] = {"tex": "--latex"}
-_NOT_NAMED: Final = ("html", "md", "xlsx", "junit", "json", "sarif", "csv", "tex", "test")
+_WITH_OPTION: Final = ("html", "md", "xlsx", "junit", "json", "sarif", "csv", "tex", "test")
 """The formats that have an option of their own; others are written by ``--report NAME=FILE``."""
 _OTHERS: Final = (".xls", ".xlsm", ".ods", ".pdf", ".docx", ".doc", ".png", ".svg", ".yaml", ".yml", ".parquet", ".zip")
 _OTHERS_OF_DATA: Final = (".jsonl", ".ndjson", ".tsv", ".sql", ".sqlite", ".db", ".duckdb")
@@ -31,7 +31,7 @@ _KNOWN: Final = {suffix for suffixes in _SUFFIXES.values() for suffix in suffixe
 
 def option_of(name: str, file: Path | str, flags: Mapping[str, str] = _FLAGS) -> str:
     """The option that writes a format into a file, as one types it."""
-    known = name in _NOT_NAMED or name in flags
+    known = name in _WITH_OPTION or name in flags
     return f"{flags.get(name, f'--{name}')} {file}" if known else f"--report {name}={file}"
 
 

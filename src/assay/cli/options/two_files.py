@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from assay.errors import CaseFileError, InputError, UsageError
+from assay.model.databases.mistyped import FILE_SCHEMES
 from assay.platform.shell import command_line
 from assay.ports import LoadedCases, LoadedPredictions
 from assay.settings import Settings
 
 _FOLDERS: Final = ("", "database", "databases", "dev_databases", "dbs", "db", "data", "test_database")
 _NAMES: Final = ("{db_id}/{db_id}", "{db_id}")
-_SUFFIXES: Final = {".sqlite": "sqlite", ".db": "sqlite", ".sqlite3": "sqlite", ".duckdb": "duckdb"}
 _TEMPLATE: Final = "sqlite:///databases/{db_id}/{db_id}.sqlite"
 
 
@@ -103,7 +103,7 @@ def missing_database(settings: Settings) -> UsageError:
 
 def template_in(folder: Path) -> str | None:
     """The URL of the databases in a folder: a template, or the only one; None if there is none."""
-    for suffix, scheme in _SUFFIXES.items():
+    for suffix, scheme in FILE_SCHEMES.items():
         if any(one.stem == one.parent.name for one in folder.glob(f"*/*{suffix}")):
             return f"{scheme}:///{(folder / _NAMES[0]).as_posix()}{suffix}"
         if found := sorted(folder.glob(f"*{suffix}")):
@@ -115,7 +115,7 @@ def template_in(folder: Path) -> str | None:
 def _url_for(names: list[str], folder: Path) -> str | None:
     """The URL of the databases of these names, by the files that exist; None if no name is known and no file found."""
     for base, inner in product((folder, Path()), _FOLDERS):
-        for suffix, scheme in _SUFFIXES.items():
+        for suffix, scheme in FILE_SCHEMES.items():
             for pattern in _NAMES if names else ():
                 if (base / inner / f"{pattern.format(db_id=names[0])}{suffix}").is_file():
                     return f"{scheme}:///{(base / inner / pattern).as_posix()}{suffix}"

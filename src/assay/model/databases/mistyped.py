@@ -11,7 +11,12 @@ from assay.model.databases.secret import masked_address
 _DRIVE = re.compile(r"[A-Za-z]:[\\/](?!/)")
 """A path of Windows, whose drive looks like a scheme."""
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+._\-]*):(?P<slashes>/*)")
-_DATABASE_FILE = re.compile(r"[^@?=]*\.(?P<suffix>sqlite3?|db3?|duckdb|ddb)", re.IGNORECASE)
+FILE_SCHEMES = {
+    **dict.fromkeys((".sqlite", ".db", ".sqlite3", ".db3"), "sqlite"),
+    **dict.fromkeys((".duckdb", ".ddb"), "duckdb"),
+}
+"""The scheme for a database file by its suffix, the usual suffixes first."""
+_DATABASE_FILE = re.compile(rf"[^@?=]*(?P<suffix>{'|'.join(map(re.escape, FILE_SCHEMES))})", re.IGNORECASE)
 """A path, without anything that may be a secret."""
 _HOST_PORT = re.compile(r"(?:[\w.\-]+|\[[0-9A-Fa-f:]+\]):(?P<port>\d{1,5})(?P<rest>/[\w.\-/]*)?")
 _NO_PORT = re.compile(r"(?P<host>[^:/?#@\[\],]+):(?![\d{$]|[^/?#]*[@,])[^/?#]")
@@ -129,7 +134,7 @@ def fault_of(text: str) -> str | None:
 
 def _without_scheme(text: str) -> str:
     if found := _DATABASE_FILE.fullmatch(text):
-        scheme = "duckdb" if found["suffix"].lower() in ("duckdb", "ddb") else "sqlite"
+        scheme = FILE_SCHEMES[found["suffix"].lower()]
         return f"{text!r} is not a database URL: write  {scheme}:///{text.replace(chr(92), '/')}"
     if found := _HOST_PORT.fullmatch(text):
         scheme = _PORTS.get(found["port"], "postgresql")

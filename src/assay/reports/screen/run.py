@@ -152,7 +152,7 @@ def _lost(report: RunReport, group: Group) -> float:
 
 
 def telling(report: RunReport) -> tuple[str, Sequence[Group]] | None:
-    """The breakdown that tells more: by difficulty or by database; None if the run has neither.
+    """The breakdown that tells more: by difficulty or by database; without both the first one, None if there is none.
 
     It is the one with the greater spread between its groups: their chi-square statistic less its degrees of freedom,
     which random groups would have on average. If both are equal, it is difficulty.
@@ -234,7 +234,7 @@ _WORKBOOKS = {"xlsx-f1": "the F1 part", "xlsx-ves": "the VES part", "xlsx-answer
 def next_steps(
     report: RunReport, run_path: str | None, written: Mapping[str, str], *, earlier: str | None = None
 ) -> list[Step]:
-    """At most three commands: explain a wrong answer, lint gold queries or compare with an earlier run, every case."""
+    """Commands for what a person does next, the most useful first, and the files that were written."""
     steps: list[Step] = []
     settings, run = report.run.settings, quoted(run_path) if run_path else None
     if run is not None and report.headline.rate.n and (wrong := telling_case(report)) is not None:
