@@ -18,7 +18,7 @@ from assay.ports import CaseFormat, CountingReporter, EngineClass, Metric, Repor
 from assay.ports.plugins import Group as Group  # noqa: PLC0414 - this module is their public place
 from assay.ports.plugins import find as find  # noqa: PLC0414
 from assay.ports.plugins import load as load  # noqa: PLC0414
-from assay.ports.plugins import package_of, reference_of
+from assay.ports.plugins import package_of, reference_of, unknown_metrics
 from assay.ports.plugins import reference as reference  # noqa: PLC0414
 from assay.ports.plugins import registered as registered  # noqa: PLC0414
 from assay.sdmx.gc_pause import collector_paused
@@ -99,15 +99,8 @@ def named_metrics(names: Sequence[str]) -> tuple[str, ...]:
     """
     if "all" in names and "all" not in registered("assay.metrics"):
         names = [*(one for one in names if one != "all"), *_every_metric()]
-    faults = []
-    for name in dict.fromkeys(names):
-        try:
-            find("assay.metrics", name)
-        except InputError as error:
-            faults.append(str(error))
-    if faults:
-        advice = ": see  assay docs metrics"
-        raise InputError("; ".join(one.removesuffix(advice) for one in faults) + advice)
+    if unknown := [name for name in dict.fromkeys(names) if name not in registered("assay.metrics")]:
+        raise unknown_metrics(unknown)
     return tuple(names)
 
 

@@ -8,6 +8,7 @@ that names the package and the cause.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
@@ -59,10 +60,17 @@ def find(group: Group, name: str) -> EntryPoint:
     if name in entries:
         return entries[name]
     if group == "assay.metrics":
-        raise InputError(f"unknown metric {name!r}{metric_hint(name, entries)}: see  assay docs metrics")
+        raise unknown_metrics([name])
     hint = did_you_mean(name, entries)
     noun = _NOUNS[group]
     raise InputError(f"unknown {noun} {name!r}{hint}; known: {', '.join(sorted(entries))}")
+
+
+def unknown_metrics(names: Sequence[str]) -> InputError:
+    """The error for names that no metric has, each with the closest."""
+    known = registered("assay.metrics")
+    unknown = "; ".join(f"unknown metric {name!r}{metric_hint(name, known)}" for name in names)
+    return InputError(f"{unknown}: see  assay docs metrics")
 
 
 def load(group: Group, name: str) -> Any:

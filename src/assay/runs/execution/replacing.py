@@ -40,7 +40,8 @@ def check_replaced(folder: Path, stored: RunFile, works: Works) -> None:
 
 
 def _said(prediction: Prediction) -> tuple[object, ...]:
-    return (prediction.query, prediction.result, prediction.turns, prediction.decision)
+    turns = tuple((turn.selection, turn.raw, turn.text) for turn in prediction.turns)
+    return (prediction.query, prediction.result, turns, prediction.decision)
 
 
 def _unanswered(prediction: Prediction) -> bool:
