@@ -91,13 +91,17 @@ def cut_line(one: Line, width: int) -> Line:
     return tuple(kept)
 
 
+_WORD = re.compile(r"\S+(?: %(?!\w))?")
+"""A word; a number keeps its unit."""
+
+
 def wrapped(
     text: str, width: int, *, first: str = "", rest: str = "", most: int | None = None, style: str = ""
 ) -> tuple[Line, ...]:
     """The text over several lines, ``first`` before the first and ``rest`` before the others; cut after ``most``."""
     lines: list[str] = []
     current, is_empty = first, True
-    for word in _pieces(text.split(), max(1, width - columns_of(rest or first))):
+    for word in _pieces(_WORD.findall(text), max(1, width - columns_of(rest or first))):
         joined = f"{current}{'' if is_empty else ' '}{word}"
         if not is_empty and columns_of(joined) > width:
             lines.append(current)
