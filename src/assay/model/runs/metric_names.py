@@ -13,6 +13,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "spider_ex": "execution_accuracy exec_accuracy execution_acc exec_acc execution_match exec_match exec execution ex"
     " test_suite",
     "bird_ex": "execution_accuracy exec_accuracy execution_acc exec_acc execution_match exec_match execution ex",
+    "exact_match": "match accuracy acc correct correctness",
     "same_row_count": "have_same_row_count",
     "percent_subset": "subsetting_percentage",
     "spider_em": "exact_match em exact_set_match exact_set exact_matching exact",

@@ -101,7 +101,8 @@ def check_metrics(
                 f"{kind} {metric}: {of} does not compute {metric}{other_metric(metric, known)}; "
                 f"it computes {', '.join(metrics)}{_to_add(metric, metrics) if is_new else ''}"
             )
-        hint = metric_hint(metric, [*metrics, *known, *(RUN_RATES if kind == "min" else ())])
+        every = [*metrics, *known, *(RUN_RATES if kind == "min" else ())]
+        hint = other_metric(metric, metrics) or metric_hint(metric, every)
         raise InputError(
             f"{kind} {metric}: {of} does not compute this metric{hint}; its metrics are {', '.join(metrics)}"
         )

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from assay.errors import InputError, RunError
-from assay.model import Aggregates, CaseSummary, GateResult, Limits, Provenance, Run, RunSettings
+from assay.model import Aggregates, CaseSummary, GateResult, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.model.verdicts.retrieval import RETRIEVAL_METRICS
 from assay.model.witness import AFTER_WITNESSES
@@ -185,7 +185,7 @@ def _differences(stored: Struct, wanted: Struct) -> Iterator[str]:
             was, now = asked_metrics(stored), asked_metrics(wanted)
         if was == now or name in MAY_DIFFER:
             continue
-        if isinstance(was, Limits):
+        if isinstance(was, Struct) and type(was) is type(now):
             yield from _differences(was, now)
         else:
             yield f"{name} was {_shown(was)}, now {_shown(now)}"
