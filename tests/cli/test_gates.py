@@ -116,7 +116,7 @@ def test_a_baseline_tells_a_drop_and_a_regression(here: Path, capsys: pytest.Cap
     baseline = ("--baseline", "main")
     assert run("four", "--metrics", "match", *baseline, "--max-drop", "match=20%", "--fail-on-regression") == 0
     assert report("now", *baseline, "--max-drop", "match=0.19") == 1
-    assert "80.0 %, baseline 100.0 %: -20.0 points" in " ".join(capsys.readouterr().out.split())
+    assert "80.0 %, baseline 100.0 %: -20.0 points" in capsys.readouterr().out
     # 5 cases show nothing at 5 %: the exact test of 5 losses gives 0.0625.
     assert report("bad", *baseline, "--fail-on-regression") == 0
     assert report("bad", *baseline, "--fail-on-regression", "--alpha", "0.07") == 1

@@ -91,7 +91,7 @@ def cut_line(one: Line, width: int) -> Line:
     return tuple(kept)
 
 
-_WORD = re.compile(r"\S+(?: %(?!\w))?")
+_WORD = re.compile(r"\S+(?: %(?!\w)\S*)?")
 """A word; a number keeps its unit."""
 
 
