@@ -161,7 +161,7 @@ def test_an_object_with_a_list_under_a_usual_name_is_read(tmp_path: Path, key: s
         ("{\u201cid\u201d: 1}", "JSON has straight double quotes"),
         ('{"id": None}', "Write null instead of None"),
         ('{"id": True}', "Write true instead of True"),
-        ('{"id": 1,}', "Remove the comma before it"),
+        ('{"id": 1,}', "Remove the comma before the bracket"),
         ('{"id": 1} // one', ""),
         ('{"id": "1", "question": "How', "Was the file written completely?"),
         ('{"id": "1", "question": ', "Was the file written completely?"),

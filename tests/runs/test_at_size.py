@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from decimal import Decimal
 from functools import partial
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -275,17 +276,22 @@ TRIALS = (Loops, Stubborn, Backtracks, OneCall, AsksForever, Deadly)
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The trial metrics under their names, as if a package had registered them."""
-    reference, metric = registry.reference, registry.metric
+    reference, metric, known = registry.reference, registry.metric, registry.registered
     ours: dict[str, type[_Metric]] = {one.name: one for one in TRIALS}
 
     def reference_of(group: str, name: str) -> str:
         return f"{__name__}:{ours[name].__name__}" if name in ours else reference(group, name)
+
+    def registered_in(group: Any) -> dict[str, EntryPoint]:
+        entries = {name: EntryPoint(name, reference_of(group, name), group) for name in ours}
+        return known(group) | (entries if group == "assay.metrics" else {})
 
     def metric_of(name: str) -> Any:
         return ours[name]() if name in ours else metric(name)
 
     monkeypatch.setattr(registry, "reference", reference_of)
     monkeypatch.setattr(registry, "metric", metric_of)
+    monkeypatch.setattr(registry, "registered", registered_in)
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     return
 

@@ -178,8 +178,9 @@ def _advice(error: json.JSONDecodeError, seen: str) -> str:
     if (word := re.match(r"(?:None|True|False|undefined)\b", seen)) is not None:
         right = {"None": "null", "undefined": "null"}.get(word[0], word[0].lower())
         return f". Write {right} instead of {word[0]}"
-    if seen.startswith(("}", "]")) and before.endswith(","):
-        return ". Remove the comma before it"
+    # Python 3.13 stops at the comma, earlier versions at the bracket.
+    if (before.endswith(",") and seen.startswith(("}", "]"))) or re.match(r",\s*[}\]]", seen):
+        return ". Remove the comma before the bracket"
     if seen.startswith(("//", "/*", "#")):
         return ". JSON has no comments: remove it"
     if not seen or error.msg.startswith("Unterminated"):
