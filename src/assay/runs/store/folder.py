@@ -192,7 +192,7 @@ def _differences(stored: Struct, wanted: Struct) -> Iterator[str]:
 
 
 def _shown(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else repr(value)
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else repr(value)
 
 
 def finish_folder(folder: Path, run: Run, digests: Iterable[str]) -> None:
