@@ -348,7 +348,8 @@ def test_the_marketplace_is_read_as_the_catalog_is(workbook: Path, tmp_path: Pat
             marketplace=marketplace,
         ) as server:
             more = ("--param", "vdp_database_names=bank", "--no-ves", "--question-rows", 12)
-            assert assay(*command(server, workbook, output, *more), env=SECRET).returncode == 0
+            done = assay(*command(server, workbook, output, *more), env=SECRET)
+            assert done.returncode == 0, done.stderr
         results.append({row["Question"]: (row["Verdict"], row["Bird Standard F1"]) for row in sheet(output, "Details")})
     assert results[0] == results[1]
 

@@ -78,10 +78,14 @@ class SnowflakeFake(Emulator):
         answers: Mapping[str, SnowflakeAnswer | SnowflakeError] | None = None,
         *,
         endless: Iterable[str] = (),
+        has_limit: bool = True,
         troubles: Iterable[SnowflakeTrouble] = (),
         port: int = 0,
     ) -> None:
-        """``endless``: texts that run until they are cancelled or reach the session's limit of time."""
+        """``endless``: texts that run until they are cancelled.
+
+        With ``has_limit`` they also end at the session's limit of time.
+        """
 
         super().__init__(port=port)
         self.session_parameters: dict[str, Any] = {}
@@ -91,6 +95,7 @@ class SnowflakeFake(Emulator):
         self.answers: dict[str, SnowflakeAnswer | SnowflakeError] = {"SELECT 1": ONE, **(answers or {})}
         """What each text gets, from the next request on."""
         self._endless = frozenset(endless)
+        self._has_limit = has_limit
         self._troubles = [[trouble, trouble.times] for trouble in troubles]
         self._state = Lock()
         self._running: dict[str, _Running] = {}
@@ -157,9 +162,10 @@ class SnowflakeFake(Emulator):
         text = str(body.get("sqlText"))
         query_id = str(uuid4())
         if text in self._endless:
-            limit = float(self.session_parameters.get("STATEMENT_TIMEOUT_IN_SECONDS", 172_800))
+            longest = 172_800
+            limit = self.session_parameters.get("STATEMENT_TIMEOUT_IN_SECONDS", longest) if self._has_limit else longest
             with self._state:
-                self._running[query_id] = _Running(text=text, until=time.monotonic() + limit)
+                self._running[query_id] = _Running(text=text, until=time.monotonic() + float(limit))
                 self._by_request[request_id] = query_id
             return self._poll(query_id)
         # The connector sends a text without the blanks around it.
