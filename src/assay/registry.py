@@ -18,7 +18,7 @@ from assay.ports import CaseFormat, CountingReporter, EngineClass, Metric, Repor
 from assay.ports.plugins import Group as Group  # noqa: PLC0414 - this module is their public place
 from assay.ports.plugins import find as find  # noqa: PLC0414
 from assay.ports.plugins import load as load  # noqa: PLC0414
-from assay.ports.plugins import package_of, reference_of, unknown_metrics
+from assay.ports.plugins import known, package_of, reference_of, unknown_metrics
 from assay.ports.plugins import reference as reference  # noqa: PLC0414
 from assay.ports.plugins import registered as registered  # noqa: PLC0414
 from assay.sdmx.gc_pause import collector_paused
@@ -62,10 +62,7 @@ def open_system(url: str, options: SystemOptions) -> System:
     """Open the live system that a URL names, for example ``denodo:http://host:8008/answerDataQuestion``."""
     kind, colon, _ = url.partition(":")
     if not colon:
-        raise InputError(
-            f"{url!r} names no system: "
-            "write denodo:URL, http:URL, chat:MODEL, command:COMMAND or python:MODULE:FUNCTION"
-        )
+        raise InputError(f"{url!r} has no kind of system before it; known: {known('assay.systems')}")
     loaded = load("assay.systems", kind)
     if not callable(getattr(loaded, "open", None)):
         said = package_of(find("assay.systems", kind))

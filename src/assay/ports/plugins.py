@@ -26,6 +26,15 @@ _NOUNS: dict[str, str] = {
     "assay.reports": "report format",
     "assay.lint_rules": "lint rule",
 }
+_FORMS = {
+    "chat": "chat:MODEL",
+    "command": "command:COMMAND",
+    "denodo": "denodo:URL",
+    "http": "http:URL",
+    "https": "https:URL",
+    "python": "python:MODULE:FUNCTION",
+}
+"""What follows the name of a built-in kind of system."""
 
 
 @lru_cache(maxsize=8)
@@ -63,7 +72,13 @@ def find(group: Group, name: str) -> EntryPoint:
         raise unknown_metrics([name])
     hint = did_you_mean(name, entries)
     noun = _NOUNS[group]
-    raise InputError(f"unknown {noun} {name!r}{hint}; known: {', '.join(sorted(entries))}")
+    raise InputError(f"unknown {noun} {name!r}{hint}; known: {known(group)}")
+
+
+def known(group: Group) -> str:
+    """The names of a group, in a system's group with what follows each."""
+    forms = _FORMS if group == "assay.systems" else {}
+    return ", ".join(forms.get(name, name) for name in sorted(registered(group)))
 
 
 def unknown_metrics(names: Sequence[str]) -> InputError:

@@ -225,8 +225,10 @@ def _placeholder_fault(text: str) -> str | None:
     found = next((one for one in _PLACEHOLDER.finditer(address) if one["name"] != "db_id"), None)
     if found is None:
         return None
-    written = f"{{{found['name']}}}"
-    column = "" if found["name"].replace("_", "").lower() in _DATABASE_NAMES else f" and --db-column {found['name']}"
+    name = found["name"]
+    written = f"{{{name}}}"
+    is_column = name.replace("_", "").lower() not in _DATABASE_NAMES
+    column = f"; if the database's name is in the column {name}, add  --db-column {name}" if is_column else ""
     return (
         f"{_shown(text)} has the placeholder {written}; only {{db_id}} is filled in, with the database of each case: "
         f"write  {_shown(text.replace(written, '{db_id}'))}{column}"
