@@ -34,6 +34,10 @@ for name in names:
     with contextlib.suppress(ImportError):  # a command would import it itself, where it still is
         importlib.import_module(name)
 import assay.sql; assay.sql.warm_up()
+with contextlib.suppress(ImportError):  # nor are the trusted authorities read again by each command that asks a server
+    from assay.platform.certificates import tls_context
+
+    tls_context(trust_env=False)
 with contextlib.suppress(ImportError, AttributeError):  # to make a verb's options takes longer than many a command
     from assay.cli.parsing import commands
 

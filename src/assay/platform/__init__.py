@@ -1,1 +1,1 @@
-"""Operating system services: safeguards, temporary files, decompression, shell quoting."""
+"""Operating system services: safeguards, temporary files, decompression, trusted certificates, shell quoting."""

@@ -13,6 +13,7 @@ from assay.engines.watchdog import Watchdog
 from assay.errors import MissingDependency
 from assay.model.databases.mistyped import plain_port_hint
 from assay.model.databases.secret import MaskedLog
+from assay.platform.certificates import tls_context
 from assay.platform.decompression import ACCEPTED, Unreadable, iter_decompressed
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class CatalogConnection:
         self._client = httpx.Client(
             auth=auth,
             headers=headers,
-            verify=endpoint.verify,
+            verify=tls_context(verify=endpoint.verify),
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1),
             follow_redirects=False,
         )

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from assay.errors import InputError, UsageError
 from assay.model.databases.mistyped import web_fault_of
+from assay.platform.certificates import tls_context
 from assay.sdmx.errors import NoStructures
 from assay.sdmx.structures.catalogue import Catalogue, Index
 from assay.sdmx.structures.documents import MOST_BYTES, add_document
@@ -113,7 +114,7 @@ class _Service:
         self._language = language
         self._until = time.monotonic() + TOTAL_S
         self._editions = list(_EDITIONS)
-        self._client = httpx.Client(follow_redirects=True, timeout=TIMEOUT)
+        self._client = httpx.Client(verify=tls_context(), follow_redirects=True, timeout=TIMEOUT)
 
     def close(self) -> None:
         """Close the connections."""

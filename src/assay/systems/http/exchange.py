@@ -17,6 +17,7 @@ from assay.errors import SystemUnusable
 from assay.model import Case, Failure, Prediction, Secret, TurnAnswer
 from assay.model.databases.mistyped import plain_port_hint
 from assay.model.databases.secret import MaskedLog, masked, secret_forms
+from assay.platform.certificates import tls_context
 from assay.platform.decompression import ACCEPTED, Unreadable, iter_decompressed
 from assay.sql.extraction.embedded_json import read_json
 from assay.systems.address import Address, is_secret_name
@@ -94,7 +95,7 @@ class Exchange:
         self._client = httpx.Client(
             auth=None if user is None else httpx.BasicAuth(user, password.reveal()),
             headers=headers | {name: value.reveal() for name, value in options.headers},
-            verify=options.verify_ssl,
+            verify=tls_context(verify=options.verify_ssl, trust_env=not address.is_loopback),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
             # A proxy from the environment is for other hosts; it could not reach this machine's loopback.
             trust_env=not address.is_loopback,

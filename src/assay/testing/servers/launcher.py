@@ -78,8 +78,9 @@ class ServerEnvironment:
 
     def _install(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
-        pip = [str(self.python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-input"]
-        for command in ([sys.executable, "-m", "venv", str(self.folder)], [*pip, *self.packages]):
+        options = ["-q", "--disable-pip-version-check", "--no-input", "--no-compile"]
+        install = [str(self.python), "-m", "pip", "install", *options, *self.packages]
+        for command in ([sys.executable, "-m", "venv", str(self.folder)], install):
             try:
                 done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_INSTALL_S)
             except (OSError, subprocess.TimeoutExpired) as error:

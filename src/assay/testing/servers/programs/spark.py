@@ -17,6 +17,8 @@ def main(port: str, folder: str) -> None:
         "spark.ui.enabled": "false",
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.sql.shuffle.partitions": "2",
+        # Small queries end before better compiled code pays: half the processor time.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     builder = SparkSession.builder.master("local[2]").appName("assay")
     for name, value in settings.items():
