@@ -121,6 +121,12 @@ class DiffReport:
         """Whether the interval of the headline also excludes 0."""
         return self.leading is None or self.figures[self.leading.metric].beyond
 
+    @property
+    def corrected(self) -> str:
+        """What to add to the title of p-values of which one or more are corrected; empty if none is."""
+        others = (one for one in self.diff.metrics if one is not self.leading)
+        return ", after Holm's correction" if any(one.adjusted_p_value is not None for one in others) else ""
+
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Notes to read before trusting the answer."""
