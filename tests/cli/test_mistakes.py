@@ -18,6 +18,7 @@ from typer.main import get_command
 
 from assay.cli.app import app, run_command_line
 from assay.cli.parsing.mistakes import OTHER_VERBS
+from assay.demo import sdmx_path
 from many_cases import each
 
 QUESTIONS = [
@@ -28,6 +29,8 @@ PREDICTIONS = [{"id": "a", "predicted_sql": "SELECT count(*) FROM t"}, {"id": "b
 RUN = "run questions.jsonl -p predictions.jsonl --db sqlite:///shop.sqlite"
 LIVE = "run questions.jsonl --system chat:gpt-4.1 --db sqlite:///shop.sqlite"
 EXAMPLE = "assay run questions.jsonl --predictions predictions.jsonl --db sqlite:///shop.sqlite"
+SDMX = "sdmx sdmx-cases.yaml -p sdmx-predictions.jsonl"
+DATA = "DATAFLOW,INDICATOR,COUNTRY,FREQUENCY,TIME_PERIOD,OBS_VALUE\nIMF.RES:WEO(1.0.0),LP,MEX,A,2020,1\n"
 KEY = "OPENAI_API_KEY"
 REFUTE = "refute 'SELECT a FROM t' --db sqlite:///shop.sqlite"
 
@@ -111,6 +114,9 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("diff runs/a runs/b --max-drop f1=1%", ["f1", "did you mean 'bird_soft_f1'?"]),
     ("leaderboard runs/a runs/b --metric acc", ["'acc'", "did you mean 'match'?"]),
     ("runs runs --metric accuracy", ["'accuracy'", "did you mean 'match'?"]),
+    (f"{SDMX} --min match=80%", ["match", "did you mean 'exact_match'?"]),
+    (f"{SDMX} --min 80%", ["exact_match=0.8 or exact_match=80%"]),
+    (f"{SDMX} --threshold 0.8", ["did you mean --min exact_match=80%?"]),
     # Runs.
     ("report runs/aa", ["runs/aa", "did you mean 'runs/a'?"]),
     ("report run/a", ["run/a", "did you mean 'runs/a'?"]),
@@ -155,6 +161,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert run_command_line([*shlex.split(RUN), "-o", run, "-q", "--workers", "1"]) == 0
     finally:
         os.chdir(before)
+    for name in ("cases.yaml", "predictions.jsonl", "structures.xml"):
+        shutil.copyfile(sdmx_path(name), folder / f"sdmx-{name}")
+    (folder / "data.csv").write_text(DATA, encoding="utf-8")
     (folder / "link").symlink_to(folder / "runs" / "a")
     return folder
 

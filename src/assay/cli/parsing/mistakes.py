@@ -147,7 +147,8 @@ def option_hint(given: str, long: Sequence[str], *, arguments: Sequence[str] = (
     if plain in (*_QUESTIONS.split(), "--gold") and "CASES" in arguments:
         return " (the question set is given by position: write it first, without an option)"
     if meant := [option for option in _SYNONYMS.get(plain, ()) if option in long]:
-        return f" (did you mean {' or '.join(_VALUES.get((option, plain), option) for option in meant)}?)"
+        said = " or ".join(_VALUES.get((option, plain), option) for option in meant)
+        return f" (did you mean {said.replace(' match=', ' exact_match=') if '--structures' in long else said}?)"
     if plain in ("--md", "--markdown") and "--sarif" in long:
         return " (lint writes --html FILE, --sarif FILE and --json FILE; for Markdown:  assay run … --lint --md FILE)"
     begun = [name for name in long if name.startswith(plain)] if given.startswith("--") else []

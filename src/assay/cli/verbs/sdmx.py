@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.cli.options.declared import Only, Overwrite, Quiet, ReportFlags, Rescore, Token, check_one_source
-from assay.cli.options.gates import GateFlags
+from assay.cli.options.gates import SelectionGateFlags
 from assay.errors import UsageError, plural
 from assay.settings import Settings
 
@@ -87,7 +87,7 @@ def sdmx(
     rescore: Rescore = False,
     token: Token = None,
     reports: ReportFlags,
-    gates: GateFlags,
+    gates: SelectionGateFlags,
     quiet: Quiet = False,
 ) -> None:
     """Score what an SDMX assistant selected: per dimension, macro and micro, with every term named.
@@ -104,7 +104,7 @@ def sdmx(
 
     check_one_source(settings)
     computed = [metric.name for metric in selection_metrics(on_data=selection.data is not None)]
-    keeper = keeper_of(gates.gathered(), computed, baseline=gates.baseline, output=settings.output)
+    keeper = keeper_of(gates.gathered(metrics=computed), computed, baseline=gates.baseline, output=settings.output)
     targets = reports.targets()
     access = Access.gathered(user=None, password=None, token=token, needed=False)
     if settings.predictions is None and settings.system is None:
