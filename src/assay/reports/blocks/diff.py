@@ -123,7 +123,7 @@ class DiffReport:
 
     @property
     def corrected(self) -> str:
-        """What to add to the title of p-values of which one or more are corrected; empty if none is."""
+        """What to add to the title of p-values if some are corrected; else empty."""
         others = (one for one in self.diff.metrics if one is not self.leading)
         return ", after Holm's correction" if any(one.adjusted_p_value is not None for one in others) else ""
 

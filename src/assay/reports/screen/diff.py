@@ -11,7 +11,7 @@ from assay.reports.console.bars import COLOURS
 from assay.reports.screen.lines import Line, Span, cut, line, padded, text_of, wrapped
 from assay.reports.screen.parts import LINES, WIDTH, Part, fits, screen
 from assay.reports.screen.run import Step, gates_part, steps_part
-from assay.reports.screen.tables import dense_lines
+from assay.reports.screen.tables import dense_lines, telling_first
 from assay.reports.text.plain import columns_of, one_line, percent
 
 _CHANGED: tuple[tuple[ShownKind, str], ...] = (
@@ -47,7 +47,7 @@ def diff_screen(report: DiffReport, *, width: int = WIDTH, lines: int = LINES) -
             for one in changes[: report.cases]
         )
         parts.append(Part(title=title, items=items, least=2, most=report.cases, rank=rank, total=len(changes)))
-    metrics = [(name, figure) for name, figure in _metrics(report)]
+    metrics = telling_first(_metrics(report))
     place = len(parts)
     parts.append(_metrics_part(metrics, width, is_dense=False, corrected=report.corrected))
     parts += [_groups(report, width), *gates_part(report.diff.gates, width), steps_part(_steps(report), width)]

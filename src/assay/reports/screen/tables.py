@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
-from assay.reports.blocks.values import CaseLink, Figure
+from assay.reports.blocks.values import CaseLink, DiffFigure, Figure
 from assay.reports.console.bars import bar_pieces
 from assay.reports.screen.lines import Line, Span, cut, cut_words, padded
 from assay.reports.text.plain import columns_of, unscored
@@ -16,6 +17,14 @@ _BAR = 16
 _LONGEST_ID = 24
 
 FigureRow = tuple[str, Figure]
+_Row = TypeVar("_Row", FigureRow, tuple[str, DiffFigure])
+_TELLING = ("observations_match", "time_range")
+"""Metrics that say what no other metric of the run says, so that they are not left out for others."""
+
+
+def telling_first(rows: Iterable[_Row]) -> list[_Row]:
+    """The metrics in their order, after those that no other metric stands for."""
+    return sorted(rows, key=lambda row: row[0] not in _TELLING)
 
 
 def figure_lines(rows: Sequence[FigureRow], width: int, *, drawn: bool) -> tuple[tuple[Line, ...], ...]:
