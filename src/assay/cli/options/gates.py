@@ -12,6 +12,7 @@ from typing import Annotated, Final
 import typer
 from msgspec import Struct
 
+from assay.cli.messages import tell
 from assay.cli.options.declared import typed
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import GateResult, Gates, RunSettings
@@ -205,7 +206,7 @@ def exit_for(results: Sequence[GateResult], *, unfinished: bool = False) -> None
     for text in concluding(results):
         # Flushed, so that the line is also last in a log that takes both streams.
         sys.stdout.flush()
-        typer.echo(text, err=True)
+        tell(text)
     if not all(result.passed for result in results):
         raise typer.Exit(GATE_MISSED)
     if unfinished:

@@ -12,6 +12,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.cli.messages import tell
 from assay.cli.options.declared import Only, Overwrite, Quiet, ReportFlags, Rescore, Token, check_one_source
 from assay.cli.options.gates import SelectionGateFlags
 from assay.errors import UsageError, plural
@@ -147,7 +148,6 @@ def run_selections(
     from assay.cli.output import check_targets, finish, keeping
     from assay.cli.progress import progress
     from assay.cli.verbs.run import reviews_of
-    from assay.reports.text.plain import visible
 
     check_targets(reports)
     if selection.match_on not in ("id_and_name", "id"):
@@ -177,10 +177,12 @@ def run_selections(
     finally:
         if system is not None:
             system.close()
-    for note in (*done.provenance.notes, *(_trouble_with_data(done) if selection.data is not None else ())):
-        typer.echo(f"note: {visible(note)}", err=True)
+    notes = [*done.provenance.notes, *(_trouble_with_data(done) if selection.data is not None else ())]
+    notes = [f"note: {note}" for note in notes]
+    for note in notes:
+        tell(note)
     advice = "--xlsx FILE writes the workbook"
-    finish(done, keeper=keeper, reports=reports, full=full, folder=output, advice=advice, quiet=quiet)
+    finish(done, keeper=keeper, reports=reports, full=full, folder=output, advice=advice, quiet=quiet, told=notes)
 
 
 def _trouble_with_data(run: Run) -> Iterator[str]:
