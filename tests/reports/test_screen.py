@@ -19,6 +19,7 @@ from assay.model import Count, GateResult, Group, MetricSummary, Rate, RepeatTot
 from assay.model.lint import LintFinding, LintReport
 from assay.reports.blocks.diff import DiffReport
 from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.values import CaseLink
 from assay.reports.screen.diff import diff_screen
 from assay.reports.screen.explanation import explanation_screen
 from assay.reports.screen.leaderboard import leaderboard_screen
@@ -26,8 +27,9 @@ from assay.reports.screen.lines import Line, command, cut, cut_middle, cut_words
 from assay.reports.screen.lint import lint_screen
 from assay.reports.screen.printing import print_run
 from assay.reports.screen.run import run_screen, screen_text, telling
+from assay.reports.screen.tables import count_lines
 from assay.reports.text.explanation import explanation_parts, verdict_line
-from assay.reports.text.plain import columns_of
+from assay.reports.text.plain import columns_of, one_line
 
 LINES = 40
 NAMES = st.text(
@@ -400,3 +402,19 @@ def test_a_long_explanation_ends_with_its_verdict(rows: int) -> None:
     short = len(explanation_screen(parts)) <= 20
     assert (texts[-1] == cut(verdict_line(item), 80)) != short
     assert texts[-1].startswith("case 88: incorrect: ") != short
+
+
+@given(
+    st.lists(st.tuples(NAMES, st.integers(0, 99_999), st.text("abc-19", min_size=1, max_size=24)), max_size=9),
+    st.integers(80, 120),
+)
+def test_each_count_of_cases_names_one(rows: list[tuple[str, int, str]], width: int) -> None:
+    counted = [
+        (one_line(name) or "x", more + 1, "do this " * 9, [CaseLink(id=case, anchor=case)] * (more + 1))
+        for name, more, case in rows
+    ]
+    for (_, count, _, cases), (shown,) in zip(counted, count_lines(counted, width), strict=True):
+        text = text_of(shown)
+        assert cases[0].id in text
+        assert columns_of(text) <= width
+        assert count == 1 or f", +{count - 1:,}" in text or text.count(cases[0].id) > 1

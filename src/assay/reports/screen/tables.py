@@ -15,6 +15,8 @@ _INDENT = "  "
 _LONGEST_NAME, _SHORTEST_NAME = 32, 12
 _BAR = 16
 _LONGEST_ID = 24
+_LEAST_TEXT = 30
+"""What a count and its name keep if ids are long."""
 
 FigureRow = tuple[str, Figure]
 _Row = TypeVar("_Row", FigureRow, tuple[str, DiffFigure])
@@ -81,16 +83,22 @@ def dense_lines(
 
 
 def count_lines(rows: Sequence[tuple[str, int, str, Sequence[CaseLink]]], width: int) -> tuple[tuple[Line, ...], ...]:
-    """A line per count: the count, its name, what to do, and the ids of its cases as far as they fit."""
+    """A line per count: the count, its name, what to do, and the ids of its cases as far as they fit, at least one."""
     size = max((len(f"{number:,}") for _, number, _, _ in rows), default=1)
     made = []
     for name, number, advice, cases in rows:
         text = f"{name}: {advice}" if advice else name
         first = f"{_INDENT}{number:>{size},}{_GAP}"
-        (text_span,) = cut_words(first + text, width)
+        least = _LEAST_TEXT if cases else width
+        (text_span,) = cut_words(first + text, max(width - columns_of(_first_id(cases)) - len(_GAP), least))
         ids = _ids(cases, width - columns_of(text_span.text) - len(_GAP))
         made.append(((text_span, Span(ids and f"{_GAP}{ids}", "dim")),))
     return tuple(made)
+
+
+def _first_id(cases: Sequence[CaseLink]) -> str:
+    """One id, and how many more there are."""
+    return _ids(cases[:1], _LONGEST_ID) + (f", +{len(cases) - 1:,}" if len(cases) > 1 else "")
 
 
 def _ids(cases: Sequence[CaseLink], width: int) -> str:
