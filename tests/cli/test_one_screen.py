@@ -210,3 +210,17 @@ def test_a_run_of_selections_fits_one_screen_with_the_metrics_that_no_other_stan
     assert [
         name for name in ("observations_match", "time_range") if not re.search(rf"\b{name}\b +[▲▼·]?\s*[+-]?\d", text)
     ] == []
+
+
+def test_an_explanation_of_a_selection_says_what_differs_and_which_option_decides(
+    selections: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(selections)
+    wrong = [item for item in assay.load_run("one").evidence if item.outcome == "incorrect"]
+    assert len(wrong) > 5
+    for item in wrong:
+        assert run_command_line(["explain", "one", item.case.id]) == 0
+        printed = capsys.readouterr().out
+        assert re.search(r"\(\+ too many, - missing\):\n    [^\n:]+: [+-]", printed), printed
+        through = any(turn.score is not None and turn.score.equivalences for turn in item.turns)
+        assert ("--count-hierarchy" in printed) == through, printed
