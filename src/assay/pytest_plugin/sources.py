@@ -72,8 +72,6 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: Settings) -> C
         options,
         allow_unmatched=shared or bool(settings.allow_unmatched),
     )
-    if any(case.turns for case in inputs.cases):
-        raise CaseFileError("holds targets of SDMX selections, which are not queries: use  assay sdmx", path=own.cases)
     if settings.db is None:
         raise CaseFileError(
             "has no database: write  db: URL  in it, or set assay_db in pytest's ini file", path=str(path)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from assay.cli.messages import tell
 from assay.cli.options.declared import Only, Overwrite, Quiet, ReportFlags, Rescore, Token, check_one_source
 from assay.cli.options.gates import SelectionGateFlags
+from assay.cli.options.two_files import selection_files_checked
 from assay.errors import UsageError, plural
 from assay.settings import Settings
 
@@ -168,8 +169,15 @@ def run_selections(
         "rescore": rescore,
         "on_cases": None if keeper is None else keeper.check_cases,
     }
+    files = {
+        "cases": [settings.cases or ""],
+        "predictions": [settings.predictions] if settings.predictions else [],
+        "structures": selection.structures or [],
+        "data": [selection.data] if selection.data else [],
+    }
     try:
         with (
+            selection_files_checked(files),
             keeping(output, made="answered", kept="answers are kept in {}"),
             progress(quiet=quiet) as on_progress,
         ):
