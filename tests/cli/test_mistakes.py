@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+import assay
 from assay.cli.app import app, run_command_line
 from assay.cli.parsing.mistakes import OTHER_VERBS
 from assay.demo import sdmx_path
@@ -161,6 +162,10 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("diff runs/a link", ["runs/a and link", "compared with itself"]),
     ("leaderboard runs/a link runs/a", ["compared with itself"]),
     ("explain runs/a c", ["no case 'c'"]),
+    # Verbs for queries, with a run of selections.
+    ("judge selections --model gpt-4.1", ["evaluated selections", "needs a run of queries"]),
+    ("estimate selections", ["evaluated selections", "needs a run of queries"]),
+    ("review runs/a --export new.jsonl", ["no reviews", "assay review runs/a"]),
     # Keys, and texts that are not queries.
     (LIVE, ["needs an API key", KEY]),
     (f"{LIVE} -o runs/live", ["needs an API key", KEY]),
@@ -194,6 +199,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     renamed = (folder / "sdmx-predictions.jsonl").read_text(encoding="utf-8").replace('{"id": "', '{"id": "q-')
     (folder / "other-ids.jsonl").write_text(renamed, encoding="utf-8")
     (folder / "data.csv").write_text(DATA, encoding="utf-8")
+    assay.evaluate_selections(
+        folder / "sdmx-cases.yaml", folder / "sdmx-predictions.jsonl", output=folder / "selections"
+    )
     (folder / "link").symlink_to(folder / "runs" / "a")
     return folder
 

@@ -91,7 +91,7 @@ _MOST_FILES: Final = 20
 
 @contextmanager
 def selection_files_checked(files: Mapping[str, Sequence[str]]) -> Iterator[None]:
-    """A context for reading the files of `assay sdmx`, by their options, of which ``cases`` is none.
+    """A context for reading the files of `assay sdmx`: the cases, and others by their options.
 
     An error says which file is given in place of another, recognised by its content.
     """

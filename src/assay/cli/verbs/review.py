@@ -177,7 +177,7 @@ def review(
         typer.Option(metavar="SECONDS", help="Seconds without a request after which to end.", rich_help_panel=_BROWSER),
     ] = None,
 ) -> None:
-    """Review the cases of a run in the browser, or one case on the command line.
+    """Review the cases of a run, also of `assay sdmx`, in the browser, or one case on the command line.
 
     Example:  assay review runs/first
 
@@ -313,7 +313,7 @@ def _decide(work: _Work, case: str, decision: ReviewDecision, flags: DecisionFla
     with closing(trials):
         made = desk.scored(evidence, draft, lambda evidence, case: _scored(trials, evidence, case))
     desk.write(place, made)
-    outcome = "" if made.outcome is None else f"; the answer is {made.outcome} by it"
+    outcome = "" if made.outcome is None else f"; the case is then {made.outcome}"
     if (now := desk.status(place).outcome) not in (None, made.outcome):
         outcome += f", and {now} by all reviews"
     typer.echo(visible(f"{case}: {decision_said(made)}{outcome} ({reviewer}, in {desk.file})"))

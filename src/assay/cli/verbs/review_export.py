@@ -20,9 +20,12 @@ def export(run: Path, target: Path, *, reviews: Path, settle: str = "latest") ->
     from assay.api.exporting import export_reviewed
     from assay.api.reviewing import load_reviews
     from assay.api.run import load_run
+    from assay.platform.shell import quoted
     from assay.reports.text.plain import one_line, plural, visible
     from assay.runs.reviews.finding import question_set
 
+    if not reviews.exists():
+        raise InputError(f"{reviews}: no reviews are stored there yet: make some with  assay review {quoted(str(run))}")
     given = load_reviews(reviews, settle=settle)
     stored = load_run(run, reviews=given)
     named = question_set(run, stored.settings, stored.provenance)

@@ -75,6 +75,11 @@ def write_reviewed_set(
     fields = fields_of_run(run) if fields is None else fields
     format = format or run.provenance.case_format
     loaded = load_questions(source, formats=formats, format=format, fields=fields)
+    if loaded.cases[0].turns:
+        raise InputError(
+            f"{source}: contains targets of selections, and only gold queries are corrected and written: correct the "
+            "targets in the file itself. The decisions on its cases are listed by  assay review RUN --list"
+        )
     chosen = next((one for one in formats if one.name == format), None) or recognise(source, formats)
     applied = RunReviews(reviews, run.settings, run.provenance)
     corrections = _corrections(loaded.cases, applied)
