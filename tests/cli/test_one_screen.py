@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import sqlite3
 from contextlib import closing
@@ -94,6 +95,28 @@ def test_summary_and_gates_fit_one_screen(
     assert not gates or "gates: " in printed.err
     text = "\n".join(lines)
     assert [name for name in names[1:11] if not re.search(rf"\b{name}\b +[▲▼·]?\s*[+-]?\d", text)] == []
+
+
+@each(
+    "command",
+    [
+        "explain runs/one0 q1",
+        "explain runs/one0 q3",
+        "explain runs/one0 q5",
+        "lint set0.jsonl --db sqlite:///db/{db_id}/{db_id}.sqlite",
+        "lint set0.jsonl --db sqlite:///db/{db_id}/{db_id}.sqlite --runs runs/one0 --runs runs/two0",
+        "lint set0.jsonl",
+    ],
+)
+def test_an_explanation_and_a_lint_fit_one_screen(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Also with the lines around them, on both streams."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run_command_line([*shlex.split(command), *(["-q"] if command.startswith("lint") else [])]) == 0
+    lines = _lines(capsys.readouterr())
+    assert len(lines) <= 40, "\n".join(lines)
 
 
 def test_stored_gates_are_shown_and_do_not_set_the_status(

@@ -29,6 +29,7 @@ from assay.reports.screen.printing import print_run
 from assay.reports.screen.run import run_screen, screen_text, telling
 from assay.reports.screen.tables import count_lines
 from assay.reports.text.explanation import explanation_parts, verdict_line
+from assay.reports.text.parts import QueryText, TextPart
 from assay.reports.text.plain import columns_of, one_line
 
 LINES = 40
@@ -313,11 +314,19 @@ FINDINGS = st.builds(
 )
 
 
-@given(findings=st.lists(FINDINGS, max_size=40), notes=st.lists(NAMES, max_size=20))
+@given(
+    findings=st.lists(FINDINGS, max_size=40),
+    notes=st.lists(NAMES, max_size=20),
+    name=NAMES,
+    typed=st.lists(NAMES.filter(bool), max_size=6),
+    width=st.integers(40, 120),
+)
 @settings(max_examples=40, deadline=None)
-def test_a_lint_of_any_size_fits_one_screen(findings: list[LintFinding], notes: list[str]) -> None:
+def test_a_lint_of_any_size_fits_one_screen(
+    findings: list[LintFinding], notes: list[str], name: str, typed: list[str], width: int
+) -> None:
     report = LintReport(
-        name="dev",
+        name=name,
         rules=("gold-fails",),
         cases=900,
         golds=900,
@@ -326,8 +335,31 @@ def test_a_lint_of_any_size_fits_one_screen(findings: list[LintFinding], notes: 
         ignored=0,
         notes=tuple(notes),
     )
-    texts = fits(lint_screen(report, typed=("assay", "lint", "dev.jsonl")))
+    words = ("assay", "lint", *(shlex.quote(one) for one in typed))
+    texts = fits(lint_screen(report, width=width, typed=words), width)
     assert not findings or texts[0] == texts[-1] or texts[0] in texts[1:]
+
+
+BLOCKS = st.lists(NAMES, max_size=60).map("\n".join)
+PARTS = st.one_of(
+    BLOCKS,
+    st.builds(
+        lambda text, other, gold: QueryText(text=text, beside=other, is_gold=gold), BLOCKS, BLOCKS, st.booleans()
+    ),
+)
+
+
+@given(
+    parts=st.lists(PARTS, min_size=1, max_size=30),
+    verdicts=st.lists(NAMES.map(one_line), max_size=3),
+    width=st.integers(40, 120),
+    drawn=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_an_explanation_of_any_parts_fits_one_screen(
+    parts: list[TextPart], verdicts: list[str], width: int, drawn: bool
+) -> None:
+    fits(explanation_screen(parts, width=width, drawn=drawn, verdicts=verdicts), width)
 
 
 @pytest.mark.parametrize("rows", [1, 30, 3000])
