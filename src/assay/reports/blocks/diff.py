@@ -219,9 +219,9 @@ def _reviewed(report: DiffReport, found: ReviewedDiff) -> Section:
         Column(title=f"{report.baseline}", right=True),
         Column(title=f"{report.candidate}", right=True),
         Column(title="fixed", right=True),
-        Column(title="which", rank=2),
+        Column(title="fixed cases", rank=2),
         Column(title="broken", right=True),
-        Column(title="which", rank=1),
+        Column(title="broken cases", rank=1),
     )
     foot = f"{plural(found.reviewed, 'case')} with a reviewed verdict; after: over {plural(found.candidate.n, 'case')}."
     table = Table(look="grid", columns=titles, rows=rows(lines), foot=foot)
@@ -347,7 +347,7 @@ def _matching(diff: RunDiff) -> Iterable[Section]:
             (title, count(len(names)), IdList(names=names), Description(meaning=meaning))
             for title, meaning, names in found
         )
-        titles = columns("", Column(title="cases", strong=True), "which", "meaning")
+        titles = columns("", Column(title="cases", strong=True), "case ids", "meaning")
         yield Section(
             key="matching",
             title="Cases that are not the same in both runs",

@@ -348,9 +348,9 @@ def _alone(report: LeaderboardReport, detail: BoardDetail) -> Section:
     titles = columns(
         "run",
         Column(title="alone right", right=True),
-        Column(title="which", rank=2),
+        Column(title="case ids", rank=2),
         Column(title="alone wrong", right=True),
-        Column(title="which", rank=1),
+        Column(title="case ids", rank=1),
     )
 
     def named(ids: tuple[str, ...]) -> tuple[Cell, Cell]:
