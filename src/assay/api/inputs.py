@@ -303,8 +303,9 @@ def _swapped(cases: Any, predictions: Any, options: FileOptions) -> str | None:
         for loaded, field in ((answers, "prediction"), (questions, "gold"))
     ]
     return (
-        f"the questions and the predictions are swapped: the first argument holds predictions{columns[0]}, the second "
-        f"questions with gold queries{columns[1]}. Give the questions first:  evaluate(questions, predictions, …)"
+        f"the questions and the predictions are swapped: the first argument contains predictions{columns[0]}, "
+        f"the second questions with gold queries{columns[1]}. Give the questions first:  "
+        "evaluate(questions, predictions, …)"
     )
 
 

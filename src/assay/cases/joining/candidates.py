@@ -1,4 +1,4 @@
-"""Find the columns that may hold the ids if no column's name says so, and suggest them in messages."""
+"""Find the columns that may contain the ids if no column's name says so, and suggest them in messages."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def loose_id(text: str) -> str:
 def candidates_of(sides: Sides) -> list[Candidate]:
     """The columns of predictions whose values identify rows and occur among the questions, or may still be ids.
 
-    Columns that hold the questions' ids come first. The others have a name like an id's, or a different number or word
-    in each row: what they refer to is not in the questions, so the order of the rows cannot be checked.
+    Columns that contain the questions' ids come first. The others have a name like an id's, or a different number or
+    word in each row: what they refer to is not in the questions, so the order of the rows cannot be checked.
     """
     own = {loose_id(id_) for id_ in sides.case_ids} if not sides.questions.by_position else set()
     beside = [(column.name, ids) for column in sides.case_columns if (ids := ids_in(column)) is not None]
@@ -95,7 +95,7 @@ def _found(
             found.append(
                 Candidate(
                     option=named_ids(questions=other, prediction=None if same else name),
-                    why="both files have its values" if same else "both hold the same values",
+                    why="both files have its values" if same else "both contain the same values",
                     in_order=list(values) == list(ids),
                 )
             )

@@ -126,8 +126,8 @@ def sections(report: RunNumbers) -> Iterable[Section]:
         ("near-misses", "Near misses", _named(report, "near", numbers.near_misses, meanings.NEAR_MISSES)),
         ("forgiven", "Accuracy if one kind of difference were accepted", _forgiven(report)),
         ("causes", "Causes", causes),
-        ("schema-use", "Wrong answers by schema use", use),
-        ("retrieval", "Wrong answers by retrieval", retrieval),
+        ("schema-use", "Wrong predictions by schema use", use),
+        ("retrieval", "Wrong predictions by retrieval", retrieval),
         ("flags", "Flags", _named(report, "flag", numbers.flags, meanings.FLAGS)),
         ("findings", "Findings about gold queries, by rule", doubts),
     )

@@ -328,7 +328,7 @@ def _causes(changes: Sequence[CaseChange]) -> Iterable[Section]:
             most=_MOST,
             more="more causes",
         )
-        yield Section(key="causes", title="Causes of wrong answers, fixed and new", blocks=(table,))
+        yield Section(key="causes", title="Causes of wrong predictions, fixed and new", blocks=(table,))
 
 
 def _matching(diff: RunDiff) -> Iterable[Section]:

@@ -136,7 +136,7 @@ class Name(Struct, frozen=True, kw_only=True):
 
 
 class Number(Struct, frozen=True, kw_only=True):
-    """A number and its text; a workbook holds the number."""
+    """A number and its text; a workbook contains the number."""
 
     value: float | None
     text: str

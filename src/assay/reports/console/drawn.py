@@ -1,6 +1,6 @@
 """Sections as a terminal shows them, drawn with rich.
 
-Text is always a `rich.text.Text`, never markup: a case id may hold brackets. What colour says, words
+Text is always a `rich.text.Text`, never markup: a case id may contain brackets. What colour says, words
 or signs say too.
 """
 

@@ -126,7 +126,7 @@ def _causes(report: RunReport, width: int) -> Part:
     """The causes whose repair gains most; of a run without repairs the most frequent ones."""
     numbers = report.numbers
     found = numbers.fix_first or numbers.causes
-    title = FIX_FIRST if numbers.fix_first else "Causes of wrong answers"
+    title = FIX_FIRST if numbers.fix_first else "Causes of wrong predictions"
     rows = [(words(one.name), one.count, advice_of(one.name), report.linked(one.case_ids)) for one in found[:5]]
     return Part(title=title, items=count_lines(rows, width), least=5, most=5, rank=3, total=len(found))
 
@@ -140,7 +140,7 @@ def _breakdown(report: RunReport, width: int, *, drawn: bool) -> list[Part]:
     if lowest:
         groups = sorted(groups, key=lambda group: -_lost(report, group))
     shown = [(report.group_name(one), report.figure(one, report.leading)) for one in groups[:_ROWS]]
-    title = f"{cut(report.headline_name, 40)} by {kind}" + (", most wrong answers first" if lowest else "")
+    title = f"{cut(report.headline_name, 40)} by {kind}" + (", most wrong predictions first" if lowest else "")
     items = figure_lines(shown, width, drawn=drawn)
     return [Part(title=title, items=items, least=4, most=_ROWS, rank=4, total=len(groups))]
 

@@ -55,7 +55,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The settings that hold a secret, and not only a reference to the environment."""
+        """The settings that contain a secret, and not only a reference to the environment."""
         return tuple(_with_secrets(self.settings))
 
 
