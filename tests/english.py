@@ -128,6 +128,15 @@ WORDINGS = (
         "a sheet that there is not",
     ),
     _wording("holds no", r"(?i)\bholds? no (?!\w+'s|NULL|more|other)", "'contains no …'", "the file holds no question"),
+    _wording(
+        "holds",
+        r"(?i)\b(?:arguments?|cases?|cells?|columns?|completions?|databases?|files?|folders?|groups?|instances?|lists?|options?"
+        r"|outputs?|pages?|predictions?|questions?|records?|rows?|runs?|suites?|tables?|texts?|workbooks?)"
+        r"(?: (?:that|which))?(?: (?:may|can|cannot|could|must|does|not|already|really))* holds? "
+        r"(?!for\b|in\b|on\b|if\b|only\b|together\b|back\b|it to\b|true\b|good\b|also\b|the (?:true|run's|folder's)\b)",
+        "'contains'",
+        "the folder holds another run",
+    ),
     _wording("tried again", r"(?i)\b(?:tried|tries) again\b", "'retried'", "it is tried again"),
     _wording(
         "where",

@@ -61,7 +61,7 @@ def ask(folder: Path, system: System | dict[str, str], *, overwrite: bool = Fals
     except SystemUnusable:
         return
     except RunError as error:
-        if "holds a run with other settings" not in str(error):
+        if "contains a run with other settings" not in str(error):
             raise
 
 

@@ -54,6 +54,6 @@ def test_without_its_script_the_first_screen_stands_and_says_what_is_missing(loo
     opened = look(report, java_script_enabled=False, ready=False)
     text = opened.page.inner_text("body")
     assert "correct" in text
-    assert "The cases are shown by a script of this page. The JSON report holds them, too." in text
+    assert "The cases are shown by a script of this page. The JSON report contains them, too." in text
     assert "Reading the cases" not in text
     assert opened.page.is_hidden("#cases-controls")

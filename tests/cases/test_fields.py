@@ -86,7 +86,7 @@ def test_two_columns_that_could_both_be_it_are_an_error_only_where_they_differ(t
     assert same.predictions[0].query == "SELECT 1"
     half = load_predictions(table(id=1, sql="", response="SELECT 1"), formats=formats)
     assert half.predictions[0].query == "SELECT 1"
-    with pytest.raises(CaseFileError, match=r'set.csv, line 2: "query" and "response" both could hold.*differ'):
+    with pytest.raises(CaseFileError, match=r'set.csv, line 2: "query" and "response" both could contain.*differ'):
         load_predictions(table(id=1, query="SELECT 2", response="SELECT 1"), formats=formats)
     named = load_predictions(
         table(id=1, query="SELECT 2", response="SELECT 1"), formats=formats, fields=FieldNames(prediction="response")

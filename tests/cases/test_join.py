@@ -102,8 +102,8 @@ def test_no_fitting_id_is_an_error_that_shows_both_sides_and_offers_position():
     with pytest.raises(InputError) as caught:
         join(cases("q1", "q2", "q3", "q4", "q5"), predictions("1", "2", "3", "4", "5"))
     message = str(caught.value)
-    assert '"q1", "q2", "q3", ...' in message
-    assert '"1", "2", "3", ...' in message
+    assert '"q1", "q2", "q3", …' in message
+    assert '"1", "2", "3", …' in message
     assert '"@position"' in message
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -12,13 +13,16 @@ from xml.etree import ElementTree
 import pytest
 from processes import PASSWORD
 from processes import assay as in_a_process
+from typer.main import get_command
 
 import assay
-from assay.cli.app import run_command_line
+from assay.cli.app import app, run_command_line
 from assay.cli.options.gates import GateFlags
 from assay.demo import sdmx_path
 from assay.errors import InputError, RunError, UsageError
 from assay.model import Gates
+from assay.registry import registered
+from assay.scoring.selections.metrics import selection_metrics
 from assay.settings import GateSettings
 from assay.testing import DenodoEmulator
 from many_cases import each
@@ -246,6 +250,9 @@ def test_selections_are_held_to_gates_of_their_own_metrics(here: Path, capsys: p
     assert run_command_line([*arguments, "--baseline", "sel", "--fail-on-regression"]) == 0
     assert "fail-on-regression exact_match" in capsys.readouterr().out
     assert run_command_line([*arguments, "--min", "exact_match=1"]) == 1
+    assert run_command_line([*arguments, "--min-accuracy", "0.1"]) == 0
+    assert run_command_line(["report", "sel", "--min-accuracy", "90%"]) == 1
+    assert "min exact_match=0.9" in capsys.readouterr().out
     from python_calamine import CalamineWorkbook
 
     rows = CalamineWorkbook.from_path("s.xlsx").get_sheet_by_name("Statistics").to_python()
@@ -305,3 +312,17 @@ def test_a_stored_run_shows_the_gates_that_it_was_made_with(here: Path, capsys: 
     trend = Path("trend.html").read_text(encoding="utf-8")
     assert "; gates: 1 of 2 missed" in trend
     assert run("four", folder="held") == 0, "what was demanded before is no demand of this command"
+
+
+METRICS = {"sdmx": {metric.name for metric in selection_metrics(on_data=False)}}
+"""Those of a verb, if they are not the registered ones."""
+
+
+@each("verb", ["run", "denodo", "sdmx", "llmsql", "report", "diff", "init"])
+def test_a_gates_help_names_metrics_that_the_verb_has(verb: str) -> None:
+    command = get_command(app).commands[verb]  # type: ignore[attr-defined]
+    known = METRICS.get(verb, set(registered("assay.metrics")))
+    helps = [one.help or "" for one in command.params if one.opts[0] in ("--min", "--max-drop", "--min-accuracy")]
+    named = [name for text in helps for name in re.findall(r"(\w+)=", text)]
+    assert len(named) == 3
+    assert set(named) <= known

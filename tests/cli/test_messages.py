@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import io
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import assay
 from assay.cli.app import run_command_line
 from assay.cli.messages import message_lines
 
@@ -63,3 +67,17 @@ def test_errors_fit_the_terminal_and_are_one_line_in_a_pipe(
     lines = shown.getvalue().splitlines()
     assert all(len(line) <= columns or line.startswith("    ") for line in lines)
     assert len(lines) > 1
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(assay.__file__).parent.joinpath("cli").rglob("*.py")), ids=lambda one: one.name
+)
+def test_prose_on_standard_error_goes_through_the_messages(path: Path) -> None:
+    """Elsewhere a terminal would break it inside words."""
+    if path.name in ("messages.py", "progress.py"):
+        return
+    calls = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+    written = [ast.unparse(one) for one in calls if ast.unparse(one.func) in ("typer.echo", "print")]
+    to_stderr = [one for one in written if "err=True" in one or "sys.stderr" in one]
+    allowed = re.compile(r"typer\.echo\((''|f'wrote )|print\(error\.format_message\(\)")
+    assert [one for one in to_stderr if not allowed.match(one)] == []

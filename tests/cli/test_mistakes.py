@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+import assay
 from assay.cli.app import app, run_command_line
 from assay.cli.parsing.mistakes import OTHER_VERBS
+from assay.demo import sdmx_path
 from many_cases import each
 
 QUESTIONS = [
@@ -28,6 +30,8 @@ PREDICTIONS = [{"id": "a", "predicted_sql": "SELECT count(*) FROM t"}, {"id": "b
 RUN = "run questions.jsonl -p predictions.jsonl --db sqlite:///shop.sqlite"
 LIVE = "run questions.jsonl --system chat:gpt-4.1 --db sqlite:///shop.sqlite"
 EXAMPLE = "assay run questions.jsonl --predictions predictions.jsonl --db sqlite:///shop.sqlite"
+SDMX = "sdmx sdmx-cases.yaml -p sdmx-predictions.jsonl"
+DATA = "DATAFLOW,INDICATOR,COUNTRY,FREQUENCY,TIME_PERIOD,OBS_VALUE\nIMF.RES:WEO(1.0.0),LP,MEX,A,2020,1\n"
 KEY = "OPENAI_API_KEY"
 REFUTE = "refute 'SELECT a FROM t' --db sqlite:///shop.sqlite"
 
@@ -111,6 +115,37 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("diff runs/a runs/b --max-drop f1=1%", ["f1", "did you mean 'bird_soft_f1'?"]),
     ("leaderboard runs/a runs/b --metric acc", ["'acc'", "did you mean 'match'?"]),
     ("runs runs --metric accuracy", ["'accuracy'", "did you mean 'match'?"]),
+    # The files of an SDMX assistant.
+    (
+        "sdmx sdmx-predictions.jsonl -p sdmx-cases.yaml",
+        ["swapped", "assay sdmx sdmx-cases.yaml --predictions sdmx-predictions.jsonl"],
+    ),
+    ("sdmx sdmx-predictions.jsonl -p sdmx-predictions.jsonl", ["contains answers, not cases", "CASES --predictions"]),
+    ("sdmx sdmx-cases.yaml -p sdmx-cases.yaml", ["contains cases with targets, not answers", "by position"]),
+    ("sdmx sdmx-structures.xml -p sdmx-predictions.jsonl", ["contains SDMX structures", "CASES --structures"]),
+    ("sdmx data.csv -p sdmx-predictions.jsonl", ["contains SDMX data", "CASES --data data.csv"]),
+    ("sdmx sdmx-cases.yaml -p sdmx-structures.xml", ["contains SDMX structures", "write  --structures"]),
+    ("sdmx sdmx-cases.yaml -p data.csv", ["contains SDMX data", "write  --data data.csv"]),
+    (f"{SDMX} --structures data.csv", ["contains SDMX data, not SDMX structures", "write  --data data.csv"]),
+    (f"{SDMX} --structures sdmx-cases.yaml", ["contains cases with targets", "by position"]),
+    (f"{SDMX} --data sdmx-structures.xml", ["contains SDMX structures, not SDMX data", "write  --structures"]),
+    (f"{SDMX} --db data.csv", ["did you mean --data?"]),
+    ("sdmx eval sdmx-cases.yaml -p a.jsonl", ["leave out 'eval'", "assay sdmx sdmx-cases.yaml -p a.jsonl"]),
+    ("sdmx sdmx-cases.yaml score -p a.jsonl", ["leave out 'score'", "assay sdmx sdmx-cases.yaml -p a.jsonl"]),
+    ("run evaluate questions.jsonl -p a.jsonl", ["leave out 'evaluate'", "assay run questions.jsonl -p a.jsonl"]),
+    ("denodo eval --input x.xlsx", ["leave out 'eval'", "assay denodo --input x.xlsx"]),
+    ("run sdmx-cases.yaml", ["not gold queries", "assay sdmx sdmx-cases.yaml --predictions FILE"]),
+    ("run sdmx-cases.yaml -p sdmx-predictions.jsonl", ["sdmx-cases.yaml --predictions sdmx-predictions.jsonl"]),
+    ("run sdmx-cases.yaml -p sdmx-predictions.jsonl --db sqlite:///shop.sqlite", ["assay sdmx sdmx-cases.yaml"]),
+    ("lint sdmx-cases.yaml --db sqlite:///shop.sqlite", ["not gold queries", "assay sdmx sdmx-cases.yaml"]),
+    ("sdmx questions.jsonl -p predictions.jsonl", ["questions.jsonl"]),
+    (
+        "sdmx sdmx-cases.yaml -p other-ids.jsonl",
+        ['"gdp-and-gdp-per-capita"', '"q-gdp-and-gdp-per-capita"', "(--prediction-id-column)"],
+    ),
+    (f"{SDMX} --min match=80%", ["match", "did you mean 'exact_match'?"]),
+    (f"{SDMX} --min 80%", ["exact_match=0.8 or exact_match=80%"]),
+    (f"{SDMX} --threshold 0.8", ["did you mean --min exact_match=80%?"]),
     # Runs.
     ("report runs/aa", ["runs/aa", "did you mean 'runs/a'?"]),
     ("report run/a", ["run/a", "did you mean 'runs/a'?"]),
@@ -127,6 +162,10 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("diff runs/a link", ["runs/a and link", "compared with itself"]),
     ("leaderboard runs/a link runs/a", ["compared with itself"]),
     ("explain runs/a c", ["no case 'c'"]),
+    # Verbs for queries, with a run of selections.
+    ("judge selections --model gpt-4.1", ["evaluated selections", "needs a run of queries"]),
+    ("estimate selections", ["evaluated selections", "needs a run of queries"]),
+    ("review runs/a --export new.jsonl", ["no reviews", "assay review runs/a"]),
     # Keys, and texts that are not queries.
     (LIVE, ["needs an API key", KEY]),
     (f"{LIVE} -o runs/live", ["needs an API key", KEY]),
@@ -155,6 +194,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert run_command_line([*shlex.split(RUN), "-o", run, "-q", "--workers", "1"]) == 0
     finally:
         os.chdir(before)
+    for name in ("cases.yaml", "predictions.jsonl", "structures.xml"):
+        shutil.copyfile(sdmx_path(name), folder / f"sdmx-{name}")
+    renamed = (folder / "sdmx-predictions.jsonl").read_text(encoding="utf-8").replace('{"id": "', '{"id": "q-')
+    (folder / "other-ids.jsonl").write_text(renamed, encoding="utf-8")
+    (folder / "data.csv").write_text(DATA, encoding="utf-8")
+    assay.evaluate_selections(
+        folder / "sdmx-cases.yaml", folder / "sdmx-predictions.jsonl", output=folder / "selections"
+    )
     (folder / "link").symlink_to(folder / "runs" / "a")
     return folder
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 import assay
 from assay import registry
 from assay.cli.app import run_command_line
+from assay.demo import sdmx_path
 from many_cases import each
 
 SETS, CASES = 8, 60
@@ -94,6 +97,28 @@ def test_summary_and_gates_fit_one_screen(
     assert [name for name in names[1:11] if not re.search(rf"\b{name}\b +[▲▼·]?\s*[+-]?\d", text)] == []
 
 
+@each(
+    "command",
+    [
+        "explain runs/one0 q1",
+        "explain runs/one0 q3",
+        "explain runs/one0 q5",
+        "lint set0.jsonl --db sqlite:///db/{db_id}/{db_id}.sqlite",
+        "lint set0.jsonl --db sqlite:///db/{db_id}/{db_id}.sqlite --runs runs/one0 --runs runs/two0",
+        "lint set0.jsonl",
+    ],
+)
+def test_an_explanation_and_a_lint_fit_one_screen(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Also with the lines around them, on both streams."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run_command_line([*shlex.split(command), *(["-q"] if command.startswith("lint") else [])]) == 0
+    lines = _lines(capsys.readouterr())
+    assert len(lines) <= 40, "\n".join(lines)
+
+
 def test_stored_gates_are_shown_and_do_not_set_the_status(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,3 +197,53 @@ def test_runs_and_folders_in_the_wrong_place(
     monkeypatch.chdir(folder)
     assert run_command_line(list(arguments)) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def selections(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of selections with data, and its command."""
+    folder = tmp_path_factory.mktemp("selections")
+    for name in ("cases.yaml", "predictions.jsonl", "structures.xml"):
+        shutil.copyfile(sdmx_path(name), folder / name)
+    row = "DATAFLOW,INDICATOR,COUNTRY,FREQUENCY,TIME_PERIOD,OBS_VALUE\nIMF.RES:WEO(1.0.0),LP,MEX,A,2020,1\n"
+    (folder / "data.csv").write_text(row, encoding="utf-8")
+    files = (folder / "cases.yaml", folder / "predictions.jsonl")
+    given = {"structures": folder / "structures.xml", "data": folder / "data.csv"}
+    for run, match_on in (("one", "id_and_name"), ("two", "id")):
+        assay.evaluate_selections(*files, **given, match_on=match_on, output=folder / run)
+    return folder
+
+
+@each("verb", ["sdmx", "report", "diff"])
+def test_a_run_of_selections_fits_one_screen_with_the_metrics_that_no_other_stands_for(
+    selections: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    monkeypatch.chdir(selections)
+    monkeypatch.setenv("COLUMNS", "80")
+    given = ("--structures", "structures.xml", "--data", "data.csv")
+    arguments = {
+        "sdmx": ["sdmx", "cases.yaml", "-p", "predictions.jsonl", *given, "-q"],
+        "report": ["report", "one"],
+        "diff": ["diff", "one", "two"],
+    }[verb]
+    assert run_command_line(arguments) == 0
+    lines = _lines(capsys.readouterr())
+    assert len(lines) <= 40, "\n".join(lines)
+    text = "\n".join(lines)
+    assert [
+        name for name in ("observations_match", "time_range") if not re.search(rf"\b{name}\b +[▲▼·]?\s*[+-]?\d", text)
+    ] == []
+
+
+def test_an_explanation_of_a_selection_says_what_differs_and_which_option_decides(
+    selections: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(selections)
+    wrong = [item for item in assay.load_run("one").evidence if item.outcome == "incorrect"]
+    assert len(wrong) > 5
+    for item in wrong:
+        assert run_command_line(["explain", "one", item.case.id]) == 0
+        printed = capsys.readouterr().out
+        assert re.search(r"\(\+ too many, - missing\):\n    [^\n:]+: [+-]", printed), printed
+        through = any(turn.score is not None and turn.score.equivalences for turn in item.turns)
+        assert ("--count-hierarchy" in printed) == through, printed

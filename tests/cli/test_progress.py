@@ -45,12 +45,12 @@ def test_plain_lines_show_what_is_answered_and_what_is_judged(
         clock[0] += 11
         tell(asking(5, 3))
         tell(asking(6, 3))
-        tell(Progress(stage="judging", total=9, finished=8, left_s=2.0))
+        tell(Progress(stage="scoring", total=9, finished=8, left_s=2.0))
         clock[0] += 11
-        tell(Progress(stage="judging", total=9, finished=9, left_s=0.0))
+        tell(Progress(stage="scoring", total=9, finished=9, left_s=0.0))
     assert capsys.readouterr().err.splitlines() == [
         "asking: 5 of 9 cases, 3 scored, about 30 s left",
-        "judging: 9 of 9 cases, about 0 s left",
+        "scoring: 9 of 9 cases, about 0 s left",
     ]
 
 
@@ -74,11 +74,11 @@ def test_on_a_terminal_both_are_shown_and_the_line_of_a_ctrl_c_stands_once(monke
     with progress(quiet=False) as tell:
         tell(asking(5, 3, resumed=2))
         tell(asking(6, 4, resumed=2, ending=True, in_flight=3))
-        tell(Progress(stage="judging", total=9, finished=8, left_s=2.0, ending=True, in_flight=1))
+        tell(Progress(stage="scoring", total=9, finished=8, left_s=2.0, ending=True, in_flight=1))
     written = terminal.getvalue()
     assert written.count("interrupted: finishing what is in flight (3 cases); press Ctrl-C again to stop now") == 1
     assert "asking" in written
-    assert "judging" in written
+    assert "scoring" in written
 
 
 def test_a_quiet_run_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:

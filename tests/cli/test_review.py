@@ -261,7 +261,7 @@ def test_the_page_may_talk_to_its_own_server_and_nothing_else(page: Page) -> Non
 def test_a_decision_without_a_browser(work: Path) -> None:
     done = assay("review", work / "first", "wrong", "--accept", "--note", "as good", "--reviewer", "Ana")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("wrong: the prediction is right, too; the answer is correct by it (Ana, in ")
+    assert done.stdout.startswith("wrong: the prediction is right, too; the case is then correct (Ana, in ")
     [review] = read_reviews(work / "reviews.jsonl")
     assert (review.decision, review.note, review.reviewer) == ("accept", "as good", "Ana")
     done = assay("review", work / "first", "wrong", "--undo", "--reviewer", "Ana")
@@ -271,7 +271,7 @@ def test_a_decision_without_a_browser(work: Path) -> None:
 def test_a_corrected_gold_by_a_command(work: Path) -> None:
     gold = "SELECT city FROM client"
     done = assay("review", work / "first", "wrong", "--gold-wrong", "--gold", gold, "--reviewer", "Ana")
-    assert "corrected; the answer is correct by it" in done.stdout
+    assert "corrected; the case is then correct" in done.stdout
     done = assay("review", work / "first", "broken", "--gold-wrong", "--gold", "SELECT x", "--reviewer", "Ana")
     assert (done.returncode, done.stdout) == (2, "")
     assert "the corrected gold query fails: " in done.stderr
@@ -281,7 +281,7 @@ def test_a_corrected_gold_by_a_command(work: Path) -> None:
     assert done.returncode == 2
     assert "start again with --db URL" in done.stderr
     done = assay(*command, "--reviewer", "Ana", "--db", f"sqlite:///{work / 'moved.sqlite'}")
-    assert "the answer is correct by it" in done.stdout
+    assert "the case is then correct" in done.stdout
 
 
 def test_the_list_has_a_line_for_each_case(work: Path) -> None:

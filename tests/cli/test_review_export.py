@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.runs.reviews.reviewing import review_of
 
 import assay
 from assay.cli.verbs.review_export import export
+from assay.demo import sdmx_path
 from assay.errors import InputError
 from assay.runs.reviews.file import append_reviews
 
@@ -46,3 +48,14 @@ def test_corrected_set_is_written_and_its_gaps_are_named(
     Path("dev.jsonl").rename("moved.jsonl")
     with pytest.raises(InputError, match=r"dev\.jsonl' is not found"):
         export(Path("runs/one"), Path("gold.jsonl"), reviews=Path("reviews.jsonl"))
+
+
+def test_targets_of_selections_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("cases.yaml", "predictions.jsonl"):
+        shutil.copyfile(sdmx_path(name), name)
+    run = assay.evaluate_selections("cases.yaml", "predictions.jsonl", output="run")
+    append_reviews(Path("reviews.jsonl"), [review_of(run.evidence[1].case, "gold_wrong")])
+    with pytest.raises(InputError, match="only gold queries are corrected and written"):
+        export(Path("run"), Path("new.yaml"), reviews=Path("reviews.jsonl"))
+    assert not Path("new.yaml").exists()

@@ -58,7 +58,7 @@ def test_the_example_is_scored_kept_and_reported_in_every_format(example: Path, 
     assert same.returncode == 0, same.stderr
     other = assay("sdmx", *inputs, "-o", tmp_path / "run", "--match-on", "id")
     assert other.returncode == 2
-    assert "holds a run with other settings (match_on was 'id_and_name', now 'id')" in other.stderr
+    assert "contains a run with other settings (match_on was 'id_and_name', now 'id')" in other.stderr
 
 
 def test_the_demo_writes_the_example_and_its_reports(tmp_path: Path) -> None:
@@ -314,7 +314,7 @@ def test_a_dimension_may_be_ignored_and_a_name_that_nobody_has_is_named(executed
     assert 'did you mean "FREQ"?' in wrong.stderr
     other = assay(*executed)
     assert other.returncode == 2
-    assert "holds a run with other settings (ignored_dimensions was FREQ, now none)" in other.stderr
+    assert "contains a run with other settings (ignored_dimensions was FREQ, now none)" in other.stderr
 
 
 def test_a_run_of_other_metrics_is_judged_anew_where_that_is_wished(executed: list[object], tmp_path: Path) -> None:

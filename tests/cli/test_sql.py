@@ -111,6 +111,7 @@ def test_every_table_says_what_the_evidence_says(folder: Path) -> None:
         (("nowhere", "SELECT 1"), "nowhere"),
         (("SELECT 1 FROM cases",), "assay sql RUN"),
         (("a", "@absent.sql"), "absent.sql"),
+        (("a", "SELECT '\udcff'"), "not valid UTF-8"),
         (("a", "SELECT 1", "--csv", "--json"), "give one of them"),
     ],
 )

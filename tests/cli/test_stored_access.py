@@ -73,7 +73,7 @@ def test_a_corrected_gold_query_is_tried_with_the_password_of_the_environment(
         assert run_command_line(command) == 2
         monkeypatch.setenv(PASSWORD, "long-password")
         assert run_command_line(command) == 0
-        assert "the answer is correct by it" in capsys.readouterr().out
+        assert "the case is then correct" in capsys.readouterr().out
         monkeypatch.setenv(USER, "demo")
         monkeypatch.setenv(PASSWORD, "long-password")
         lint = ["lint", "dev.jsonl", "--db", f"denodo+http://{address}", "-q", "--fail-on", "error", "--workers", "1"]

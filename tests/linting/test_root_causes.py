@@ -64,7 +64,10 @@ def test_findings_are_grouped_by_what_lies_behind_them(report: LintReport) -> No
         {"unknown-literal", "empty-result", "join-shares-no-value"},
     )
     assert groups["here", "the letter case of values of trip.kind"][0] == {"e", "f"}
-    assert groups["here", "port.size holds numbers as texts"] == ({"g", "h"}, {"text-order", "text-compared-as-number"})
+    assert groups["here", "port.size contains numbers as texts"] == (
+        {"g", "h"},
+        {"text-order", "text-compared-as-number"},
+    )
     assert groups["here", "tables without rows"][0] == {"i", "j"}
     assert groups["here", "trip.captain has rows without a value"][0] == {"k", "l"}
     assert {"m", "n"} in [cases for cases, _ in groups.values()]

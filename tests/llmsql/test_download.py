@@ -75,7 +75,7 @@ def test_missing_files_are_downloaded_once_and_kept(hub: Hub, folder: Path, vers
     other = next(name for name in VERSIONS if name != version)
     refused = _assay(folder, "--version", other, endpoint=hub.address)
     assert refused.returncode == 2
-    assert f"llmsql_workdir holds version {version} of LLMSQL, but version {other} was requested" in refused.stderr
+    assert f"llmsql_workdir contains version {version} of LLMSQL, but version {other} was requested" in refused.stderr
 
 
 @needs_hub
@@ -125,5 +125,5 @@ def test_files_in_the_working_folder_are_taken_as_they_are(benchmark: Benchmark)
 def test_a_folder_marked_with_another_version_is_refused(benchmark: Benchmark) -> None:
     folder = benchmark.questions.parent
     (folder / "llmsql_version.txt").write_text("1.0\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"holds version 1\.0 of LLMSQL, but version 2\.0 was requested"):
+    with pytest.raises(InputError, match=r"contains version 1\.0 of LLMSQL, but version 2\.0 was requested"):
         locate_files("2.0", workdir=folder, questions=None, database=None)

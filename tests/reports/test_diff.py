@@ -19,6 +19,9 @@ from assay.reports.blocks.diff import DiffReport
 from assay.reports.blocks.values import Changes
 from assay.reports.console.diff import plain_diff, print_diff
 from assay.reports.diff_formats import DIFF_FORMATS, render_diff
+from assay.reports.notebook import diff_html
+from assay.reports.screen.diff import diff_screen
+from assay.reports.screen.run import screen_text
 from assay.reports.text.plain import p_text, points, points_interval, some
 
 if str(Path(__file__).parent) not in sys.path:
@@ -148,13 +151,29 @@ def test_a_narrow_terminal_shows_the_p_value_that_the_sign_goes_by() -> None:
     groups = tuple(GroupDiff(kind="database", name=name, cases=20, metrics=(found,)) for name in ("shop", "bank"))
     record = diff(metrics=(found, metric("bird_ex", p_value=0.005, adjusted_p_value=0.091)), groups=groups)
     wide, narrow = drawn(record, 160), drawn(record, 72)
-    assert all(shown in wide for shown in ("adjusted", "0.005", "0.091"))
+    assert all(shown in wide for shown in ("p (Holm)", "0.005", "0.091"))
     [headline] = [line for line in narrow.splitlines() if line.strip().startswith("match ") and "▲" in line]
     assert "0.004" in headline
     for name in ("bird_ex", "shop", "bank"):
         [line] = [line for line in narrow.splitlines() if line.strip().startswith(f"{name} ")]
         assert "· +2.3" in line
         assert ("0.091" if name == "bird_ex" else "0.074") in line
+
+
+def test_every_form_names_holms_correction_if_several_metrics_are_tested() -> None:
+    several, single = diff(metrics=(metric(), metric("bird_ex", adjusted_p_value=0.2))), diff(metrics=(metric(),))
+    for record in (several, single):
+        view = DiffReport(record)
+        forms = (
+            screen_text(diff_screen(view)),
+            drawn(record, 160),
+            drawn(record, 80),
+            render_diff(record, "md").decode(),
+            plain_diff(record),
+            diff_html(record),
+        )
+        named = ["Holm" in text for text in forms]
+        assert all(named) if record is several else not named[0]
 
 
 def test_every_part_is_on_the_terminal_in_the_order_of_its_weight() -> None:

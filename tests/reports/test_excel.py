@@ -333,7 +333,7 @@ def test_a_text_too_long_for_a_cell_is_cut_and_says_so(character: str) -> None:
     whole = cell_text(character * 40_000)
     assert len(whole.encode("utf-16-le")) // 2 <= CELL_LIMIT
     kept, notice = whole.rsplit("\n", 1)
-    found = re.fullmatch(r"… ([\d,]+) more characters: a cell of Excel holds no more", notice)
+    found = re.fullmatch(r"… ([\d,]+) more characters: a cell of Excel contains no more", notice)
     assert found is not None
     missing = int(found[1].replace(",", ""))
     assert missing + len(kept) == 40_000 * len(cell_text(character))
@@ -350,7 +350,7 @@ def test_a_long_query_reaches_the_file_up_to_the_limit(build_run: Callable[..., 
     item = replace(right_case, prediction=replace(right_case.prediction, query=query))
     cell = str(details(build_run([item]))[0]["Predicted SQL"])
     assert CELL_LIMIT - 100 < len(cell) <= CELL_LIMIT
-    assert cell.endswith("more characters: a cell of Excel holds no more")
+    assert cell.endswith("more characters: a cell of Excel contains no more")
 
 
 @pytest.mark.parametrize("seconds", [math.nan, math.inf, -math.inf])

@@ -406,7 +406,10 @@ def test_hostile_text_shows_as_marks_and_breaks_nothing(hostile_text: str) -> No
 def test_nothing_is_told_twice() -> None:
     first_column = [str(row[0]) for row in sheets(selections.small_selection_run())["Statistics"] if row[0]]
     assert [text for text in first_column if "for its children" in text] == [
-        "In 1 turn a parent code was selected for its children, or they for it, which does not count as right."
+        (
+            "In 1 turn a parent code was selected for its children, or they for it, which does not count as right "
+            "without --count-hierarchy."
+        )
     ]
     titles = [
         text

@@ -19,6 +19,7 @@ from assay.model import Count, GateResult, Group, MetricSummary, Rate, RepeatTot
 from assay.model.lint import LintFinding, LintReport
 from assay.reports.blocks.diff import DiffReport
 from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.values import CaseLink
 from assay.reports.screen.diff import diff_screen
 from assay.reports.screen.explanation import explanation_screen
 from assay.reports.screen.leaderboard import leaderboard_screen
@@ -26,8 +27,10 @@ from assay.reports.screen.lines import Line, command, cut, cut_middle, cut_words
 from assay.reports.screen.lint import lint_screen
 from assay.reports.screen.printing import print_run
 from assay.reports.screen.run import run_screen, screen_text, telling
+from assay.reports.screen.tables import count_lines
 from assay.reports.text.explanation import explanation_parts, verdict_line
-from assay.reports.text.plain import columns_of
+from assay.reports.text.parts import QueryText, TextPart
+from assay.reports.text.plain import columns_of, one_line
 
 LINES = 40
 NAMES = st.text(
@@ -311,11 +314,19 @@ FINDINGS = st.builds(
 )
 
 
-@given(findings=st.lists(FINDINGS, max_size=40), notes=st.lists(NAMES, max_size=20))
+@given(
+    findings=st.lists(FINDINGS, max_size=40),
+    notes=st.lists(NAMES, max_size=20),
+    name=NAMES,
+    typed=st.lists(NAMES.filter(bool), max_size=6),
+    width=st.integers(40, 120),
+)
 @settings(max_examples=40, deadline=None)
-def test_a_lint_of_any_size_fits_one_screen(findings: list[LintFinding], notes: list[str]) -> None:
+def test_a_lint_of_any_size_fits_one_screen(
+    findings: list[LintFinding], notes: list[str], name: str, typed: list[str], width: int
+) -> None:
     report = LintReport(
-        name="dev",
+        name=name,
         rules=("gold-fails",),
         cases=900,
         golds=900,
@@ -324,8 +335,31 @@ def test_a_lint_of_any_size_fits_one_screen(findings: list[LintFinding], notes: 
         ignored=0,
         notes=tuple(notes),
     )
-    texts = fits(lint_screen(report, typed=("assay", "lint", "dev.jsonl")))
+    words = ("assay", "lint", *(shlex.quote(one) for one in typed))
+    texts = fits(lint_screen(report, width=width, typed=words), width)
     assert not findings or texts[0] == texts[-1] or texts[0] in texts[1:]
+
+
+BLOCKS = st.lists(NAMES, max_size=60).map("\n".join)
+PARTS = st.one_of(
+    BLOCKS,
+    st.builds(
+        lambda text, other, gold: QueryText(text=text, beside=other, is_gold=gold), BLOCKS, BLOCKS, st.booleans()
+    ),
+)
+
+
+@given(
+    parts=st.lists(PARTS, min_size=1, max_size=30),
+    verdicts=st.lists(NAMES.map(one_line), max_size=3),
+    width=st.integers(40, 120),
+    drawn=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_an_explanation_of_any_parts_fits_one_screen(
+    parts: list[TextPart], verdicts: list[str], width: int, drawn: bool
+) -> None:
+    fits(explanation_screen(parts, width=width, drawn=drawn, verdicts=verdicts), width)
 
 
 @pytest.mark.parametrize("rows", [1, 30, 3000])
@@ -400,3 +434,19 @@ def test_a_long_explanation_ends_with_its_verdict(rows: int) -> None:
     short = len(explanation_screen(parts)) <= 20
     assert (texts[-1] == cut(verdict_line(item), 80)) != short
     assert texts[-1].startswith("case 88: incorrect: ") != short
+
+
+@given(
+    st.lists(st.tuples(NAMES, st.integers(0, 99_999), st.text("abc-19", min_size=1, max_size=24)), max_size=9),
+    st.integers(80, 120),
+)
+def test_each_count_of_cases_names_one(rows: list[tuple[str, int, str]], width: int) -> None:
+    counted = [
+        (one_line(name) or "x", more + 1, "do this " * 9, [CaseLink(id=case, anchor=case)] * (more + 1))
+        for name, more, case in rows
+    ]
+    for (_, count, _, cases), (shown,) in zip(counted, count_lines(counted, width), strict=True):
+        text = text_of(shown)
+        assert cases[0].id in text
+        assert columns_of(text) <= width
+        assert count == 1 or f", +{count - 1:,}" in text or text.count(cases[0].id) > 1

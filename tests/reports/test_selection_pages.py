@@ -91,7 +91,10 @@ def test_the_notes_tell_how_terms_were_matched(run: Run) -> None:
         "1 case is excluded: it has no target (broken).",
         "In 1 turn some terms were compared by their codes alone: one side or both had no name for them.",
         "1 selected code in 1 case is invented: no code list has it.",
-        "In 1 turn a parent code was selected for its children, or they for it, which does not count as right.",
+        (
+            "In 1 turn a parent code was selected for its children, or they for it, which does not count as right "
+            "without --count-hierarchy."
+        ),
     )
     by_code = replace(SETTINGS, selection=SelectionSettings(match_on="id", count_hierarchy=True))
     notes = RunReport(replace(run, settings=by_code)).notes
@@ -145,8 +148,8 @@ def test_a_case_shows_each_turn_with_its_terms(run: Run) -> None:
     )
     assert "Scored by target 1 of 2, the closest one." in answer["remarks"]
     assert any(
-        "the parent NAM (North America) was selected for its children CAN, MEX, USA, which does not count as right."
-        in remark
+        "the parent NAM (North America) was selected for its children CAN, MEX, USA, which does not count as right "
+        "without --count-hierarchy." in remark
         for remark in second["remarks"]
     )
     assert third["said"] == "asked, and not scored: it has no target"

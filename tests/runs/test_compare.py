@@ -32,6 +32,7 @@ from assay.model import (
     Score,
     Verdict,
 )
+from assay.reports.blocks.diff import DiffReport
 from assay.reports.console.diff import plain_diff
 from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
@@ -39,6 +40,7 @@ from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
 from assay.runs.store.compared_cases import read_records
 from assay.runs.store.folder import load_run, save_run
+from assay.stats import clusters_needed
 from many_cases import each
 
 
@@ -234,6 +236,27 @@ def test_numbers_are_those_of_scipy() -> None:
     low, high = sorted([match, graded], key=lambda one: one.p_value or 0.0)
     assert low.adjusted_p_value == pytest.approx(min(1.0, 2 * (low.p_value or 0.0)))
     assert high.adjusted_p_value == pytest.approx(max(high.p_value or 0.0, low.adjusted_p_value or 0.0))
+
+
+@each("databases", [1, 3, 8])
+@each("cases", [1, 2, 3, 5, 6, 7, 12])
+@each("fixed", ["one", "all", "one and one broken"])
+def test_what_cannot_be_significant_is_not_said_to_be_shown(databases: int, cases: int, fixed: str) -> None:
+    old = [0.0] * cases
+    new = [1.0] * cases if fixed == "all" else [1.0, *old[1:]]
+    if fixed.endswith("broken"):
+        old[-1], new[-1] = 1.0, 0.0
+    sides = (
+        [answer(str(at), one, database=f"d{at % databases}") for at, one in enumerate(side)] for side in (old, new)
+    )
+    diff = diff_runs(*(run(*side) for side in sides))
+    found, view, least = headline(diff), DiffReport(diff), clusters_needed(0.05)
+    units = cases if found.clusters is None else found.clusters
+    assert found.detectable is None or units >= least
+    assert found.cases_needed is None or found.cases_needed >= least
+    said = re.findall(r"(?:some|takes) (\d+) (?:cases|databases)", " ".join((*view.answer.limits, *view.notes)))
+    assert len(said) <= 1
+    assert all(int(number) >= least for number in said)
 
 
 def test_groups_are_those_of_the_candidate_and_a_single_one_is_none() -> None:

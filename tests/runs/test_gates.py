@@ -326,7 +326,7 @@ def test_regressions_are_corrected_over_the_metrics_that_are_watched_and_no_othe
     both = evaluate_gates(Gates(fail_on_regression=("match", "bird_ex")), run, diff=diff)
     assert [one.passed for one in alone] == [False]
     assert [one.passed for one in both] == [True, True]
-    assert "p = 0.03 (0.06 over 2 metrics)" in both[0].found
+    assert "p = 0.03 (0.06 by Holm's correction over 2 metrics)" in both[0].found
 
 
 def test_nothing_to_compare_misses_what_compares() -> None:

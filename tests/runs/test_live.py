@@ -130,7 +130,7 @@ def test_judging_begins_while_questions_wait(judge: Callable[..., Run]) -> None:
     assert asking[0].finished == asking[0].judged == 0
     assert (asking[-1].finished, asking[-1].judged) == (5, 5)
     assert asking[-1].left_s is not None
-    assert [(state.stage, state.finished, state.judged) for state in said[-1:]] == [("judging", 6, None)]
+    assert [(state.stage, state.finished, state.judged) for state in said[-1:]] == [("scoring", 6, None)]
     assert all(state.finished >= (state.judged or 0) for state in asking)
 
 

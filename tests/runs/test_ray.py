@@ -475,7 +475,7 @@ def test_a_password_stays_out_of_the_cluster(
     cases = [{"id": "1", "question": "How many?", "gold": "SELECT count(*) FROM item"}]
     try:
         databases = postgres.database(name, user=name, password=_PASSWORD)
-        with pytest.raises(InputError, match="holds a password, and passwords are not sent to a cluster"):
+        with pytest.raises(InputError, match="contains a password, and these are not sent to a cluster"):
             assay.evaluate(cases, ["SELECT 2"], databases=databases, metrics=["match"], backend="ray")
         monkeypatch.setenv(_VARIABLE, _PASSWORD)
         referring = postgres.database(name, user=name, password="x").replace(":x@", f":${{{_VARIABLE}}}@")

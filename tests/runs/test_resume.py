@@ -183,7 +183,7 @@ def test_a_finished_run_is_not_replaced_by_one_of_other_content(
     before = _lines(job)
     path = job["folder"] / f"{file}.jsonl"
     path.write_text(path.read_text().replace(old, new))
-    with pytest.raises(RunError, match=rf"run holds a finished run of other predictions: {differs}.*overwrite=True"):
+    with pytest.raises(RunError, match=rf"run contains a finished run of other predictions: {differs}.*overwrite=True"):
         evaluated()
     assert _lines(job) == before
     assert len(load_run(job["run"]).evidence) == 30

@@ -96,14 +96,14 @@ def test_they_are_counted_in_every_report(run: assay.Run) -> None:
     document = json.loads(registry.render("json", run.record))
     assert {one["name"]: one["count"] for one in document["aggregates"]["retrieval"]} == counts
     lines = [" ".join(line.split()) for line in plain_summary(RunReport(run.record)).splitlines()]
-    start = lines.index("Wrong answers by retrieval")
+    start = lines.index("Wrong predictions by retrieval")
     assert lines[start + 1 : start + 4] == [
         "had it and still failed 3 42.9 % had it, had it, no answer, had it, fails",
         "retrieval missed it 3 42.9 % missed, missed a column, given nothing",
         "unknown 1 14.3 % silent",
     ]
     assert "| `retrieval missed it` | 3 | 42.9 % |" in registry.render("md", run.record).decode()
-    assert "Wrong answers by retrieval" in registry.render("html", run.record).decode()
+    assert "Wrong predictions by retrieval" in registry.render("html", run.record).decode()
     book = CalamineWorkbook.from_filelike(io.BytesIO(registry.render("xlsx", run.record)))
     rows = book.get_sheet_by_name("Summary").to_python()
     assert [row[1:3] for row in rows if row[0] == "had it and still failed"] == [[3, pytest.approx(3 / 7)]]

@@ -76,7 +76,7 @@ def test_they_are_counted_beside_the_causes(run: assay.Run) -> None:
     document = json.loads(registry.render("json", run.record))
     assert {one["name"]: one["count"] for one in document["aggregates"]["schema_use"]} == counts
     lines = [" ".join(line.split()) for line in plain_summary(RunReport(run.record)).splitlines()]
-    start = lines.index("Wrong answers by schema use")
+    start = lines.index("Wrong predictions by schema use")
     assert lines[start + 1 : start + 4] == [
         "other columns 4 50.0 % other column, no such column, star, several",
         "other tables 2 25.0 % other table, no such table",
@@ -84,7 +84,7 @@ def test_they_are_counted_beside_the_causes(run: assay.Run) -> None:
     ]
     markdown = registry.render("md", run.record).decode()
     assert "| `other columns` | 4 | 50.0 % |" in markdown
-    assert "Wrong answers by schema use" in registry.render("html", run.record).decode()
+    assert "Wrong predictions by schema use" in registry.render("html", run.record).decode()
     book = CalamineWorkbook.from_filelike(io.BytesIO(registry.render("xlsx", run.record)))
     rows = book.get_sheet_by_name("Summary").to_python()
     assert [row[1:3] for row in rows if row[0] == "other columns"] == [[4, 0.5]]

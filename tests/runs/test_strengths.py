@@ -141,7 +141,7 @@ def test_a_run_keeps_its_strengths_and_looks_for_none_twice(judge: Judge, folder
     journal = (folder / "journal.jsonl").read_bytes()
     again = judge(folder, on_progress=seen.append)
     without = evaluate(CASES, ANSWERS, databases=database, metrics=["match"], workers=1, output=folder)
-    assert {state.stage for state in seen} == {"judging"}
+    assert {state.stage for state in seen} == {"scoring"}
     assert strengths(again) == strengths(without) == strengths(load_run(folder))
     assert without.record.aggregates == again.record.aggregates
     assert (folder / "journal.jsonl").read_bytes() == journal
@@ -172,7 +172,7 @@ def test_a_run_without_strengths_gets_them_later_and_what_a_budget_left_out_afte
     assert totals is not None
     assert (totals.matches, totals.searched, totals.after.numerator) == (5, 1, 5)
     whole = judge(tmp_path / "run", on_progress=seen.append)
-    judging = [state for state in seen if state.stage == "judging"]
+    judging = [state for state in seen if state.stage == "scoring"]
     assert {state.resumed for state in judging} == {len(CASES)}
     assert [state.finished for state in seen if state.stage == "witnesses"] == [0, 1, 2, 3, 4]
     assert strengths(whole) == strengths(load_run(folder))

@@ -63,7 +63,7 @@ def test_a_text_that_is_no_path_is_refused_wherever_it_is_given(
     name: str, setting: Any, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for text in NO_PATHS:
-        with pytest.raises(CaseFileError, match=f"line 3, column .*: {name} (is empty|holds)"):
+        with pytest.raises(CaseFileError, match=f"line 3, column .*: {name} (is empty|contains)"):
             read_run_file(settings_file(folder, f"{name}: {text}"))
     for text in ("", "  "):
         given = ["run", "dev.jsonl", "--db", "sqlite:///shop.sqlite", setting.option, text]

@@ -136,7 +136,7 @@ def evaluate(
 
     Args:
         cases: a file of any format (docs/reference/formats.md), a DataFrame of pandas or polars, an Arrow table, or
-            `Case` values or mappings of them. An index of pandas that holds the ids is the key. A package
+            `Case` values or mappings of them. An index of pandas that contains the ids is the key. A package
             that reads both sides itself gives `assay.api.inputs.OwnInputs`.
         predictions: a live system (`open_system`), a file, a DataFrame or a Series, a mapping from case id to query,
             predictions or mappings of them, query texts in the cases' order, or a callable that
@@ -196,7 +196,7 @@ def evaluate(
 
     Raises:
         InputError: a file, column, URL, database or name cannot be used. Nothing was written then.
-        RunError: ``output`` holds another run.
+        RunError: ``output`` contains another run.
         MissingDependency: ``backend`` is ``ray``, and Ray is not installed.
         UsageError: the arguments do not go together.
     """

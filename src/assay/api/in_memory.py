@@ -21,7 +21,7 @@ from assay.ports import LoadedCases, LoadedPredictions
 CASES: Final = Path("the cases in memory")
 PREDICTIONS: Final = Path("the predictions in memory")
 BOTH: Final = Path("the rows in memory")
-"""Rows that hold both sides."""
+"""Rows that contain both sides."""
 
 
 class _RowFormat(Protocol):

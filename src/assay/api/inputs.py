@@ -26,7 +26,7 @@ from assay.api.in_memory import (
 from assay.api.shared_file import check_own_predictions, fields_for_predictions, share_file
 from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
-from assay.cases.load import recognise
+from assay.cases.load import check_queries, recognise
 from assay.errors import CaseFileError, InputError, UsageError, plural
 from assay.model import (
     Case,
@@ -153,6 +153,8 @@ def read_inputs(
         if selections or (swapped := _swapped(cases, predictions, options)) is None:
             raise
         raise UsageError(swapped) from error
+    if not selections:
+        check_queries(every_case.cases, case_name, predictions)
     wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
     joining: Joining | None = None
     if is_system(predictions):
@@ -230,6 +232,7 @@ def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[Sequence[C
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
     found, name, _ = _read_cases(cases, options, selections=False)
+    check_queries(found.cases, name)
     return _with_difficulties_spelled_once(found.cases, dict(options.difficulty_names))[: options.limit], name
 
 
@@ -300,8 +303,9 @@ def _swapped(cases: Any, predictions: Any, options: FileOptions) -> str | None:
         for loaded, field in ((answers, "prediction"), (questions, "gold"))
     ]
     return (
-        f"the questions and the predictions are swapped: the first argument holds predictions{columns[0]}, the second "
-        f"questions with gold queries{columns[1]}. Give the questions first:  evaluate(questions, predictions, …)"
+        f"the questions and the predictions are swapped: the first argument contains predictions{columns[0]}, "
+        f"the second questions with gold queries{columns[1]}. Give the questions first:  "
+        "evaluate(questions, predictions, …)"
     )
 
 

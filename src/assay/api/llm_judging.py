@@ -191,7 +191,7 @@ def queries_of(
 ) -> list[CaseQueries]:
     """The queries to ask a judge about. Raises InputError if the run has no such case, or judged no queries."""
     if run.settings.selection is not None:
-        raise InputError("this run judged selections, not queries: a judge of queries has nothing to do with it")
+        raise InputError("this run evaluated selections: the LLM judge needs a run of queries")
     if only not in ("all", "correct", "incorrect"):
         raise UsageError(f"only is {only!r}: write 'all', 'correct' or 'incorrect'")
     chosen = [one for one in run.evidence if only in ("all", one.outcome)][:limit]

@@ -38,7 +38,7 @@ def schema_of_database(url: DatabaseUrl) -> str:
 
 
 def schema_from_file(template: str) -> SchemaOf:
-    """Schemas from a text file, or from one for each database where the path holds ``{db_id}``."""
+    """Schemas from a text file, or from one for each database where the path contains ``{db_id}``."""
 
     @lru_cache
     def schema(db_id: str | None) -> str:

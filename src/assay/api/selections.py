@@ -98,7 +98,7 @@ def evaluate_selections(
         language: the language of names taken from code lists.
         concurrency: how many conversations a live system has at once.
         repeats: how often a live system has each conversation (docs/guides/repeats.md).
-        output: a folder for the run. A question that it holds an answer to is not asked again.
+        output: a folder for the run. A question that it contains an answer to is not asked again.
         overwrite: discard an earlier run in the folder.
         rescore: re-score the live system's answers in the folder, without asking again.
         name: a name for the run.
@@ -115,7 +115,7 @@ def evaluate_selections(
     Raises:
         InputError: a file, structure or service cannot be used. Nothing was written then.
         MissingDependency: structures are wanted, and the extra ``sdmx`` is not installed.
-        RunError: ``output`` holds another run.
+        RunError: ``output`` contains another run.
         UsageError: the arguments do not go together.
     """
     if match_on not in ("id_and_name", "id"):

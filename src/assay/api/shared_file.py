@@ -1,4 +1,4 @@
-"""Questions and predictions in one file: whether it is the same file, and whether it truly holds both."""
+"""Questions and predictions in one file: whether it is the same file, and whether it truly contains both."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def share_file(cases: Any, predictions: Any, *, one_sheet: bool) -> bool:
     if predictions is None:
         if not isinstance(cases, (str, PathLike)) and not _has_rows(cases):
             raise UsageError(
-                "no predictions are given, and the cases hold none: give them as the second argument, or as a column "
-                "predicted_sql of the cases"
+                "no predictions are given, and the cases contain none: give them as the second argument, or as a "
+                "column predicted_sql of the cases"
             )
         return True
     if not (isinstance(cases, (str, PathLike)) and isinstance(predictions, (str, PathLike))):

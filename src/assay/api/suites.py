@@ -282,5 +282,5 @@ def _made(
                 empty = SuiteCase(case_id=case.id, database=case.database, golds=case.golds)
                 done[outcome.task_id] = SuiteMade(case=replace(empty, why=f"looking for databases failed: {why}"))
             if on_progress is not None:
-                on_progress(Progress(stage="judging", total=len(tasks), finished=len(done)))
+                on_progress(Progress(stage="scoring", total=len(tasks), finished=len(done)))
     return [done[number] for number in range(len(tasks))]

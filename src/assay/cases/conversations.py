@@ -23,9 +23,9 @@ _TURN: Final = frozenset(map(normal, ("turn", "turn_id", "turn_index", "turn_num
 
 
 def flattened(table: Table, *, ids: Sequence[str], own: Sequence[str]) -> Table:
-    """The table with a record for each turn, if records hold lists of turns; else unchanged.
+    """The table with a record for each turn, if records contain lists of turns; else unchanged.
 
-    ``own`` are names of what a turn holds, the question or the query: if a record itself has that, its turns are
+    ``own`` are names of what a turn contains, the question or the query: if a record itself has that, its turns are
     something else, for example an agent's actions.
 
     A turn has its own values, and those of its record for whatever it does not say. Its id is the record's and the

@@ -1,4 +1,4 @@
-"""Write a question set again with some of its questions corrected, in its own layout as far as that can hold them.
+"""Write a question set again with some of its questions corrected, in its own layout as far as that can represent them.
 
 Records keep all their fields, also those that Assay does not read; a file of lines keeps its other lines as they are.
 """
@@ -42,7 +42,7 @@ class Correction(Struct, frozen=True, kw_only=True):
 
 
 class LayoutUnsuitable(Exception):
-    """The layout of a question set cannot hold a correction. The message says why."""
+    """The layout of a question set cannot represent a correction. The message says why."""
 
 
 Corrections = Mapping[int, Correction]
@@ -59,7 +59,7 @@ class Rewriting(Struct, frozen=True, kw_only=True):
     fields: FieldNames
 
     def content(self) -> bytes:
-        """The file with its corrections. Raises LayoutUnsuitable if the layout cannot hold them."""
+        """The file with its corrections. Raises LayoutUnsuitable if the layout cannot represent them."""
         suffix = self.source.suffix.lower()
         if self.source.is_dir():
             raise LayoutUnsuitable("the question set is a folder")
@@ -152,7 +152,7 @@ def _records_in(document: Any, count: int) -> list[dict[str, Any]]:
     else:
         records = document
     if len(records) != count:
-        raise LayoutUnsuitable("the file does not hold one record for each question")
+        raise LayoutUnsuitable("the file does not contain one record for each question")
     return [_object(record) for record in records]
 
 
@@ -211,7 +211,7 @@ def _correct(
         told = told_options(case)
         if in_text and "condition_columns" in told:
             if case.gold_count != 1:
-                raise LayoutUnsuitable("a cell does not hold which columns of several gold queries count")
+                raise LayoutUnsuitable("a cell cannot say which columns of several gold queries count")
             told["condition_columns"] = " ".join(map(str, case.counting(0)))
         record[name] = "; ".join(f"{key}: {value}" for key, value in told.items()) if in_text else told
     record[REASON] = correction.reason

@@ -92,7 +92,7 @@ class Decisions:
     def decision(self, record: Record, *, shared: bool = False) -> Decision | None:
         """What the system did; None if nothing is said. Raises UnusableValue if columns disagree.
 
-        ``shared``: the file holds the questions, too, so that ``answerable`` is said of the question.
+        ``shared``: the file contains the questions, too, so that ``answerable`` is said of the question.
         """
         said: dict[str, Decision] = {}
         for column in self._decides:

@@ -1,10 +1,10 @@
-"""Which column holds what: the names that question sets and prediction files use for the same thing.
+"""Which column contains what: the names that question sets and prediction files use for the same thing.
 
 Names are compared without case, spaces, underscores and hyphens: ``Gold SQL``, ``gold-sql`` and
 ``goldSql`` are one name. Each field has *tiers* of names, the most specific first:
 
 - the file's column in the first tier that has one is read; columns of later tiers are ignored
-  (``gold_sql`` and ``query``: ``gold_sql`` holds the gold query);
+  (``gold_sql`` and ``query``: ``gold_sql`` contains the gold query);
 - two columns of one tier must agree wherever both are filled; otherwise the file is ambiguous, which is an error
   (``sql`` and ``response`` in a prediction file);
 - a column whose values are objects is never a query (Spider's parsed ``sql``, next to its ``query``).
@@ -210,7 +210,7 @@ def columns_of(
     without: Sequence[str] = (),
     within: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """The columns that hold a field; several only if they share a tier; empty if the file has none.
+    """The columns that contain a field; several only if they share a tier; empty if the file has none.
 
     ``named`` is a column's exact name as the user gave it; if the file lacks it, the error offers the closest one.
     Columns in ``without`` already belong to another field; ``within`` are paths into columns, for the message.
@@ -249,7 +249,7 @@ def missing_columns(
 ) -> CaseFileError:
     """The error for a file without columns for required fields. ``missing``: per field the columns that look like it.
 
-    It ends with the options that name these columns, to copy. Columns in ``used`` hold other fields already.
+    It ends with the options that name these columns, to copy. Columns in ``used`` contain other fields already.
     """
     named: list[tuple[str, object]] = []
     taken: set[str] = set(used)

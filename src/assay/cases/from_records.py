@@ -106,7 +106,7 @@ class _Reader(Generic[T]):
                 found, at = value, column
             elif value != found:
                 raise UnusableValue(
-                    f'"{at}" and "{column}" both could hold {describe(self.field)}, and they differ here: '
+                    f'"{at}" and "{column}" both could contain {describe(self.field)}, and they differ here: '
                     f"name the one with {describe(self.field)}"
                 )
         return found

@@ -17,6 +17,7 @@ from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import Case, FieldNames, Prediction
 from assay.platform.shell import quoted
 from assay.platform.spool import parts_of
+from assay.platform.surface import on_command_line
 from assay.ports import CaseFormat, Column, LoadedCases, LoadedPredictions
 
 
@@ -109,6 +110,20 @@ def load_questions(
         raise CaseFileError("contains no question", path=str(path))
     _no_id_twice(path, found.cases, "id", found.beside)
     return found
+
+
+def check_queries(cases: Sequence[Case], name: str, predictions: object = None) -> None:
+    """Raise CaseFileError if the cases are not for queries. ``name`` is their file, ``predictions`` the other one."""
+    if cases and cases[0].turns:
+        raise not_queries(name, predictions)
+
+
+def not_queries(name: str, predictions: object = None) -> CaseFileError:
+    """The error for a file of targets for an SDMX assistant that is given as a question set."""
+    answers = quoted(str(predictions)) if isinstance(predictions, (str, PathLike)) else "FILE"
+    instead = f"write  assay sdmx {quoted(name)} --predictions {answers}"
+    instead = instead if on_command_line() else "call assay.evaluate_selections"
+    return CaseFileError(f"contains targets for an SDMX assistant, not gold queries: {instead}", path=name)
 
 
 @contextmanager

@@ -123,7 +123,7 @@ def _in_text(text: str) -> dict[str, str]:
             continue
         name, separator, value = part.partition(":") if ":" in part else part.partition("=")
         if not separator:
-            raise UnusableValue(f"the options hold {part.strip()!r}: {_HOW}")
+            raise UnusableValue(f"the options contain {part.strip()!r}: {_HOW}")
         found[name.strip().strip("\"'")] = value.strip().strip("\"'")
     return found
 

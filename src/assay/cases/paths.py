@@ -27,7 +27,7 @@ _Chain = tuple[str | int, ...]
 def with_path(table: Table, name: str) -> Table:
     """The table with a column of that name; if the name is a path, its values come from within other columns.
 
-    The table is unchanged if it has such a column, or if no record has a value there. A key may hold dots; raises
+    The table is unchanged if it has such a column, or if no record has a value there. A key may contain dots; raises
     CaseFileError if the path can then be read in more than one way.
     """
     if name in table.columns:
@@ -68,7 +68,7 @@ def texts_within(value: object, column: str) -> tuple[str, ...]:
 
 
 def leaf_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns, with those that hold objects or lists (also as JSON in a text) replaced by the values inside.
+    """The columns, with those that contain objects or lists (also as JSON in a text) replaced by the values inside.
 
     Deep or long values are covered only so far that an id, a question or a label inside is found.
     """

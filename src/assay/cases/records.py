@@ -50,7 +50,7 @@ class Table(Struct, frozen=True, kw_only=True):
     repeated: frozenset[str] = frozenset()
     """Columns that the header names more than once: reading one of these would be a guess."""
     golds_in_text: bool = False
-    """Whether one text may hold several gold queries, separated by a line of dashes (formats without lists)."""
+    """Whether one text may contain several gold queries, separated by a line of dashes (formats without lists)."""
     blank_is_absent: bool = False
     """Whether the format writes an absent value as a blank one (CSV)."""
     left_out: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ _INDEX = "Unnamed: 0"
 def header_of(names: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
     """A header's columns without outer spaces, and the columns that it names twice.
 
-    A column without a name is not read; the first one may hold row labels, and is called ``Unnamed: 0``.
+    A column without a name is not read; the first one may contain row labels, and is called ``Unnamed: 0``.
     """
     stripped = tuple(name.strip() for name in names)
     if len(stripped) > 1 and not stripped[0] and _INDEX not in stripped:
@@ -92,9 +92,9 @@ def header_of(names: Sequence[str]) -> tuple[tuple[str, ...], frozenset[str]]:
 def document_table(path: Path, document: object, places: Sequence[str] | Mapping[str, str] | None = None) -> Table:
     """The records of a JSON or YAML document.
 
-    It may be a list of objects or of texts, an object from ids to objects or texts, an object that holds one such list
-    under a name like ``cases`` (its other keys are not read), or a single record. ``places`` gives the place of each
-    entry of the list or object, if the parser knows it.
+    It may be a list of objects or of texts, an object from ids to objects or texts, an object that contains one such
+    list under a name like ``cases`` (its other keys are not read), or a single record. ``places`` gives the place of
+    each entry of the list or object, if the parser knows it.
     """
     if isinstance(document, dict):
         wrapped = [key for key in document if key in _WRAPPERS and isinstance(document[key], list)]

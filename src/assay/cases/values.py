@@ -64,7 +64,7 @@ def unfenced(text: str) -> str:
 
 
 def check_characters(text: str) -> None:
-    """Raise if a text holds half of a surrogate pair, which no file or database can store."""
+    """Raise if a text contains half of a surrogate pair, which no file or database can store."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -18,11 +18,16 @@ _PIECE = re.compile(r"""'[^']*'|"[^"]*"|(?P<end>(?:[:;,.] | \(|[:;,.]$).*)|.""")
 
 
 def say(message: str) -> None:
-    """Print ``assay: `` and a message, made safe: text that it quotes may hold terminal control characters."""
-    text = f"assay: {visible(message)}"
-    if sys.stderr.isatty():
+    """Print ``assay: `` and a message as `tell` does."""
+    tell(f"assay: {message}")
+
+
+def tell(text: str, *, err: bool = True) -> None:
+    """Print a text on standard error, made safe: text that it quotes may contain terminal control characters."""
+    stream, text = sys.stderr if err else sys.stdout, visible(text)
+    if stream.isatty():
         text = "\n".join(message_lines(text, get_terminal_size().columns))
-    print(text, file=sys.stderr)
+    print(text, file=stream)
 
 
 def message_lines(text: str, width: int) -> Iterator[str]:

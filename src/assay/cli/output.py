@@ -16,6 +16,7 @@ import typer
 
 from assay import registry
 from assay.api.run import Run
+from assay.cli.messages import say, tell
 from assay.cli.options.gates import concluding, exit_for
 from assay.cli.options.report_files import check_files, option_of
 from assay.cli.progress import progress
@@ -76,7 +77,7 @@ def show(
 
         print_summary(run.record, console=console, run_path=run_path, written=paths, earlier=compared)
         if unkept:
-            typer.echo(f"\n{unkept}", err=on_stderr)
+            tell(f"\n{unkept}", err=on_stderr)
         return
     from assay.reports.screen.printing import print_run
 
@@ -163,14 +164,12 @@ def tell_cache_use(run: Run) -> list[str]:
         return []
     text = f"{use.from_cache:,} of {use.executions:,} executions came from the cache"
     sys.stdout.flush()
-    typer.echo(text, err=True)
+    tell(text)
     return [text]
 
 
 def tell_unfinished(run: Run) -> bool:
     """Print on standard error how many cases the same command would evaluate again. False, without a line, if none."""
-    from assay.cli.messages import say
-
     texts = unfinished_text(run)
     for text in texts:
         sys.stdout.flush()

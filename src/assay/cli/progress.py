@@ -95,14 +95,14 @@ def _bar() -> Iterator[OnProgress]:
             if state.ending and not said:
                 said.append(ending(state))
                 bar.console.print(said[0], markup=False, highlight=False, soft_wrap=True)
-            names = [state.stage] if state.judged is None else [state.stage, "judging"]
+            names = [state.stage] if state.judged is None else [state.stage, "scoring"]
             if names != shown:
                 shown[:] = names
                 lines = [line(name, state.total) for name in names]
                 for one in stages.values():
                     bar.update(one, visible=one in lines)
             if state.judged is not None:
-                bar.update(stages["judging"], completed=state.judged, left_s=state.left_s)
+                bar.update(stages["scoring"], completed=state.judged, left_s=state.left_s)
             kept = f" ({state.resumed} kept from before)" if state.resumed else ""
             kept += "" if state.most_left_s is None else f" (at most {state.most_left_s:.0f} s left)"
             bar.update(

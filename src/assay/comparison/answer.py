@@ -39,7 +39,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     segments: tuple[Segment, ...]
     ordered: bool
     all_seen: bool = False
-    """Whether the segments hold all rows that the gold query's LIMIT chooses from."""
+    """Whether the segments contain all rows that the gold query's LIMIT chooses from."""
 
     @classmethod
     def bag(cls, result: Result) -> Answer:

@@ -1,11 +1,11 @@
 """Find the permutation of columns under which predicted rows occur among the gold rows: an answer cut out of ties.
 
-A few predicted rows are compared with many gold rows, and partial rows say little: any two columns of 0 and 1 hold all
-four pairs. So whole rows are matched, not columns. A predicted row and its gold row hold the same cells, which divides
-the columns into groups: the predicted columns that hold a value correspond to the gold columns that hold it. A few such
-rows identify all columns. At each step every row has a sum of its cells per group of columns; if more predicted rows
-than gold rows have one sum, the choice was wrong. The row with the fewest partners is matched next. What the sums
-accept is verified on the rows themselves. The search has a budget.
+A few predicted rows are compared with many gold rows, and partial rows say little: any two columns of 0 and 1 contain
+all four pairs. So whole rows are matched, not columns. A predicted row and its gold row contain the same cells, which
+divides the columns into groups: the predicted columns that contain a value correspond to the gold columns that contain
+it. A few such rows identify all columns. At each step every row has a sum of its cells per group of columns; if more
+predicted rows than gold rows have one sum, the choice was wrong. The row with the fewest partners is matched next. What
+the sums accept is verified on the rows themselves. The search has a budget.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Bag(Protocol):
         ...
 
     def equals(self, other: Any) -> bool:
-        """Whether both hold the same values equally often."""
+        """Whether both contain the same values equally often."""
         ...
 
     def common(self, other: Any) -> int:
@@ -51,7 +51,7 @@ class KeyBag:
         return hash(frozenset(self.counts.items()))
 
     def equals(self, other: KeyBag) -> bool:
-        """Whether both hold the same values equally often."""
+        """Whether both contain the same values equally often."""
         return dict.__eq__(self.counts, other.counts)
 
     def common(self, other: KeyBag) -> int:

@@ -170,7 +170,7 @@ _Group: TypeAlias = tuple[list[int], list[int], list[_ColumnPair]]
 
 
 def may_hold_floats(column: Column) -> bool:
-    """Whether this column holds a float, or a list or struct that may hold one."""
+    """Whether this column contains a float, or a list or struct that may contain one."""
     return any(issubclass(kind, (float, tuple)) for kind in set(map(type, column)))
 
 

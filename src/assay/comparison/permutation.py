@@ -1,12 +1,12 @@
 """Find the one permutation of columns under which two results are the same rows, without trying all of them.
 
-The gold columns are assigned one after the other. A predicted column is a candidate for a gold column only if both hold
-the same values equally often. A partial assignment is kept only if the partial rows agree as bags, which is checked
-with a sum of row hashes, extended by a column at a time. Wrong choices are therefore rejected within a column or two,
-and the work is about (columns x candidates x rows). What the hashes accept is verified on the rows themselves, so a
-collision can cost time, never a verdict. If many columns hold the same values, this search has no direction: then
-colours distinguish the columns (`assay.comparison.refinement`). The search has a budget; if columns are so symmetric
-that the budget is spent, the answer is "undecided", never a guess.
+The gold columns are assigned one after the other. A predicted column is a candidate for a gold column only if both
+contain the same values equally often. A partial assignment is kept only if the partial rows agree as bags, which is
+checked with a sum of row hashes, extended by a column at a time. Wrong choices are therefore rejected within a column
+or two, and the work is about (columns x candidates x rows). What the hashes accept is verified on the rows themselves,
+so a collision can cost time, never a verdict. If many columns contain the same values, this search has no direction:
+then colours distinguish the columns (`assay.comparison.refinement`). The search has a budget; if columns are so
+symmetric that the budget is spent, the answer is "undecided", never a guess.
 """
 
 from __future__ import annotations

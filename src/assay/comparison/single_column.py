@@ -24,7 +24,7 @@ class LoneColumns(Struct, frozen=True):
 
     @property
     def equal(self) -> bool:
-        """Whether they hold the same values equally often."""
+        """Whether they contain the same values equally often."""
         if len(self.gold) != len(self.predicted):
             return False
         return Counter(self.gold) == Counter(self.predicted)

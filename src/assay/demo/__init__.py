@@ -1,6 +1,6 @@
 """The bundled sample: Kettle & Quill, a small online shop, with questions and one system's answers.
 
-Written for this project and invented throughout. ``cases.jsonl`` holds the questions with their
+Written for this project and invented throughout. ``cases.jsonl`` contains the questions with their
 gold query, ``predictions.jsonl`` what a system answered (right, wrong, failing, slow and hostile
 answers), ``expected.jsonl`` the verdict that each must get and why. In ``sdmx`` is another small
 sample: structures of two datasets, questions about them with target selections, and answers.
@@ -55,7 +55,7 @@ def newer_predictions() -> str:
     text = predictions_path().read_text(encoding="utf-8")
     for before, after in _NEWER:
         if text.count(before) != 1:
-            raise ValueError(f"the sample's answers hold {before!r} {text.count(before)} times, and not once")
+            raise ValueError(f"the sample's answers contain {before!r} {text.count(before)} times, and not once")
         text = text.replace(before, after)
     return text
 

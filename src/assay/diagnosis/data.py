@@ -121,7 +121,7 @@ def _which_do(literal: str, values: tuple[Row, ...] | None, gold: Term | None) -
     for value, count in (known[name] for name in near[:_SHOWN]):
         times = "once" if count == 1 else f"{count:,} times" if isinstance(count, int) else f"{count} times"
         shown.append(f"{_literal(value)} does, {times}")
-    return "; " + ", ".join(shown) if shown else f"; the column holds {len(values):,} other values"
+    return "; " + ", ".join(shown) if shown else f"; the column contains {len(values):,} other values"
 
 
 def _literal(value: Cell) -> str:

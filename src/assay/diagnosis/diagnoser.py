@@ -129,7 +129,7 @@ class CauseFinder:
                 )
             )
         if repair is None and len({_clause(sign.difference) for sign in pair.signs}) > _SEVERAL:
-            words = f"no repair of up to three clauses corrects the answer ({tried} tried)"
+            words = f"no repair of up to three clauses corrects the prediction ({tried} tried)"
             found = [*found[:2], Cause(kind="rewrite", message=words)]
         found = agreeing(found, near_miss_of(evidence), pair.signs, repair, selected=pair.selected)
         return Diagnosis(causes=(*found, *_ambiguity(evidence)), repair=repair, tried=tried, notes=notes)
@@ -137,7 +137,7 @@ class CauseFinder:
     def _repair(
         self, pair: _Pair, is_right: Callable[[str], bool], guard: float
     ) -> tuple[Repair | None, int, tuple[str, ...]]:
-        """The smallest repair that corrects the answer, the number executed, and why the search stopped."""
+        """The smallest repair that corrects the prediction, the number executed, and why the search stopped."""
         tried = 0
         for repaired in repaired_queries(pair.read) if pair.read is not None else ():
             if tried >= MOST_REPAIRS:
@@ -165,7 +165,7 @@ class CauseFinder:
 
 
 _GIVEN_GOLD = "the gold query is a given result: only the results are compared, not the clauses"
-_GIVEN_ANSWER = "the answer consists of rows: only the results are compared, not the clauses"
+_GIVEN_ANSWER = "the prediction consists of rows: only the results are compared, not the clauses"
 
 
 def _of_rows(evidence: Evidence) -> tuple[Cause, ...]:

@@ -49,7 +49,7 @@ class DatabaseFile:
     """The bytes that such a file has at ``magic_offset``."""
     magic_offset: ClassVar[int] = 0
     beside: ClassVar[tuple[str, ...]]
-    """Suffixes, appended to the file's name, of the files that may hold a part of its content."""
+    """Suffixes, appended to the file's name, of the files that may contain a part of its content."""
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:

@@ -135,7 +135,7 @@ class GoldDatabase:
         return _some(self.rows(pairs_probe(left, right, self.names, self.dialect)))
 
     def holds(self, column: StoredColumn, value: str, *, is_number: bool) -> bool | None:
-        """Whether a column holds a value, as the database itself compares them; None if it cannot say."""
+        """Whether a column contains a value, as the database itself compares them; None if it cannot say."""
         if self.names is None:
             return None
         return _some(self.rows(value_probe(column, value, self.names, is_number=is_number, dialect=self.dialect)))

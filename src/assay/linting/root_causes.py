@@ -21,8 +21,8 @@ def letter_case_of(column: str) -> str:
 
 
 def as_texts(column: str, kind: str) -> str:
-    """The root cause of a column that holds numbers or dates as texts."""
-    return f"{column} holds {kind} as texts"
+    """The root cause of a column that contains numbers or dates as texts."""
+    return f"{column} contains {kind} as texts"
 
 
 def without_values(column: str) -> str:

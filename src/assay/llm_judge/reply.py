@@ -1,7 +1,7 @@
 """Find the verdict in a judge's answer: the object at its end, never one that the judge quotes.
 
 A judge reasons before it decides, and may repeat what a query tells it to say: a text literal or an alias can
-hold a whole verdict. So only an object at the end counts, and only if it was not in the queries.
+contain a whole verdict. So only an object at the end counts, and only if it was not in the queries.
 """
 
 from __future__ import annotations

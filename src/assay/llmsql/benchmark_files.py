@@ -45,7 +45,7 @@ def locate_files(
     """Find both files; a file that is neither given nor in ``workdir`` is downloaded there.
 
     Raises UsageError for an unknown version and if there is no folder to search, InputError if
-    ``workdir`` holds another version or a file cannot be downloaded (the message says where to place it), and
+    ``workdir`` contains another version or a file cannot be downloaded (the message says where to place it), and
     MissingDependency if a download needs huggingface_hub.
     """
     if version not in VERSIONS:
@@ -73,7 +73,7 @@ def _check_version(version: str, folder: Path) -> None:
     held = mark.read_text(encoding="utf-8").strip() if mark.is_file() else version
     if held != version:
         raise InputError(
-            f"{folder} holds version {held} of LLMSQL, but version {version} was requested: use "
+            f"{folder} contains version {held} of LLMSQL, but version {version} was requested: use "
             f"another folder or version {held}"
         )
 

@@ -55,7 +55,7 @@ def evaluate(
 
     Args:
         outputs: a JSON Lines file, or a list of mappings: ``{"question_id": 1, "completion": "…"}``,
-            or the older ``{"question_id": "1", "predicted_sql": "…"}``. Either field may hold prose.
+            or the older ``{"question_id": "1", "predicted_sql": "…"}``. Either field may contain prose.
         version: ``2.0`` or ``1.0``: the data set to download.
         workdir_path: the folder of the benchmark's files, or to download them to; ignored if both
             of the next two are given.
@@ -70,7 +70,7 @@ def evaluate(
     Returns:
         total, matches, pred_none, gold_none, sql_errors, accuracy (0 to 1), mismatches, timestamp
         (ISO 8601, UTC) and input_mode (``jsonl_path`` or ``dict_list``). pred_none and sql_errors
-        count queries: an output may hold ten.
+        count queries: an output may contain ten.
 
     Raises:
         InputError: a file, an output or the database cannot be used, or cannot be downloaded.

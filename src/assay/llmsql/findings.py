@@ -97,7 +97,7 @@ class Assessment(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def sql_errors(self) -> int:
-        """The number of queries in outputs without a result. An output may hold several."""
+        """The number of queries in outputs without a result. An output may contain several."""
         return len(self.errors)
 
     @property

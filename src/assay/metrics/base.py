@@ -118,7 +118,7 @@ def without_query(case: Case, prediction: Prediction, executions: Executions) ->
     The gold query, or the answer, may be a given result, and the gold query's database another one.
     """
     if prediction.result is not None:
-        message = "it does not apply: the answer is rows, and there is no query to execute"
+        message = "it does not apply: the prediction is rows, and there is no query to execute"
     elif case.results and not case.golds:
         message = "it does not apply: the gold query is a given result, and there is no query to execute"
     elif executions.apart:

@@ -17,7 +17,7 @@ AFTER_WITNESSES = "match_after_witnesses"
 """The metric of a run with witnesses that takes refuted matches for wrong."""
 
 SCRATCH_PREFIX = "assay_scratch_"
-"""What the names of all scratch schemas begin with. They hold no user's data."""
+"""What the names of all scratch schemas begin with. They contain no user's data."""
 
 MOST_ROWS = 4
 """The largest tables that a bounded check may be asked for."""
@@ -50,7 +50,7 @@ or the run compares results in a way that the search does not know."""
 
 AssumptionLevel = Literal["observed", "without_ranges", "without_never_null", "declared"]
 """What a witness honours, the most first: all that was observed in the real data; all but the ranges of values; all but
-these and the columns that hold no NULL; the declared constraints alone."""
+these and the columns that contain no NULL; the declared constraints alone."""
 
 AssumptionKind = Literal[
     "range", "never_null", "unique", "dependency", "inclusion", "not_empty", "empty", "selects", "trigger"
@@ -60,7 +60,7 @@ WitnessTag = Literal[
     "multiplicity_only", "order_only", "column_count", "needs_empty_result", "needs_empty_table", "needs_null", "typing"
 ]
 """``multiplicity_only``: both results have the same rows, some more often. ``typing``: the results agree but for the
-types of values, for example 1 and '1'. ``needs_null``: the witness holds a NULL."""
+types of values, for example 1 and '1'. ``needs_null``: the witness contains a NULL."""
 
 
 class Assumption(Struct, frozen=True, kw_only=True):

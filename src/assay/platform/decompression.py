@@ -1,6 +1,7 @@
 """Decompress a response body incrementally, so that the reader can stop long before it fills the memory.
 
-A kilobyte of gzip may hold a megabyte, and one compressed twice a gigabyte. HTTP clients decompress each chunk whole.
+A kilobyte of gzip may contain a megabyte, and one compressed twice a gigabyte. HTTP clients decompress each chunk
+whole.
 """
 
 from __future__ import annotations

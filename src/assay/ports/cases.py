@@ -45,7 +45,7 @@ class LoadedPredictions(Struct, frozen=True, kw_only=True):
     """Predictions as a file gave them, before they meet their cases.
 
     ``by_position`` is true if the format has no ids: then the n-th prediction answers the n-th
-    case, and ``case_id`` of each holds its zero-based position. They are joined by position only if the cases
+    case, and ``case_id`` of each contains its zero-based position. They are joined by position only if the cases
     have no ids either and are as many, or if ``stated`` is true: the format or the user asks for positions.
     """
 

@@ -21,7 +21,7 @@ class Reporter(Protocol):
 
 @runtime_checkable
 class StreamingReporter(Reporter, Protocol):
-    """A reporter that makes its report piece by piece, so that no memory holds that of a hundred thousand cases."""
+    """A reporter that makes its report piece by piece, so that even a hundred thousand cases fit into memory."""
 
     def pieces(self, run: Run) -> Iterator[bytes]:
         """The whole report, cut anywhere."""

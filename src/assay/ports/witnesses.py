@@ -39,7 +39,7 @@ class ScratchDatabase(Protocol):
         ...
 
     def content(self) -> list[list[Row]]:
-        """The rows that the prepared tables hold now, with the prepared columns."""
+        """The rows that the prepared tables contain now, with the prepared columns."""
         ...
 
     def rejected_rows(self, rows: Sequence[Sequence[Row]]) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AssayFile | None:
-    """Take the files that hold cases."""
+    """Take the files that contain cases."""
     named = parent.config.stash.get(_CASE_FILES, frozenset())
     if is_settings(file_path.name) or (named and file_path.resolve() in named):
         file: AssayFile = AssayFile.from_parent(parent, path=file_path)

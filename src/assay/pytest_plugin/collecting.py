@@ -12,7 +12,7 @@ _SUFFIXES = (".assay.yaml", ".assay.yml")
 
 
 def is_settings(name: str) -> bool:
-    """Whether a file of this name holds settings, with its cases or their path."""
+    """Whether a file of this name contains settings, with its cases or their path."""
     return name.lower().endswith(_SUFFIXES)
 
 

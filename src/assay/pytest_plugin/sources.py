@@ -1,4 +1,4 @@
-"""The content of a case file: its cases, their databases, and their answers if a file holds them."""
+"""The content of a case file: its cases, their databases, and their answers if a file contains them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CaseFile(Struct, frozen=True, kw_only=True):
 
 
 def read_case_file(path: Path, *, holds_settings: bool, defaults: Settings) -> CaseFile:
-    """Read a case file, or a file of settings that names or holds the cases; ``defaults`` fill its gaps.
+    """Read a case file, or a file of settings that names or contains the cases; ``defaults`` fill its gaps.
 
     Raises InputError, as CaseFileError with file, row and column if the error is in one file.
     """
@@ -72,8 +72,6 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: Settings) -> C
         options,
         allow_unmatched=shared or bool(settings.allow_unmatched),
     )
-    if any(case.turns for case in inputs.cases):
-        raise CaseFileError("holds targets of SDMX selections, which are not queries: use  assay sdmx", path=own.cases)
     if settings.db is None:
         raise CaseFileError(
             "has no database: write  db: URL  in it, or set assay_db in pytest's ini file", path=str(path)
@@ -108,7 +106,7 @@ def answers_of(source: Any, cases: Sequence[Case], what: str) -> dict[str, Predi
 def item_names(ids: Sequence[str]) -> list[str]:
     """A name per case for its node id: visible, on one line, without ``::``, and unique.
 
-    Square brackets become round ones: in a node id they hold parameters, for pytest-xdist and ``--lf`` as well.
+    Square brackets become round ones: in a node id they contain parameters, for pytest-xdist and ``--lf`` as well.
     """
     names: list[str] = []
     seen: set[str] = set()

@@ -24,7 +24,7 @@ __all__ = ["EquivalenceScore", "LLMSQLEquivalence", "SQLSemanticEquivalence"]
 
 
 class EquivalenceScore(MetricResult):
-    """1.0 equivalent, 0.0 not, NaN unscored; ``reason`` says why, ``opinion`` holds the votes."""
+    """1.0 equivalent, 0.0 not, NaN unscored; ``reason`` says why, ``opinion`` contains the votes."""
 
     opinion: Opinion
     __repr__ = __str__ = float.__repr__

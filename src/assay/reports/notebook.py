@@ -39,7 +39,15 @@ def diff_html(diff: RunDiff) -> str:
         )
         for name, figure in report.figures.items()
     ]
-    columns = ("metric", report.baseline, report.candidate, "points", report.confidence, "p", "cases")
+    columns = (
+        "metric",
+        report.baseline,
+        report.candidate,
+        "points",
+        report.confidence,
+        f"p{report.corrected}",
+        "cases",
+    )
     lines = [report.title, *([counts] if counts else []), *report.notes]
     return block(
         report.sentence, lines, [table(columns, rows)] if rows else (), mood=_MOODS.get(report.direction, "open")

@@ -18,8 +18,8 @@ class Progress(Struct, frozen=True, kw_only=True):
     and answers scored by gold queries that people corrected. Last, a report is drawn.
     """
 
-    stage: Literal["asking", "linting", "judging", "timing", "repeating", "witnesses", "reviewing", "writing"] = (
-        "judging"
+    stage: Literal["asking", "linting", "scoring", "timing", "repeating", "witnesses", "reviewing", "writing"] = (
+        "scoring"
     )
     total: int
     finished: int

@@ -21,7 +21,7 @@ _OF_A_RUN = frozenset({"predictions", "system", "output", "metrics", "gates", "b
 def is_run_file(path: Path) -> bool:
     """Whether this is a YAML file of settings and not a question set.
 
-    Such a file is a mapping whose ``cases`` name a file, or hold the cases; in the latter case it also has a ``db``.
+    Such a file is a mapping whose ``cases`` name a file, or contain the cases; in the latter case it also has a ``db``.
     One with a ``db`` and other settings is meant to be one, whatever its ``cases`` are: reading it says what is wrong.
     """
     if path.suffix.lower() not in _SUFFIXES or not path.is_file():

@@ -87,7 +87,7 @@ class Field(Struct, frozen=True):
 
     @property
     def section(self) -> type[Any] | None:
-        """The Struct that holds the settings below this one; None for a plain value."""
+        """The Struct that contains the settings below this one; None for a plain value."""
         return next((kind for kind in self.kinds if isinstance(kind, type) and issubclass(kind, Struct)), None)
 
     @property
@@ -156,8 +156,8 @@ def fault_of_path(text: str) -> str | None:
     try:
         encoded = os.fsencode(text)
     except UnicodeEncodeError:
-        return "holds a character that no path has"
-    return "holds a NUL character" if b"\0" in encoded else None
+        return "contains a character that no path has"
+    return "contains a NUL character" if b"\0" in encoded else None
 
 
 def members_of(hint: Any) -> tuple[Any, ...]:

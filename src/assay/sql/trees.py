@@ -67,7 +67,7 @@ def copied(tree: _Tree, *, bare: bool = False, twins: dict[int, exp.Expr] | None
 
 
 def put_in_place(old: exp.Expr, new: exp.Expr) -> None:
-    """Replace a node by another, like ``old.replace(new)``, which visits the whole list that holds it."""
+    """Replace a node by another, like ``old.replace(new)``, which visits the whole list that contains it."""
     parent, name, index = old.parent, old.arg_key, old.index
     if parent is None or name is None:
         return

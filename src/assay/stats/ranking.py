@@ -12,7 +12,7 @@ def letter_groups(count: int, distinct: Iterable[tuple[int, int]]) -> tuple[str,
     """Give each of ``count`` runs letters, so that two runs share a letter if and only if they are not in ``distinct``.
 
     The compact letter display by insertion and absorption (Piepho, Journal of Computational and Graphical Statistics
-    13, 2004): ``a`` goes to the group that holds the first run. Each letter of a run occurs once, in alphabetical
+    13, 2004): ``a`` goes to the group that contains the first run. Each letter of a run occurs once, in alphabetical
     order; after ``z`` come the capitals, then other scripts' letters. Pairs may be in any order and repeated. Raises
     `UsageError` for a pair that does not name two of the runs.
     """

@@ -75,7 +75,7 @@ def without_scheme(url: str, scheme: str) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a field or parameter with that name is likely to hold a secret."""
+    """Whether a field or parameter with that name is likely to contain a secret."""
     return bool(_SECRET_NAME.search(name))
 
 

@@ -38,7 +38,7 @@ class SystemOptions(Struct, frozen=True, kw_only=True):
     is sent as such, any other as text."""
     verify_ssl: bool = True
     body_template: str | None = None
-    """``http``: the request body as JSON text whose strings may hold ``{question}``, ``{context}``,
+    """``http``: the request body as JSON text whose strings may contain ``{question}``, ``{context}``,
     ``{database}``, ``{id}`` and, of a conversation, ``{history}``, ``{conversation}`` and ``{turn}``. None:
     ``{"question": "{question}"}``, in a conversation with ``history``."""
     query_path: str | None = None

@@ -135,7 +135,7 @@ class Tables:
             raise InputError(f"{folder}: cannot be loaded: {error}") from error
 
     def run(self, vql: str, limit: int) -> tuple[list[str], list[Sequence[Any]]]:
-        """Column names and at most ``limit`` rows, as JSON can hold them. Raises VqlError."""
+        """Column names and at most ``limit`` rows, as JSON can represent them. Raises VqlError."""
         with self._changed:
             if self._closed:
                 raise VqlError("Error executing VQL: the server is shutting down")

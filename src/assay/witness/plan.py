@@ -41,7 +41,7 @@ class Link(Struct, frozen=True, kw_only=True):
     others: tuple[int, ...]
     declared: bool = True
     to_another: bool = False
-    """No row refers to itself. SQLite refuses one that does if only one of the two columns holds texts."""
+    """No row refers to itself. SQLite refuses one that does if only one of the two columns contains texts."""
 
 
 class PlanTable(Struct, frozen=True, kw_only=True):

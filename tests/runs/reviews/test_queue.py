@@ -60,7 +60,7 @@ def test_systems_that_agree_against_gold_come_first() -> None:
     assert [queued.why[0] for queued in queue] == [
         "4 of 4 systems, this one among them, share a result, and none has the gold query's.",
         "None of 4 systems has the gold query's result.",
-        "The answer is incorrect, and 3 other systems have the gold query's result.",
+        "The prediction is incorrect, and 3 other systems have the gold query's result.",
     ]
     assert all(queued.draw is None for queued in queue)
     assert [queued.worth for queued in queue] == sorted((queued.worth for queued in queue), reverse=True)
@@ -94,14 +94,14 @@ def test_selections_and_refusals_agree_with_nobody() -> None:
     refused = _answer("q1", predicted_execution=None)
     refused = replace(refused, verdict=replace(refused.verdict, decision="decline"))
     (queued,) = review_queue(_run(refused), others=[_run(refused)])
-    assert queued.why[0] == "The answer is incorrect."
+    assert queued.why[0] == "The prediction is incorrect."
 
 
 def test_answers_without_a_result_agree_with_nobody() -> None:
     failed = Execution(query="SELECT", status="error")
     run = _run(_answer("q1", predicted_execution=failed))
     (queued,) = review_queue(run, others=[_run(_answer("q1", predicted_execution=failed))] * 3)
-    assert queued.why == ("The answer is incorrect.",)
+    assert queued.why == ("The prediction is incorrect.",)
 
 
 def test_answers_by_another_gold_do_not_count() -> None:
@@ -109,7 +109,7 @@ def test_answers_by_another_gold_do_not_count() -> None:
     other = _run(_asked("q1", "SELECT 8", result="b", gold_executions=(gold,)), _answer("q2", result="c"))
     queue = review_queue(_run(_answer("q1", result="b"), _answer("q2", result="c")), others=[other])
     assert [queued.case_id for queued in queue] == ["q2", "q1"]
-    assert queue[1].why[0] == "The answer is incorrect."
+    assert queue[1].why[0] == "The prediction is incorrect."
     with pytest.raises(InputError, match="none of the cases"):
         review_queue(_run(_answer("q1")), others=[_run(_answer("q9"))])
 
@@ -149,7 +149,7 @@ def test_metrics_that_rarely_differ_from_the_verdict_tell_something_if_they_do()
         *(scored(f"q{n}", bird_ex=float(n > 0), spider_em=0.0) for n in range(10)), metrics=("bird_ex", "spider_em")
     )
     (queued,) = review_queue(run)
-    assert (queued.case_id, queued.why) == ("q0", ("bird_ex rejects the answer.",))
+    assert (queued.case_id, queued.why) == ("q0", ("bird_ex rejects the prediction.",))
 
 
 def test_a_judge_against_execution_is_a_reason(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ class BirdFormat:
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read questions or gold lines. Raises CaseFileError with file, row and column.
 
-        BIRD's mini-dev holds two questions twice, word for word. Each keeps its position, since predictions are matched
-        by position, and the second gets an id, for example ``137#2``.
+        BIRD's mini-dev contains two questions twice, word for word. Each keeps its position, since predictions are
+        matched by position, and the second gets an id, for example ``137#2``.
         """
         from assay.cases.text.json import json_table
 

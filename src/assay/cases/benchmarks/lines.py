@@ -106,7 +106,7 @@ def json_layout(path: Path) -> Layout:
     """The layout of a ``.json`` file: BIRD's questions or predictions, Spider's or SParC's questions, or another.
 
     BIRD's questions are a list of objects with ``db_id``, ``question``, ``SQL`` and BIRD's own
-    ``question_id`` or ``evidence``; its predictions hold its mark. Spider's questions are a list of
+    ``question_id`` or ``evidence``; its predictions contain its mark. Spider's questions are a list of
     objects with ``db_id``, ``question``, ``query`` and no id of their own.
     """
     head = head_of(path).lstrip()

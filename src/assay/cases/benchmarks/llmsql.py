@@ -28,8 +28,8 @@ class LlmsqlFormat:
     """LLMSQL's ``questions.jsonl`` (``question_id, table_id, question, sql``), and outputs of models
     (``question_id`` with ``completion`` or ``predicted_sql``), both JSON Lines.
 
-    A completion may hold prose and several queries: the first is the predicted one, and the metric ``llmsql_ex`` checks
-    all of them, as the benchmark does. ``FROM Table`` means the question's table.
+    A completion may contain prose and several queries: the first is the predicted one, and the metric ``llmsql_ex``
+    checks all of them, as the benchmark does. ``FROM Table`` means the question's table.
     """
 
     name = "llmsql"

@@ -48,7 +48,7 @@ class SparcFormat:
         table = json_table(path, encoding=fields.encoding)
         if "interaction" not in table.columns:
             raise CaseFileError(
-                'has no "interaction": SParC and CoSQL hold a list of conversations, each with its "database_id" and '
+                'has no "interaction": SParC and CoSQL contain lists of conversations, each with its "database_id" and '
                 'its turns as "interaction": [{"utterance": …, "query": …}]; for another layout give its format',
                 path=str(path),
             )

@@ -1,4 +1,4 @@
-"""Find the columns that may hold the ids if no column's name says so, and suggest them in messages."""
+"""Find the columns that may contain the ids if no column's name says so, and suggest them in messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from assay.cases.fields import POSITION, normal
 from assay.cases.joining.sides import Sides, first_number, repeats_case, same_name
 from assay.cases.values import UnusableValue, is_absent, name_of
-from assay.platform.surface import on_command_line, options
+from assay.platform.surface import on_command_line, option, options
 from assay.ports import Column
 
 _LONGEST = 200
@@ -47,8 +47,8 @@ def loose_id(text: str) -> str:
 def candidates_of(sides: Sides) -> list[Candidate]:
     """The columns of predictions whose values identify rows and occur among the questions, or may still be ids.
 
-    Columns that hold the questions' ids come first. The others have a name like an id's, or a different number or word
-    in each row: what they refer to is not in the questions, so the order of the rows cannot be checked.
+    Columns that contain the questions' ids come first. The others have a name like an id's, or a different number or
+    word in each row: what they refer to is not in the questions, so the order of the rows cannot be checked.
     """
     own = {loose_id(id_) for id_ in sides.case_ids} if not sides.questions.by_position else set()
     beside = [(column.name, ids) for column in sides.case_columns if (ids := ids_in(column)) is not None]
@@ -95,7 +95,7 @@ def _found(
             found.append(
                 Candidate(
                     option=named_ids(questions=other, prediction=None if same else name),
-                    why="both files have its values" if same else "both hold the same values",
+                    why="both files have its values" if same else "both contain the same values",
                     in_order=list(values) == list(ids),
                 )
             )
@@ -175,20 +175,24 @@ def no_fit(sides: Sides) -> str:
     if sides.loaded.by_position:
         return (
             f"no prediction matches a case: there are {count} cases, at positions from 0 to {count - 1}, "
-            f"and the predictions are for the positions {given}. If these are ids, name the column of the id "
-            "(BIRD: question_id)"
+            f"and the predictions are for the positions {given}. If these are ids, name their column "
+            f"(BIRD: {named_ids(prediction='question_id')})"
         )
+    # Without columns, as in SDMX cases, the key of the cases' ids is fixed.
+    columns = f"columns that have the same ids on both sides ({both_ids()})"
+    if not sides.questions.columns:
+        columns = f"predictions' column that has the cases' ids ({option('--prediction-id-column')})"
     message = (
         f"no prediction matches a case: the cases' ids are {some(sides.case_ids)}, the predictions' {given}. "
-        "Name the columns that have the same ids on both sides."
+        f"Name the {columns}."
     )
     found = candidates_of(sides)
     if found:
         return f"{message} {did_you_mean(found)}"
     if count == len(sides.loaded.predictions):
-        message += f" Or, if both files hold the same {count} in the same order, say {by_position()}"
+        message += f" Or, if both files have the same {count} in the same order, say {by_position()}"
     return message
 
 
 def some(ids: Sequence[str]) -> str:
-    return ", ".join(f'"{id_}"' for id_ in ids[:MOST_IDS]) + (", ..." if len(ids) > MOST_IDS else "")
+    return ", ".join(f'"{id_}"' for id_ in ids[:MOST_IDS]) + (", …" if len(ids) > MOST_IDS else "")

@@ -1,7 +1,8 @@
 """Find rows that contradict their joining in columns with unknown names: repeated questions, or shared columns.
 
-Names do not help here, so values are compared: a column that holds the questions themselves repeats them, whatever its
-name and depth, and two columns with the same values in a different order show that the rows are in a different order.
+Names do not help here, so values are compared: a column that contains the questions themselves repeats them, whatever
+its name and depth, and two columns with the same values in a different order show that the rows are in a different
+order.
 """
 
 from __future__ import annotations

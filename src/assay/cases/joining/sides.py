@@ -14,9 +14,9 @@ from assay.platform.spool import parts_of
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 QUESTIONS = frozenset(normal(name) for tier in ALIASES["question"][:2] for name in tier)
-"""Names under which a prediction repeats its question, without names for prompts, which hold more."""
+"""Names under which a prediction repeats its question, without names for prompts, which contain more."""
 DATABASES = frozenset({"dbid", "databaseid"})
-"""Names under which a prediction repeats the database's name; others may hold a path or a URL."""
+"""Names under which a prediction repeats the database's name; others may contain a path or a URL."""
 
 
 class Sides(Struct, frozen=True, dict=True):

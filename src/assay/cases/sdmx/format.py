@@ -25,15 +25,15 @@ _SUFFIXES = frozenset({".yaml", ".yml", ".json", ".jsonl", ".ndjson"})
 class SdmxFormat:
     """Cases whose ``conversation`` lists messages, a question of the role ``user`` with its ``target`` or ``targets``.
 
-    A file holds one case, a list of them, several YAML documents, or a list under ``cases``; a folder holds such files,
-    at any depth, read in the order of their paths. YAML, JSON or JSON Lines. Each code is the text as written, quoted
-    or not: ``NO``, ``1.10``, ``007``, ``true`` and ``null`` are codes.
+    A file contains one case, a list of them, several YAML documents, or a list under ``cases``; a folder contains such
+    files, at any depth, read in the order of their paths. YAML, JSON or JSON Lines. Each code is the text as written,
+    quoted or not: ``NO``, ``1.10``, ``007``, ``true`` and ``null`` are codes.
     """
 
     name = "sdmx"
 
     def recognises(self, path: Path) -> bool:
-        """Whether the file starts with a conversation or a selection, or the folder holds such a file."""
+        """Whether the file starts with a conversation or a selection, or the folder contains such a file."""
         if path.is_dir():
             return any(_looks_right(file) for file in _files(path))
         return path.suffix.lower() in _SUFFIXES and _looks_right(path)

@@ -31,7 +31,7 @@ def cases_in_memory(values: Iterable[Mapping[str, Any]]) -> tuple[Case, ...]:
 def predictions_in_memory(values: Mapping[str, Any] | Iterable[Any]) -> LoadedPredictions:
     """Predictions from a mapping from case id to answer, or from records, answers or selections in the cases' order.
 
-    A list under an id is one answer with several queries; ``{"turns": [...]}`` holds one answer per question. Raises
+    A list under an id is one answer with several queries; ``{"turns": [...]}`` contains one answer per question. Raises
     CaseFileError with the wrong item.
     """
     reader = PredictionReader(FieldNames())

@@ -1,1 +1,1 @@
-"""Question sets and predictions in files that hold tables."""
+"""Question sets and predictions in files that contain tables."""

@@ -1,4 +1,4 @@
-"""Question sets and predictions in the formats that hold any table: JSON Lines, JSON, CSV, Excel, Parquet, YAML."""
+"""Question sets and predictions in the formats that contain any table: JSON Lines, JSON, CSV, Excel, Parquet, YAML."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class ExcelFormat(_TableFormat):
 
 
 class ParquetFormat(_TableFormat):
-    """A Parquet file; lists may hold several gold queries or tags."""
+    """A Parquet file; lists may contain several gold queries or tags."""
 
     name = "parquet"
     takes_encoding = False

@@ -1,7 +1,7 @@
 """Read the sheets of a workbook in a separate process, with limits of memory and time.
 
-A workbook is an archive: a few kilobytes may hold gigabytes, or one cell in the last row and column, for which a reader
-allocates all cells before it, and crashes if memory is short. So this file is run as a program that reads the
+A workbook is an archive: a few kilobytes may contain gigabytes, or one cell in the last row and column, for which a
+reader allocates all cells before it, and crashes if memory is short. So this file is run as a program that reads the
 workbook, imports only its neighbour `invalid_cells` and `assay.platform.safeguards`, and writes to its standard output.
 """
 

@@ -165,7 +165,7 @@ def _encoding(path: Path, named: str | None, marked: str | None) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines without their ends. Only ``\\n`` and ``\\r\\n`` end a line: SQL may hold other separators."""
+    """The lines without their ends. Only ``\\n`` and ``\\r\\n`` end a line: SQL may contain other separators."""
     return [line.removesuffix("\r") for line in text.split("\n")]
 
 

@@ -131,7 +131,7 @@ def location_of(node: Any, keys: Sequence[str | int], *, of_key: bool = False) -
     """Line and column of the value that keys and positions lead to from a node, or of the value's key.
 
     For an empty value it is the key's, since ruamel marks the text that follows; for a value that was merged from
-    elsewhere it is that of the mapping that holds it.
+    elsewhere it is that of the mapping that contains it.
     """
     key = value = node
     for step in keys:

@@ -38,7 +38,7 @@ class ToolFormat(ABC):
 
     ``marks``: a file whose first record has all keys of one of these sets is of this format. ``names``: for each field
     the names or paths to look for, in this order; a field that has none of them is looked for by its usual names.
-    ``in_cells``: the tool writes CSV, too, if some cells (``objects``) hold JSON.
+    ``in_cells``: the tool writes CSV, too, if some cells (``objects``) contain JSON.
     """
 
     name: str
@@ -58,7 +58,7 @@ class ToolFormat(ABC):
         return any(mark <= first.keys() for mark in self.marks) and self.fits(first)
 
     def fits(self, first: Mapping[str, object]) -> bool:  # noqa: ARG002 - a hook
-        """Whether a first record with the tool's keys holds what the tool writes there."""
+        """Whether a first record with the tool's keys contains what the tool writes there."""
         return True
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:

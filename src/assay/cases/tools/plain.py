@@ -32,7 +32,7 @@ class DeepEvalFormat(ToolFormat):
     """DeepEval's data sets (``save_as``: goldens with ``input``, ``expected_output``, ``actual_output``) and test runs
     (``testCases`` with ``input``, ``expectedOutput``, ``actualOutput``).
 
-    Data sets are JSON, JSON Lines or CSV, whose cells hold the metadata as JSON. A golden's ``name`` is its id if
+    Data sets are JSON, JSON Lines or CSV, whose cells contain the metadata as JSON. A golden's ``name`` is its id if
     each has one; the database's name is looked for in ``additional_metadata``.
     """
 

@@ -12,6 +12,7 @@ from typing import Annotated, Final
 import typer
 from msgspec import Struct
 
+from assay.cli.messages import tell
 from assay.cli.options.declared import typed
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import GateResult, Gates, RunSettings
@@ -49,12 +50,30 @@ class GateFlags(CandidateGateFlags, frozen=True, kw_only=True):
         """Whether one was typed, including the baseline and the level."""
         return any(getattr(self, name) not in (None, False) for name in self.__struct_fields__)
 
-    def gathered(self, file: GateSettings | None = None, *, run: RunSettings | None = None) -> Gates:
+    def gathered(
+        self, file: GateSettings | None = None, *, run: RunSettings | None = None, metrics: Sequence[str] = ()
+    ) -> Gates:
         """The gates of the flags and a settings file. ``run``: the settings of a stored run.
 
         Raises UsageError.
         """
-        return gathered(self, alpha=self.alpha, file=file, run=run)
+        return gathered(self, alpha=self.alpha, file=file, run=run, metrics=metrics)
+
+
+class SelectionGateFlags(GateFlags, frozen=True, kw_only=True):
+    """The gates for a run of selections, whose metrics have other names."""
+
+    minimum: Annotated[
+        list[str] | None,
+        typed(GateSettings, "min", help="Minimum of a metric, e.g. exact_match=80%; repeatable."),
+    ] = None
+    min_accuracy: Annotated[
+        str | None, typer.Option(metavar="VALUE", help="Minimum accuracy: short for --min exact_match=VALUE.")
+    ] = None
+    max_drop: Annotated[
+        list[str] | None,
+        typed(GateSettings, "max_drop", help="Maximum drop below the baseline, e.g. macro_f1=1%. Can be repeated."),
+    ] = None
 
 
 def gathered(
@@ -64,15 +83,21 @@ def gathered(
     file: GateSettings | None = None,
     alpha_alone: bool = False,
     run: RunSettings | None = None,
+    metrics: Sequence[str] = (),
 ) -> Gates:
     """The gates of flags and a settings file. Per metric a flag takes precedence; selectors are combined.
 
     Without any gate: ``Gates()``. Raises UsageError for a value that cannot be read or is given twice; ranges,
     metrics and selectors are checked by `assay.api.gates`. ``alpha_alone``: the level may be given without a gate,
-    because the verb has another use for it. ``run``: the settings of a stored run, which describe its metrics.
+    because the verb has another use for it. ``run``: the settings of a stored run, which describe its metrics;
+    ``metrics``: those of a run still to be made.
     """
+    from assay.runs.aggregate.metric_infos import VERDICT
+
     file = file or GateSettings()
-    least = [*(flags.minimum or ()), *([] if flags.min_accuracy is None else [f"match={flags.min_accuracy}"])]
+    of_run = metrics if run is None else run.metrics
+    accuracy = next((name for name in VERDICT if name in of_run), VERDICT[0])
+    least = [*(flags.minimum or ()), *([] if flags.min_accuracy is None else [f"{accuracy}={flags.min_accuracy}"])]
     where = f"{file.origin}, gates" if file.origin else "gates"
     regression = file.regression_metrics
     if flags.fail_on_regression and not regression:
@@ -82,9 +107,13 @@ def gathered(
             raise UsageError("--alpha is the level of --fail-on-regression: add that, or leave the level out")
         if file.alpha is not None:
             raise _alpha_alone(file)
-    drops = _from_file(f"{where}, max_drop", file.max_drop, run) | _from_flags("--max-drop", flags.max_drop or (), run)
+    drops = _from_file(f"{where}, max_drop", file.max_drop, run) | _from_flags(
+        "--max-drop", flags.max_drop or (), run, accuracy
+    )
     return Gates(
-        minimum=tuple({**_from_file(f"{where}, min", file.min, run), **_from_flags("--min", least, run)}.items()),
+        minimum=tuple(
+            {**_from_file(f"{where}, min", file.min, run), **_from_flags("--min", least, run, accuracy)}.items()
+        ),
         max_drop=tuple(drops.items()),
         fail_on_regression=regression,
         alpha=alpha if alpha is not None else file.alpha if file.alpha is not None else Gates().alpha,
@@ -105,12 +134,12 @@ def _from_file(where: str, values: Mapping[str, float | str] | None, run: RunSet
     return {metric: _value(f"{where}, {metric}", metric, value, run) for metric, value in (values or {}).items()}
 
 
-def _from_flags(option: str, given: Sequence[str], run: RunSettings | None) -> dict[str, float]:
+def _from_flags(option: str, given: Sequence[str], run: RunSettings | None, known: str) -> dict[str, float]:
     values: dict[str, float] = {}
     for text in given:
         metric, equals, value = (part.strip() for part in text.partition("="))
         if not (metric and equals and value):
-            raise UsageError(f"{option} {text!r}: write METRIC=VALUE, for example match=0.8 or match=80%")
+            raise UsageError(f"{option} {text!r}: write METRIC=VALUE, for example {known}=0.8 or {known}=80%")
         if metric in values:
             raise UsageError(f"{option} {metric} is given twice: {values[metric]:g} and {value}")
         values[metric] = _value(f"{option} {text}", metric, value, run)
@@ -177,7 +206,7 @@ def exit_for(results: Sequence[GateResult], *, unfinished: bool = False) -> None
     for text in concluding(results):
         # Flushed, so that the line is also last in a log that takes both streams.
         sys.stdout.flush()
-        typer.echo(text, err=True)
+        tell(text)
     if not all(result.passed for result in results):
         raise typer.Exit(GATE_MISSED)
     if unfinished:

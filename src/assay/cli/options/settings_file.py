@@ -26,9 +26,12 @@ def with_file(path: Path, flags: Settings, *, needs_database: bool = False) -> S
     if not is_run_file(path):
         if needs_database and flags.db is None and path.suffix.lower() in _YAML:
             # Without --db a YAML file is meant to be one of settings: say what keeps it from being one.
-            from assay.cases.load import check_file
+            from assay.cases.load import check_file, not_queries
+            from assay.cases.sdmx.format import SdmxFormat
 
             check_file(path)
+            if SdmxFormat().recognises(path):
+                raise not_queries(str(path), flags.predictions)
             read_run_file(path)
         return flags
     own = read_run_file(path)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
@@ -77,6 +78,71 @@ def _column(loaded: LoadedCases | LoadedPredictions, field: str) -> str:
     return f" (column {names[0]!r})" if names else ""
 
 
+_OF_SDMX: Final = {
+    "cases": "cases with targets",
+    "predictions": "answers",
+    "structures": "SDMX structures",
+    "data": "SDMX data",
+}
+"""What each file of `assay sdmx` contains, by the option that takes it; cases are given by position."""
+_XML_ROOT: Final = re.compile(r"\s*(?:<(?:\?|!--).*?>\s*)*<(?:[\w.-]+:)?([\w.-]+)", re.DOTALL)
+_MOST_FILES: Final = 20
+
+
+@contextmanager
+def selection_files_checked(files: Mapping[str, Sequence[str]]) -> Iterator[None]:
+    """A context for reading the files of `assay sdmx`: the cases, and others by their options.
+
+    An error says which file is given in place of another, recognised by its content.
+    """
+    try:
+        yield
+    except InputError as error:
+        if (hint := _misplaced(files)) is None:
+            raise
+        raise UsageError(hint) from error
+
+
+def _misplaced(files: Mapping[str, Sequence[str]]) -> str | None:
+    """What to write for the first file that is given in place of another; None if there is none."""
+    wrong = [(path, role, kind) for role in files for path in files[role] if (kind := _kind_of(Path(path))) != role]
+    found = {(role, kind): path for path, role, kind in wrong if kind is not None}
+    cases, predictions = found.get(("predictions", "cases")), found.get(("cases", "predictions"))
+    if cases is not None and predictions is not None:
+        typed = command_line(["assay", "sdmx", cases, "--predictions", predictions])
+        return f"the two files are swapped: {predictions} contains answers, {cases} cases with targets. Write  {typed}"
+    for (role, kind), path in found.items():
+        contains = f"{path} contains {_OF_SDMX[kind]}, not {_OF_SDMX[role]}"
+        if kind == "cases":
+            return f"{contains}: cases are given by position, without an option"
+        typed = command_line([f"--{kind}", path])
+        return f"{contains}: write  {'assay sdmx CASES ' if role == 'cases' else ''}{typed}"
+    return None
+
+
+def _kind_of(path: Path) -> str | None:
+    """What a file of `assay sdmx` contains, or all files of a folder alike: a key of `_OF_SDMX`; None if unknown."""
+    from assay.cases.sdmx.format import SdmxFormat
+    from assay.cases.text.decoding import head_of
+
+    if path.is_dir():
+        files = sorted(one for one in path.rglob("*") if one.is_file() and not one.name.startswith("."))
+        kinds = {_kind_of(one) for one in files[:_MOST_FILES]}
+        return kinds.pop() if len(kinds) == 1 else None
+    head = head_of(path)
+    if path.suffix.lower() == ".csv":
+        return "data" if "OBS_VALUE" in head or "TIME_PERIOD" in head else None
+    if head.lstrip().startswith("<"):
+        root = _XML_ROOT.match(head)
+        name = root[1] if root else ""
+        return "structures" if name == "Structure" else "data" if name.endswith("Data") else None
+    if SdmxFormat().recognises(path) and "conversation" in head:
+        return "cases"
+    if re.search(r'"(?:dataStructures|codelists|dataflows)"\s*:', head):
+        return "structures"
+    return "predictions" if re.search(r"\b(?:answer|turns)\b[\"']?\s*:", head) else None
+
+
 def missing_database(settings: Settings) -> UsageError:
     """The error for a run without ``--db``, with the URL that fits its question set.
 
@@ -84,6 +150,7 @@ def missing_database(settings: Settings) -> UsageError:
     """
     from assay import registry
     from assay.cases import load_questions
+    from assay.cases.load import check_queries
 
     url = "sqlite:///shop.sqlite"
     if settings.cases is not None:
@@ -94,6 +161,7 @@ def missing_database(settings: Settings) -> UsageError:
                 format=settings.case_format,
                 fields=settings.case_fields,
             )
+            check_queries(loaded.cases, settings.cases, settings.predictions)
         url = _url_for([case.database for case in loaded.cases if case.database], Path(settings.cases).parent) or url
     return UsageError(
         "--db must be given: the database on which the queries are executed. For these questions, for example  "

@@ -56,6 +56,8 @@ _OPTIONS: Final[Mapping[str, str]] = {
     " target-column",
     "--db": "database databases database-url db-url url uri connection connection-string conn conn-str dsn db-path"
     " db-dir database-path database-dir db-root db-root-path sqlite duckdb datasource engine db-uri",
+    "--data": "db database observations data-url data-file csv",
+    "--structures": "structure dsd codelists code-lists structure-file metadata",
     "--system": "model llm endpoint agent provider api api-url target server",
     "--min": "threshold min-score fail-under fail-below minimum at-least gate gates",
     "--output": "out output-dir outdir output-path output-folder out-dir run run-dir run-folder folder save save-to"
@@ -147,7 +149,8 @@ def option_hint(given: str, long: Sequence[str], *, arguments: Sequence[str] = (
     if plain in (*_QUESTIONS.split(), "--gold") and "CASES" in arguments:
         return " (the question set is given by position: write it first, without an option)"
     if meant := [option for option in _SYNONYMS.get(plain, ()) if option in long]:
-        return f" (did you mean {' or '.join(_VALUES.get((option, plain), option) for option in meant)}?)"
+        said = " or ".join(_VALUES.get((option, plain), option) for option in meant)
+        return f" (did you mean {said.replace(' match=', ' exact_match=') if '--structures' in long else said}?)"
     if plain in ("--md", "--markdown") and "--sarif" in long:
         return " (lint writes --html FILE, --sarif FILE and --json FILE; for Markdown:  assay run … --lint --md FILE)"
     begun = [name for name in long if name.startswith(plain)] if given.startswith("--") else []
@@ -175,6 +178,10 @@ def extra_word_hint(rest: Sequence[str], context: Any, typed: Sequence[str]) -> 
     if (short := word_with_one_dash(typed, options)) is not None:
         return f"{verb} has no option {short}{option_hint(short, options)}"
     before = [str(value) for value in context.params.values() if isinstance(value, Path) and str(value) in typed][:1]
+    if (verb_word := _other_verb([*before, *rest], typed)) is not None:
+        words = list(typed)
+        words.remove(verb_word)
+        return f"leave out {verb_word!r}: write  {without_secrets(shlex.join([*verb.split(), *words]), ())}"
     if "://" in word and "--db" in options:
         return f"a database is given by an option: write  --db {without_secrets(word, ())}"
     if context.command.name == "report" and _is_run(word):
@@ -188,6 +195,12 @@ def extra_word_hint(rest: Sequence[str], context: Any, typed: Sequence[str]) -> 
             what = {"--predictions": "predictions are", "--outputs": "outputs are", "--input": "the input is"}[option]
             return f"{what} given by an option: write  {command}{db}"
     return None
+
+
+def _other_verb(words: Sequence[str], typed: Sequence[str]) -> str | None:
+    """A verb of another tool among the words, which name no file."""
+    found = (word for word in words if word.lower() in OTHER_VERBS and word in typed and not Path(word).exists())
+    return next(found, None)
 
 
 def _has(typed: Sequence[str], option: str) -> bool:

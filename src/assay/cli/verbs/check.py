@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.messages import say
 from assay.cli.options.declared import JsonFile, Only, Password, Token
 from assay.cli.options.evidence import WitnessFlags
 from assay.cli.options.query_texts import read_queries
@@ -105,6 +106,6 @@ def check(
             sys.stdout.write(examined_text(examined.evidence, examined.executions))
     sys.stdout.flush()
     if examined.evidence.outcome == "unscored":
-        typer.echo("assay: the pair cannot be scored", err=True)
+        say("the pair cannot be scored")
     if status := {"incorrect": INCORRECT, "unscored": UNSCORED}.get(examined.evidence.outcome):
         raise typer.Exit(status)

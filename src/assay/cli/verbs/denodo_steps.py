@@ -1,7 +1,7 @@
 """The workbooks of `assay denodo`: what is computed for them, and the steps that ask no AI SDK.
 
-One step evaluates the queries that a workbook holds (``--generated-col``), for the F1 part, the VES part or the whole.
-Another merges the two parts into the whole (``--merge``).
+One step evaluates the queries that a workbook contains (``--generated-col``), for the F1 part, the VES part or the
+whole. Another merges the two parts into the whole (``--merge``).
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def diff(  # one parameter an option
 
     folders = runs or []
     check_different(folders)
-    asks_values = len(folders) == 2 and (flags.minimum or flags.max_drop)
+    asks_values = len(folders) == 2 and (flags.minimum or flags.max_drop or flags.min_accuracy)
     run = read_finished(folders[1]).settings if asks_values else None
     gates = gathered(flags, alpha=alpha, alpha_alone=True, run=run)
     settings: dict[str, Any] = {"confidence": confidence, "alpha": gates.alpha, "power": power}

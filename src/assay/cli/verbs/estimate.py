@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.messages import tell
 from assay.cli.options.declared import CONCURRENCY, JsonFile, Markdown, Only, Quiet, file_options
 from assay.cli.options.stored_runs import A_RUN
 from assay.errors import UsageError
@@ -139,7 +140,7 @@ def estimate(  # one parameter an option
     if made.drawn is not None and printed != "json":
         sys.stdout.flush()
         run = output or answers
-        typer.echo(f"label them:  assay review {run} --queue {made.drawn.queue}", err=True)
+        tell(f"label them:  assay review {run} --queue {made.drawn.queue}")
 
 
 def _estimated(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from msgspec import Struct
 
+from assay.cli.messages import tell
 from assay.cli.options.declared import CONCURRENCY, JsonFile, Only, Quiet
 from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, Interrupted, UsageError
@@ -119,7 +120,7 @@ def judge(  # one parameter an option
     if model is None:
         raise UsageError("--model must be given, e.g. --model gpt-4.1; --show-prompt sends nothing and needs none")
     if not any(pair.schema for case in task.cases for pair in case.pairs):
-        print("note: the judge sees no schema and has to guess: add --schema FILE", file=sys.stderr)
+        tell("note: the judge sees no schema and has to guess: add --schema FILE")
     human = _labels(task, calibrate=calibrate, labels=labels, only=only)
     if no_cache and cache is not None:
         raise UsageError("--cache and --no-cache were both given")

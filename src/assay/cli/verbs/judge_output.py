@@ -14,6 +14,7 @@ import typer
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from assay.cli.messages import say, tell
 from assay.cli.options.gates import UNFINISHED
 from assay.cli.output import STANDARD_OUTPUT, write_json
 from assay.errors import InputError
@@ -120,7 +121,7 @@ def show_opinions(
     if measured is not None:
         _show_calibration(measured, blank=0 if labels is None else labels.blank)
     for note in getattr(judge.model, "notes", ()):
-        print(f"note: {one_line(note)}", file=sys.stderr)
+        tell(f"note: {one_line(note)}")
 
 
 def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
@@ -134,10 +135,7 @@ def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
     if count := abstained.total():
         cases = "1 case" if count == 1 else f"{count:,} cases"
         reason = one_line(abstained.most_common(1)[0][0], limit=_REASON_LENGTH)
-        print(
-            f"note: the judge abstained on {cases} of {len(judged):,} ({reason}): --retry-refusals asks again",
-            file=sys.stderr,
-        )
+        tell(f"note: the judge abstained on {cases} of {len(judged):,} ({reason}): --retry-refusals asks again")
     asked = [case for case in judged if case.asked and not case.abstained]
     without = [case for case in asked if case.equivalent is None]
     open_ = [case for case in without if case.lacks_votes]
@@ -147,7 +145,7 @@ def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
         what = "no pair got a verdict" if len(without) == len(asked) else f"{count:,} of {len(judged):,} could not be"
         sys.stdout.flush()
         advice = "run the same command again to resume" if open_ else "see the reasons"
-        print(f"assay: unfinished: {what} ({one_line(reason, limit=_REASON_LENGTH)}): {advice}", file=sys.stderr)
+        say(f"unfinished: {what} ({one_line(reason, limit=_REASON_LENGTH)}): {advice}")
         raise typer.Exit(UNFINISHED)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.messages import tell
 from assay.cli.options.declared import Full, JsonFile, Markdown, ReviewsFile
 from assay.cli.options.stored_runs import A_RUN, check_different
 from assay.errors import InputError, UsageError
@@ -124,7 +125,7 @@ def _finished(given: Sequence[Path], cases: str | None, metric: str | None) -> t
             notes.append(f"left out, over other questions: {_some(others)}; to rank them too, name every run")
     notes = [f"assay: {visible(note)}" for note in notes]
     for note in notes:
-        typer.echo(note, err=True)
+        tell(note)
     return list({path.resolve(): path for path in found}.values()), notes
 
 

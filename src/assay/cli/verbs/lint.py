@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from msgspec.structs import replace
 
+from assay.cli.messages import tell
 from assay.cli.options.declared import JsonFile, Only, Quiet, file_options
 from assay.cli.options.settings_file import with_file
 from assay.cli.options.stored_runs import A_RUN
@@ -126,7 +127,7 @@ def _keep_gate(report: LintReport, severity: Severity) -> None:
         failed = f"the database of case {case}" + (f" and {len(unread) - 1:,} more" if len(unread) > 1 else "")
         raise UsageError(f"--fail-on {severity} is not decided, since {failed} cannot be read: {why}")
     if report.reaches(severity):
-        typer.echo(f"a finding of the severity {severity} or above: --fail-on {severity} is missed", err=True)
+        tell(f"a finding of the severity {severity} or above: --fail-on {severity} is missed")
         raise typer.Exit(1)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.messages import tell
 from assay.cli.options.declared import JsonFile
 from assay.cli.options.query_texts import read_queries
 from assay.cli.options.stored_runs import is_run
@@ -56,7 +57,6 @@ def refute(
     from assay.api.refuting import refute as look
     from assay.cli.output import STANDARD_OUTPUT, check_targets, write_json
     from assay.platform.shell import quoted
-    from assay.reports.text.plain import visible
     from assay.reports.text.refutation import witness_sql
     from assay.reports.witness import refutation_json, refutation_text, witness_test
 
@@ -88,7 +88,7 @@ def refute(
         raise InputError(outcome.reason)
     if test is not None:
         if outcome.witness is None or not outcome.differs:
-            typer.echo(f"no test is written: {visible(outcome.reason)}", err=True)
+            tell(f"no test is written: {outcome.reason}")
         elif test == Path("-"):
             typer.echo(witness_test(outcome, first, second), nl=False)
             return
@@ -101,7 +101,7 @@ def refute(
         return
     if sql:
         if outcome.witness is None:
-            typer.echo(f"no counterexample was found: {visible(outcome.reason)}", err=True)
+            tell(f"no counterexample was found: {outcome.reason}")
         else:
             typer.echo(witness_sql(outcome.witness), nl=False)
     else:

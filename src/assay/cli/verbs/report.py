@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.messages import tell
 from assay.cli.options.declared import Penalty, ReportFlags, ReviewsFile
 from assay.cli.options.gates import GateFlags, concluding, exit_for, print_gates
 from assay.cli.options.stored_runs import A_RUN
@@ -62,7 +63,7 @@ def report(
         )
         for line in () if asked.any else others:
             sys.stdout.flush()
-            typer.echo(line, err=True)
+            tell(line)
     say_written(written, on_stderr=printed is not None)
     if written and printed is None:
         print_gates(stored.record.gates)

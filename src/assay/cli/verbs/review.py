@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct
 
+from assay.cli.messages import say, tell
 from assay.cli.options.declared import JsonFile, Only
 from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, UsageError
@@ -176,7 +177,7 @@ def review(
         typer.Option(metavar="SECONDS", help="Seconds without a request after which to end.", rich_help_panel=_BROWSER),
     ] = None,
 ) -> None:
-    """Review the cases of a run in the browser, or one case on the command line.
+    """Review the cases of a run, also of `assay sdmx`, in the browser, or one case on the command line.
 
     Example:  assay review runs/first
 
@@ -242,7 +243,6 @@ class _Work(Struct, frozen=True, kw_only=True):
 
     def desk(self) -> ReviewDesk:
         from assay.api.run import load_run
-        from assay.reports.text.plain import visible
         from assay.runs.reviews.desk import ReviewDesk
 
         record = load_run(self.run, reviews=False).record
@@ -250,7 +250,7 @@ class _Work(Struct, frozen=True, kw_only=True):
         desk = ReviewDesk(record, self.file(record), name=name, settle=self.settle)
         desk.draws = {one.index: one.draw for one in self.drawn(record) if one.draw is not None}
         if desk.reviews.note:
-            typer.echo(visible(f"note: {desk.reviews.note}"), err=True)
+            tell(f"note: {desk.reviews.note}")
         return desk
 
 
@@ -313,7 +313,7 @@ def _decide(work: _Work, case: str, decision: ReviewDecision, flags: DecisionFla
     with closing(trials):
         made = desk.scored(evidence, draft, lambda evidence, case: _scored(trials, evidence, case))
     desk.write(place, made)
-    outcome = "" if made.outcome is None else f"; the answer is {made.outcome} by it"
+    outcome = "" if made.outcome is None else f"; the case is then {made.outcome}"
     if (now := desk.status(place).outcome) not in (None, made.outcome):
         outcome += f", and {now} by all reviews"
     typer.echo(visible(f"{case}: {decision_said(made)}{outcome} ({reviewer}, in {desk.file})"))
@@ -362,7 +362,7 @@ def _list(work: _Work, *, json: Path | None) -> None:
         parts = [summary.case_id, summary.outcome, state, *([f"now {status.outcome}"] if status.outcome else []), *said]
         typer.echo(visible("\t".join(one_line(part, limit=200) for part in parts)))
     unknown = f"; {len(desk.unknown)} reviews are of questions that it does not have" if desk.unknown else ""
-    typer.echo(f"{desk.done:,} of {len(desk.run.summaries):,} reviewed, in {desk.file}{unknown}", err=True)
+    tell(f"{desk.done:,} of {len(desk.run.summaries):,} reviewed, in {desk.file}{unknown}")
 
 
 def _others(work: _Work, record: Run, beside: Sequence[Path] | None) -> list[OtherRun]:
@@ -389,7 +389,7 @@ def _others(work: _Work, record: Run, beside: Sequence[Path] | None) -> list[Oth
         try:
             others.append(OtherRun(name=run_name(point), run=load_run(Path(point.folder), reviews=False).record))
         except AssayError as error:  # nobody asked for this one
-            typer.echo(f"assay: {point.folder} is not shown: {error}", err=True)
+            say(f"{point.folder} is not shown: {error}")
     return others
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from assay.cli.messages import tell
 from assay.errors import InputError
 
 _SHOWN = 20
@@ -19,9 +20,12 @@ def export(run: Path, target: Path, *, reviews: Path, settle: str = "latest") ->
     from assay.api.exporting import export_reviewed
     from assay.api.reviewing import load_reviews
     from assay.api.run import load_run
+    from assay.platform.shell import quoted
     from assay.reports.text.plain import one_line, plural, visible
     from assay.runs.reviews.finding import question_set
 
+    if not reviews.exists():
+        raise InputError(f"{reviews}: no reviews are stored there yet: make some with  assay review {quoted(str(run))}")
     given = load_reviews(reviews, settle=settle)
     stored = load_run(run, reviews=given)
     named = question_set(run, stored.settings, stored.provenance)
@@ -35,9 +39,7 @@ def export(run: Path, target: Path, *, reviews: Path, settle: str = "latest") ->
     if len(written.changes) > _SHOWN:
         typer.echo(f"  and {len(written.changes) - _SHOWN:,} more, each with its reason in the file")
     if written.note:
-        typer.echo(visible(f"note: {written.note}"), err=True)
+        tell(f"note: {written.note}")
     for one in written.unwritten:
         said = f"{one_line(one.case_id, limit=60)}: {one.reviewed} by its review, {one.exported} by the written set"
-        typer.echo(
-            visible(f"note: a question set cannot say this: {said} ({one_line(one.reason, limit=200)})"), err=True
-        )
+        tell(f"note: a question set cannot say this: {said} ({one_line(one.reason, limit=200)})")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from msgspec.structs import replace
 
+from assay.cli.messages import tell
 from assay.cli.options.declared import (
     Only,
     Overwrite,
@@ -257,7 +258,6 @@ def reviews_of(settings: Settings) -> Reviews | Literal[False]:
     Raises InputError, naming the line, for a damaged file, and UsageError for options that do not go together.
     """
     from assay.api.reviewing import reviews_for
-    from assay.reports.text.plain import visible
 
     if settings.no_reviews and settings.reviews is not None:
         raise UsageError("--reviews and --no-reviews were both given: omit one of them")
@@ -265,7 +265,7 @@ def reviews_of(settings: Settings) -> Reviews | Literal[False]:
     if found is None and settings.settle is not None:
         raise UsageError("--settle is for reviews, and there are none: add --reviews, or omit it")
     if found is not None and found.note:
-        typer.echo(visible(f"note: {found.note}"), err=True)
+        tell(f"note: {found.note}")
     return found or False
 
 
@@ -294,5 +294,5 @@ def _tell_unsearched(done: Run, *, asked: bool) -> list[str]:
 
 def _told(text: str) -> list[str]:
     """The text, printed on standard error."""
-    typer.echo(text, err=True)
+    tell(text)
     return [text]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.messages import say, tell
 from assay.cli.options.declared import JsonFile
 from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, RunError, UsageError, did_you_mean
@@ -117,12 +118,12 @@ def _export(points: Sequence[HistoryPoint], uri: str, experiment: str | None) ->
         try:
             done = export_mlflow(point.folder, tracking_uri=uri, experiment=target)
         except RunError as error:
-            typer.echo(f"assay: not exported: {error}", err=True)
+            say(f"not exported: {error}")
             continue
         created += done.created
         there += not done.created
-    typer.echo(f"exported {created} of {len(points)} runs to the experiment {target!r} at {uri}", err=True)
+    tell(f"exported {created} of {len(points)} runs to the experiment {target!r} at {uri}")
     if there:
-        typer.echo(f"{there} were there already", err=True)
+        tell(f"{there} were there already")
     if created + there < len(points):
-        typer.echo(f"{len(points) - created - there} unfinished or damaged ones were left out", err=True)
+        tell(f"{len(points) - created - there} unfinished or damaged ones were left out")

@@ -12,8 +12,10 @@ import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.cli.messages import tell
 from assay.cli.options.declared import Only, Overwrite, Quiet, ReportFlags, Rescore, Token, check_one_source
-from assay.cli.options.gates import GateFlags
+from assay.cli.options.gates import SelectionGateFlags
+from assay.cli.options.two_files import selection_files_checked
 from assay.errors import UsageError, plural
 from assay.settings import Settings
 
@@ -87,7 +89,7 @@ def sdmx(
     rescore: Rescore = False,
     token: Token = None,
     reports: ReportFlags,
-    gates: GateFlags,
+    gates: SelectionGateFlags,
     quiet: Quiet = False,
 ) -> None:
     """Score what an SDMX assistant selected: per dimension, macro and micro, with every term named.
@@ -104,7 +106,7 @@ def sdmx(
 
     check_one_source(settings)
     computed = [metric.name for metric in selection_metrics(on_data=selection.data is not None)]
-    keeper = keeper_of(gates.gathered(), computed, baseline=gates.baseline, output=settings.output)
+    keeper = keeper_of(gates.gathered(metrics=computed), computed, baseline=gates.baseline, output=settings.output)
     targets = reports.targets()
     access = Access.gathered(user=None, password=None, token=token, needed=False)
     if settings.predictions is None and settings.system is None:
@@ -147,7 +149,6 @@ def run_selections(
     from assay.cli.output import check_targets, finish, keeping
     from assay.cli.progress import progress
     from assay.cli.verbs.run import reviews_of
-    from assay.reports.text.plain import visible
 
     check_targets(reports)
     if selection.match_on not in ("id_and_name", "id"):
@@ -168,8 +169,15 @@ def run_selections(
         "rescore": rescore,
         "on_cases": None if keeper is None else keeper.check_cases,
     }
+    files = {
+        "cases": [settings.cases or ""],
+        "predictions": [settings.predictions] if settings.predictions else [],
+        "structures": selection.structures or [],
+        "data": [selection.data] if selection.data else [],
+    }
     try:
         with (
+            selection_files_checked(files),
             keeping(output, made="answered", kept="answers are kept in {}"),
             progress(quiet=quiet) as on_progress,
         ):
@@ -177,10 +185,12 @@ def run_selections(
     finally:
         if system is not None:
             system.close()
-    for note in (*done.provenance.notes, *(_trouble_with_data(done) if selection.data is not None else ())):
-        typer.echo(f"note: {visible(note)}", err=True)
+    notes = [*done.provenance.notes, *(_trouble_with_data(done) if selection.data is not None else ())]
+    notes = [f"note: {note}" for note in notes]
+    for note in notes:
+        tell(note)
     advice = "--xlsx FILE writes the workbook"
-    finish(done, keeper=keeper, reports=reports, full=full, folder=output, advice=advice, quiet=quiet)
+    finish(done, keeper=keeper, reports=reports, full=full, folder=output, advice=advice, quiet=quiet, told=notes)
 
 
 def _trouble_with_data(run: Run) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.messages import say
 from assay.cli.options.declared import JsonFile, Only
 from assay.cli.options.query_texts import read_queries
 from assay.cli.options.stored_runs import A_RUN
@@ -50,9 +51,7 @@ def sql(
     folders, query = _parted(runs)
     found, damaged = named_runs([Path(folder) for folder in folders])
     for point in damaged:
-        from assay.reports.text.plain import visible
-
-        typer.echo(visible(f"assay: left out: {point.folder}: {point.trouble}"), err=True)
+        say(f"left out: {point.folder}: {point.trouble}")
     from assay.reports.text.query_table import aligned_rows, csv_lines, json_pieces
 
     with answered(found, query, limits=settings.limits()) as result:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
+from assay.cli.messages import say
 from assay.cli.view.server import ReportServer
 
 
@@ -13,7 +12,7 @@ def serve(server: ReportServer, address: str, said: str, *, browser: bool, idle:
     """Print the address, open it, and answer until Ctrl-C, or until nothing was asked for ``idle`` seconds."""
     try:
         print(address, flush=True)
-        typer.echo(f"assay: {said}", err=True)
+        say(said)
         if browser:
             # Open the address, from a thread: some browsers keep their caller until they are closed.
             import threading
@@ -21,10 +20,10 @@ def serve(server: ReportServer, address: str, said: str, *, browser: bool, idle:
 
             def opened() -> None:
                 if not webbrowser.open(address):
-                    print("assay: no browser was found here: open the address in one", file=sys.stderr)
+                    say("no browser was found here: open the address in one")
 
             threading.Thread(target=opened, daemon=True, name="assay-view-browser").start()
         server.serve_until_idle(idle)
-        typer.echo(f"assay: ended after {idle:g} s without a request", err=True)
+        say(f"ended after {idle:g} s without a request")
     except KeyboardInterrupt:
         typer.echo("", err=True)  # the terminal has written ^C

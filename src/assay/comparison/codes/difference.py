@@ -34,7 +34,7 @@ class CodedBag:
         return int((mixed(self._codes) * self._counts.astype(np.uint64)).sum(dtype=np.uint64))
 
     def equals(self, other: CodedBag) -> bool:
-        """Whether both hold the same values equally often."""
+        """Whether both contain the same values equally often."""
         return np.array_equal(self._codes, other._codes) and np.array_equal(self._counts, other._counts)
 
     def common(self, other: CodedBag) -> int:

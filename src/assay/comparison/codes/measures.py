@@ -124,7 +124,7 @@ class Measures:
         return common, int(ours[1].sum() + theirs[1].sum()) - common
 
     def has_alike(self, column: int) -> bool:
-        """Whether some predicted column holds the same values of the same type equally often as this gold column."""
+        """Whether some predicted column contains the same values of the same type equally often as this gold column."""
         ours, theirs = self._columns.gold[column], self._columns.predicted
         if self._counts[0] != self._counts[1]:
             return False

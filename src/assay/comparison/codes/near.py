@@ -21,7 +21,7 @@ class Gathered(Struct, frozen=True, kw_only=True):
 
     columns: list[CodedColumn]
     loose: list[Flags] | None
-    """Per column, the cells whose clusters hold numbers that are not all equal to each other; None if there are
+    """Per column, the cells whose clusters contain numbers that are not all equal to each other; None if there are
     none."""
 
 

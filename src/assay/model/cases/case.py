@@ -38,7 +38,7 @@ class CaseOptions(Struct, frozen=True, kw_only=True, gc=False):
     """Spider 2.0: per result, the columns that the benchmark's script compares, if these are not
     ``condition_columns``. Empty: all; None: the script fails there."""
     table: str | None = None
-    """LLMSQL: the table that ``Table`` stands for in an answer, which is then a completion that may hold several
+    """LLMSQL: the table that ``Table`` stands for in an answer, which is then a completion that may contain several
     queries (`assay.sql.extraction.completions`)."""
     leniency: Leniency = STRICT
     """The case's own leniency; it takes precedence over the run's."""

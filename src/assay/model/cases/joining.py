@@ -1,4 +1,4 @@
-"""Which column of a file holds what, and how a run's answers were joined to their questions."""
+"""Which column of a file contains what, and how a run's answers were joined to their questions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FieldNames(Struct, frozen=True, kw_only=True):
     answerable: str | None = None
     """Whether a question has an answer, as true or false, or what is right to do (`assay.model.Decision`)."""
     prediction: str | None = None
-    """Named for a question set, it says that the same file holds the predictions; it then needs no questions."""
+    """Named for a question set, it says that the same file contains the predictions; it then needs no questions."""
     decision: str | None = None
     """What the system did."""
     confidence: str | None = None

@@ -1,7 +1,7 @@
 """Numbers that a system reports about itself: tokens, seconds, dollars. What cannot be one of these is left out.
 
 A system may report anything: ``1e30`` tokens, NaN, a negative time, a text. No answer is lost for such a number. It
-counts as not reported, so that the sums of a run stay finite and fit into every file that holds them.
+counts as not reported, so that the sums of a run stay finite and fit into every file that contains them.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class DatabaseUrl(Struct, frozen=True, kw_only=True):
 
     @property
     def is_template(self) -> bool:
-        """Whether it holds ``{db_id}``, so that each case's database fills it in."""
+        """Whether it contains ``{db_id}``, so that each case's database fills it in."""
         return "{db_id}" in self.text
 
     def render(self, db_id: str | None) -> DatabaseUrl:

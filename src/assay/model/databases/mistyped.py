@@ -1,4 +1,4 @@
-"""What is wrong with the text of a database URL, and what to write instead. No message holds a password."""
+"""What is wrong with the text of a database URL, and what to write instead. No message contains a password."""
 
 from __future__ import annotations
 

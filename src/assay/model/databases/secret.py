@@ -153,7 +153,7 @@ def check_headers(headers: Iterable[tuple[str, Secret]], *, authenticates: bool 
 
 
 def shown_location(location: str) -> str:
-    """The address that a redirect leads to, without its user, query and fragment: these hold sessions and tokens."""
+    """The address that a redirect leads to, without its user, query and fragment: these contain sessions and tokens."""
     try:
         parts = urlsplit(location.strip())
         host, port = parts.hostname, parts.port

@@ -30,7 +30,7 @@ from assay.model.results.cells import MapEntries, map_of
 from assay.model.results.result import Cell
 
 PACKED = (b'"type":"', b'"$":"')
-"""What compact JSON contains of each cell that JSON cannot hold as it is, in today's and in the earlier form."""
+"""What compact JSON contains of each cell that JSON cannot represent as it is, in today's and in the earlier form."""
 _SAFE_INTEGER = 2**53 - 1
 
 

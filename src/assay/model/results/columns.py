@@ -137,7 +137,7 @@ class TimestampCells(ColumnCells, frozen=True, kw_only=True, eq=False):
 
 
 class TextCells(ColumnCells, frozen=True, kw_only=True, eq=False):
-    """Texts in UTF-8, one after the other in ``content``; ``values`` holds the end of each."""
+    """Texts in UTF-8, one after the other in ``content``; ``values`` contains the end of each."""
 
     content: bytes | bytearray | NDArray[np.uint8]
 

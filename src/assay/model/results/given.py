@@ -118,7 +118,7 @@ def result_from_rows(rows: Sequence[object], columns: Sequence[str] = (), *, cel
             raise InvalidRows(f"has {count} in row {number}: expected {width or 'at least one'}, as elsewhere")
         row = [Decimal(cell) if isinstance(cell, int) and abs(cell) > _MOST_INTEGER else cell for cell in row]
         if not all(is_well_formed(cell) for cell in row if isinstance(cell, str)):
-            raise InvalidRows("holds half of a surrogate pair in a cell: write the character whole")
+            raise InvalidRows("contains half of a surrogate pair in a cell: write the character whole")
         table.append(row)
     result = GivenResult.of(table, columns=names, cells=cells)
     if len(result.content) > MOST_BYTES:

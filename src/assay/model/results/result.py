@@ -107,7 +107,7 @@ class Cost(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The result of executing one query.
 
-    With the status ``rows`` or ``empty`` it holds a whole Result; with ``truncated`` one that a cap cut
+    With the status ``rows`` or ``empty`` it contains a whole Result; with ``truncated`` one that a cap cut
     (``failure`` says which cap); with any other none, and ``failure`` says why. ``result`` is also None
     if only the evidence was kept.
     """

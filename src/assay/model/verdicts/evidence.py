@@ -35,7 +35,7 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     gold_executions: tuple[Execution, ...] = ()
     predicted_execution: Execution | None = None
     candidates: tuple[Execution, ...] = ()
-    """The executions of an answer's queries after the first, if it holds several."""
+    """The executions of an answer's queries after the first, if it contains several."""
     pair_timings: tuple[PairTiming, ...] = ()
     """What an efficiency metric measured, in the order of measuring, without warm-ups."""
     cause: str | None = None

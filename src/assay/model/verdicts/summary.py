@@ -57,7 +57,7 @@ class SearchSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Everything that a run keeps in memory of one answer to one case.
 
-    A run holds one summary per answer, in the order of the question set. Aggregates, groups, gates on rates and the
+    A run contains one summary per answer, in the order of the question set. Aggregates, groups, gates on rates and the
     overview of every report are computed from summaries. Texts (the question, the queries, sample rows) stay in the
     journal: reports decode the `Evidence` of the cases that they show.
 

@@ -66,19 +66,20 @@ def count_table(
     meaning: str = "meaning",
     bars: bool = False,
     most: int | None = _MOST,
+    share: str = "share of cases",
 ) -> Table:
     """The table of such rows, whose cells are name, count, share, cases and meaning.
 
     ``heads`` are the titles of name and count; ``detail``: in which form of a report the meanings stand; ``bars``:
-    whether a workbook draws the counts, too.
+    whether a workbook draws the counts, too; ``share`` says what the shares are of.
     """
     name, number = heads
     return Table(
         columns=columns(
             name,
             Column(title=number, strong=True),
-            "share",
-            "which",
+            share,
+            "case ids",
             Column(title=meaning, detail=detail),
         ),
         rows=tuple(rows),
@@ -125,8 +126,8 @@ def sections(report: RunNumbers) -> Iterable[Section]:
         ("near-misses", "Near misses", _named(report, "near", numbers.near_misses, meanings.NEAR_MISSES)),
         ("forgiven", "Accuracy if one kind of difference were accepted", _forgiven(report)),
         ("causes", "Causes", causes),
-        ("schema-use", "Wrong answers by schema use", use),
-        ("retrieval", "Wrong answers by retrieval", retrieval),
+        ("schema-use", "Wrong predictions by schema use", use),
+        ("retrieval", "Wrong predictions by retrieval", retrieval),
         ("flags", "Flags", _named(report, "flag", numbers.flags, meanings.FLAGS)),
         ("findings", "Findings about gold queries, by rule", doubts),
     )
@@ -134,10 +135,11 @@ def sections(report: RunNumbers) -> Iterable[Section]:
         if made:
             shown = made is causes or made is use or made is retrieval
             heads = ("cause" if made is causes else "name", "cases")
+            share = "share of these" if made is use or made is retrieval else "share of cases"
             yield Section(
                 key=key,
                 title=title,
-                blocks=(count_table(heads, made, bars=shown),),
+                blocks=(count_table(heads, made, bars=shown, share=share),),
                 tab="overview" if made is steady else "causes",
                 rank=0 if shown else 3,
             )

@@ -121,6 +121,12 @@ class DiffReport:
         """Whether the interval of the headline also excludes 0."""
         return self.leading is None or self.figures[self.leading.metric].beyond
 
+    @property
+    def corrected(self) -> str:
+        """What to add to the title of p-values if some are corrected; else empty."""
+        others = (one for one in self.diff.metrics if one is not self.leading)
+        return ", after Holm's correction" if any(one.adjusted_p_value is not None for one in others) else ""
+
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Notes to read before trusting the answer."""
@@ -213,9 +219,9 @@ def _reviewed(report: DiffReport, found: ReviewedDiff) -> Section:
         Column(title=f"{report.baseline}", right=True),
         Column(title=f"{report.candidate}", right=True),
         Column(title="fixed", right=True),
-        Column(title="which", rank=2),
+        Column(title="fixed cases", rank=2),
         Column(title="broken", right=True),
-        Column(title="which", rank=1),
+        Column(title="broken cases", rank=1),
     )
     foot = f"{plural(found.reviewed, 'case')} with a reviewed verdict; after: over {plural(found.candidate.n, 'case')}."
     table = Table(look="grid", columns=titles, rows=rows(lines), foot=foot)
@@ -322,7 +328,7 @@ def _causes(changes: Sequence[CaseChange]) -> Iterable[Section]:
             most=_MOST,
             more="more causes",
         )
-        yield Section(key="causes", title="Causes of wrong answers, fixed and new", blocks=(table,))
+        yield Section(key="causes", title="Causes of wrong predictions, fixed and new", blocks=(table,))
 
 
 def _matching(diff: RunDiff) -> Iterable[Section]:
@@ -341,7 +347,7 @@ def _matching(diff: RunDiff) -> Iterable[Section]:
             (title, count(len(names)), IdList(names=names), Description(meaning=meaning))
             for title, meaning, names in found
         )
-        titles = columns("", Column(title="cases", strong=True), "which", "meaning")
+        titles = columns("", Column(title="cases", strong=True), "case ids", "meaning")
         yield Section(
             key="matching",
             title="Cases that are not the same in both runs",

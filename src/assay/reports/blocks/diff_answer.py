@@ -131,7 +131,9 @@ def notes(one: MetricDiff | None, direction: Direction, alpha: float) -> Iterabl
     elif one.p_value is not None and (least := least_p_value(one.n)) > alpha:
         yield (
             f"With {plural(one.n, 'case')} no difference can be significant at α = {alpha:g}: flipping cases gives no "
-            f"p below {least:.2g}. It takes {clusters_needed(alpha)} cases or more."
+            f"p below {least:.2g}."
+            # The answer says how many cases the observed difference would need, which are never fewer.
+            + ("" if one.cases_needed and one.difference else f" It takes {clusters_needed(alpha)} cases or more.")
         )
     # Where the interval allows for databases, the record itself says so.
     if direction in ("better", "worse") and holds_zero and one.clusters is None:
@@ -177,8 +179,8 @@ def methods(one: MetricDiff | None, diff: RunDiff) -> Iterable[str]:
     if any(each.adjusted_p_value is not None for each in diff.metrics):
         metric = metric_name(diff.headline_metric)
         yield (
-            f"{metric} is tested by its own p, every other metric and group by the adjusted one (Holm), "
-            f"at α = {settings.alpha:g}."
+            f"{metric} is tested by its own p, every other metric and group by p after Holm's "
+            f"correction, at α = {settings.alpha:g}."
         )
 
 

@@ -42,7 +42,7 @@ def gates_section(results: Sequence[GateResult], links: Mapping[str, CaseLink] |
             Description(meaning=said),
         )
 
-    titles = (Column(title=title, detail="full") for title in ("wanted", "found", "missed by", "which"))
+    titles = (Column(title=title, detail="full") for title in ("wanted", "found", "missed by", "case ids"))
     table = Table(
         columns=columns("gate", "state", *titles, Column(title="found", detail="summary")),
         rows=tuple(Row(cells=line(one), weight=not one.passed) for one in results),

@@ -11,6 +11,7 @@ from assay.model import BoardDetail, Leaderboard, MetricDiff, Rate, Standing, St
 from assay.reports.blocks.diff import facts_of, label_of
 from assay.reports.blocks.diff_answer import metric_name
 from assay.reports.blocks.values import (
+    HOLM,
     Cell,
     Column,
     Figure,
@@ -347,9 +348,9 @@ def _alone(report: LeaderboardReport, detail: BoardDetail) -> Section:
     titles = columns(
         "run",
         Column(title="alone right", right=True),
-        Column(title="which", rank=2),
+        Column(title="case ids", rank=2),
         Column(title="alone wrong", right=True),
-        Column(title="which", rank=1),
+        Column(title="case ids", rank=1),
     )
 
     def named(ids: tuple[str, ...]) -> tuple[Cell, Cell]:
@@ -408,7 +409,7 @@ def _pairs(report: LeaderboardReport) -> Section:
         chances = (p_text(value, alpha=alpha) for value in (one.p_value, one.adjusted_p_value))
         return *names, report.points(lead), bounds, *chances, "yes" if is_apart(pair, report.board) else "no"
 
-    titles = columns("run", "against", Column(title="points", right=True), "interval", "p", "adjusted p", "significant")
+    titles = columns("run", "against", Column(title="points", right=True), "interval", "p", HOLM, "significant")
     table = Table(
         columns=titles,
         rows=rows(map(line, report.board.pairs)),

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from assay.reports.blocks.values import (
+    HOLM,
     SIGNS_MEANING,
     Cell,
     Column,
@@ -32,7 +33,6 @@ Role: TypeAlias = Literal[
     "name", "mark", "words", "number", "bar", "value", "signed", "aside", "ids", "remark", "quoted", "query"
 ]
 _QUERY_LENGTH = 120
-ADJUSTED = "adjusted"
 FULL_RANK = 20
 """The rank of a column of the full form: on a terminal it is the first to be left out."""
 
@@ -93,6 +93,9 @@ def text_columns(table: Table, form: LineFormat, *, decisive: bool = False) -> t
                 shares = all(one.share for one in differences)
                 numbers = "percentage points" if shares else "percentage points, but for metrics that are numbers"
                 signs = f"{SIGNS_MEANING}. Differences and their intervals are in {numbers}."
+                if len(differences) > 1 and any(one.adjusted_p_value for one in differences):
+                    others = ", of all but the headline" if decisive else ""
+                    signs += f" p{others}: after Holm's correction." if others else f" {HOLM}: after Holm's correction."
         elif figures:
             made += _figures(column, cells, form, leading=[row.strong for row in shown])
         else:
@@ -173,9 +176,9 @@ def _differences(figures: Sequence[DiffFigure], form: LineFormat, *, decisive: b
         yield column("", "bar", lambda _: "")
         yield column("", "aside", lambda one: one.interval, 2)
         yield column("from → to", "words", lambda one: f"{one.baseline} → {one.candidate}", 5)
-        title = ADJUSTED if decisive and values == adjusted else "p"
+        title = HOLM if decisive and values == adjusted else "p"
         yield column(title, "words", lambda one: one.decisive_p_value if decisive else one.p_value, 4)
-        yield column(ADJUSTED, "aside", lambda one: "" if decisive else one.adjusted_p_value, 6)
+        yield column(HOLM, "aside", lambda one: "" if decisive else one.adjusted_p_value, 6)
         yield column("+/-", "words", lambda one: f"{one.diff.gained:,}/{one.diff.lost:,}", 7)
         yield column("cases", "aside", lambda one: one.tally, 8)
         return
@@ -192,7 +195,7 @@ def _differences(figures: Sequence[DiffFigure], form: LineFormat, *, decisive: b
     if not comment:  # a Markdown reader also sees the sign
         yield column("", "words", _in_words)
     yield column("p", aside, lambda one: one.p_value)
-    yield column("adjusted p", aside, lambda one: one.adjusted_p_value)
+    yield column(HOLM, aside, lambda one: one.adjusted_p_value)
     if comment:
         yield column("gained / lost", "words", lambda one: f"{one.diff.gained:,} / {one.diff.lost:,}")
     else:

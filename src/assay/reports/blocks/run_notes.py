@@ -134,10 +134,10 @@ def _selections(report: RunNumbers) -> Iterable[str]:
             "The case is out of date, or the structures are."
         )
     if totals.through_hierarchy:
-        counts = "counts" if settings.count_hierarchy else "does not count"
+        counts = "counts as right" if settings.count_hierarchy else "does not count as right without --count-hierarchy"
         yield (
             f"In {plural(totals.through_hierarchy, turn)} a parent code was selected for its children, "
-            f"or they for it, which {counts} as right."
+            f"or they for it, which {counts}."
         )
 
 

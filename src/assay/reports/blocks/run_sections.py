@@ -231,7 +231,7 @@ def _disagreements(report: RunNumbers) -> Iterable[Section]:
     leading = [pair for pair in pairs if report.leads(pair)]
     sides = [side for pair in leading or pairs for side in ((pair.first, pair.second), (pair.second, pair.first))]
     table = Table(
-        columns=columns("accepted only by", "but not by", Column(title="cases", strong=True), "which"),
+        columns=columns("accepted only by", "but not by", Column(title="cases", strong=True), "case ids"),
         rows=rows(
             (Name(text=one_line(one)), Name(text=one_line(two)), number(one, two), report.linked(alone[one, two]))
             for one, two in sides

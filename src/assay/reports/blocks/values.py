@@ -75,6 +75,8 @@ SIGNS: dict[tuple[Direction, bool], str] = {
 }
 """The sign by direction and by whether the interval excludes 0; `NO_SIGN` for all others, which may be chance."""
 NO_SIGN = "·"
+HOLM = "p (Holm)"
+"""The title of p-values after Holm's correction for several tests."""
 SIGNS_MEANING = "▲ better, ▼ worse; △ ▽ on these cases, while the interval holds 0; · may be chance"
 
 ShownKind = ChangeKind | Literal["otherwise"]
@@ -134,7 +136,7 @@ class Name(Struct, frozen=True, kw_only=True):
 
 
 class Number(Struct, frozen=True, kw_only=True):
-    """A number and its text; a workbook holds the number."""
+    """A number and its text; a workbook contains the number."""
 
     value: float | None
     text: str

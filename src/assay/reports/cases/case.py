@@ -61,7 +61,7 @@ class CaseContent(
     gc=False,
     rename={"near_misses": "near"},
 ):
-    """What is known of one case, as every format shows it and as a page holds it in JSON."""
+    """What is known of one case, as every format shows it and as a page contains it in JSON."""
 
     outcome: Outcome
     question: str = ""

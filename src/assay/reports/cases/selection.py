@@ -327,8 +327,8 @@ def equivalence(found: HierarchyEquivalence) -> str:
         if found.selected == "parent"
         else f"the children {children} were selected for their parent {parent}"
     )
-    counted = "counts" if found.counted else "does not count"
-    return f"Through the hierarchy of {dimension}, {what}, which {counted} as right."
+    counted = "counts as right" if found.counted else "does not count as right without --count-hierarchy"
+    return f"Through the hierarchy of {dimension}, {what}, which {counted}."
 
 
 def _named(term: Term) -> str:

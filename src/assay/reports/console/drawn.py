@@ -1,6 +1,6 @@
 """Sections as a terminal shows them, drawn with rich.
 
-Text is always a `rich.text.Text`, never markup: a case id may hold brackets. What colour says, words
+Text is always a `rich.text.Text`, never markup: a case id may contain brackets. What colour says, words
 or signs say too.
 """
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from assay.reports.blocks.lines import ADJUSTED, FULL_RANK, Piece, TextColumn, text_columns
+from assay.reports.blocks.lines import FULL_RANK, Piece, TextColumn, text_columns
 from assay.reports.blocks.values import (
+    HOLM,
     Block,
     ChangeRow,
     Changes,
@@ -155,7 +156,7 @@ def _table(table: Table, width: int) -> Iterable[RenderableType]:
         yield _rows(columns, long, headed=False, wraps=True)
     elif columns and columns[0].pieces:
         fitted, left_out = _fitting(columns, width, headed=table.headed)
-        if any(column.title == ADJUSTED for column in left_out):
+        if any(column.title == HOLM for column in left_out):
             # Only one column of p-values is left, and it must agree with the signs.
             columns, _ = text_columns(table, "terminal", decisive=True)
             fitted, left_out = _fitting(columns, width, headed=table.headed)[0], []

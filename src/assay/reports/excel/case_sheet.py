@@ -26,7 +26,7 @@ class CaseColumn(Struct, frozen=True, kw_only=True):
     safe: bool = False
     """Whether its text is known to be visible and to fit a cell."""
     usual: Value = None
-    """The value of most cases: a column that holds no other may be left out (`FilledColumns`)."""
+    """The value of most cases: a column that contains no other may be left out (`FilledColumns`)."""
 
 
 def text_column(
@@ -106,14 +106,14 @@ class Longest:
             self._length = len(text)
 
     def width(self, narrowest: int, widest: int) -> float:
-        """A width that holds the longest text, within bounds."""
+        """A width that fits the longest text, within bounds."""
         return float(max(narrowest, min(widest, self._length + 2)))
 
 
 def write_cases(page: Page, items: Sequence[Any], columns: Sequence[CaseColumn], *, kept: int, lines: int) -> None:
     """Every item, usually the evidence of a case, in its order, one row at a time.
 
-    The first ``kept`` columns stay in sight; a row shows ``lines`` lines of text at most, and its cells hold all.
+    The first ``kept`` columns stay in sight; a row shows ``lines`` lines of text at most, and its cells contain all.
     """
     sheet = page.sheet
     widths = [max(column.width, word_width(column.title) + 2) for column in columns]

@@ -240,7 +240,7 @@ def cell_text(text: str) -> str:
     text = visible(text)
     if 2 * len(text) > CELL_LIMIT and _units(text) > CELL_LIMIT:
         kept = _cut(text, CELL_LIMIT - _LONGEST_NOTICE)
-        text = f"{kept}\n… {len(text) - len(kept):,} more characters: a cell of Excel holds no more"
+        text = f"{kept}\n… {len(text) - len(kept):,} more characters: a cell of Excel contains no more"
     # XlsxWriter takes a text between these two tags for markup of its own and would not escape it.
     return text + " " if text.startswith("<r>") and text.endswith("</r>") else text
 

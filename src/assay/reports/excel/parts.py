@@ -1,6 +1,6 @@
 """The three other workbooks of the Denodo AI SDK evaluator: its F1 part, its VES part, and the answers without scores.
 
-Each holds one sheet with one row per question, and columns of the Details sheet under the same names.
+Each contains one sheet with one row per question, and columns of the Details sheet under the same names.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The cases of a run as its page holds them: packed, so that the browser draws a case when it is opened.
+"""The cases of a run as its page contains them: packed, so that the browser draws a case when it is opened.
 
-The page holds JSON, compressed and in base64: nothing in it can end an element or run as a script. It has two parts.
+The page contains JSON, compressed and in base64: nothing in it can end an element or run as a script. It has two parts.
 The *index* has what the table, its filters and its order need of every case, in columns; the *details* have the rest,
 in chunks of cases. All text has passed `assay.reports.text.plain`, and the browser puts it in place as text, never as
 markup.
@@ -328,7 +328,7 @@ _MOST_GIVEN = 50
 
 
 def for_page(item: Evidence, case: CaseView) -> CaseContent:
-    """What a page holds of a case, with what only a page shows of it."""
+    """What a page contains of a case, with what only a page shows of it."""
     prediction = item.prediction
     content: dict[str, Any] = dict(zip(CaseContent.__struct_fields__, _content(case), strict=True))
     content["near_misses"] = tuple([_unsaid(miss, case.reason) for miss in case.near_misses])

@@ -91,7 +91,7 @@ def columns(table: Table) -> list[tuple[Column, str]]:
 
 
 def has_figures(table: Table) -> bool:
-    """Whether any column holds figures."""
+    """Whether any column contains figures."""
     return any(found == "Figure" for _, found in columns(table))
 
 

@@ -43,7 +43,7 @@ def grid(header: Iterable[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
 
 
 def code(text: str) -> str:
-    """A code span that holds any one-line text."""
+    """A code span that contains any one-line text."""
     text = " ".join(text.split())
     if not text:
         return "` `"
@@ -58,7 +58,7 @@ def cell_code(text: str) -> str:
 
 
 def fenced(language: str, text: str) -> Iterable[str]:
-    """A code block that holds any text, and a blank line."""
+    """A code block that contains any text, and a blank line."""
     fence = "`" * max(3, 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))
     return (f"{fence}{language}", text, fence, "")
 

@@ -11,7 +11,7 @@ from assay.reports.console.bars import COLOURS
 from assay.reports.screen.lines import Line, Span, cut, line, padded, text_of, wrapped
 from assay.reports.screen.parts import LINES, WIDTH, Part, fits, screen
 from assay.reports.screen.run import Step, gates_part, steps_part
-from assay.reports.screen.tables import dense_lines
+from assay.reports.screen.tables import dense_lines, telling_first
 from assay.reports.text.plain import columns_of, one_line, percent
 
 _CHANGED: tuple[tuple[ShownKind, str], ...] = (
@@ -47,9 +47,9 @@ def diff_screen(report: DiffReport, *, width: int = WIDTH, lines: int = LINES) -
             for one in changes[: report.cases]
         )
         parts.append(Part(title=title, items=items, least=2, most=report.cases, rank=rank, total=len(changes)))
-    metrics = [(name, figure) for name, figure in _metrics(report)]
+    metrics = telling_first(_metrics(report))
     place = len(parts)
-    parts.append(_metrics_part(metrics, width, is_dense=False))
+    parts.append(_metrics_part(metrics, width, is_dense=False, corrected=report.corrected))
     parts += [_groups(report, width), *gates_part(report.diff.gates, width), steps_part(_steps(report), width)]
     limits = [one for text in report.answer.limits for one in wrapped(text[:1].upper() + text[1:], width, most=2)]
     head = [*answer, *limits, *_sides(report, width)]
@@ -58,7 +58,7 @@ def diff_screen(report: DiffReport, *, width: int = WIDTH, lines: int = LINES) -
     return screen(head, [one for one in parts if one.items], answer, width=width, lines=lines)
 
 
-def _metrics_part(rows: Sequence[tuple[str, DiffFigure]], width: int, *, is_dense: bool) -> Part:
+def _metrics_part(rows: Sequence[tuple[str, DiffFigure]], width: int, *, is_dense: bool, corrected: str = "") -> Part:
     """The other metrics in the order of the runs; ``is_dense``: without more than the difference, several per line."""
     if is_dense and rows:
         items, sizes = dense_lines(
@@ -69,7 +69,8 @@ def _metrics_part(rows: Sequence[tuple[str, DiffFigure]], width: int, *, is_dens
             title="Metrics", items=items, sizes=sizes, least=size, floor=size, most=size, rank=0, total=len(rows)
         )
     items = difference_lines(rows[:20], width)
-    return Part(title="Metrics", items=items, least=_METRICS, rank=1, total=len(rows), most=20)
+    title = f"Metrics (p{corrected.removeprefix(',')})" if corrected else "Metrics"
+    return Part(title=title, items=items, least=_METRICS, rank=1, total=len(rows), most=20)
 
 
 def _answer(report: DiffReport, width: int) -> tuple[Line, ...]:
@@ -119,6 +120,8 @@ def _groups(report: DiffReport, width: int) -> Part:
     kind = next((kind for kind, made in kinds.items() if len(made) > 1), "difficulty")
     rows = sorted(kinds[kind], key=lambda row: -(row[1].diff.gained + row[1].diff.lost))
     title = f"{cut(report.headline_metric, 40)} by {kind}, most changes first"
+    if any(figure.adjusted_p_value for _, figure in rows):
+        title += " (p after Holm's correction)"
     return Part(title=title, items=difference_lines(rows[:_ROWS], width), least=3, most=_ROWS, rank=6, total=len(rows))
 
 

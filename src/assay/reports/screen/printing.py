@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from assay.model import Leaderboard, Run, RunDiff
 from assay.model.lint import LintReport
 from assay.reports.blocks.run import RunReport
 from assay.reports.console.printing import print_either
-from assay.reports.screen.lines import Line
+from assay.reports.screen.lines import Line, wrapped
 from assay.reports.screen.parts import LINES, WIDEST, WIDTH
 from assay.reports.screen.run import run_screen, screen_text
 from assay.reports.text.parts import TextPart
@@ -33,7 +34,14 @@ class Room(Struct, frozen=True, kw_only=True):
 
 def lines_taken(texts: Iterable[str], width: int) -> int:
     """How many lines of a terminal of ``width`` columns the lines of texts take."""
-    return sum(max(1, -(-columns_of(line) // max(1, width))) for text in texts for line in text.splitlines())
+    return sum(_lines_of(line, max(1, width)) for text in texts for line in text.splitlines())
+
+
+def _lines_of(text: str, width: int) -> int:
+    """Those of a text whose words are not broken; what follows two blanks begins a line."""
+    if columns_of(text) <= width:
+        return 1
+    return sum(len(wrapped(piece, width, rest="  ")) for piece in re.split(r"  +", text))
 
 
 def print_screen(

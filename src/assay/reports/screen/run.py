@@ -20,7 +20,7 @@ from assay.reports.console.bars import shade
 from assay.reports.console.run import telling_case
 from assay.reports.screen.lines import Line, Span, command, cut, cut_line, cut_middle, line, text_of, wrapped
 from assay.reports.screen.parts import LINES, WIDTH, Part, fits, screen
-from assay.reports.screen.tables import count_lines, dense_lines, figure_lines
+from assay.reports.screen.tables import count_lines, dense_lines, figure_lines, telling_first
 from assay.reports.text.plain import columns_of, one_line, plural, source_name, words
 
 _HEADLINE_LINES = 3
@@ -126,7 +126,7 @@ def _causes(report: RunReport, width: int) -> Part:
     """The causes whose repair gains most; of a run without repairs the most frequent ones."""
     numbers = report.numbers
     found = numbers.fix_first or numbers.causes
-    title = FIX_FIRST if numbers.fix_first else "Causes of wrong answers"
+    title = FIX_FIRST if numbers.fix_first else "Causes of wrong predictions"
     rows = [(words(one.name), one.count, advice_of(one.name), report.linked(one.case_ids)) for one in found[:5]]
     return Part(title=title, items=count_lines(rows, width), least=5, most=5, rank=3, total=len(found))
 
@@ -140,7 +140,7 @@ def _breakdown(report: RunReport, width: int, *, drawn: bool) -> list[Part]:
     if lowest:
         groups = sorted(groups, key=lambda group: -_lost(report, group))
     shown = [(report.group_name(one), report.figure(one, report.leading)) for one in groups[:_ROWS]]
-    title = f"{cut(report.headline_name, 40)} by {kind}" + (", most wrong answers first" if lowest else "")
+    title = f"{cut(report.headline_name, 40)} by {kind}" + (", most wrong predictions first" if lowest else "")
     items = figure_lines(shown, width, drawn=drawn)
     return [Part(title=title, items=items, least=4, most=_ROWS, rank=4, total=len(groups))]
 
@@ -172,13 +172,18 @@ def _spread(report: RunReport, groups: Sequence[Group]) -> float:
 
 
 def _metrics(report: RunReport, width: int, *, drawn: bool, is_dense: bool) -> Part:
-    """Every metric but the headline's, if any case has a value, in the order of the run.
+    """Every metric but the headline's, if any case has a value, those first that no other one stands for.
 
     ``is_dense``: with the value alone, several per line.
     """
-    others = [(one.metric, one.figure) for one in report.metrics if not one.headline and one.figure.rate.n]
+    others = telling_first((one.metric, one.figure) for one in report.metrics if not one.headline and one.figure.rate.n)
     if is_dense and others:
-        items, sizes = dense_lines([(name, one.text) for name, one in others], width, least=_METRICS)
+        # A metric of fewer cases than the headline says of how many.
+        counts = [f"(n={one.rate.n:,})" if one.rate.n < report.headline.rate.n else "" for _, one in others]
+        room = max(map(len, counts))
+        values = [f"{one.text} {counted:<{room}}" for (_, one), counted in zip(others, counts, strict=True)]
+        rows = [(name, value if room else value.rstrip()) for (name, _), value in zip(others, values, strict=True)]
+        items, sizes = dense_lines(rows, width, least=_METRICS)
         return Part(
             title="Other metrics",
             items=items,

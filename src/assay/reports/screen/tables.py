@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
-from assay.reports.blocks.values import CaseLink, Figure
+from assay.reports.blocks.values import CaseLink, DiffFigure, Figure
 from assay.reports.console.bars import bar_pieces
 from assay.reports.screen.lines import Line, Span, cut, cut_words, padded
 from assay.reports.text.plain import columns_of, unscored
@@ -14,8 +15,18 @@ _INDENT = "  "
 _LONGEST_NAME, _SHORTEST_NAME = 32, 12
 _BAR = 16
 _LONGEST_ID = 24
+_LEAST_TEXT = 30
+"""What a count and its name keep if ids are long."""
 
 FigureRow = tuple[str, Figure]
+_Row = TypeVar("_Row", FigureRow, tuple[str, DiffFigure])
+_TELLING = ("observations_match", "time_range")
+"""Metrics that say what no other metric of the run says, so that they are not left out for others."""
+
+
+def telling_first(rows: Iterable[_Row]) -> list[_Row]:
+    """The metrics in their order, after those that no other metric stands for."""
+    return sorted(rows, key=lambda row: row[0] not in _TELLING)
 
 
 def figure_lines(rows: Sequence[FigureRow], width: int, *, drawn: bool) -> tuple[tuple[Line, ...], ...]:
@@ -72,16 +83,22 @@ def dense_lines(
 
 
 def count_lines(rows: Sequence[tuple[str, int, str, Sequence[CaseLink]]], width: int) -> tuple[tuple[Line, ...], ...]:
-    """A line per count: the count, its name, what to do, and the ids of its cases as far as they fit."""
+    """A line per count: the count, its name, what to do, and the ids of its cases as far as they fit, at least one."""
     size = max((len(f"{number:,}") for _, number, _, _ in rows), default=1)
     made = []
     for name, number, advice, cases in rows:
         text = f"{name}: {advice}" if advice else name
         first = f"{_INDENT}{number:>{size},}{_GAP}"
-        (text_span,) = cut_words(first + text, width)
+        least = _LEAST_TEXT if cases else width
+        (text_span,) = cut_words(first + text, max(width - columns_of(_first_id(cases)) - len(_GAP), least))
         ids = _ids(cases, width - columns_of(text_span.text) - len(_GAP))
         made.append(((text_span, Span(ids and f"{_GAP}{ids}", "dim")),))
     return tuple(made)
+
+
+def _first_id(cases: Sequence[CaseLink]) -> str:
+    """One id, and how many more there are."""
+    return _ids(cases[:1], _LONGEST_ID) + (f", +{len(cases) - 1:,}" if len(cases) > 1 else "")
 
 
 def _ids(cases: Sequence[CaseLink], width: int) -> str:

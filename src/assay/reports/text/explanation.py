@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from textwrap import indent
 
 from assay.diagnosis import CAUSES, SELECTION
-from assay.model import Diagnosis, Evidence, Extraction, ExtractionPlace, Repair
+from assay.model import Diagnosis, Evidence, Extraction, ExtractionPlace, Repair, SelectionScore
 from assay.ports import Executions
 from assay.reports.blocks import reviews
 from assay.reports.cases.case import retrieval_line, schema_use_line
+from assay.reports.cases.selection import equivalence, periods
 from assay.reports.text.pair import pair_parts
 from assay.reports.text.parts import MARGIN, QueryText, TextPart, gold_text, plain_text, predicted_text
 from assay.reports.text.plain import clipped, one_line, visible, words
@@ -93,13 +94,26 @@ def _selected(item: Evidence) -> Iterator[str]:
     for turn in item.turns:
         if turn.score is not None and not turn.score.exact:
             where = f" {turn.number}" if len(item.turns) > 1 else ""
-            yield f"\nterms of question{where} (+ too many, - missing):"
-            for one in turn.score.dimensions:
-                signed = [f"+{term.id}" for term in one.false_positives] + [
-                    f"-{term.id}" for term in one.false_negatives
-                ]
-                if signed:
-                    yield f"{MARGIN}{one_line(one.dimension)}: {one_line(', '.join(signed), limit=_LENGTH)}"
+            lines = list(_differences(turn.score))
+            if lines:
+                yield f"\nterms of question{where} (+ too many, - missing):"
+                yield from (f"{MARGIN}{one_line(line, limit=_LENGTH)}" for line in lines)
+            yield from (f"\n{equivalence(one)}" for one in turn.score.equivalences)
+
+
+def _differences(score: SelectionScore) -> Iterator[str]:
+    """What a selection has too many or lacks: datasets, terms by dimension, periods."""
+    signed = [("dataset", score.extra_datasets, score.missing_datasets)]
+    for one in score.dimensions:
+        extra, missing = ([term.id for term in terms] for terms in (one.false_positives, one.false_negatives))
+        signed.append((one.dimension, tuple(extra), tuple(missing)))
+    for name, extra_names, missing_names in signed:
+        if names := [*(f"+{one}" for one in extra_names), *(f"-{one}" for one in missing_names)]:
+            yield f"{name}: {', '.join(names)}"
+    for time in score.time:
+        if time.state not in ("exact", "not_judged"):
+            sides = (("+", time.selected), ("-", time.target))
+            yield f"time: {', '.join(sign + periods(ranges) for sign, ranges in sides if ranges is not None)}"
 
 
 def diagnosis_parts(found: Diagnosis) -> Iterator[TextPart]:

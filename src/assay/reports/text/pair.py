@@ -22,7 +22,7 @@ _COLUMNS = 12
 def pair_text(item: Evidence, executions: Executions) -> str:
     """Reason, near misses, both queries, the heads of both results and the aligned difference.
 
-    The first line is the reason alone. ``executions`` hold the first rows of each result;
+    The first line is the reason alone. ``executions`` contain the first rows of each result;
     results without rows are left out. NULL is written without quotes; text that could be taken for
     NULL or for an empty cell is in quotes.
     """

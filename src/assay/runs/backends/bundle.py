@@ -83,7 +83,7 @@ def chunks_of(path: str) -> Iterator[bytes]:
 
 
 def is_whole(folder: str, files: Sequence[BundledFile]) -> bool:
-    """Whether a folder holds exactly these files, by their fingerprints."""
+    """Whether a folder contains exactly these files, by their fingerprints."""
     for file in files:
         path = os.path.join(folder, file.name)
         if not os.path.isfile(path) or os.stat(path).st_size != file.size:

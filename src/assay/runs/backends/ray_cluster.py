@@ -102,11 +102,11 @@ class RayBackend:
         return tuple(self._nodes)
 
     def expect(self, databases: Sequence[NeededDatabase]) -> None:
-        """See `Backend.expect`. Passwords stay where they are: a URL that holds one is refused."""
+        """See `Backend.expect`. Passwords stay where they are: a URL that contains one is refused."""
         for needed in databases:
             if needed.url.holds_secret:
                 raise InputError(
-                    f"{needed.url} holds a password, and passwords are not sent to a cluster: write ${{NAME}} in its "
+                    f"{needed.url} contains a password, and these are not sent to a cluster: write ${{NAME}} in its "
                     "place, and set the environment variable NAME here and on every node"
                 )
             self.needed[needed.url.text] = needed

@@ -14,6 +14,7 @@ from assay.runs.aggregate.reliability import RUN_RATES
 from assay.runs.store.compared_cases import CaseRecord, RunRecords
 from assay.stats import (
     cases_needed,
+    clusters_needed,
     design_effect,
     detectable_difference,
     holm,
@@ -197,7 +198,7 @@ def compare_column(
     if over is not None:
         by_database = sign_flip_test(differences, clusters=clusters, permutations=permutations, seed=settings.seed)
     test: PairedTest = "mcnemar_exact" if counted else "sign_flip"
-    detectable, needed = _power(differences, (gained + lost) / n if counted else None, clusters, settings)
+    detectable, needed = _power(differences, (gained + lost) / n if counted else None, clusters, settings, over)
     return replace(
         plain,
         baseline=float(old.mean()),
@@ -215,9 +216,17 @@ def compare_column(
 
 
 def _power(
-    differences: NDArray[Any], discordant: float | None, clusters: NDArray[Any] | None, settings: DiffSettings
+    differences: NDArray[Any],
+    discordant: float | None,
+    clusters: NDArray[Any] | None,
+    settings: DiffSettings,
+    databases: int | None,
 ) -> tuple[float | None, int | None]:
-    """The smallest difference that these cases can show, and how many cases would show the observed one."""
+    """The smallest difference that these cases can show, and how many cases would show the observed one.
+
+    With fewer cases (or ``databases``, if the test flips these) than it takes for any significant difference, the first
+    is None. More cases of too few databases show nothing either.
+    """
     n = len(differences)
     variance = float(differences.var(ddof=1)) if discordant is None and n > 1 else None
     if discordant is None and variance is None:
@@ -230,7 +239,10 @@ def _power(
         "power": settings.power,
         "design_effect": effect,
     }
-    return detectable_difference(n, **how), cases_needed(float(differences.mean()), **how)
+    needed, least = cases_needed(float(differences.mean()), **how), clusters_needed(settings.alpha)
+    if databases is not None and databases < least:
+        return None, None
+    return detectable_difference(n, **how) if n >= least else None, needed and max(needed, least)
 
 
 def adjusted(diffs: Sequence[MetricDiff]) -> tuple[MetricDiff, ...]:

@@ -39,7 +39,7 @@ def ask(
     folder: Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> tuple[Prediction, ...]:
-    """The system's answers in the cases' order; answers that ``folder`` already holds are not asked for again.
+    """The system's answers in the cases' order; answers that ``folder`` already contains are not asked for again.
 
     Each question is asked ``repeats`` times, every question once before any is repeated; its answers are
     consecutive in the result, and ``Prediction.repeat`` numbers them as they arrived. An answer is written as it
@@ -277,7 +277,7 @@ class ResponseStream:
 
 
 def answers_held(system: System, cases: Sequence[Case], folder: Path, *, repeats: int = 1) -> tuple[Prediction, ...]:
-    """What ``folder`` holds of the system's answers, in the order of `ask`, including failures to answer.
+    """What ``folder`` contains of the system's answers, in the order of `ask`, including failures to answer.
 
     Nothing is asked. Raises RunError if a question was asked less often than requested.
     """

@@ -48,12 +48,12 @@ def execute(
     asked: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Run:
-    """Score every case and assemble the run, resuming from the cases that ``folder`` holds already.
+    """Score every case and assemble the run, resuming from the cases that ``folder`` contains already.
 
     ``overwrite`` discards those instead. ``live`` gives the answers, which are scored as they arrive; those of the
-    job's works do not count then. ``asked``: a live system gave the answers, which the folder holds. Raises RunError if
-    the folder holds another run or a damaged one, or is being written by another process, and passes on why ``live``
-    ended early, after what was in flight is scored.
+    job's works do not count then. ``asked``: a live system gave the answers, which the folder contains. Raises RunError
+    if the folder contains another run or a damaged one, or is being written by another process, and passes on why
+    ``live`` ended early, after what was in flight is scored.
     """
     # There may be a hundred thousand evidences, which have no reference cycles. Asking takes hours, and makes cycles.
     with collector_paused() if live is None else nullcontext(), ExitStack() as opened:

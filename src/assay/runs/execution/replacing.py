@@ -13,7 +13,7 @@ from assay.runs.store.folder import RunFile, read_cases, read_finished
 
 
 def check_replaced(folder: Path, stored: RunFile, works: Works) -> None:
-    """Raise RunError if the folder holds a finished run with another prediction for a case of this run.
+    """Raise RunError if the folder contains a finished run with another prediction for a case of this run.
 
     Cases that are new, or had no prediction, may be added; the same prediction may be scored again, for example
     because its gold query was corrected or the database has changed.
@@ -33,7 +33,7 @@ def check_replaced(folder: Path, stored: RunFile, works: Works) -> None:
     if differing:
         count = len(differing)
         raise RunError(
-            f"{folder} holds a finished run of other predictions: {plural(count, 'prediction')} of "
+            f"{folder} contains a finished run of other predictions: {plural(count, 'prediction')} of "
             f"{plural(len(works), 'case')} {'differs' if count == 1 else 'differ'}, for example of the case "
             f"{differing[0]!r}. Choose another folder, or add {flag('--overwrite')} to replace that run"
         )

@@ -428,7 +428,7 @@ class CaseRunner:
             left_s = None
         self._on_progress(
             Progress(
-                stage="judging" if asking is None else "asking",
+                stage="scoring" if asking is None else "asking",
                 total=len(self.works),
                 finished=judged if asking is None else asking.count,
                 judged=None if asking is None else judged,

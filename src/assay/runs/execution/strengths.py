@@ -26,7 +26,7 @@ from assay.runs.workers.worker_tasks import MatchTask
 
 SAME_TEXT = Refutation(kind="proved", reason="the gold query's own text", proof=Proof(rules=("same text",)))
 _SEVERAL = Refutation(
-    kind="unknown", why="comparison", reason="the answer may hold several queries, and any of them counts"
+    kind="unknown", why="comparison", reason="the answer may contain several queries, and any of them counts"
 )
 _GIVEN = Refutation(
     kind="unknown",

@@ -205,7 +205,9 @@ def _regressions(compared: _Compared, gates: Gates) -> Iterator[GateResult]:
         passed = not (metric.gain(one.difference) < 0.0 and is_significant(adjusted, gates.alpha))
         tested = change(metric, one)
         if one.p_value is not None and adjusted is not None:
-            corrected = f" ({p_value(adjusted)} over {len(known)} metrics)" if len(known) > 1 else ""
+            corrected = (
+                f" ({p_value(adjusted)} by Holm's correction over {len(known)} metrics)" if len(known) > 1 else ""
+            )
             tested += f"; p {p_value(one.p_value, sign=True)}{corrected}"
         if one.test == "sign_flip_databases" and one.clusters is not None:
             tested += " by database"

@@ -64,17 +64,22 @@ def write_reviewed_set(
     """Write the question set of a run with the reviews that are in force, in the format of ``source``.
 
     A target with the suffix ``.jsonl`` is written under Assay's own names if ``source`` has another suffix, and so is
-    a set whose own format cannot hold its corrections, as the note says then. What is written is read again and
+    a set whose own format cannot represent its corrections, as the note says then. What is written is read again and
     compared, question by question, before it replaces the target.
 
     ``format`` and ``fields``: how to read the set; None: as the run read it.
 
-    Raises InputError if the set cannot be read, if the target holds something else than an earlier export, or
+    Raises InputError if the set cannot be read, if the target contains something else than an earlier export, or
     cannot be written.
     """
     fields = fields_of_run(run) if fields is None else fields
     format = format or run.provenance.case_format
     loaded = load_questions(source, formats=formats, format=format, fields=fields)
+    if loaded.cases[0].turns:
+        raise InputError(
+            f"{source}: contains targets of selections, and only gold queries are corrected and written: correct the "
+            "targets in the file itself. The decisions on its cases are listed by  assay review RUN --list"
+        )
     chosen = next((one for one in formats if one.name == format), None) or recognise(source, formats)
     applied = RunReviews(reviews, run.settings, run.provenance)
     corrections = _corrections(loaded.cases, applied)

@@ -31,8 +31,8 @@ _LINT: Final[Mapping[Severity, tuple[float, float]]] = {"error": (2.0, 0.5), "wa
 _OPEN_GOLD = (1.5, 0.05)
 """The same for a gold query that does not determine its result."""
 _STRENGTHS: Final[Mapping[Strength, tuple[float, str]]] = {
-    "refuted": (10.0, "The answer matches here, but not on another database like this one."),
-    "conditional": (0.3, "The answer matches only while the data keeps a regularity that nothing guarantees."),
+    "refuted": (10.0, "The prediction matches here, but not on another database like this one."),
+    "conditional": (0.3, "The prediction matches only while the data keeps a regularity that nothing guarantees."),
 }
 _FLAGS: Final[Mapping[Flag, tuple[float, str]]] = {
     "order_by_chance": (0.3, "The rows come in the right order, but the query does not ask for one."),
@@ -166,7 +166,7 @@ class Signals:
         if differing:
             # For an incorrect answer this says nothing about the gold query: the metric is only less strict.
             verb = "rejects" if is_match else "accepts"
-            says = f"{' and '.join(differing)} {verb if len(differing) == 1 else verb[:-1]} the answer."
+            says = f"{' and '.join(differing)} {verb if len(differing) == 1 else verb[:-1]} the prediction."
             yield Reason(odds=_METRIC_DIFFERS * is_match, says=says)
 
 
@@ -179,11 +179,11 @@ def _said(case: CaseSummary, votes: Votes) -> str:
     if case.outcome != "incorrect":
         return ""
     if votes.systems <= 1:
-        return "The answer is incorrect."
+        return "The prediction is incorrect."
     if not votes.right:
         return f"None of {votes.systems} systems has the gold query's result."
     others = "1 other system has" if votes.right == 1 else f"{votes.right} other systems have"
-    return f"The answer is incorrect, and {others} the gold query's result."
+    return f"The prediction is incorrect, and {others} the gold query's result."
 
 
 def _first_answers(run: Run, other: Run) -> dict[str, CaseSummary]:

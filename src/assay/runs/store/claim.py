@@ -35,10 +35,10 @@ _TRIES = 100
 def run_lock(folder: Path, settings: RunSettings, *, overwrite: bool = False, forget: bool = False) -> Iterator[None]:
     """Hold a folder for one run: no other process writes into it from the first question to the last file.
 
-    ``overwrite``: the folder may hold a run with other settings. ``forget`` sets an earlier run aside, and
+    ``overwrite``: the folder may contain a run with other settings. ``forget`` sets an earlier run aside, and
     drops it once something of this one is finished. If the run ends by an exception before that, the
     folder is restored: the earlier run is back, and a folder that was made for this one is removed.
-    Raises RunError if the folder holds something else, or another process holds it.
+    Raises RunError if the folder contains something else, or another process holds it.
     """
     check_place(folder, locked=False)
     made, descriptor, ours = _enter(folder)

@@ -116,7 +116,7 @@ def _with_rows(evidence: _Evidence, change: Callable[[Row], Row]) -> _Evidence:
 
 
 def decode_evidence(line: bytes) -> Evidence:
-    """The evidence of one line. Raises RunError if the line does not hold one."""
+    """The evidence of one line. Raises RunError if the line does not contain one."""
     evidence = decode_evidence_as(line, Evidence)
     if _PACKED not in line and _PACKED_BEFORE not in line:  # most lines have no cell that JSON could not hold
         return evidence
@@ -152,7 +152,7 @@ def encode_value(value: object) -> bytes:
 def identity_of(value: object) -> bytes:
     """The encoding of a value for a digest, without unused fields that were added later.
 
-    A folder written before these fields existed thus still holds the same cases.
+    A folder written before these fields existed thus still contains the same cases.
     """
     # No text can match anything of this: its quotes are escaped.
     try:
@@ -182,7 +182,7 @@ def identity_without_origin(value: Case | Prediction) -> bytes:
 
 
 def decode_value(data: bytes, kind: type[_Value]) -> _Value:
-    """A value of the model from JSON. Raises RunError if the JSON does not hold one."""
+    """A value of the model from JSON. Raises RunError if the JSON does not contain one."""
     try:
         value: _Value = _decoder(cast("Hashable", kind)).decode(data)
     except (msgspec.DecodeError, KeyError, ValueError) as error:

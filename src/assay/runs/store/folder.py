@@ -75,7 +75,7 @@ class FinishedRunFile(RunFile, frozen=True, kw_only=True):
 def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False) -> RunFile | None:
     """Check that the run can be written there, and read the part of it that exists already. Writes nothing.
 
-    Raises RunError if the folder holds something else, or, unless ``overwrite``, a run with other settings.
+    Raises RunError if the folder contains something else, or, unless ``overwrite``, a run with other settings.
     """
     if not (folder / RUN_FILE).exists():
         check_place(folder)
@@ -89,7 +89,7 @@ def check_folder(folder: Path, settings: RunSettings, *, overwrite: bool = False
         if asked_metrics(stored.settings) != asked_metrics(settings) or (folder / journal.ANSWERS).exists():
             kept = f", or {flag('--rescore')} to score its answers again"
         raise RunError(
-            f"{folder} holds a run with other settings ({shown}): choose another folder, or add "
+            f"{folder} contains a run with other settings ({shown}): choose another folder, or add "
             f"{flag('--overwrite')}{kept}"
         )
     return stored
@@ -245,7 +245,7 @@ def is_same_run(stored: RunFile, settings: RunSettings, provenance: Provenance, 
 
 
 def save_run(run: Run, folder: Path) -> None:
-    """Write a run that was made in memory. Raises RunError if the folder holds something already."""
+    """Write a run that was made in memory. Raises RunError if the folder contains something already."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise RunError(f"{folder} is not an empty folder: choose another")
     make_folder(folder)
@@ -362,7 +362,7 @@ def missing_run(folder: Path) -> str:
             target = Path("runs") / folder.stem
             command = command_line(["-p", str(folder), "-o", target.as_posix()])
             return (
-                f"it is a file{_nearest(folder)}. If it holds predictions, run it first:  "
+                f"it is a file{_nearest(folder)}. If it contains predictions, run it first:  "
                 f"assay run questions.jsonl --db URL {command}"
             )
     what = f"{RUN_FILE} is missing" if folder.is_dir() else "it is a file" if folder.exists() else "it does not exist"

@@ -154,7 +154,7 @@ class Journal:
         raise gone(self.path.parent)
 
     def check_whole(self) -> None:
-        """Raise RunError if the file does not hold exactly the bytes that were read from it and written into it."""
+        """Raise RunError if the file does not contain exactly the bytes that were read from it and written into it."""
         self.flush()
         self.check_there()
         found = 0

@@ -29,6 +29,7 @@ from msgspec import Struct
 from assay.engines.watchdog import Watchdog
 from assay.errors import InputError, UsageError
 from assay.model import Limits, quoted
+from assay.model.results.cell_json import is_well_formed
 from assay.platform.duckdb_progress import without_progress_bar
 from assay.runs.store.folder import RUN_FILE
 from assay.runs.store.history import read_point, scan_runs
@@ -298,6 +299,8 @@ def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> Collection[str]
     """The tables that the statement names. Raises UsageError unless it is one statement that reads."""
     import duckdb
 
+    if not is_well_formed(sql):
+        raise UsageError("the query is not valid UTF-8 text: write it in UTF-8")
     try:
         found = connection.extract_statements(sql)
     except duckdb.Error as error:

@@ -76,7 +76,7 @@ def check_place(folder: Path, *, overwrite: bool) -> None:
     except OSError as error:
         raise _unwritable(folder, error) from None
     if FILE in names and not overwrite:
-        raise InputError(f"{folder} holds a suite: choose another folder, or add --overwrite")
+        raise InputError(f"{folder} contains a suite: choose another folder, or add --overwrite")
     if names and FILE not in names:
         raise InputError(f"{folder} exists and contains no suite: choose another folder, or remove it")
 
@@ -148,7 +148,7 @@ def read_suite(folder: Path) -> Suite:
 
 
 def check_suite(folder: Path) -> None:
-    """Raise InputError unless the folder holds a suite that this version reads. Reads its first line only."""
+    """Raise InputError unless the folder contains a suite that this version reads. Reads its first line only."""
     with _reading(folder) as path, path.open("rb") as file:
         line = file.readline().removesuffix(b"\n")
     _head(path, line)
@@ -165,7 +165,7 @@ def _reading(folder: Path) -> Iterator[Path]:
             raise InputError(f"{path} is a pipe or a device: name a folder that  assay suite build  wrote")
         if about.st_size > MOST_BYTES:
             raise InputError(
-                f"{path} holds {about.st_size >> 20:,} MiB, and at most {MOST_BYTES >> 20} MiB are read: "
+                f"{path} contains {about.st_size >> 20:,} MiB, and at most {MOST_BYTES >> 20} MiB are read: "
                 "build the suite for parts of the question set, or with fewer --databases"
             )
         yield path

@@ -178,7 +178,7 @@ def time_pair(executor: Executor, task: TimingTask) -> Timed:
     """Execute both queries in turn ``iterations`` times, after one warm-up of each, or until one of them fails.
 
     Which query goes first alternates, since the second profits from the data that the first has read. When the time
-    is up, the result holds the times measured by then.
+    is up, the result contains the times measured by then.
     """
     found: list[PairTiming] = []
     queries = {"gold": task.gold, "predicted": task.predicted}

@@ -50,14 +50,14 @@ class SuiteChecker:
         count, query = len(entry.databases), prediction.query
         if query is None:
             if prediction.result is not None:
-                return SuiteFinding(problem="the answer is rows: there is no query to execute on the suite")
+                return SuiteFinding(problem="the prediction is rows: there is no query to execute on the suite")
             return SuiteFinding(databases=count, difference="there is no query")
         if query in case.golds:
             return SuiteFinding(databases=count, agreed=count)
         label = label_of("suite", case.id, query)
         if (loss := heartbeat.lost(label)) is not None:
             names = tuple(one.name for one in entry.databases)
-            told = f"the answer hung or crashed there: its process {loss.message}"
+            told = f"the prediction hung or crashed there: its process {loss.message}"
             return SuiteFinding(databases=count, parted_by=names, difference=told)
         with watched(label, self._timeout_s * (len(case.golds) + 1) * count):
             scratch = self._scratch(layout)
@@ -125,10 +125,12 @@ def _compared(  # noqa: PLR0917 - one caller
 
 def _told(right: Result, predicted: Execution, comparison: Comparison | None) -> str:
     if predicted.result is None:
-        return f"the answer fails: {predicted.failure.message if predicted.failure is not None else predicted.status}"
+        return (
+            f"the prediction fails: {predicted.failure.message if predicted.failure is not None else predicted.status}"
+        )
     ours, theirs = right.rows, predicted.result.rows
     if max(len(ours), len(theirs)) <= 3 and ours != theirs:
-        return f"the gold query gives {_rows(ours)}, the answer {_rows(theirs)}"
+        return f"the gold query gives {_rows(ours)}, the prediction {_rows(theirs)}"
     if len(ours) != len(theirs):
         return f"row counts differ: gold query {len(ours)}, prediction {len(theirs)}"
     return (comparison.reason if comparison is not None else "") or "the rows differ"

@@ -152,7 +152,7 @@ def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:
         given = told if len(told) == len(wanted) else given
     if len(given) > len(wanted):
         message = (
-            f"{prediction.origin or 'the prediction'} holds {len(given)} answers, and the case {len(wanted)} "
+            f"{prediction.origin or 'the prediction'} contains {len(given)} answers, and the case {len(wanted)} "
             f"question{'s' * (len(wanted) != 1)}: which answers which cannot be told"
         )
         unknown = Failure(stage="read", kind="unreadable_answer", blame="setup", message=message)

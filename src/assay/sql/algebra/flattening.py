@@ -68,7 +68,7 @@ def merge_grouped(block: Block, facts: Facts) -> Block:
     their keys.
 
     Side conditions: the query is neither DISTINCT nor limited, nothing is grouped again, and no subquery has an
-    aggregate. Every other source is a table with a key that is never NULL; the query then has keys. So a group holds
+    aggregate. Every other source is a table with a key that is never NULL; the query then has keys. So a group contains
     one row of each table and the rows of one group of the query.
     """
     grouped = [
@@ -190,7 +190,7 @@ def count_distinct_rows(block: Block, facts: Facts) -> Block:
 def combined_to_block(query: Combined, world: SchemaContext) -> Query:
     """INTERSECT and EXCEPT keep the left side's rows for which the right side has, or has not, an equal one.
 
-    Side conditions: duplicates are dropped, and the columns hold values of one kind, so that the operator does not
+    Side conditions: duplicates are dropped, and the columns contain values of one kind, so that the operator does not
     affect the comparison. NULL is equal to NULL here.
     """
     if query.all or query.op == "union":

@@ -1,4 +1,4 @@
-"""Groups that hold one row, groups that only drop duplicates, and conditions that can be applied before grouping."""
+"""Groups that contain one row, groups that only drop duplicates, and conditions that can be applied before grouping."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ def read_text(text: str) -> Reading:
     """The query in a text.
 
     A text that is a statement is that statement. Otherwise the code fences count, else JSON, else statements in the
-    words, if they hold exactly one statement, or mark one as the final one. Text between ``<think>`` and ``</think>``
-    is skipped. A text that declines has no query, except the word ``null`` if it is all of its answer.
+    words, if they contain exactly one statement, or mark one as the final one. Text between ``<think>`` and
+    ``</think>`` is skipped. A text that declines has no query, except the word ``null`` if it is all of its answer.
     """
     if holds_nothing(text):
         return Reading(query=None)

@@ -131,7 +131,7 @@ def pieces_of(text: str) -> list[str]:
 
 
 class Parser:
-    """Parses texts, up to a limit: prose may hold any number of positions at which a statement could end."""
+    """Parses texts, up to a limit: prose may contain any number of positions at which a statement could end."""
 
     def __init__(self) -> None:
         self._left = _MOST_PARSED

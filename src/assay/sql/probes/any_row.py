@@ -2,7 +2,7 @@
 function that shows the order of the rows it reads.
 
 `x = (SELECT …)` reads the first row that the subquery happens to return. A column that is neither grouped by nor
-aggregated comes from any row of its group; with MIN or MAX, from any row that holds the extreme. Only the order in
+aggregated comes from any row of its group; with MIN or MAX, from any row that has the extreme. Only the order in
 which rows are stored decides which, unless the rows agree.
 
 `AnyRow.check` asks the database whether they do. `AnyRow.ways` are the query with other rows read: each result is one

@@ -33,7 +33,7 @@ class OrderKey(Struct, frozen=True, kw_only=True):
     """Engines differ in what it stands for."""
 
     def column(self, outputs: Sequence[exp.Expr]) -> int | None:
-        """The output that holds the key's values, as such or as the same expression; None if none certainly does."""
+        """The output that contains the key's values, as such or as the same expression; None if none certainly does."""
         from sqlglot import exp
 
         if self.is_unread or self.term.find(exp.Collate):

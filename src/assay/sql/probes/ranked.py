@@ -2,7 +2,7 @@
 
 The first probe is the query without its LIMIT and with one more column, `DENSE_RANK() OVER (ORDER BY <its keys>)`: the
 engine itself then shows which rows tie, regardless of the keys' types and collations, even if a key is not among the
-outputs. If a rank cannot be added (set operations, keys over windows), the outputs that hold the keys show ties.
+outputs. If a rank cannot be added (set operations, keys over windows), the outputs that contain the keys show ties.
 Otherwise two queries break ties by all outputs, one ascending and one descending: rows that change positions tie.
 """
 
@@ -74,7 +74,7 @@ def tie_probes(query: str, dialect: str, width: int = 0) -> Iterator[TieProbe]:
 
 
 def visible_keys(query: str, dialect: str) -> tuple[int, ...] | None:
-    """The output columns that hold the keys of ORDER BY; None if a key is not in the output or has a collation."""
+    """The output columns that contain the keys of ORDER BY; None if a key is not in the output or has a collation."""
     from sqlglot import exp
 
     read = read_for_probes(query, dialect)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlglot.schema import MappingSchema
 
 TypeFamily: TypeAlias = Literal["integer", "real", "numeric", "text", "date", "other"]
-"""The kind of values of a column; ``numeric`` may hold both integers and others, like SQLite's NUMERIC."""
+"""The kind of values of a column; ``numeric`` may contain both integers and others, like SQLite's NUMERIC."""
 
 _SQL_TYPES: Mapping[TypeFamily, str] = {
     "integer": "BIGINT",

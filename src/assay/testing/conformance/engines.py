@@ -146,7 +146,7 @@ def integers_are_exact(adapter: Adapter) -> None:
 
 
 def texts_are_exact(adapter: Adapter) -> None:
-    """Texts may hold parameter signs of drivers, characters outside the basic plane, or nothing."""
+    """Texts may contain parameter signs of drivers, characters outside the basic plane, or nothing."""
     same(_one_value(adapter, "a_text"), [_TEXT.replace("''", "'"), "", None])
 
 

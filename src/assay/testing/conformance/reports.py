@@ -1,4 +1,4 @@
-"""What every report must hold, tried on runs that hold what is hard to draw."""
+"""What every report must hold, tried on runs that contain what is hard to draw."""
 
 from __future__ import annotations
 

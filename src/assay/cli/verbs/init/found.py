@@ -55,7 +55,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The settings that hold a secret, and not only a reference to the environment."""
+        """The settings that contain a secret, and not only a reference to the environment."""
         return tuple(_with_secrets(self.settings))
 
 
@@ -66,7 +66,7 @@ def look_at(cases: Path, settings: Settings) -> Found:
     """
     from assay import registry
     from assay.cases import load_questions
-    from assay.cases.load import recognise
+    from assay.cases.load import not_queries, recognise
 
     url, *others = map(DatabaseUrl.parse, urls_of(settings.db) or [""])
     system, predictions = settings.system, settings.predictions
@@ -79,9 +79,7 @@ def look_at(cases: Path, settings: Settings) -> Found:
     formats = registry.case_formats()
     name = settings.case_format or recognise(cases, formats).name
     if name == "sdmx":
-        raise InputError(
-            f"{cases}: these are targets for an SDMX assistant: write  assay sdmx {cases} --predictions FILE"
-        )
+        raise not_queries(str(cases), predictions)
     loaded = load_questions(cases, formats=formats, format=settings.case_format, fields=settings.case_fields)
     told: list[str] = []
     notes = list(_trouble_with_databases(loaded.cases, settings.db or ""))

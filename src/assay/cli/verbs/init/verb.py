@@ -13,6 +13,7 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from assay.cli.messages import say
 from assay.cli.options.declared import Only, check_one_source
 from assay.cli.options.evidence import EvidenceFlags
 from assay.cli.options.gates import GateFlags
@@ -66,7 +67,7 @@ def init(  # one parameter an option
     for line in (f"wrote {output}", *(f"  {line}" for line in found.lines), "", f"next:  {_next(output, found)}"):
         typer.echo(visible(line))
     for note in (*_about_secrets(output, found), *found.notes):
-        typer.echo(visible(f"assay: warning: {note}"), err=True)
+        say(f"warning: {note}")
 
 
 def _about_secrets(output: Path, found: Found) -> Iterator[str]:

@@ -16,7 +16,7 @@ RULE = LintRule(
         f"a column with the same value in all of at least {_LEAST_ROWS} rows, together with others, that no "
         "condition fixes"
     ),
-    why="A wrong column that happens to hold the same value would match it, so the case tests less than it seems to.",
+    why="A wrong column that happens to have the same value would match it, so the case tests less than it seems to.",
     remedy="Check that the column is the requested one; add data in which it varies.",
     bad="SELECT name, country FROM singer  -- all are from France",
     good="SELECT name FROM singer",

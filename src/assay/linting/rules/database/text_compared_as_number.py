@@ -12,7 +12,7 @@ RULE = LintRule(
     name="text-compared-as-number",
     severity="warning",
     needs="database",
-    finds="a column of texts that holds numbers and is compared by size",
+    finds="a column of texts that contains numbers and is compared by size",
     why="Texts compare letter by letter: '9' is greater than '10'.",
     remedy="Convert the column first: CAST(price AS REAL) > 10.",
     bad="SELECT name FROM product WHERE price > '10'  -- price is TEXT",
@@ -35,7 +35,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
         wrong = None if values is None else _misjudged(values, bounds)
         if wrong is not None:
             yield Found(
-                evidence=f"{stored} holds texts, and {wrong!r} compares differently as a text than as a number.",
+                evidence=f"{stored} contains texts, and {wrong!r} compares differently as a text than as a number.",
                 place=query.span(one.node),
                 root_cause=as_texts(str(stored), "numbers"),
             )

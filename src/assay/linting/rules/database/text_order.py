@@ -1,4 +1,4 @@
-"""Texts sorted alphabetically although they hold numbers or dates."""
+"""Texts sorted alphabetically although they contain numbers or dates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RULE = LintRule(
     name="text-order",
     severity="warning",
     needs="database",
-    finds="ORDER BY, MAX, MIN over texts that hold numbers, or dates that do not begin with the year; such dates "
+    finds="ORDER BY, MAX, MIN over texts that contain numbers, or dates that do not begin with the year; such dates "
     "compared by size",
     why="Texts are sorted alphabetically: '9' comes after '10', and 31/01/2020 after 01/02/2021.",
     remedy="Convert first: ORDER BY CAST(x AS REAL), or store dates as 2020-01-31.",
@@ -49,7 +49,7 @@ def check_query(gold: Gold, query: Query) -> Iterator[Found]:
             seen.add(stored)
             kind, first, second = found
             yield Found(
-                evidence=f"{what} {stored}: it holds {kind} as texts, and {first!r} comes before {second!r}.",
+                evidence=f"{what} {stored}: it contains {kind} as texts, and {first!r} comes before {second!r}.",
                 place=query.span(column),
                 root_cause=as_texts(str(stored), "numbers" if kind == "numbers" else "dates"),
             )

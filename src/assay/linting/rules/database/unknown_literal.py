@@ -79,7 +79,7 @@ def _found(text: str, place: Span | None, values: ColumnValues, column: str) -> 
         hint = f"the most similar values are {nearest}" if len(near) > 1 else f"the most similar value is {nearest}"
     else:
         some = ", ".join(repr(one[:40]) for one in sorted(pool, key=lambda one: -texts[one])[:5])
-        hint = f"it holds {'only ' if len(texts) <= 5 else ''}{some}{' …' if len(texts) > 5 else ''}"
+        hint = f"it contains {'only ' if len(texts) <= 5 else ''}{some}{' …' if len(texts) > 5 else ''}"
     root = f"{text!r} is not among the values of {column}"
     return Found(evidence=f"{text!r} never occurs in {column}; {hint}.", place=place, root_cause=root)
 
