@@ -113,6 +113,7 @@ def provenance_of(
         unmatched_predictions=inputs.unmatched,
         blank_rows=inputs.blank_rows,
         joining=inputs.joining,
+        unread_columns=inputs.unread,
         unprotected=unsupported_safeguards(),
         reviews=None if file is None else path_for_run(file, None if folder is None else Path(folder)),
         cases=None if folder is None else cases_for_run(inputs.case_name, Path(folder)),

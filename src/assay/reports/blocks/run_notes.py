@@ -201,8 +201,11 @@ def _provenance(report: RunNumbers) -> Iterable[str]:
     if made.blank_rows:
         yield f"{plural(made.blank_rows, 'blank row')} in the question set {_is(made.blank_rows)} skipped."
     if ids := made.unmatched_predictions:
-        named = ", ".join(one_line(name, limit=40) for name in ids[:5]) + (", …" if len(ids) > 5 else "")
+        named = ", ".join(one_line(name, limit=40) for name in ids[:_NAMED]) + ", …" * (len(ids) > _NAMED)
         yield f"{plural(len(ids), 'prediction')} {'matches' if len(ids) == 1 else 'match'} no case: {named}."
+    if columns := made.unread_columns:
+        named = ", ".join(one_line(name, limit=40) for name in columns[:_NAMED]) + ", …" * (len(columns) > _NAMED)
+        yield f"{plural(len(columns), 'column')} of the input files {_is(len(columns))} not read: {named}."
     if made.unprotected:
         yield (
             f"The system of this run ({made.platform}) lacks protections: {', '.join(made.unprotected)}. Evaluate "
