@@ -86,6 +86,7 @@ def join(
         joining=Joining(
             by=way.by,
             stated=way.by == "position" and (loaded.stated or questions.stated),
+            id_column=way.id_column,
             case_columns=questions.columns,
             prediction_columns=loaded.columns,
             loose_ids=way.loose,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.model import CaseSummary, Group, Joining, Limits, Run, UsageTotals
+from assay.platform.surface import option
 from assay.reports.blocks import reliability, repeats, reviews, strengths
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.unscored import unscored_notes
@@ -174,7 +175,9 @@ def _joining(joining: Joining | None) -> Iterable[str]:
         return
     if joining.by == "position":
         why = "" if joining.stated else ", since neither file has ids"
-        yield f"Predictions were matched to questions by position{why}."
+        column = joining.id_column
+        named = "" if column is None else f"; to match them by a column of both:  {option('--id-column', column)}"
+        yield f"Predictions were matched to questions by position{why}{named}."
     if joining.by == "question":
         yield "Predictions were joined by the text of their questions, since they have no ids of the question set."
     if joining.loose_ids:
