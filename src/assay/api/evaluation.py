@@ -72,6 +72,7 @@ from assay.model import (
 from assay.model.databases.suite import SUITE_MATCH
 from assay.model.lint import LintOptions
 from assay.model.witness import ScratchServer, WitnessSettings
+from assay.platform.surface import argument, flag, option
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.plan import (
@@ -380,7 +381,7 @@ def _databases_of(
 def _warn_of_missing(cases: Sequence[Case], databases: Mapping[Hashable, Database]) -> None:
     """Warn, before a system is asked, of the questions that it will be asked in vain."""
     lacking = Counter(case.engine for case in cases if databases[database_key(case)].url.scheme == MISSING)
-    given = ", ".join(f"--db {engine}=URL for {count:,}" for engine, count in lacking.most_common())
+    given = ", ".join(f"{option('--db', f'{engine}=URL')} for {count:,}" for engine, count in lacking.most_common())
     warnings.warn(
         f"{lacking.total():,} of {len(cases):,} questions will be asked, and cannot be scored without a database: "
         f"give {given}",
@@ -429,15 +430,18 @@ def _check_together(
     if gold_databases is not None and (suite is not None or witness is not None):
         what = "a suite is" if suite is not None else "witnesses are"
         raise UsageError(
-            f"{what} requires one database, and gold queries have their own (--gold-db): omit one of the two"
+            f"{what} requires one database, and gold queries have their own ({argument('--gold-db')}): omit one of the "
+            "two"
         )
     if gold_databases is not None and backend not in (None, "local"):
         raise UsageError(
-            f"gold queries have a database of their own (--gold-db), and the backend {backend!r} brings one database "
-            "to a node: omit one of the two"
+            f"gold queries have a database of their own ({argument('--gold-db')}), and the backend {backend!r} brings "
+            "one database to a node: omit one of the two"
         )
     if scratch is not None and witness is None:
-        raise UsageError("a server for scratch schemas is for the search for witnesses: ask for these, with --witness")
+        raise UsageError(
+            f"a server for scratch schemas is for the search for witnesses: ask for these, with {flag('--witness')}"
+        )
 
 
 def _suite(given: str | os.PathLike[str] | Suite | None) -> Suite | None:
@@ -477,7 +481,7 @@ def _with_suite(asked: Sequence[str | Metric], suite: Suite | None) -> Sequence[
     if suite is not None:
         return asked if SUITE_MATCH in asked else (*asked, SUITE_MATCH)
     if SUITE_MATCH in asked:
-        raise UsageError(f"the metric {SUITE_MATCH!r} needs a suite: name the folder of one (--suite, suite=)")
+        raise UsageError(f"the metric {SUITE_MATCH!r} needs a suite: name the folder of one ({argument('--suite')})")
     return asked
 
 

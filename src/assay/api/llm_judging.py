@@ -38,6 +38,7 @@ from assay.ports import ChatModel
 from assay.sql import read_shape
 
 
+@public
 def open_model(
     model: str,
     *,
@@ -69,6 +70,7 @@ def open_model(
     return HttpChatModel.open(text, options)
 
 
+@public
 def open_judge(
     model: str | ChatModel,
     *,
@@ -249,6 +251,7 @@ class MeasuredJudge(Struct, frozen=True, kw_only=True):
     """Ids of the cases on which the judge says the opposite, in the run's order."""
 
 
+@public
 def measure_judge(run: Run, judged: Sequence[JudgedCase], *, labels: Mapping[str, bool] | None = None) -> MeasuredJudge:
     """Measure a judge against the run's own execution verdicts, or against labels by case id.
 
@@ -300,6 +303,7 @@ class Labels(Struct, frozen=True, kw_only=True):
     blank: int
 
 
+@public
 def read_labels(path: Path, case_ids: Collection[str]) -> Labels:
     """Read a file with a case's id and yes or no in each row: CSV, JSON Lines, JSON, Excel, Parquet or YAML.
 

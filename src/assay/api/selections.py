@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from assay._version import __version__
 from assay.api.arguments import check_values, read_tags
 from assay.api.inputs import CasesInput, FileOptions, Inputs, OnCases, is_system, read_inputs
+from assay.api.public import public
 from assay.api.reviewing import Reviews, ReviewsInput, reviews_for
 from assay.api.run import Run
 from assay.api.running import carry_out, provenance_of
@@ -53,6 +54,7 @@ AnswersInput: TypeAlias = (
 _FORMAT = "sdmx"
 
 
+@public
 def evaluate_selections(
     cases: CasesInput,
     predictions: AnswersInput,
@@ -203,6 +205,7 @@ def evaluate_selections(
         )
 
 
+@public
 def check_selection(
     answer: Selection | str,
     target: Selection | Sequence[Selection],
@@ -361,6 +364,7 @@ def _digest(known: Structures | None) -> str:
     return digest.hexdigest()
 
 
+@public
 def read_selection(text: str, *, structures: StructuresInput = None, language: str = "en") -> Selection:
     """Read the text of a selection in any form that answers come in (docs/guides/sdmx.md).
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay import registry
+from assay.api.public import public
 from assay.model import Secret
 from assay.ports import System
 from assay.systems.options import SystemOptions
 
 
+@public
 def open_system(
     url: str,
     *,
