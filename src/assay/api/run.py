@@ -107,7 +107,7 @@ class Run:
 
     @python_messages
     def check(self, gates: Gates, baseline: Run | str | os.PathLike[str] | None = None) -> tuple[GateResult, ...]:
-        """Check the run against gates, one result per demand (docs/guides/gates.md).
+        """Check the run against gates, one result per demand (`assay docs gates`).
 
         ``baseline`` is the finished run, or its folder, that ``max_drop`` and ``fail_on_regression`` compare with.
         Raises UsageError, InputError or RunError for gates or a baseline that do not fit the run.

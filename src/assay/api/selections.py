@@ -83,7 +83,7 @@ def evaluate_selections(
     """Score what an SDMX assistant selected, term by term, against each question's target.
 
     Args:
-        cases: a YAML or JSON file, a folder of these, or `Case` values (docs/guides/sdmx.md).
+        cases: a YAML or JSON file, a folder of these, or `Case` values (`assay docs sdmx`).
         predictions: a live system (`open_system`), a file, a mapping from case id to answer, or
             `Prediction` values. An answer is a selection in the targets' shape, StatGPT's JSON
             query, an SDMX REST URL, series keys, or a list of answers, one for each question.
@@ -99,7 +99,7 @@ def evaluate_selections(
         verify_ssl: whether the certificate of a data service is verified.
         language: the language of names taken from code lists.
         concurrency: how many conversations a live system has at once.
-        repeats: how often a live system has each conversation (docs/guides/repeats.md).
+        repeats: how often a live system has each conversation (`assay docs repeats`).
         output: a folder for the run. A question that it holds an answer to is not asked again.
         overwrite: discard an earlier run in the folder.
         rescore: re-score the live system's answers in the folder, without asking again.
@@ -366,7 +366,7 @@ def _digest(known: Structures | None) -> str:
 
 @public
 def read_selection(text: str, *, structures: StructuresInput = None, language: str = "en") -> Selection:
-    """Read the text of a selection in any form that answers come in (docs/guides/sdmx.md).
+    """Read the text of a selection in any form that answers come in (`assay docs sdmx`).
 
     Raises InputError if it cannot be read, or needs structures to be read.
     """

@@ -238,7 +238,7 @@ def check_backend(name: str | None) -> None:
     """Raise UsageError for a name that no backend has."""
     if name in (None, _LOCAL, _RAY) or (name.startswith(f"{_RAY}://") and len(name) > len(f"{_RAY}://")):
         return
-    raise UsageError(f"backend is {name!r}: write local, ray, or ray://HOST:PORT (docs/guides/cluster.md)")
+    raise UsageError(f"backend is {name!r}: write local, ray, or ray://HOST:PORT (assay docs cluster)")
 
 
 def local_pool(worker: WorkerSettings, workers: int) -> WorkerPool:

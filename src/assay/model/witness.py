@@ -182,7 +182,7 @@ class Proof(Struct, frozen=True, kw_only=True):
     """Two queries give the same answer on every database that honours the declared constraints."""
 
     rules: tuple[str, ...] = ()
-    """The rules that were used on either query, in words, sorted; see ``docs/background/proof.md``."""
+    """The rules that were used on either query, in words, sorted; see `assay docs proof`."""
     up_to_rows: int | None = None
     """None: whatever the size. Otherwise a bounded check: no table has more rows than this."""
     up_to_choice: bool = False
