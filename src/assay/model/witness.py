@@ -20,6 +20,8 @@ SCRATCH_PREFIX = "assay_scratch_"
 """What the names of all scratch schemas begin with. They hold no user's data."""
 
 MOST_ROWS = 4
+_SHOWN_ROWS = 20
+"""Rows of a table or result in a notebook."""
 """The largest tables that a bounded check may be asked for."""
 
 RefutationKind = Literal["refuted", "conditional", "tie", "proved", "bounded", "unknown"]
@@ -166,6 +168,20 @@ class Refutation(Struct, frozen=True, kw_only=True):
     seed: int = 0
     budget_s: float | None = None
     """In a run: the computing that the search was allowed."""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the outcome, and the witness with the results of both queries."""
+        from assay.model.notebook import block, table
+
+        told = [f"which breaks: {one.text}" for one in self.broken] + list(self.notes)
+        tables: list[str] = []
+        if (found := self.witness) is not None:
+            shown = [(one.name, one.columns, one.rows) for one in found.tables]
+            results = (("result of the first query", found.first), ("result of the second query", found.second))
+            shown += [(name, one.columns, tuple(one.rows)) for name, one in results]
+            tables = [block(name, (), [table(columns, rows[:_SHOWN_ROWS])]) for name, columns, rows in shown]
+        mood = "bad" if self.differs else "good" if self.kind in ("proved", "bounded") else "open"
+        return block(f"{self.kind.replace('_', ' ')}: {self.reason}", told, tables, mood=mood)
 
     @property
     def differs(self) -> bool:
