@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -172,3 +173,18 @@ def test_runs_and_folders_in_the_wrong_place(
     monkeypatch.chdir(folder)
     assert run_command_line(list(arguments)) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_cases_of_a_cause_are_listed(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every one of them, however the cause is written: a summary names only the first."""
+    monkeypatch.chdir(folder)
+    run = assay.load_run("runs/one0")
+    causes = Counter(one.cause for one in run.record.summaries if one.cause)
+    assert causes
+    for cause in causes:
+        for name in (cause, cause.upper(), cause.lower().replace(" ", "_")):
+            assert run_command_line(["explain", "runs/one0", name]) == 0
+            listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+            assert listed == [one.case_id for one in run.record.summaries if one.cause == cause]
