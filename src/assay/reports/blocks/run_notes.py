@@ -30,7 +30,8 @@ def notes(report: RunNumbers) -> Iterable[str]:
         # An unanswered case whose gold query fails, too, is excluded.
         which = " and" if wrong == none else f"; {wrong:,} of them"
         said = f"{which} {'counts' if wrong == 1 else 'count'} as incorrect" if wrong else ""
-        yield f"{plural(none, asking)} got no answer{said}."
+        has = ("has" if none == 1 else "have") + " no prediction"
+        yield f"{plural(none, asking)} {'got no answer' if report.run.provenance.joining is None else has}{said}."
     yield from _lenient(report)
     if numbers.witnesses is not None:
         yield strengths.said(numbers.witnesses)
