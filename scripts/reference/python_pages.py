@@ -16,6 +16,8 @@ from typing import Any
 from command_pages import MADE
 from msgspec import Struct
 
+from assay.cli.verbs.docs import docs_folder, find_page
+
 _WIDTH = 120
 _PACKAGES = {
     "ragas": ("assay.ragas", "ragas' SQL metrics"),
@@ -358,11 +360,12 @@ def _list(block: str) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Pages that a docstring names become links; nothing in it is taken for HTML."""
-    text = re.sub(r"`?\bdocs/([\w/.-]+\.md)(#[\w-]+)?`?", _link, text.replace("``", "`"))
+    """Topics that a docstring names become links; nothing in it is taken for HTML."""
+    text = re.sub(r"`assay docs ([\w/-]+)`", _link, text.replace("``", "`"))
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else re.sub(r"<(?=[A-Za-z/!])", r"\\<", part) for part in parts)
 
 
 def _link(found: re.Match[str]) -> str:
-    return f"[{Path(found[1]).stem}](../../{found[1]}{found[2] or ''})"
+    page = find_page(docs_folder(), found[1]).relative_to(docs_folder())
+    return f"[{page.stem}](../../{page.as_posix()})"

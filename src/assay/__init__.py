@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         judge_run,
         measure_judge,
         open_judge,
-        open_model,
         read_labels,
     )
+    from assay.api.models import open_model
     from assay.api.refuting import refute
     from assay.api.reviewing import Reviews, load_reviews
     from assay.api.run import Run, load_run
@@ -211,10 +211,10 @@ _HOMES = {
         "judge_run",
         "measure_judge",
         "open_judge",
-        "open_model",
         "read_labels",
     ),
     "assay.api.linting": ("lint",),
+    "assay.api.models": ("open_model",),
     "assay.api.refuting": ("refute",),
     "assay.api.reviewing": ("Reviews", "load_reviews"),
     "assay.api.run": ("Run", "load_run"),

@@ -17,8 +17,8 @@ from assay.model.witness import AFTER_WITNESSES
 from assay.ports import CaseFormat, CountingReporter, EngineClass, Metric, Reporter, StreamingReporter, System
 from assay.ports.plugins import Group as Group  # noqa: PLC0414 - this module is their public place
 from assay.ports.plugins import find as find  # noqa: PLC0414
-from assay.ports.plugins import load as load  # noqa: PLC0414
 from assay.ports.plugins import known, package_of, reference_of, unknown_metrics
+from assay.ports.plugins import load as load  # noqa: PLC0414
 from assay.ports.plugins import reference as reference  # noqa: PLC0414
 from assay.ports.plugins import registered as registered  # noqa: PLC0414
 from assay.sdmx.gc_pause import collector_paused

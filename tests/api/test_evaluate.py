@@ -263,6 +263,13 @@ def test_blank_rows_of_a_question_set_are_skipped_and_counted(database: str, tmp
     assert "1 blank row in the question set is skipped" in run.summary()
 
 
+def test_columns_that_are_not_read_are_named_in_a_note(database: str, tmp_path: Path) -> None:
+    path = tmp_path / "cases.csv"
+    path.write_text("id,question,gold_sql,Owner,C1,C2,C3,C4,C5\na,?,SELECT a FROM t,1,1,1,1,1,1\n", encoding="utf-8")
+    run = assay.evaluate(path, {"a": "SELECT a FROM t"}, databases=database, metrics=["match"])
+    assert "6 columns of the input files are not read: Owner, C1, C2, C3, C4, …" in " ".join(run.summary().split())
+
+
 def test_judging_works_in_a_script_without_a_main_guard(database: str) -> None:
     script = f"import assay; print(assay.check('SELECT 1', 'SELECT 1.0', database={database!r}).outcome)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)

@@ -114,7 +114,7 @@ class _Tags(HTMLParser):
 
 
 def test_a_notebook_shows_values_without_script_or_hidden_characters(run: assay.Run, tmp_path: Path) -> None:
-    """Of a verdict, a comparison, a run and a difference: whole HTML, escaped, with the same few tags."""
+    """Of every value that a function returns: whole HTML, escaped, with the same few tags."""
     run.save(tmp_path / HOSTILE.replace("/", ""))
     shown = [
         assay.load_run(tmp_path / HOSTILE.replace("/", "")),
@@ -122,6 +122,10 @@ def test_a_notebook_shows_values_without_script_or_hidden_characters(run: assay.
         *(item.verdict for item in run.evidence),
         assay.compare([(HOSTILE, None)], [("x", b"\x00")]),
         assay.Verdict(outcome="incorrect", reason=HOSTILE, flags=frozenset({"timeout"})),
+        assay.leaderboard([run, assay.load_run(tmp_path / HOSTILE.replace("/", ""))]),
+        assay.lint([{"id": HOSTILE, "question": HOSTILE, "gold_sql": "SELECT a FROM t LIMIT 1"}]),
+        assay.refute("SELECT a FROM t", f"SELECT a FROM t WHERE a <> '{HOSTILE}'", schema="CREATE TABLE t(a TEXT)"),
+        assay.refute("SELECT a FROM t", "SELECT a FROM t WHERE true", schema="CREATE TABLE t(a TEXT)"),
     ]
     for value in shown:
         made = value._repr_html_()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -119,3 +121,76 @@ def test_every_option_of_files_is_an_argument_that_can_be_copied(names: tuple[st
     for name in names:
         read = getattr(read, name)
     assert read in (3, "x")
+
+
+_OF_THE_COMMAND_LINE = ("cli", "settings", "reports", "testing", "llmsql", "pytest_plugin", "platform")
+"""Rooms whose texts are read on the command line, or in reports of a run that either surface may show."""
+_KNOWN = {
+    "engines/denodo/port.py": "options of assay denodo alone",
+    "engines/denodo/config.py": "options of assay denodo alone",
+    "engines/url_parts.py": "an option of Spark's",
+    "engines/missing.py": "a worker's evidence",
+    "metrics/suite.py": "a worker's evidence",
+    "linting/rules/database/slow_gold.py": "a rule's remedy in a report",
+    "runs/workers/witness_worker.py": "a worker's evidence",
+    "runs/store/folder.py": "a whole command",
+    "runs/backends/ray_cluster.py": "a command of Ray's",
+    "runs/backends/ray_connection.py": "a command of Ray's",
+    "systems/process/command.py": "an option of the user's command",
+    "systems/chat/sql.py": "evidence",
+    "systems/denodo.py": "evidence",
+    "cases/joining/candidates.py": "asks which surface it is",
+    "linting/page.py": "a page of the reference",
+    "cases/tools/inspect_logs.py": "a command of Inspect's",
+    "api/inputs.py": "asks which surface it is",
+    "api/part_workbooks.py": "options of assay denodo alone",
+    "systems/chat/model.py": "asks which surface it is",
+}
+_FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+
+
+def _texts_with_flags(path: Path) -> list[str]:
+    """The messages in a module that write an option as the command line does."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in documentation)
+    texts = [node.value for node in constants if isinstance(node.value, str)]
+    return [text for text in texts if _FLAG.search(text) and " " in text.strip() and "in Python" not in text]
+
+
+def test_messages_name_options_by_their_surface() -> None:
+    source = Path(assay.__file__).parent
+    found = {
+        path.relative_to(source).as_posix(): texts
+        for path in sorted(source.rglob("*.py"))
+        if path.relative_to(source).parts[0] not in _OF_THE_COMMAND_LINE and (texts := _texts_with_flags(path))
+    }
+    assert {name: texts for name, texts in found.items() if name not in _KNOWN} == {}
+    assert set(_KNOWN) <= set(found)
+
+
+_PAIR = ([{"question": "q", "gold_sql": "SELECT 1"}], ["SELECT 1"])
+_MISUSES: dict[str, Callable[[], object]] = {
+    "baseline=": lambda: _run().check(assay.Gates(max_drop=(("match", 0.1),))),
+    "Gates(max_drop=...)": lambda: _run().check(assay.Gates(minimum=(("match", 0.1),)), baseline=_run()),
+    "witness=True": lambda: assay.evaluate(*_PAIR, databases="sqlite://", scratch="postgresql://h/d"),
+    "suite": lambda: assay.evaluate(*_PAIR, databases="sqlite://", metrics=["suite_match"]),
+    "open_system(...)": lambda: assay.evaluate(*_PAIR, databases="sqlite://", repeats=3),
+    "databases=": lambda: assay.estimate(*_PAIR[:1]),
+    "output=": lambda: assay.estimate([{"question": "q", "predicted_sql": "SELECT 1"}], databases="sqlite://", more=3),
+    "tokens_path='usage'": lambda: assay.open_system("http://h/ask", price_in=1.0, price_out=1.0),
+    "price_out": lambda: assay.open_system("http://h/ask", price_in=1.0),
+    "parameters=": lambda: assay.open_system("chat:http://h/v1"),
+}
+
+
+def _run() -> assay.Run:
+    return assay.evaluate(*_PAIR, databases="sqlite://", metrics=["match"], workers=1)
+
+
+@pytest.mark.parametrize("said", _MISUSES)
+def test_what_is_wrong_in_python_is_answered_by_arguments(said: str) -> None:
+    with pytest.raises((AssayError, UserWarning)) as raised:
+        _MISUSES[said]()
+    assert said in str(raised.value)
+    assert "--" not in str(raised.value)

@@ -7,7 +7,10 @@ import io
 
 import pytest
 
+from assay.api.inputs import FileOptions, read_inputs
 from assay.cases import load_cases, load_predictions
+from assay.cases.fields import ALIASES
+from assay.cases.load import load_questions
 from assay.errors import CaseFileError
 from assay.model import FieldNames
 
@@ -147,3 +150,53 @@ def test_tokens_in_an_object_of_their_own(formats, write):
     )
     (prediction,) = load_predictions(write("p.jsonl", line), formats=formats).predictions
     assert (prediction.tokens.input, prediction.tokens.output, prediction.tokens.total) == (3, 4, None)
+
+
+_VALUES = {"answerable": "yes", "decision": "answer", "confidence": "1", "latency_s": "1", "cost_usd": "1", "turn": "1"}
+
+
+def _names(*fields):
+    return [name for field in fields for tier in ALIASES[field] for name in tier]
+
+
+@pytest.mark.parametrize("name", [*_names("id", "database", "difficulty", "tags", "context"), "answerable"])
+def test_a_column_of_questions_that_holds_a_field_is_not_called_unread(name, table, formats):
+    path = table(**{name: _VALUES.get(name, "x"), "question": "a", "gold_sql": "SELECT 1", "Owner": "me", "Blank": ""})
+    assert load_questions(path, formats=formats).unread == ("Owner",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*_names("id", "context_tables"), "decision", "confidence", "latency_s", "prompt_tokens", "cost_usd"],
+)
+def test_a_column_of_predictions_that_holds_a_field_is_not_called_unread(name, table, formats):
+    path = table(**{name: _VALUES.get(name, "1"), "predicted_sql": "SELECT 1", "Owner": "me", "Blank": ""})
+    assert load_predictions(path, formats=formats).unread == ("Owner",)
+
+
+@pytest.mark.parametrize(
+    ("questions", "predictions", "expected"),
+    [
+        ("id,question,gold_sql", "id,predicted_sql", ()),
+        ("id,question,gold_sql", "id,question,gold_sql,db_id,predicted_sql", ()),
+        ("id,question,gold_sql,Owner", "id,Owner,Model,predicted_sql", ("Owner", "Model")),
+        ("id,question,gold_sql,predicted_sql,Owner,confidence", None, ("Owner",)),
+        ("case_id,conversation,turn,question,gold_sql,sql", "case_id,predicted_sql", ("sql",)),
+    ],
+)
+def test_what_is_read_of_neither_file_is_named_once(questions, predictions, expected, write):
+    def rows(header, name):
+        return write(name, f"{header}\n{','.join('1' for _ in header.split(','))}\n")
+
+    read = read_inputs(
+        rows(questions, "questions.csv"),
+        predictions and rows(predictions, "predictions.csv"),
+        FileOptions(),
+        allow_unmatched=False,
+    )
+    assert read.unread == expected
+
+
+def test_the_keys_of_a_json_file_are_not_called_unread(write, formats):
+    path = write("set.json", '[{"question": "a", "gold_sql": "SELECT 1", "toks": ["a"]}]')
+    assert load_questions(path, formats=formats).unread == ()

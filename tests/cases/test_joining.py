@@ -355,3 +355,29 @@ def test_a_key_and_an_id_that_differ_are_an_error(tmp_path: Path) -> None:
     predictions = write(tmp_path / "p.json", [{"id": "b", "sql": "x"}], keys=["a"])
     with pytest.raises(InputError, match="the key is 'a' and \"id\" is 'b'"):
         read_inputs(cases, predictions, options, allow_unmatched=True)
+
+
+@each("name", ["Ticket #", "Vorgang", "Ref.", "client code"])
+@each("noise", [{}, {"run no": (5, 6, 7)}, {"model": ("x", "y", "z")}, {"Seq": (1, 2, 3)}])
+@each("case_id", [None, "id"])
+@each("order", [(0, 1, 2), (1, 0, 2), (1, 2)])
+def test_a_column_of_ids_in_both_files_is_the_first_offer(
+    tmp_path: Path, name: str, noise: dict[str, tuple[object, ...]], case_id: str | None, order: tuple[int, ...]
+) -> None:
+    ids = ("T-7", "T-9", "T-4")
+    known = [{} if case_id is None else {case_id: 50 + place} for place in range(3)]
+    held = [{**known[at], name: ids[at], "question": f"q{at}", "gold": "x"} for at in range(3)]
+    rows = [
+        {name: ids[at], "sql": QUERY.format(at), **{k: noise[k][row] for k in noise}} for row, at in enumerate(order)
+    ]
+    cases, predictions = write(tmp_path / "c.csv", held), write(tmp_path / "p.csv", rows)
+    if case_id is None and order == (0, 1, 2):
+        inputs = read_inputs(cases, predictions, FileOptions(), allow_unmatched=False)
+        assert inputs.joining is not None
+        assert (inputs.joining.by, inputs.joining.id_column) == ("position", name)
+    else:
+        with pytest.raises(InputError) as raised:
+            read_inputs(cases, predictions, FileOptions(), allow_unmatched=False)
+        assert f'Did you mean --id-column "{name}" (both files have its values)' in str(raised.value)
+    named = FileOptions(case_fields=FieldNames(id=name))
+    assert_own(read_inputs(cases, predictions, named, allow_unmatched=False))

@@ -11,6 +11,7 @@ from urllib.request import url2pathname
 import pytest
 from markdown_it import MarkdownIt
 
+import assay
 from assay.cli.app import run_command_line
 from assay.cli.verbs.docs import docs_folder, find_page, write_site
 from assay.cli.verbs.docs_text import page_lines, styled
@@ -105,3 +106,13 @@ def test_no_link_between_pages_is_broken() -> None:
             inside = (page.parent / target).resolve()
             if inside.is_relative_to(site):
                 assert inside.is_file(), (page, target)
+
+
+def test_texts_name_topics_that_exist_and_no_files_of_the_repository() -> None:
+    source = Path(assay.__file__).parent
+    texts = {path: path.read_text(encoding="utf-8") for path in source.rglob("*.py") if path.name != "docs.py"}
+    topics = {topic for text in texts.values() for topic in re.findall(r"\bassay docs ([a-z][\w/-]*)", text)}
+    assert len(topics) > 20
+    assert [topic for topic in sorted(topics) if not find_page(docs_folder(), topic).is_file()] == []
+    files = re.compile(r"\bdocs/(?:guides|reference|background)/[\w/-]+\.md")
+    assert [path for path, text in texts.items() if files.search(text.replace("linting.page > docs", ""))] == []

@@ -333,7 +333,7 @@ def test_opinions_and_labels_may_come_from_python(made: Path) -> None:
     assert found.judge.bias < 0
     with pytest.raises(InputError, match="not the id of a case"):
         package.estimate(records(), databases=url, judge={"q61": True}, workers=1)
-    with pytest.raises(UsageError, match="--db"):
+    with pytest.raises(UsageError, match="databases="):
         package.estimate(records())
     for opinion in ("yes", "1", 2, -1, float("nan"), [True]):
         with pytest.raises(UsageError, match="opinion of q1 is"):
@@ -345,7 +345,7 @@ def test_opinions_and_labels_may_come_from_python(made: Path) -> None:
     [
         (("missing.jsonl", *DATABASE), "does not exist"),
         (("answers.jsonl",), "--db URL"),
-        (("answers.jsonl", *DATABASE, "--next", "5"), "-o RUN"),
+        (("answers.jsonl", *DATABASE, "--next", "5"), "--output RUN"),
         (("run", "-o", "another"), "is a run already"),
         (("run", "--target", "past"), "'frame' or 'future'"),
         (("run", "--unlabelled", "guess"), "'refuse'"),

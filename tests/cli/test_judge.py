@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, redirect_stdout
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -355,6 +356,26 @@ def test_the_same_from_python(server: ChatEmulator, run: Path, monkeypatch: pyte
     with open_judge("judge-1") as judge, pytest.raises(InputError, match="no case of the run is incorrect"):
         judge_run(evaluate(CASES[:1], {"a": "SELECT COUNT(*) FROM customers"}, databases=stored.settings.database,
                            metrics=["match"], workers=1), judge, only="incorrect")  # fmt: skip
+
+
+async def _asynchronous(prompt: str) -> str:
+    return _function(prompt)
+
+
+def _function(prompt: str) -> str:
+    return json.dumps({"reasoning": "r", "equivalent": "SELECT 2" not in prompt})
+
+
+@pytest.mark.parametrize(
+    "model", [_function, _asynchronous, SimpleNamespace(invoke=lambda asked: _function(str(asked)))]
+)
+def test_a_function_or_a_model_of_another_library_judges(model: Any) -> None:
+    pairs = [("SELECT 1", "select 1"), ("SELECT 1", "SELECT 2")]
+    assert [opinion.equivalent for opinion in judge_equivalence(pairs, model=model)] == [True, False]
+    with open_judge(model) as judge:
+        assert [opinion.equivalent for opinion in judge_equivalence(pairs, model=judge)] == [True, False]
+    with pytest.raises(UsageError, match="float is not a model: use a name"):
+        open_judge(1.5)  # type: ignore[arg-type]
 
 
 def test_the_schema_of_a_duckdb_file_is_read(tmp_path: Path, server: ChatEmulator) -> None:

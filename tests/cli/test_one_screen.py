@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -247,3 +248,18 @@ def test_an_explanation_of_a_selection_says_what_differs_and_which_option_decide
         assert re.search(r"\(\+ too many, - missing\):\n    [^\n:]+: [+-]", printed), printed
         through = any(turn.score is not None and turn.score.equivalences for turn in item.turns)
         assert ("--count-hierarchy" in printed) == through, printed
+
+
+def test_the_cases_of_a_cause_are_listed(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every one of them, however the cause is written: a summary names only the first."""
+    monkeypatch.chdir(folder)
+    run = assay.load_run("runs/one0")
+    causes = Counter(one.cause for one in run.record.summaries if one.cause)
+    assert causes
+    for cause in causes:
+        for name in (cause, cause.upper(), cause.lower().replace(" ", "_")):
+            assert run_command_line(["explain", "runs/one0", name]) == 0
+            listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+            assert listed == [one.case_id for one in run.record.summaries if one.cause == cause]

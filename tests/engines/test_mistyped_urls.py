@@ -150,7 +150,10 @@ def test_a_driver_of_sqlalchemy_is_used_only_if_it_is_installed(
             "sqlite:///{db}.sqlite",
             "only {db_id} is filled in, with the database of each case: write  sqlite:///{db_id}.sqlite",
         ),
-        ("postgresql://ann:PW@h/{shop}", "write  postgresql://***@h/{db_id}; if the database's name is in the column shop, add"),
+        (
+            "postgresql://ann:PW@h/{shop}",
+            "write  postgresql://***@h/{db_id}; if the database's name is in the column shop, add",
+        ),
     ],
 )
 def test_what_is_mistyped_is_told_what_to_write(text: str, says: str) -> None:

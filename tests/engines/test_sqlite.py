@@ -234,6 +234,27 @@ def test_a_missing_file_is_named_with_the_closest_one(shop: Path) -> None:
         SqliteEngine.check(url_of(shop.parent / "nowhere" / "shop.sqlite"))
 
 
+@pytest.mark.parametrize(
+    ("files", "asked", "said"),
+    [
+        (["shop.sqlite", "shpo.csv", "shpo.sqlite.bak"], "shpo.sqlite", "; did you mean '{}/shop.sqlite'?"),
+        (["shop.db", "sales.csv"], "sales.sqlite", ": its folder has '{}/shop.db'"),
+        (["a1.db", "b2.db", "c3.db", "d4.db"], "y.sqlite", ": its folder has '{0}/a1.db', '{0}/b2.db', '{0}/c3.db', …"),
+        (["sales.csv", "README.md"], "sales.sqlite", ": the folder '{}' contains no SQLite database"),
+    ],
+)
+def test_only_databases_are_offered_for_a_missing_one(
+    files: list[str], asked: str, said: str, tmp_path: Path, shop: Path
+) -> None:
+    folder = tmp_path / "there"
+    folder.mkdir()
+    for name in files:
+        shutil.copy(shop if name.endswith(("db", "sqlite")) else __file__, folder / name)
+    with pytest.raises(DatabaseError) as caught:
+        SqliteEngine.check(url_of(folder / asked))
+    assert str(caught.value) == f"there is no SQLite database at {str(folder / asked)!r}{said.format(folder)}"
+
+
 def test_what_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
     (tmp_path / "text.sqlite").write_text("hello")
     (tmp_path / "empty.sqlite").touch()

@@ -21,7 +21,7 @@ if str(Path(__file__).parent) not in sys.path:
 
 from counted import counted
 
-from assay.model import Evidence, Run
+from assay.model import Evidence, Failure, Joining, Run
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.run_numbers import differing
 from assay.reports.blocks.values import Number, Table
@@ -184,7 +184,7 @@ def test_gold_failures_come_first_and_are_not_held_against_the_system(small_run:
     failures = counted(view, "failures")
     assert [row.blame for row in failures] == ["gold", "system", "system"]
     assert failures[0].example == "no such column: T1.nme"
-    assert view.notes[0] == "1 case is excluded: its gold query fails (g1)."
+    assert view.notes[0] == "1 case is excluded: its gold query fails (g1): no such column: T1.nme"
 
 
 def test_notes_say_what_the_headline_hides(small_run: Run) -> None:
@@ -205,6 +205,49 @@ def test_an_unanswered_case_that_is_in_no_rate_is_not_said_to_count(
     notes = RunReport(build_run([counted, unscored])).notes
     assert "2 cases got no answer; 1 of them counts as incorrect." in notes
     assert "1 case got no answer." in RunReport(build_run([unscored])).notes
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [
+        (["x"], ["1 case is excluded: its gold query fails (c0): x"]),
+        (["x", "x"], ["2 cases are excluded: their gold queries fail (c0, c1): x"]),
+        (
+            ["x", "x", "y"],
+            [
+                "3 cases are excluded: their gold queries fail (c0, c1, c2).",
+                "Most frequent message on gold queries (2 of 3): x",
+            ],
+        ),
+        (
+            ["x", None],
+            [
+                "2 cases are excluded: broken gold query in 1, failures outside the system in 1 (c0).",
+                "Message on gold queries: x",
+            ],
+        ),
+    ],
+)
+def test_what_gold_queries_fail_with_is_said_once(
+    build_run: Callable[..., Run], wrong_case: Evidence, messages: list[str | None], said: list[str]
+) -> None:
+    cases = []
+    for place, message in enumerate(messages):
+        lost = Failure(stage="execute", kind="crashed", blame="engine", message="gone")
+        failure = lost if message is None else replace(_gold_failure(), message=message)
+        verdict = replace(wrong_case.verdict, outcome="unscored", failure=failure)
+        case = replace(wrong_case.case, id=f"c{place}")
+        prediction = replace(wrong_case.prediction, case_id=case.id)
+        cases.append(replace(wrong_case, case=case, prediction=prediction, verdict=verdict))
+    notes = RunReport(build_run(cases)).notes
+    assert list(notes[: len(said)]) == said
+    assert sum(": x" in note for note in notes) == 1
+
+
+def test_a_case_that_a_file_does_not_answer_has_no_prediction(small_run: Run) -> None:
+    joined = replace(small_run.provenance, joining=Joining(by="id"))
+    notes = RunReport(replace(small_run, provenance=joined)).notes
+    assert "1 case has no prediction and counts as incorrect." in notes
 
 
 def test_a_broken_gold_beside_a_good_one_is_named(build_run: Callable[..., Run], wrong_case: Evidence) -> None:

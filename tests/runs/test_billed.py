@@ -80,7 +80,7 @@ def test_the_probe_of_a_connection_has_a_bound() -> None:
 
 def test_a_bound_where_nothing_is_billed_by_bytes_is_said_to_have_no_effect() -> None:
     case, limits = [{"id": "a", "question": "?", "gold": "SELECT 1"}], Limits(max_bytes_billed=1)
-    with pytest.warns(UserWarning, match=r"max-bytes-billed. has no effect on duckdb: only BigQuery"):
+    with pytest.warns(UserWarning, match=r"max_bytes_billed has no effect on duckdb: only BigQuery"):
         assay.evaluate(case, {"a": "SELECT 1"}, databases="duckdb://", limits=limits)
     with pytest.warns(UserWarning, match="has no effect on duckdb"):
         assay.check("SELECT 1", "SELECT 1", database="duckdb://", limits=limits)

@@ -179,6 +179,11 @@ def test_a_header_is_read_in_its_own_spelling_and_in_that_of_curl(sign: str, val
     assert read_headers([f"X-Key{sign}{value}"], {}) == (("X-Key", Secret(value)),)
 
 
+def test_the_row_of_a_header_is_answered_by_its_option() -> None:
+    with pytest.raises(InputError, match="write  --header-row 3"):
+        read_headers(["3"], {})
+
+
 @each(
     "options",
     [

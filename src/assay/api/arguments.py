@@ -12,7 +12,7 @@ from assay import registry
 from assay.errors import UsageError
 from assay.model import ColumnRule, Limits, MetricInfo
 from assay.model.witness import AFTER_WITNESSES, MOST_ROWS, WitnessSettings
-from assay.platform.surface import argument, on_command_line
+from assay.platform.surface import argument, flag, on_command_line
 from assay.ports import Metric
 from assay.runs.store.results_table import REPEAT_COLUMN, RESULT_COLUMNS
 from assay.settings import Settings
@@ -87,7 +87,9 @@ def metrics_asked_for(metrics: Sequence[str | Metric] | None) -> Sequence[str | 
 def with_witnesses(asked: Sequence[str | Metric], witness: WitnessSettings | None) -> Sequence[str | Metric]:
     """The metrics; the one that counts refuted matches as wrong is among them only if witnesses are looked for."""
     if AFTER_WITNESSES in asked and witness is None:
-        raise UsageError(f"the metric {AFTER_WITNESSES} says what witnesses leave: ask for these, with --witness")
+        raise UsageError(
+            f"the metric {AFTER_WITNESSES} says what witnesses leave: ask for these, with {flag('--witness')}"
+        )
     if witness is None:
         return asked
     return [*(one for one in asked if one != AFTER_WITNESSES), AFTER_WITNESSES]

@@ -12,7 +12,7 @@ from assay.api.workers import DatabasesInput, check_databases, locator
 from assay.errors import InputError
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Evidence, RunSettings
 from assay.model.databases.secret import MASK
-from assay.platform.shell import quoted
+from assay.platform.surface import option
 from assay.runs.plan import url_of
 from assay.runs.reviews.finding import bases
 
@@ -75,7 +75,7 @@ class GoldTrials:
 
     def _url(self, case: Case, databases: DatabasesInput) -> DatabaseUrl:
         if not databases:
-            raise InputError("the run names no database: give one with --db URL")
+            raise InputError(f"the run names no database: give one with {option('--db', 'URL')}")
         if isinstance(databases, str):
             named = {found["name"]: found["url"] for found in _NAMED.finditer(databases)}
             databases = named or databases
@@ -85,7 +85,7 @@ class GoldTrials:
             variables = "set ASSAY_USER and ASSAY_PASSWORD, or " if url.scheme.startswith("denodo") else ""
             raise InputError(
                 f"the run names its database without the password: {variables}start again with  "
-                f"--db {quoted(url.text)}  and the password in place of {MASK}"
+                f"{option('--db', url.text)}  and the password in place of {MASK}"
             )
         url = self._from_here(url)
         try:
@@ -94,7 +94,7 @@ class GoldTrials:
             hint = (
                 ""
                 if isinstance(self._given, Mapping) or self._given
-                else ": if it has moved, start again with --db URL"
+                else f": if it has moved, start again with {option('--db', 'URL')}"
             )
             raise InputError(f"{error}{hint}") from error
         return url

@@ -179,6 +179,12 @@ class Leaderboard:
         order = ", ".join(standing.run.label for standing in self.standings)
         return f"<assay.Leaderboard by {self.metric} over {plural(self.cases, 'case')}: {order}>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: which run is first, and each run with its rate and the places it may have."""
+        from assay.reports.notebook import leaderboard_html
+
+        return leaderboard_html(self.record)
+
 
 @public
 def diff(

@@ -29,6 +29,7 @@ from assay.model.cases.case import CaseOptions, ColumnRule
 from assay.model.lint import LintOptions
 from assay.model.runs.estimate import Estimate, EstimatedDifference, Target
 from assay.model.verdicts.review import Review
+from assay.platform.surface import argument, option
 from assay.ports import ChatModel
 from assay.runs.estimates.accuracy import Unlabelled, estimate_accuracy
 from assay.runs.estimates.difference import difference_of, pair_frame, paired_labels
@@ -151,7 +152,7 @@ def estimate(
     )
     run, folder = read_answers(answers, reading, output=output)
     if more and queue is None and folder is None:
-        raise UsageError("the cases to label next need a folder: give -o RUN (in Python output=...)")
+        raise UsageError(f"the cases to label next need a folder: give {option('--output', 'RUN')}")
     frame = with_signals(_frame(run, answers), run, folder, reading, judge=judge, beside=beside)
     given = _reviews(reviews)
     labels = labels_of(frame, given, design=design, settle=settle)
@@ -202,7 +203,7 @@ def estimate_difference(
     reading = replace(reading, databases=_databases(run, reading), columns=_columns(run))
     beside, _ = read_answers(other, reading)
     if more and queue is None and folder is None:
-        raise UsageError("the cases to label next need a folder: give -o RUN (in Python output=...)")
+        raise UsageError(f"the cases to label next need a folder: give {option('--output', 'RUN')}")
     frame = _frame(run, answers)
     paired = _paired(_first(run), _first(beside), _name(other))
     second = _frame_of(_name(other), paired, beside)
@@ -214,7 +215,9 @@ def estimate_difference(
     )
     if not more:
         if not found.labels and not found.unsure and found.different:
-            raise InputError("no review is about a question with different results: draw cases with --next")
+            raise InputError(
+                f"no review is about a question with different results: draw cases with {argument('--next')}"
+            )
         return found
     labels, _ = paired_labels(frame, second, different, given, design=design, settle=settle)
     name = pair_frame(frame, second)
@@ -248,10 +251,10 @@ def read_answers(
     path = Path(answers) if isinstance(answers, str | os.PathLike) else None
     if path is not None and path.is_dir():
         if output is not None:
-            raise UsageError(f"{path} is a run already: leave -o out, or give a file of answers")
+            raise UsageError(f"{path} is a run already: leave {argument('--output')} out, or give a file of answers")
         return load_run(path), path
     if reading.databases is None:
-        raise UsageError("name the database that the predicted queries are for: --db URL")
+        raise UsageError(f"name the database that the predicted queries are for: {option('--db', 'URL')}")
     options = reading.files or FileOptions()
     if path is not None and options.case_format is None and path.exists():
         formats = [JsonLinesFormat(), JsonFormat(), CsvFormat(), ExcelFormat(), ParquetFormat(), YamlFormat()]
@@ -496,7 +499,7 @@ def _databases(run: Run, reading: Reading) -> DatabasesInput:
     try:
         DatabaseUrl.parse(url)
     except InputError:
-        raise UsageError(f"the run names its databases as {url!r}: give --db URL") from None
+        raise UsageError(f"the run names its databases as {url!r}: give {option('--db', 'URL')}") from None
     return url
 
 

@@ -72,6 +72,7 @@ from assay.model import (
 from assay.model.databases.suite import SUITE_MATCH
 from assay.model.lint import LintOptions
 from assay.model.witness import ScratchServer, WitnessSettings
+from assay.platform.surface import argument, flag, option
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.plan import (
@@ -135,7 +136,7 @@ def evaluate(
     """Evaluate a system's answers to a question set on real databases.
 
     Args:
-        cases: a file of any format (docs/reference/formats.md), a DataFrame of pandas or polars, an Arrow table, or
+        cases: a file of any format (`assay docs formats`), a DataFrame of pandas or polars, an Arrow table, or
             `Case` values or mappings of them. An index of pandas that contains the ids is the key. A package
             that reads both sides itself gives `assay.api.inputs.OwnInputs`.
         predictions: a live system (`open_system`), a file, a DataFrame or a Series, a mapping from case id to query,
@@ -146,14 +147,14 @@ def evaluate(
             a question whose engine has none is unscored if it needs a database. Empty: there is no database.
         gold_databases: the databases of the gold queries, if they differ from those of the predictions, in the same
             forms: for a migration, or a virtual layer over a warehouse. Each side is read in its own dialect.
-        metrics: names of registered metrics, or metrics; None: the usual ones (docs/reference/metrics.md).
+        metrics: names of registered metrics, or metrics; None: the usual ones (`assay docs metrics`).
         limits: caps for every query; ``gold_timeout_s`` is the time limit of gold queries.
         columns: ``any`` accepts any column order, ``strict`` requires that of the gold query.
         relative_tolerance: for comparisons with a float, as a share of the larger number, below 1.
         absolute_tolerance: likewise; a number at most this far from 0 counts as 0.
         leniency: what not to count as a mistake, unless a case says otherwise; every report names it with the number.
         penalties: of the reliability score, the cost of a wrong answer, if a right one counts 1; none: 0 and 10. The
-            number of questions is always added (docs/guides/reliability.md).
+            number of questions is always added (`assay docs reliability`).
         timing_iterations: how often efficiency metrics (``ves``, ``bird_rves``) execute both queries
             in turn, after a warm-up.
         timing_budget_s: how long all timing may take; pairs that it does not reach are unscored, and the same
@@ -161,16 +162,16 @@ def evaluate(
         timing_extra_s: without a budget, how long to time pairs again whose noise could change their score.
         concurrency: how many questions a live system is asked at once.
         repeats: how often a live system is asked each question; the run then says how steady it is
-            (docs/guides/repeats.md).
+            (`assay docs repeats`).
         workers: processes that execute queries, on a cluster those of each node; None: one per core, on this machine
             at most 8.
         backend: what executes the queries: ``local`` (None), or ``ray`` or ``ray://HOST:PORT`` for a Ray cluster
-            (docs/guides/cluster.md).
+            (`assay docs cluster`).
         cache: a folder of executions that runs share: a query is executed once on the same content of a database
-            file (docs/guides/cache.md). None: every query is executed.
+            file (`assay docs cache`). None: every query is executed.
         cache_bytes: its bound, beyond which the least recently used go; None: 2 GiB.
         suite: a folder that `build_suite` wrote, or what it gave: answers are tried on its small databases too, and the
-            metric ``suite_match`` says which are right there as well (docs/guides/suites.md). No verdict changes.
+            metric ``suite_match`` says which are right there as well (`assay docs suites`). No verdict changes.
         output: a folder for the run. Finished work of the same run in it is not done again.
         overwrite: discard an earlier run in the folder.
         rescore: re-score the live system's answers in the folder, without asking again.
@@ -181,13 +182,13 @@ def evaluate(
         extract: evaluate the one SQL statement in a prediction whose text has other words; False: evaluate every text
             as it came. The benchmarks' own metrics score the text of a file in either case.
         lint: also look for likely errors in the gold queries, and show them with the verdicts and the accuracy without
-            the doubtful cases (docs/guides/lint.md). No verdict depends on it.
+            the doubtful cases (`assay docs lint`). No verdict depends on it.
         witness: also look for a counterexample to each match, or for a proof that there is none: the result is the
-            verdict's ``strength``; no verdict changes (docs/guides/strength.md). A run in ``output`` that was made
+            verdict's ``strength``; no verdict changes (`assay docs strength`). A run in ``output`` that was made
             without it gets its strengths, and a later call does what an earlier one left open.
         scratch: with ``witness``, the URL of a PostgreSQL server on which small databases may be made, to try that
             engine's queries on: in schemas of new names, which are dropped at the end; nothing else on it is touched.
-        reviews: what people decided about the question set (docs/reference/reviews.md): a file, or what `load_reviews`
+        reviews: what people decided about the question set (`assay docs reviews`): a file, or what `load_reviews`
             read. None: ``reviews.jsonl`` next to the question set, if there is one; False: none. The reviewed verdict
             is shown with Assay's own, and a later call in ``output`` re-scores only what a new review concerns.
         on_cases: called with the cases once they are read, before anything is executed and before a live
@@ -380,7 +381,7 @@ def _databases_of(
 def _warn_of_missing(cases: Sequence[Case], databases: Mapping[Hashable, Database]) -> None:
     """Warn, before a system is asked, of the questions that it will be asked in vain."""
     lacking = Counter(case.engine for case in cases if databases[database_key(case)].url.scheme == MISSING)
-    given = ", ".join(f"--db {engine}=URL for {count:,}" for engine, count in lacking.most_common())
+    given = ", ".join(f"{option('--db', f'{engine}=URL')} for {count:,}" for engine, count in lacking.most_common())
     warnings.warn(
         f"{lacking.total():,} of {len(cases):,} questions will be asked, and cannot be scored without a database: "
         f"give {given}",
@@ -429,15 +430,18 @@ def _check_together(
     if gold_databases is not None and (suite is not None or witness is not None):
         what = "a suite is" if suite is not None else "witnesses are"
         raise UsageError(
-            f"{what} requires one database, and gold queries have their own (--gold-db): omit one of the two"
+            f"{what} requires one database, and gold queries have their own ({argument('--gold-db')}): omit one of the "
+            "two"
         )
     if gold_databases is not None and backend not in (None, "local"):
         raise UsageError(
-            f"gold queries have a database of their own (--gold-db), and the backend {backend!r} brings one database "
-            "to a node: omit one of the two"
+            f"gold queries have a database of their own ({argument('--gold-db')}), and the backend {backend!r} brings "
+            "one database to a node: omit one of the two"
         )
     if scratch is not None and witness is None:
-        raise UsageError("a server for scratch schemas is for the search for witnesses: ask for these, with --witness")
+        raise UsageError(
+            f"a server for scratch schemas is for the search for witnesses: ask for these, with {flag('--witness')}"
+        )
 
 
 def _suite(given: str | os.PathLike[str] | Suite | None) -> Suite | None:
@@ -477,7 +481,7 @@ def _with_suite(asked: Sequence[str | Metric], suite: Suite | None) -> Sequence[
     if suite is not None:
         return asked if SUITE_MATCH in asked else (*asked, SUITE_MATCH)
     if SUITE_MATCH in asked:
-        raise UsageError(f"the metric {SUITE_MATCH!r} needs a suite: name the folder of one (--suite, suite=)")
+        raise UsageError(f"the metric {SUITE_MATCH!r} needs a suite: name the folder of one ({argument('--suite')})")
     return asked
 
 

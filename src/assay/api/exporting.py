@@ -7,13 +7,16 @@ from pathlib import Path
 
 from assay import registry
 from assay.api.inputs import FileOptions
+from assay.api.public import public
 from assay.api.reviewing import ReviewsInput, reviews_for
 from assay.api.run import Run
 from assay.errors import InputError
+from assay.platform.surface import argument
 from assay.runs.reviews.export import ExportedSet, write_reviewed_set
 from assay.runs.reviews.file import reviews_beside
 
 
+@public
 def export_reviewed(
     run: Run,
     target: str | os.PathLike[str],
@@ -40,7 +43,9 @@ def export_reviewed(
     source = Path(run.settings.cases if cases is None else cases)
     given = reviews_for(source, reviews)
     if given is None:
-        raise InputError(f"{reviews_beside(source)} does not exist: name the file of the reviews (--reviews)")
+        raise InputError(
+            f"{reviews_beside(source)} does not exist: name the file of the reviews ({argument('--reviews')})"
+        )
     return write_reviewed_set(
         source,
         Path(target),

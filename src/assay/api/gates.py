@@ -13,6 +13,7 @@ from assay import registry
 from assay.errors import InputError, RunError, UsageError
 from assay.model import Case, DiffSettings, GateResult, Gates, RunDiff
 from assay.model import Run as RunRecord
+from assay.platform.surface import option
 from assay.runs.aggregate.metric_infos import InfoOf, info_of, knowing
 from assay.runs.gates.checks import check_cases, check_gates, check_metrics, resolved
 from assay.runs.gates.results import evaluate_gates
@@ -106,11 +107,12 @@ def keeper_of(
     if baseline is None:
         if gates.needs_baseline:
             asked = "max-drop" if gates.max_drop else "fail-on-regression"
-            raise UsageError(f"{asked} compares with an earlier run: name its folder (--baseline RUN)")
+            raise UsageError(f"{asked} compares with an earlier run: name its folder ({option('--baseline', 'RUN')})")
         return GateKeeper(gates=gates)
     if not gates.needs_baseline:
         raise UsageError(
-            "a baseline is given, and no gate compares with it: add --max-drop METRIC=VALUE or --fail-on-regression "
+            f"a baseline is given, and no gate compares with it: add {option('--max-drop')} or "
+            f"{option('--fail-on-regression')} "
             "(to compare two runs without a gate:  assay diff RUN_A RUN_B)"
         )
     if isinstance(baseline, RunRecord):

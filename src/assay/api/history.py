@@ -36,6 +36,7 @@ def with_history(run: Run, folder: str | os.PathLike[str]) -> Run:
     return Run(replace(run.record, history=earlier))
 
 
+@public
 def export_mlflow(
     run: Run | str | os.PathLike[str], *, tracking_uri: str | None = None, experiment: str = EXPERIMENT
 ) -> MlflowExport:

@@ -100,6 +100,8 @@ class Inputs(Struct, frozen=True, kw_only=True):
     files: tuple[Fingerprint, ...]
     joining: Joining | None = None
     """How predictions were joined with cases; None if a live system is asked."""
+    unread: tuple[str, ...] = ()
+    """The columns of the files that were not read."""
     columns: tuple[str, ...] = ()
     """The columns of the question set, for messages."""
     case_format: str | None = None
@@ -157,6 +159,7 @@ def read_inputs(
         check_queries(every_case.cases, case_name, predictions)
     wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
     joining: Joining | None = None
+    unread = every_case.unread
     if is_system(predictions):
         # The system is asked only after everything else is known to be usable.
         answers: Sequence[Prediction] = tuple(Prediction(case_id=case.id) for case in wanted)
@@ -194,6 +197,7 @@ def read_inputs(
         except InputError as error:
             raise InputError(f"{prediction_name}: {error}") from error
         answers, unmatched, joining = joined.predictions[: len(wanted)], joined.unmatched, joined.joining
+        unread = joined.unread
     if unmatched and not allow_unmatched:
         shown = ", ".join(f'"{one}"{_near(one, wanted)}' for one in unmatched[:_UNMATCHED_SHOWN])
         more = f" and {len(unmatched) - _UNMATCHED_SHOWN} more" if len(unmatched) > _UNMATCHED_SHOWN else ""
@@ -211,6 +215,7 @@ def read_inputs(
         prediction_name=prediction_name,
         files=tuple(files),
         joining=joining,
+        unread=unread,
         columns=tuple(
             dict.fromkeys([*(one.name for one in every_case.beside), *(use.column for use in every_case.columns)])
         ),

@@ -25,6 +25,7 @@ from assay.linting import CaseGolds, GoldLint, catalogue, closest_rule, lint_acr
 from assay.linting.apply import OtherAnswer, applied
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintAccuracy, LintFinding, LintGap, LintOptions, LintReport
+from assay.platform.surface import option
 from assay.ports import Task, TaskDone
 from assay.runs.plan import Job, Work, database_key, databases_of
 from assay.runs.progress import Progress
@@ -284,7 +285,7 @@ def _gaps(
     if without:
         by_reason["gold", "the case has no gold query"] = without
     if database is None:
-        by_reason["database", "no database was given (--db URL)"] = []
+        by_reason["database", f"no database was given ({option('--db', 'URL')})"] = []
     for case, one in zip(cases, done, strict=True):
         for missing, why in (("gold", one),) if isinstance(one, str) else one.gaps:
             by_reason[missing, why].append(case.id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from assay import registry
+from assay.api.models import model_of
 from assay.api.public import public
 from assay.api.run import Run, load_run
 from assay.api.schemas import SchemaOf, schema_from_databases
@@ -33,44 +33,14 @@ from assay.llm_judge import (
     calibrate,
     judge_cases,
 )
-from assay.model import DatabaseUrl, Evidence, FieldNames, Secret
+from assay.model import DatabaseUrl, Evidence, FieldNames
 from assay.ports import ChatModel
 from assay.sql import read_shape
 
 
-def open_model(
-    model: str,
-    *,
-    token: str | None = None,
-    timeout_s: float = 120.0,
-    retries: int = 3,
-    parameters: Mapping[str, str] | None = None,
-    verify_ssl: bool = True,
-) -> ChatModel:
-    """Open a chat model: ``gpt-4.1``, ``chat:http://host/v1`` with a parameter ``model``, or a deployment's URL.
-
-    A model given by name alone is at ``OPENAI_BASE_URL``, else at OpenAI. Without ``token`` the key is that of
-    ``ASSAY_TOKEN``, ``OPENAI_API_KEY`` or, for a deployment, ``DIAL_API_KEY``. Nothing is sent yet. Raises InputError.
-    """
-    from assay.systems.chat.model import HttpChatModel
-    from assay.systems.options import SystemOptions
-
-    text = model.strip()
-    if not re.match(r"(?:chat:|https?://)", text, re.IGNORECASE):
-        text = f"chat:{text}"
-    key = token if token is not None else (os.environ.get("ASSAY_TOKEN") or "").strip() or None
-    options = SystemOptions(
-        token=None if key is None else Secret(key),
-        timeout_s=timeout_s,
-        retries=retries,
-        parameters=tuple((parameters or {}).items()),
-        verify_ssl=verify_ssl,
-    )
-    return HttpChatModel.open(text, options)
-
-
+@public
 def open_judge(
-    model: str | ChatModel,
+    model: str | ChatModel | Callable[[str], str],
     *,
     samples: int = 1,
     both_orders: bool = True,
@@ -86,6 +56,7 @@ def open_judge(
 ) -> QueryJudge:
     """Open a judge, to be closed after use or used in a ``with`` statement; closing it closes its model.
 
+    ``model`` is a name, an open model, a client or model of another library, or a function from prompt to answer.
     ``samples`` is the number of answers in each order of the two queries. ``cache`` names a file that keeps
     answers, so that the same question to the same model is paid for once. A refusal is an answer, too:
     ``retry_refusals`` asks again what was refused before. ``prompt`` is a text as ``assay judge --show-prompt`` prints
@@ -107,29 +78,24 @@ def open_judge(
         usd_per_million_output=usd_per_million_output,
         prompt=prompt,
     )
-    return QueryJudge(open_model(model) if isinstance(model, str) else model, settings)
+    return QueryJudge(model_of(model)[0], settings)
 
 
 @public
 def judge_equivalence(
     pairs: Iterable[QueryPair | tuple[str, str]],
     *,
-    model: str | ChatModel | QueryJudge,
+    model: str | ChatModel | QueryJudge | Callable[[str], str],
     schema: str = "",
     dialect: str | None = None,
 ) -> list[Opinion]:
     """Ask a model whether the queries of each pair are semantically equivalent, in both orders.
 
-    ``schema`` (DDL or any other text) and ``dialect`` are those of the pairs given as tuples. A model given by its
-    name is opened and closed; any other stays open. An opinion's ``equivalent`` is True, False, or None with
-    ``failure`` if the model refused, could not be understood, or contradicted itself. Raises SystemUnusable
-    if the model can answer no question at all.
+    ``model`` is a judge, or what `open_judge` takes; a model given by its name is opened and closed, any other stays
+    open. ``schema`` (DDL or any other text) and ``dialect`` are those of the pairs given as tuples. An opinion's
+    ``equivalent`` is True, False, or None with ``failure`` if the model refused, could not be understood, or
+    contradicted itself. Raises SystemUnusable if the model can answer no question at all.
     """
-    if not isinstance(model, (str, QueryJudge)) and not callable(getattr(model, "complete", None)):
-        raise UsageError(
-            f"model is of the type {type(model).__name__}: give a model's name, an open model, or an open judge. "
-            "A function that answers a prompt is accepted by assay.ragas.LLMSQLEquivalence(llm=function)"
-        )
     asked = [_pair(pair, schema, dialect) for pair in pairs]
     if isinstance(model, QueryJudge):
         return model.judge_all(asked)
@@ -249,6 +215,7 @@ class MeasuredJudge(Struct, frozen=True, kw_only=True):
     """Ids of the cases on which the judge says the opposite, in the run's order."""
 
 
+@public
 def measure_judge(run: Run, judged: Sequence[JudgedCase], *, labels: Mapping[str, bool] | None = None) -> MeasuredJudge:
     """Measure a judge against the run's own execution verdicts, or against labels by case id.
 
@@ -300,6 +267,7 @@ class Labels(Struct, frozen=True, kw_only=True):
     blank: int
 
 
+@public
 def read_labels(path: Path, case_ids: Collection[str]) -> Labels:
     """Read a file with a case's id and yes or no in each row: CSV, JSON Lines, JSON, Excel, Parquet or YAML.
 

@@ -49,7 +49,7 @@ _UNKNOWN: Final = object()
 
 def public(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """A public function that refuses arguments of other names and kinds, and whose messages name arguments."""
-    named = for_python(function, _file_fields)
+    named = python_messages(function)
 
     @wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -67,6 +67,11 @@ def public(function: Callable[_P, _T]) -> Callable[_P, _T]:
         return named(*args, **kwargs)
 
     return called
+
+
+def python_messages(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A function or method whose messages name arguments as in Python."""
+    return for_python(function, _file_fields)
 
 
 @cache

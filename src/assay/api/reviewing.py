@@ -21,7 +21,7 @@ __all__ = ["Reviews", "ReviewsInput", "chosen_reviews", "load_reviews", "reviews
 
 @public
 def load_reviews(path: str | os.PathLike[str], *, settle: Settle = "latest") -> Reviews:
-    """Read a file of reviews (docs/reference/reviews.md), or the ``reviews.jsonl`` in a folder.
+    """Read a file of reviews (`assay docs reviews`), or the ``reviews.jsonl`` in a folder.
 
     Args:
         path: the file, or the folder that it is in.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from assay import registry
-from assay.api.public import public
+from assay.api.public import public, python_messages
 from assay.api.reviewing import ReviewsInput, chosen_reviews
 from assay.errors import InputError, MissingDependency, UsageError, did_you_mean, plural
 from assay.model import Aggregates, Evidence, GateResult, Gates, Provenance, Rate, RunSettings
@@ -105,8 +105,9 @@ class Run:
         target, name = target_of(path, format)
         replace_file(target, registry.pieces(name, self.record))
 
+    @python_messages
     def check(self, gates: Gates, baseline: Run | str | os.PathLike[str] | None = None) -> tuple[GateResult, ...]:
-        """Check the run against gates, one result per demand (docs/guides/gates.md).
+        """Check the run against gates, one result per demand (`assay docs gates`).
 
         ``baseline`` is the finished run, or its folder, that ``max_drop`` and ``fail_on_regression`` compare with.
         Raises UsageError, InputError or RunError for gates or a baseline that do not fit the run.

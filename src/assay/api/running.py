@@ -19,6 +19,7 @@ from assay.errors import UsageError
 from assay.model import Case, Fingerprint, Prediction, Provenance
 from assay.model.lint import LintReport
 from assay.platform.safeguards import unsupported_safeguards
+from assay.platform.surface import option
 from assay.ports import Backend, NeededDatabase, System
 from assay.runs.execution.asking import WAITING_PER_WORKER, ResponseStream, answers_held, ask
 from assay.runs.execution.execute import execute
@@ -51,7 +52,7 @@ def carry_out(
     """
     folder = Path(output) if output is not None else None
     if rescore and system is not None and folder is None:
-        raise UsageError("there is no run to re-score: name its folder (-o RUN; in Python output=...)")
+        raise UsageError(f"there is no run to re-score: name its folder ({option('--output', 'RUN')})")
     anew, forget = overwrite or rescore, overwrite and not rescore
 
     def linted(job: Job) -> Job:
@@ -113,6 +114,7 @@ def provenance_of(
         unmatched_predictions=inputs.unmatched,
         blank_rows=inputs.blank_rows,
         joining=inputs.joining,
+        unread_columns=inputs.unread,
         unprotected=unsupported_safeguards(),
         reviews=None if file is None else path_for_run(file, None if folder is None else Path(folder)),
         cases=None if folder is None else cases_for_run(inputs.case_name, Path(folder)),

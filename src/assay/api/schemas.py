@@ -18,6 +18,7 @@ from assay.api.workers import DatabasesInput, locator
 from assay.errors import DatabaseError, InputError, UsageError
 from assay.model import Case, DatabaseSchema, DatabaseUrl, Limits
 from assay.model.databases.database import filled_path
+from assay.platform.surface import option
 from assay.ports import AsksAboutDatabases, DescribesSchema, System
 from assay.runs.plan import Locate, url_of
 
@@ -75,7 +76,7 @@ def schema_from_databases(database: str) -> SchemaOf | None:
         try:
             return schema_of_database(url.render(db_id))
         except DatabaseError as error:
-            raise DatabaseError(f"{error}. Name a file with the schema: --schema FILE") from None
+            raise DatabaseError(f"{error}. Name a file with the schema: {option('--schema', 'FILE')}") from None
 
     return schema
 
@@ -149,7 +150,8 @@ class Schemas:
         if not describes_schema(url):
             raise InputError(
                 f"{url}: the engine {url.scheme!r} cannot list the tables of a database, which the prompt shows: "
-                "give a prompt of your own with {question} and {context} alone (--prompt FILE), and write the tables "
+                "give a prompt of your own with {question} and {context} alone "
+                f"({option('--prompt', 'FILE')}), and write the tables "
                 "into it"
             )
         with closing(registry.engine_class(url).open(url, self._limits)) as engine:

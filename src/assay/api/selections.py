@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from assay._version import __version__
 from assay.api.arguments import check_values, read_tags
 from assay.api.inputs import CasesInput, FileOptions, Inputs, OnCases, is_system, read_inputs
+from assay.api.public import public
 from assay.api.reviewing import Reviews, ReviewsInput, reviews_for
 from assay.api.run import Run
 from assay.api.running import carry_out, provenance_of
@@ -53,6 +54,7 @@ AnswersInput: TypeAlias = (
 _FORMAT = "sdmx"
 
 
+@public
 def evaluate_selections(
     cases: CasesInput,
     predictions: AnswersInput,
@@ -81,7 +83,7 @@ def evaluate_selections(
     """Score what an SDMX assistant selected, term by term, against each question's target.
 
     Args:
-        cases: a YAML or JSON file, a folder of these, or `Case` values (docs/guides/sdmx.md).
+        cases: a YAML or JSON file, a folder of these, or `Case` values (`assay docs sdmx`).
         predictions: a live system (`open_system`), a file, a mapping from case id to answer, or
             `Prediction` values. An answer is a selection in the targets' shape, StatGPT's JSON
             query, an SDMX REST URL, series keys, or a list of answers, one for each question.
@@ -97,7 +99,7 @@ def evaluate_selections(
         verify_ssl: whether the certificate of a data service is verified.
         language: the language of names taken from code lists.
         concurrency: how many conversations a live system has at once.
-        repeats: how often a live system has each conversation (docs/guides/repeats.md).
+        repeats: how often a live system has each conversation (`assay docs repeats`).
         output: a folder for the run. A question that it contains an answer to is not asked again.
         overwrite: discard an earlier run in the folder.
         rescore: re-score the live system's answers in the folder, without asking again.
@@ -203,6 +205,7 @@ def evaluate_selections(
         )
 
 
+@public
 def check_selection(
     answer: Selection | str,
     target: Selection | Sequence[Selection],
@@ -361,8 +364,9 @@ def _digest(known: Structures | None) -> str:
     return digest.hexdigest()
 
 
+@public
 def read_selection(text: str, *, structures: StructuresInput = None, language: str = "en") -> Selection:
-    """Read the text of a selection in any form that answers come in (docs/guides/sdmx.md).
+    """Read the text of a selection in any form that answers come in (`assay docs sdmx`).
 
     Raises InputError if it cannot be read, or needs structures to be read.
     """

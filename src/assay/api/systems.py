@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay import registry
+from assay.api.public import public
 from assay.model import Secret
 from assay.ports import System
 from assay.systems.options import SystemOptions
 
 
+@public
 def open_system(
     url: str,
     *,
@@ -35,7 +37,7 @@ def open_system(
     """Open a live system, to be given to `evaluate` in place of predictions.
 
     ``denodo:http://host:8008/answerDataQuestion``, ``http:https://host/ask``, ``chat:MODEL``,
-    ``command:./ask.sh`` or ``python:module:function``; docs/guides/live-systems.md explains the options. Raises
+    ``command:./ask.sh`` or ``python:module:function``; `assay docs live-systems` explains the options. Raises
     InputError for a URL that names no such system, or options that do not go together.
     """
     options = SystemOptions(

@@ -16,7 +16,7 @@ from assay.engines.pool.spawn import default_workers, dismiss_ahead
 from assay.errors import DatabaseError, InputError, Notice, UsageError, did_you_mean
 from assay.model import Case, ComparisonOptions, Cost, DatabaseUrl, Limits
 from assay.model.databases.database import ENGINES
-from assay.platform.surface import argument, option
+from assay.platform.surface import argument, on_command_line, option
 from assay.ports import Backend
 from assay.reports.text.plain import billed
 from assay.runs import PLAIN_SETUP, SETUP
@@ -121,8 +121,9 @@ def warn_of_idle_limit(urls: Iterable[DatabaseUrl], limits: Limits) -> None:
     if limits.max_bytes_billed is None or not engines or any(hasattr(engine, "estimate") for engine in engines):
         return
     names = ", ".join(sorted({engine.name for engine in engines}))
+    limit = "--max-bytes-billed" if on_command_line() else "max_bytes_billed"
     warnings.warn(
-        f"max_bytes_billed (--max-bytes-billed) has no effect on {names}: only BigQuery bills queries by their bytes",
+        f"{limit} has no effect on {names}: only BigQuery bills queries by their bytes",
         UserWarning,
         stacklevel=3,
     )
@@ -237,7 +238,7 @@ def check_backend(name: str | None) -> None:
     """Raise UsageError for a name that no backend has."""
     if name in (None, _LOCAL, _RAY) or (name.startswith(f"{_RAY}://") and len(name) > len(f"{_RAY}://")):
         return
-    raise UsageError(f"backend is {name!r}: write local, ray, or ray://HOST:PORT (docs/guides/cluster.md)")
+    raise UsageError(f"backend is {name!r}: write local, ray, or ray://HOST:PORT (assay docs cluster)")
 
 
 def local_pool(worker: WorkerSettings, workers: int) -> WorkerPool:

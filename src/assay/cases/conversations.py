@@ -137,6 +137,11 @@ class Conversations(Struct):
         asked = record.values.get(question)
         turns.append((place, asked if isinstance(asked, str) else "", record))
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return tuple(filter(None, (self._conversation, self._turn)))
+
     def place_of(self, record: Record) -> Place:
         """The place of a record's case; nothing if it stands alone."""
         if not self.says:

@@ -44,12 +44,12 @@ class Expectations:
         self._answerable = (named,) if named else _named(columns, _ANSWERABLE)
         self._impossible = () if named else _named(columns, _IMPOSSIBLE)
         self._in_words = named is not None
-        self._any = bool(self._expects or self._answerable or self._impossible)
+        self.columns = (*self._expects, *self._answerable, *self._impossible)
 
     def of(self, record: Record, golds: tuple[str, ...]) -> tuple[Decision, tuple[str, ...]]:
         """The right decision and the gold queries without EHRSQL's ``null``. Raises UnusableValue if columns differ."""
         null = bool(golds) and is_null_word(golds[0]) and all(map(is_null_word, golds))
-        if not null and not self._any:
+        if not null and not self.columns:
             return "answer", golds  # as nearly all questions are
         said: dict[str, Decision] = {}
         for column in self._expects:
@@ -85,9 +85,8 @@ class Decisions:
         self._clarifies = () if decision else _named(columns, _CLARIFIES)
         self._confidence = (confidence,) if confidence else _named(columns, _CONFIDENCE)
         self._log = () if confidence else _named(columns, _LOG_PROBABILITY)
-        self.any = bool(
-            self._decides or self._declines or self._answerable or self._clarifies or self._confidence or self._log
-        )
+        saying = (*self._decides, *self._declines, *self._answerable, *self._clarifies)
+        self.columns = (*saying, *self._confidence, *self._log)
 
     def decision(self, record: Record, *, shared: bool = False) -> Decision | None:
         """What the system did; None if nothing is said. Raises UnusableValue if columns disagree.
@@ -197,4 +196,4 @@ def _value(record: Record, column: str) -> object:
 def refusal_of(columns: Sequence[str], *, decision: str | None, confidence: str | None) -> Decisions | None:
     """The decisions that a table of predictions states; None if it has no column for them."""
     found = Decisions(columns, decision=decision, confidence=confidence)
-    return found if found.any else None
+    return found if found.columns else None

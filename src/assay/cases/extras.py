@@ -79,6 +79,13 @@ class Extras:
         return read_at(self.path, record, (), self.decisions.confidence, record)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        decisions = () if self.decisions is None else self.decisions.columns
+        tokens = (*(column for column, _ in self.token_columns), *self.token_objects)
+        return (*self.seconds, *tokens, *self.costs, *decisions, *self.context[0], *self.context[1])
+
+    @property
     def context_uses(self) -> tuple[ColumnUse, ...]:
         """The columns that are read as what the system was given."""
         fields: tuple[Field, ...] = ("context_tables", "context_columns")

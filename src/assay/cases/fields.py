@@ -191,9 +191,9 @@ def option_of(field: Field) -> str:
     return _OPTIONS.get(field, f"--{field}-column")
 
 
-def sheet_option(name: str, wanted: Sequence[Field]) -> str:
-    """The option for the sheet that has the ``wanted`` fields: ``--sheet`` or ``--prediction-sheet``."""
-    return f"--prediction-{name}" if "prediction" in wanted else f"--{name}"
+def sheet_option(name: str, wanted: Sequence[Field], value: object = None) -> str:
+    """The option for the sheet that has the ``wanted`` fields, ``--sheet`` or ``--prediction-sheet``, to copy."""
+    return options((f"--prediction-{name}" if "prediction" in wanted else f"--{name}", value))
 
 
 def describe(field: Field) -> str:

@@ -188,6 +188,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     cases = spooled(starmap(case, enumerate(table.records)), Case)
     readers = (ids, questions, golds, results, databases, difficulties)
     used: list[_Reader[Any]] = [reader for reader in readers if reader is not None]
+    read = [column for reader in (*used, tags, contexts, options, counted) for column in reader.columns]
     return LoadedCases(
         cases=cases,
         by_position=ids is None,
@@ -195,6 +196,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
         columns=_uses(used),
         beside=_beside(table, used),
         left_out=table.left_out,
+        unread=_unread(table, (*read, *expectations.columns, *conversations.columns)),
     )
 
 
@@ -275,6 +277,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         columns=(*_uses(used), *extras.context_uses),
         beside=_beside(replace(table, records=records), used),
         left_out=table.left_out,
+        unread=_unread(table, (*(column for reader in used for column in reader.columns), *extras.columns)),
     )
 
 
@@ -318,6 +321,20 @@ def _beside(table: Table, readers: Iterable[_Reader[Any]]) -> tuple[Column, ...]
         Column(name=name, values=tuple(record.values.get(name) for record in table.records))
         for name in table.columns
         if name not in taken
+    )
+
+
+def _unread(table: Table, read: Sequence[str]) -> tuple[str, ...]:
+    """The filled columns of a table that were not read as a field; none of a file without a header, such as JSON."""
+    if not table.header_hint:
+        return ()
+    used = {*read, *(re.split(r"[.\[]", path)[0] for path in read)}
+    return tuple(
+        name
+        for name in table.columns
+        if name not in used
+        and not name.startswith("Unnamed: ")
+        and any(not is_absent(value) and value != "" for record in table.records if (value := record.values.get(name)))
     )
 
 

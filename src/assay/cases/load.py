@@ -17,7 +17,8 @@ from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import Case, FieldNames, Prediction
 from assay.platform.shell import quoted
 from assay.platform.spool import parts_of
-from assay.platform.surface import on_command_line
+from assay.platform.surface import argument, flag, on_command_line
+from assay.platform.surface import option as written
 from assay.ports import CaseFormat, Column, LoadedCases, LoadedPredictions
 
 
@@ -36,7 +37,8 @@ def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat], *, optio
     if (path / "run.json").is_file():
         raise CaseFileError(
             "is the folder of a run, not a file of questions or predictions: name the file that the run was made from. "
-            "A run is compared by  assay diff RUN_A RUN_B  and scored again by its own command with --rescore",
+            "A run is compared by  assay diff RUN_A RUN_B  and scored again by its own command with "
+            f"{flag('--rescore')}",
             path=str(path),
         )
     if path.is_dir():
@@ -51,7 +53,7 @@ def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat], *, optio
     names = ", ".join(format.name for format in formats)
     raise CaseFileError(
         f"has {what}, which belongs to no format: save it as .csv, .xlsx, .json, .jsonl, .yaml or .parquet, or give "
-        f"its format ({option}), one of {names}",
+        f"its format ({argument(option)}), one of {names}",
         path=str(path),
     )
 
@@ -218,12 +220,13 @@ def _no_id_twice(path: Path, rows: Sequence[Case] | Sequence[Prediction], name: 
     option = "--prediction-id-column" if name == "case_id" else "--id-column"
     unique = [column.name for column in unused if len({str(value) for value in column.values}) == len(rows)]
     message += (
-        f". Give each its own; or name another column of ids, for example  {option} {quoted((*unique, 'NAME')[0])}"
+        f". Give each its own; or name another column of ids, for example  {written(option, (*unique, 'NAME')[0])}"
     )
-    message += f"; or use row numbers:  {option} {POSITION}"
+    message += f"; or use row numbers:  {written(option, POSITION)}"
     if name == "case_id":
         message += (
-            ". Several answers to one question: put each in a file of its own; for a live system write --repeat N"
+            ". Several answers to one question: put each in a file of its own; for a live system write "
+            f"{written('--repeat', 'N')}"
         )
     raise CaseFileError(message, path=str(path))
 

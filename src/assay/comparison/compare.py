@@ -52,7 +52,7 @@ def compare(
     """Compare a predicted result with the gold answer.
 
     A plain Result as gold answer is a bag: row order does not matter. The rules are those of the verdict
-    (docs/background/verdict.md); nothing is converted to text or rounded. A comparison that has not ended by
+    (`assay docs verdict`); nothing is converted to text or rounded. A comparison that has not ended by
     ``deadline`` (of `time.monotonic`), or within its budget of work, is not ``decided``, and its reason names the
     limit. A difference found by then stands; only near misses may be missed. ``described`` False: differing results are
     reported without describing how they differ, which takes longer than detecting it.

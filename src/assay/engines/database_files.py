@@ -20,6 +20,7 @@ _CHUNK_BYTES = 1024 * 1024
 _SAMPLES = 16
 _HEAD_BYTES = 512
 _MOST_LOOKED_AT = 1_000
+_SHOWN = 3
 _KINDS = (
     (0, b"SQLite format 3\0", "a SQLite database: write sqlite:/// instead"),
     (8, b"DUCK", "a DuckDB database: write duckdb:/// instead"),
@@ -86,7 +87,7 @@ def _check_file(path: str, *, kind: str, magic: bytes, offset: int) -> None:
         with open(file_path, "rb") as file:
             head = file.read(offset + len(magic))
     except FileNotFoundError:
-        raise DatabaseError(f"there is no {kind} at {path!r}{_hint(file_path)}") from None
+        raise DatabaseError(f"there is no {kind} at {path!r}{_hint(file_path, kind, magic, offset)}") from None
     except PermissionError:
         raise DatabaseError(f"the {kind} {path!r} cannot be read: permission denied") from None
     except (OSError, ValueError) as error:
@@ -99,13 +100,22 @@ def _check_file(path: str, *, kind: str, magic: bytes, offset: int) -> None:
 
 def _within(folder: Path, magic: bytes, offset: int) -> str:
     """The name to write for the databases in a folder."""
-    files = [path for path in sorted(folder.iterdir())[:_MOST_LOOKED_AT] if _head(path)[offset:].startswith(magic)]
+    files = _files_in(folder, magic, offset)
     if not files:
         return "there is none in it"
     shown = f"write the path of the file, for example {str(files[0])!r}"
     if len(files) > 1:
         shown += f", or {str(folder / f'{{db_id}}{files[0].suffix}')!r} for the database of each case"
     return shown
+
+
+def _files_in(folder: Path, magic: bytes, offset: int) -> list[Path]:
+    """The databases in a folder, by their content."""
+    try:
+        found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))[:_MOST_LOOKED_AT]
+    except OSError:
+        return []
+    return [path for path in found if _head(path)[offset:].startswith(magic)]
 
 
 def _head(path: Path) -> bytes:
@@ -132,7 +142,8 @@ def _kind_of(path: Path) -> str:
     return f"a text that begins with {start.splitlines()[0][:40]!r}"
 
 
-def _hint(path: Path) -> str:
+def _hint(path: Path, kind: str, magic: bytes, offset: int) -> str:
+    """For a missing database: the one in its folder with a similar name, or which ones are there."""
     folder = path.parent
     if os.name != "nt" and (found := _WINDOWS.match(str(path))):
         drive = (
@@ -144,9 +155,14 @@ def _hint(path: Path) -> str:
     if not folder.is_dir():
         while not folder.is_dir() and folder != folder.parent:
             folder = folder.parent
-        return f": the folder {str(path.parent)!r} does not exist in {str(folder)!r}"
-    close = difflib.get_close_matches(path.name, sorted(os.listdir(folder)), n=1)
-    return f"; did you mean {str(folder / close[0])!r}?" if close else f": {str(folder)!r} contains no such file"
+        return f": the folder {str(path.parent)!r} does not exist in {str(folder.absolute())!r}"
+    files = {file.stem: str(file) for file in reversed(_files_in(folder, magic, offset))}
+    if close := difflib.get_close_matches(path.stem, files, n=1):
+        return f"; did you mean {files[close[0]]!r}?"
+    if not files:
+        return f": the folder {str(folder.absolute())!r} contains no {kind}"
+    there = sorted(files.values())
+    return f": its folder has {', '.join(map(repr, there[:_SHOWN]))}{', …' if len(there) > _SHOWN else ''}"
 
 
 def files_beside(url: DatabaseUrl, belongs: Callable[[str], bool]) -> tuple[DatabaseUrl, ...]:

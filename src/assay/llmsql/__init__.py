@@ -1,6 +1,6 @@
 """The LLMSQL benchmark: `evaluate` scores a model's completions as the benchmark's own package does.
 
-docs/guides/llmsql.md describes the differences and their reasons. The names load when they are first used.
+`assay docs llmsql` describes the differences and their reasons. The names load when they are first used.
 """
 
 from __future__ import annotations

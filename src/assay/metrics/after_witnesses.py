@@ -9,7 +9,7 @@ from assay.metrics.match import Match
 
 class MatchAfterWitnesses(Match):
     """`match`, but 0 for an answer that differs from the gold query on another database like it
-    (docs/guides/strength.md).
+    (`assay docs strength`).
 
     Scored as `match` at first; the search for witnesses then says which matches are refuted. Only a run that looks for
     witnesses has it.

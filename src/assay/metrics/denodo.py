@@ -1,4 +1,4 @@
-"""The Denodo AI SDK evaluator's metrics, by its guide (docs/reference/metrics.md says which choices are ours)."""
+"""The Denodo AI SDK evaluator's metrics, by its guide (`assay docs metrics` says which choices are ours)."""
 
 from __future__ import annotations
 

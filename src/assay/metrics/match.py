@@ -10,7 +10,7 @@ from assay.ports import Executions
 
 
 class Match(QueryMetric):
-    """Execution accuracy by the sound comparison of docs/background/verdict.md: 1 correct, 0 incorrect.
+    """Execution accuracy by the sound comparison of `assay docs verdict`: 1 correct, 0 incorrect.
 
     None if the gold query fails, if the query could not run for reasons outside it, or if the comparison is undecided.
     """

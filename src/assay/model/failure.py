@@ -2,7 +2,7 @@
 
 A case is the system's failure if its answer is at fault. A failure of the engine, the network, the judge or the
 set-up never scores 0 and is never the gold query's fault: the case is retried, then left unscored in every metric, and
-the same command does it again. docs/background/verdict.md has the same rule as a table.
+the same command does it again. `assay docs verdict` has the same rule as a table.
 """
 
 from __future__ import annotations

@@ -8,9 +8,13 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
+from assay.errors import plural
+
 Severity = Literal["error", "warning", "note"]
 """``error``: the gold query is surely unsound; ``warning``: likely; ``note``: worth a look."""
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+_SHOWN = 20
+"""Findings in a notebook."""
 
 RuleNeeds = Literal["query", "question", "database", "cases", "runs"]
 """The most that a rule looks at, beyond the queries: nothing, the questions, the database, all cases, stored runs."""
@@ -129,6 +133,18 @@ class LintReport(Struct, frozen=True, kw_only=True):
     """Accuracy of the given runs, in their order."""
     fingerprint: str = ""
     """For a run's own lint: a hash of its input and options."""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the number of findings, and the first of them, the severest before the others."""
+        from assay.model.notebook import block, table
+
+        found = sorted(self.findings, key=lambda one: SEVERITIES.index(one.severity))
+        rows = [(one.severity, one.case_id, one.rule, one.evidence) for one in found[:_SHOWN]]
+        more = len(found) - len(rows)
+        title = f"{self.name}: {plural(len(found), 'finding')} in {plural(self.cases, 'case')}"
+        told = [*self.notes, *([f"the first {len(rows)} findings; {more:,} more"] if more else [])]
+        tables = [table(("severity", "case", "rule", "evidence"), rows)] if rows else ()
+        return block(title, told, tables, mood="bad" if self.reaches("error") else "open" if found else "good")
 
     @property
     def unread(self) -> tuple[LintGap, ...]:

@@ -20,6 +20,8 @@ SCRATCH_PREFIX = "assay_scratch_"
 """What the names of all scratch schemas begin with. They contain no user's data."""
 
 MOST_ROWS = 4
+_SHOWN_ROWS = 20
+"""Rows of a table or result in a notebook."""
 """The largest tables that a bounded check may be asked for."""
 
 RefutationKind = Literal["refuted", "conditional", "tie", "proved", "bounded", "unknown"]
@@ -167,6 +169,20 @@ class Refutation(Struct, frozen=True, kw_only=True):
     budget_s: float | None = None
     """In a run: the computing that the search was allowed."""
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the outcome, and the witness with the results of both queries."""
+        from assay.model.notebook import block, table
+
+        told = [f"which breaks: {one.text}" for one in self.broken] + list(self.notes)
+        tables: list[str] = []
+        if (found := self.witness) is not None:
+            shown = [(one.name, one.columns, one.rows) for one in found.tables]
+            results = (("result of the first query", found.first), ("result of the second query", found.second))
+            shown += [(name, one.columns, tuple(one.rows)) for name, one in results]
+            tables = [block(name, (), [table(columns, rows[:_SHOWN_ROWS])]) for name, columns, rows in shown]
+        mood = "bad" if self.differs else "good" if self.kind in ("proved", "bounded") else "open"
+        return block(f"{self.kind.replace('_', ' ')}: {self.reason}", told, tables, mood=mood)
+
     @property
     def differs(self) -> bool:
         """Whether a genuine difference was found, with or without a condition."""
@@ -182,7 +198,7 @@ class Proof(Struct, frozen=True, kw_only=True):
     """Two queries give the same answer on every database that honours the declared constraints."""
 
     rules: tuple[str, ...] = ()
-    """The rules that were used on either query, in words, sorted; see ``docs/background/proof.md``."""
+    """The rules that were used on either query, in words, sorted; see `assay docs proof`."""
     up_to_rows: int | None = None
     """None: whatever the size. Otherwise a bounded check: no table has more rows than this."""
     up_to_choice: bool = False

@@ -20,8 +20,23 @@ Fields: TypeAlias = Mapping[str, tuple[str, ...]]
 """Options that are a field of `assay.FileOptions`, with the names that lead to it, e.g. ``("case_fields", "id")``."""
 _SURFACE: ContextVar[Callable[[], Fields] | Literal["command line"] | None] = ContextVar("assay_surface", default=None)
 """In Python what gives the fields; None: no caller has said."""
-_ARGUMENTS: Final = {"--db": "databases", "--gold-db": "gold_databases", "--system": "predictions"}
-"""Options whose argument has another name in Python."""
+_ARGUMENTS: Final = {
+    "--db": "databases",
+    "--gold-db": "gold_databases",
+    "--system": "predictions",
+    "--repeat": "repeats",
+    "--next": "more",
+    "--databases": "most_databases",
+    "--param": "parameters",
+    "--request-template": "body_template",
+    "--declare-random": "design='random'",
+    "--max-drop": "Gates(max_drop={})",
+    "--fail-on-regression": "Gates(fail_on_regression={})",
+    "--timeout": "limits=Limits(timeout_s={})",
+    "--max-memory": "limits=Limits(max_memory_bytes={})",
+    "--max-bytes-billed": "limits=Limits(max_bytes_billed={})",
+}
+"""Options whose argument has another name in Python, or is written there in another way."""
 
 
 @contextmanager
@@ -65,7 +80,7 @@ def option(name: str, value: object = None) -> str:
 
 def argument(name: str) -> str:
     """An option's name alone, for a sentence: ``--db``, or ``databases``."""
-    return name if on_command_line() else option(name).partition("=")[0]
+    return name if on_command_line() else option(name).partition("=")[0].partition("(")[0]
 
 
 def flag(name: str) -> str:
@@ -77,7 +92,9 @@ def options(*named: tuple[str, object]) -> str:
     """Several options, to copy together: fields of files share one ``FileOptions`` in Python."""
     fields = _SURFACE.get()
     if not callable(fields):
-        return " ".join(name if value in (None, True) else f"{name} {quoted(str(value))}" for name, value in named)
+        return " ".join(
+            name if value is None or value is True else f"{name} {quoted(str(value))}" for name, value in named
+        )
     own: list[str] = []
     groups: dict[str, list[str]] = {}
     arguments: list[str] = []
@@ -85,7 +102,8 @@ def options(*named: tuple[str, object]) -> str:
         shown = "..." if value is None else repr(value)
         match fields().get(name):
             case None:
-                arguments.append(f"{_ARGUMENTS.get(name, name.removeprefix('--').replace('-', '_'))}={shown}")
+                written = _ARGUMENTS.get(name, name.removeprefix("--").replace("-", "_"))
+                arguments.append(written.format(shown) if "=" in written else f"{written}={shown}")
             case (attribute,):
                 own.append(f"{attribute}={shown}")
             case (group, attribute):

@@ -35,6 +35,8 @@ class LoadedCases(Struct, frozen=True, kw_only=True):
     """The unused columns: one of them may be the id that the predictions use."""
     left_out: tuple[str, ...] = ()
     """Sheets with content that were not read."""
+    unread: tuple[str, ...] = ()
+    """Columns of a table that were not read as a field, to tell the user."""
 
     def __iter__(self) -> Iterator[Case]:
         """The cases."""
@@ -60,6 +62,8 @@ class LoadedPredictions(Struct, frozen=True, kw_only=True):
     """The unused columns, for example a copy of the question: their content is compared with the cases."""
     left_out: tuple[str, ...] = ()
     """Sheets with content that were not read."""
+    unread: tuple[str, ...] = ()
+    """Columns of a table that were not read as a field, to tell the user."""
 
 
 class CaseFormat(Protocol):

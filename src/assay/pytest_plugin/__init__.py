@@ -20,7 +20,7 @@ _CASE_FILES = pytest.StashKey[frozenset[Path]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The ini options; docs/guides/pytest.md describes them."""
+    """The ini options; `assay docs pytest` describes them."""
     parser.addini("assay_cases", "question sets to collect: paths or globs, relative to this file", type="paths")
     parser.addini("assay_db", "URL of the database, or a template with {db_id}, if a case file does not name one")
     parser.addini("assay_predictions", "file of answers, if a case file does not name one")

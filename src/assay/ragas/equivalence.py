@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from math import nan
 from typing import Any
 
+from assay.api.models import model_of
 from assay.llm_judge import JudgeSettings, Opinion, QueryJudge, QueryPair
 from assay.llm_judge.opinion import unscored
 from assay.model import Failure
-from assay.ragas.llms import model_of
 from assay.ragas.surface import MetricResult, SingleTurnSample, WrongArgument
 from assay.sql.extraction import read_text
 

@@ -1,11 +1,12 @@
-"""What a notebook shows of a run and of a comparison of two, made from their reports."""
+"""What a notebook shows of a run, of a comparison of two and of a leaderboard, made from their reports."""
 
 from __future__ import annotations
 
-from assay.model import Run, RunDiff
+from assay.model import Leaderboard, Run, RunDiff
 from assay.model.notebook import block, table
 from assay.reports.blocks.diff import DiffReport
 from assay.reports.blocks.diff_answer import metric_name
+from assay.reports.blocks.leaderboard import LeaderboardReport, possible
 from assay.reports.blocks.run import RunReport
 
 _MOODS = {"better": "good", "worse": "bad"}
@@ -52,3 +53,15 @@ def diff_html(diff: RunDiff) -> str:
     return block(
         report.sentence, lines, [table(columns, rows)] if rows else (), mood=_MOODS.get(report.direction, "open")
     )
+
+
+def leaderboard_html(board: Leaderboard) -> str:
+    """Which run is first, and each run with its rate and the places it may have."""
+    report = LeaderboardReport(board)
+    rows = [
+        (f"{one.rank:,}", possible(one), label, figure.text, figure.interval, figure.tally)
+        for one, label in zip(board.standings, report.labels, strict=True)
+        for figure in (report.figure(one),)
+    ]
+    columns = ("place", "possible", "run", report.metric, f"{report.confidence} interval", "of")
+    return block(report.lead, [report.cases, *report.notes], [table(columns, rows)] if rows else ())

@@ -1,4 +1,4 @@
-"""Score a selection against its target, by section two of docs/guides/sdmx.md (metrics of indicator selection)."""
+"""Score a selection against its target, by section two of `assay docs sdmx` (metrics of indicator selection)."""
 
 from __future__ import annotations
 

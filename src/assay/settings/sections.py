@@ -14,7 +14,7 @@ from assay.settings.setting import EVIDENCE, GATES, LINT, Setting
 
 
 class GateSettings(Struct, frozen=True, kw_only=True):
-    """Requirements for a run (docs/guides/gates.md)."""
+    """Requirements for a run (`assay docs gates`)."""
 
     min: Annotated[
         dict[str, float | str] | None,
@@ -92,7 +92,7 @@ class GateSettings(Struct, frozen=True, kw_only=True):
 
 
 class LintFileSettings(Struct, frozen=True, kw_only=True):
-    """Settings of `assay lint` (docs/guides/lint.md)."""
+    """Settings of `assay lint` (`assay docs lint`)."""
 
     with_run: Annotated[
         bool,
@@ -149,7 +149,7 @@ class LintFileSettings(Struct, frozen=True, kw_only=True):
 
 
 class WitnessFileSettings(Struct, frozen=True, kw_only=True):
-    """Settings of the search for counterexamples (docs/guides/strength.md)."""
+    """Settings of the search for counterexamples (`assay docs strength`)."""
 
     with_run: Annotated[
         bool,

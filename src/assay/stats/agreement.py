@@ -3,7 +3,7 @@
 Both intervals are large-sample ones after 4 cases were added, spread evenly over the counts: over the cells of the
 table, or over the patterns that the raters' votes on one case can make. With two raters, or three, and two categories
 that is 1 per count. So the intervals do not claim certainty if raters never differ. The value itself has no
-added cases. How often they hold the true kappa: docs/background/measured/statistics.md.
+added cases. How often they hold the true kappa: `assay docs background/measured/statistics`.
 """
 
 from __future__ import annotations

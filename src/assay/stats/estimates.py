@@ -4,7 +4,7 @@ A frame has ``size`` answers. People labelled ``n`` of them right (1) or wrong (
 A signal that predicts the labels narrows the interval; one that does not costs almost nothing. Every interval is
 Wilson's at an effective sample size, since a normal one around the same estimates covered 32 to 90 % in place of 95.
 The counts that are added, and the shrinking of R², were chosen by simulation:
-docs/background/measured/estimates.md has the coverage of each formula, and `benchmarks/estimates.py` measures it.
+`assay docs estimates` has the coverage of each formula, and `benchmarks/estimates.py` measures it.
 
 ``future`` asks for the accuracy of future answers, with the frame as a sample of them, in place of these answers' own.
 """

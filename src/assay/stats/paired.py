@@ -1,8 +1,8 @@
 """The uncertainty of the difference between two runs over the same cases.
 
 Which interval a difference gets was decided by measurement (`benchmarks/coverage.py`,
-docs/background/measured/statistics.md). Intervals meant to hold the true mean difference 95 % of the time did so in
-this share of 400 samples, the last column of 2,000; BCa did no better than the percentiles, nor did the
+`assay docs background/measured/statistics`). Intervals meant to hold the true mean difference 95 % of the time did so
+in this share of 400 samples, the last column of 2,000; BCa did no better than the percentiles, nor did the
 bootstrap-t:
 
     differences                                  percentile   Student t   score   paired_interval

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from assay.errors import SystemUnusable
 from assay.model import Case, Prediction
+from assay.platform.surface import argument, on_command_line
 from assay.sql.context import InvalidContext, read_context
 from assay.sql.extraction import clean_query
 from assay.systems.address import MASK, http_address, is_secret_name
@@ -36,11 +37,15 @@ _NOT_UNDERSTOOD = 422
 _OF_A_QUESTION = (401, 403, _NO_TABLE)
 # An evaluation reads only the query: prose, plots and disclaimers would only cost LLM calls.
 _QUIET = {"plot": False, "disclaimer": False, "verbose": False}
-_ADDRESS = "the URL must end in /answerDataQuestion or /answerQuestion (--api-url, with assay run --system)"
 _LOWER_CASE = re.compile(r"[(\s]*select\b.*\bfrom\b", re.DOTALL)
 """How a query may begin that only Denodo can parse; a sentence begins with a capital letter."""
 _SENTENCE = re.compile(r"Select\b(?!.*\b(?i:from)\b)|.*[.?:!]\Z", re.DOTALL)
 """How a person writes: "Select the clients", or with a punctuation mark at the end."""
+
+
+def _address() -> str:
+    option = " (--api-url, with assay run --system)" if on_command_line() else ""
+    return f"the URL must end in /answerDataQuestion or /answerQuestion{option}"
 
 
 class DenodoSystem:
@@ -70,10 +75,10 @@ class DenodoSystem:
         fields.update((name, parameter_value(value)) for name, value in options.parameters)
         conventions = Conventions(
             of_question=_is_of_question,
-            not_found=f"this path does not take questions; {_ADDRESS}",
-            address_option="--api-url, with assay run --system",
-            fields="check the fields of the request (--param)",
-            fields_missing=f"{_ADDRESS}; --param NAME=VALUE adds a field",
+            not_found=f"this path does not take questions; {_address()}",
+            address_option="--api-url, with assay run --system" if on_command_line() else "url",
+            fields=f"check the fields of the request ({argument('--param')})",
+            fields_missing=f"{_address()}; {argument('--param')} adds a field",
         )
         return cls(Exchange(address, options, conventions), fields, dict(options.parameters))
 
@@ -153,7 +158,7 @@ class DenodoSystem:
         what = f"the response has no 'sql_query': its fields are {names}{quoted}"
         if self._exchange.has_answered:
             raise UnknownForm(what, code="no sql_query")
-        raise SystemUnusable(self._exchange.scrub(f"{self._exchange.address.shown}: {what}; {_ADDRESS}"))
+        raise SystemUnusable(self._exchange.scrub(f"{self._exchange.address.shown}: {what}; {_address()}"))
 
 
 def _found_views(said: Any) -> tuple[str, ...] | None:
@@ -212,7 +217,7 @@ class _Fields:
     def advice(self, fault: FieldFault) -> str:
         """What to do about a fault that only the user can fix."""
         if fault.wants == "field":
-            return f"{_ADDRESS}, or give the field with --param {fault.name}=VALUE"
+            return f"{_address()}, or give the field with --param {fault.name}=VALUE"
         if fault.wants == "no field":
             return f"omit --param {fault.name}"
         value = MASK if is_secret_name(fault.name) else self._texts.get(fault.name, json.dumps(self.given[fault.name]))

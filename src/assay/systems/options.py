@@ -7,6 +7,7 @@ from msgspec import Struct
 from assay.errors import InputError
 from assay.model import Secret, TokenUsage
 from assay.model.databases.secret import check_headers
+from assay.platform.surface import argument
 
 _MOST_PRICE = 1_000_000
 
@@ -78,7 +79,8 @@ class SystemOptions(Struct, frozen=True, kw_only=True):
             raise InputError(f"invalid timeout of {self.timeout_s:g} s: use a positive number")
         if (self.price_in is None) is not (self.price_out is None):
             missing = "price_in" if self.price_in is None else "price_out"
-            raise InputError(f"{missing} is missing: give the prices of input and of output (--price-in, --price-out)")
+            both = f"{argument('--price-in')}, {argument('--price-out')}"
+            raise InputError(f"{missing} is missing: give the prices of input and of output ({both})")
         for price in (self.price_in, self.price_out):
             if price is not None and not 0 <= price <= _MOST_PRICE:
                 raise InputError(f"invalid price of {price:g} USD per million tokens: use 0 to {_MOST_PRICE:,}")

@@ -63,7 +63,7 @@ class DefogFormat:
 
     def cases_of(self, table: Table, fields: FieldNames) -> LoadedCases:
         """The cases of rows. Raises CaseFileError with row and column."""
-        loaded = read_cases(replace(table, golds_in_text=False), fields)
+        loaded = read_cases(replace(table, golds_in_text=False, header_hint=""), fields)
         return replace(loaded, cases=tuple(_expanded(table.path, case) for case in loaded.cases))
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:

@@ -16,6 +16,7 @@ from assay.cases.from_records import unanswered
 from assay.cases.text.decoding import empty, head_of, lines_of, read_text
 from assay.errors import CaseFileError
 from assay.model import Case, ColumnUse, FieldNames, Prediction
+from assay.platform.surface import option
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 SUFFIXES = frozenset({".sql", ".txt"})
@@ -39,7 +40,7 @@ def _gold_lines(path: Path, encoding: str | None) -> Iterator[Case]:
         if not line.strip():
             raise CaseFileError(
                 "is blank, and a later line is not: each question has its line; of conversations (SParC, CoSQL) give "
-                "the format sparc (--case-format sparc)",
+                f"the format sparc ({option('--case-format', 'sparc')})",
                 path=str(path),
                 place=place,
             )

@@ -35,6 +35,8 @@ class Candidate(Struct, frozen=True, kw_only=True):
     why: str
     in_order: bool
     """Whether joining by this column is the same as joining by position."""
+    shared: str | None = None
+    """The column's name if both files have it, with values that are more than row numbers: surely an id."""
 
 
 def loose_id(text: str) -> str:
@@ -48,7 +50,8 @@ def candidates_of(sides: Sides) -> list[Candidate]:
     """The columns of predictions whose values identify rows and occur among the questions, or may still be ids.
 
     Columns that contain the questions' ids come first. The others have a name like an id's, or a different number or
-    word in each row: what they refer to is not in the questions, so the order of the rows cannot be checked.
+    word in each row: what they refer to is not in the questions, so the order of the rows cannot be checked. They are
+    omitted if both files have one column of ids.
     """
     own = {loose_id(id_) for id_ in sides.case_ids} if not sides.questions.by_position else set()
     beside = [(column.name, ids) for column in sides.case_columns if (ids := ids_in(column)) is not None]
@@ -67,7 +70,8 @@ def candidates_of(sides: Sides) -> list[Candidate]:
             why = "its values are distinct"
             option = named_ids(prediction=column.name)
             by_name.append(Candidate(option=option, why=why, in_order=False))
-    return certain + by_name
+    certain.sort(key=lambda candidate: candidate.shared is None)
+    return certain + ([] if certain and certain[0].shared else by_name)
 
 
 def _labels_rows(name: str, ids: Sequence[str]) -> bool:
@@ -97,6 +101,7 @@ def _found(
                     option=named_ids(questions=other, prediction=None if same else name),
                     why="both files have its values" if same else "both contain the same values",
                     in_order=list(values) == list(ids),
+                    shared=other if same and first_number(ids, count) is None else None,
                 )
             )
     if not found and (first := first_number(ids, count)) is not None:

@@ -17,10 +17,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.cases.fields import normal
 from assay.cases.from_records import unanswered
 from assay.cases.joining.candidates import no_fit
 from assay.cases.joining.echoes import check_echoes, differing
-from assay.cases.joining.sides import Sides
+from assay.cases.joining.sides import DATABASES, QUESTIONS, Sides
 from assay.cases.joining.strategies import way_of
 from assay.errors import InputError
 from assay.model import Case, Joining, Prediction
@@ -38,6 +39,8 @@ class Joined(Struct, frozen=True, kw_only=True):
     unmatched: tuple[str, ...]
     """The ids (or positions) of predictions without a case, in the file's order."""
     joining: Joining
+    unread: tuple[str, ...] = ()
+    """The columns of either file that were not read."""
 
 
 def join(
@@ -83,6 +86,7 @@ def join(
         joining=Joining(
             by=way.by,
             stated=way.by == "position" and (loaded.stated or questions.stated),
+            id_column=way.id_column,
             case_columns=questions.columns,
             prediction_columns=loaded.columns,
             loose_ids=way.loose,
@@ -91,6 +95,7 @@ def join(
             questions_differ=differ,
             left_out=_left_out(questions, loaded),
         ),
+        unread=_unread(sides, same_file=same_file),
     )
 
 
@@ -120,3 +125,13 @@ def _left_out(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[str, .
         return (*questions.left_out, *loaded.left_out)
     both = set(questions.left_out) & set(loaded.left_out)
     return tuple(name for name in questions.left_out if name in both)
+
+
+def _unread(sides: Sides, *, same_file: bool) -> tuple[str, ...]:
+    """The columns that were read for neither side. Predictions may repeat the columns of their questions."""
+    questions, loaded = sides.questions, sides.loaded
+    if same_file:
+        return tuple(name for name in questions.unread if name in loaded.unread)
+    columns = (*(column.name for column in questions.beside), *(use.column for use in questions.columns))
+    repeated = QUESTIONS | DATABASES | set(map(normal, columns))
+    return (*questions.unread, *(name for name in loaded.unread if normal(name) not in repeated))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.cases.fields import POSITION, listed
 from assay.cases.joining.candidates import (
@@ -34,6 +35,8 @@ class JoinStrategy(Struct, frozen=True, kw_only=True):
     by: JoinedBy
     places: Sequence[int | None]
     loose: int = 0
+    id_column: str | None = None
+    """For a join by position: the column of both files that agrees with it."""
 
 
 def way_of(sides: Sides, *, wanted: int | None, same_file: bool, echoes: bool) -> JoinStrategy:
@@ -78,7 +81,7 @@ def _by_position(sides: Sides, wanted: int | None) -> JoinStrategy:
             f"only if nothing contradicts it. {did_you_mean(doubtful)}"
         )
     _check_count(sides, wanted)
-    return _positions(sides)
+    return replace(_positions(sides), id_column=next((candidate.shared for candidate in found), None))
 
 
 def _by_stated_position(sides: Sides, wanted: int | None) -> JoinStrategy:

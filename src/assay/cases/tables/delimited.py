@@ -69,9 +69,9 @@ def _header_index(path: Path, rows: _Rows, fields: FieldNames, wanted: Sequence[
         return header_row_of([cells for _, cells in rows[:SEARCHED_ROWS]], fields, wanted, path=str(path))
     check_header_row([cells for _, cells in rows[:SEARCHED_ROWS]], row, fields, wanted, path=str(path))
     if row >= len(rows) or not any(cell.strip() for cell in rows[row][1]):
-        option = sheet_option("header-row", wanted)
+        option = sheet_option("header-row", wanted, row)
         raise CaseFileError(
-            f"row {row + 1} is blank, but {option} {row} (counted from 0) names it as the header: name another row, or "
+            f"row {row + 1} is blank, but {option} (counted from 0) names it as the header: name another row, or "
             "omit the option",
             path=str(path),
         )

@@ -58,10 +58,10 @@ def excel_table(path: Path, fields: FieldNames, wanted: Sequence[Field]) -> Tabl
         first = whole[sheet.name].first_row
         check_header_row(texts, fields.header_row, fields, wanted, path=str(path), first=first)
     if not sheet.rows:
-        option = sheet_option("header-row", wanted)
+        option = sheet_option("header-row", wanted, sheet.first_row)
         raise CaseFileError(
             f'the sheet "{sheet.name}" is blank in row {sheet.first_row + 1}, which was given as the header row '
-            f"({option} {sheet.first_row}, counted from 0): name another, or leave it out",
+            f"({option}, counted from 0): name another, or leave it out",
             path=str(path),
         )
     others = tuple(one.name for one in sheets if one.visible and one is not sheet)

@@ -49,11 +49,10 @@ def check_header_row(
     sure = any(has_columns(header_of(other)[0], names, wanted, path=path) for names in (fields, FieldNames()))
     if not sure and not (is_blank and any(cell.strip() for cell in other)):
         return
-    option = sheet_option("header-row", wanted)
     what = "is blank" if is_blank else "does not name the columns"
     raise CaseFileError(
-        f"row {given + 1} {what} ({option} {given}, counted from 0); row {found + first + 1} looks like the header: "
-        f"write  {option} {found + first}",
+        f"row {given + 1} {what} ({sheet_option('header-row', wanted, given)}, counted from 0); row "
+        f"{found + first + 1} looks like the header: write  {sheet_option('header-row', wanted, found + first)}",
         path=path,
     )
 
@@ -83,5 +82,5 @@ def _looks_like_header(row: Row, below: Sequence[Row]) -> bool:
 
 def other_header(row: int, wanted: Sequence[Field]) -> str:
     """For a message: which row was taken for the header, counted from 0, and how to name another."""
-    option = sheet_option("header-row", wanted)
-    return f"Row {row + 1} was taken for the header ({option} {row}, counted from 0): if it is another, name that"
+    option = sheet_option("header-row", wanted, row)
+    return f"Row {row + 1} was taken for the header ({option}, counted from 0): if it is another, name that"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.errors import CaseFileError, InputError
+from assay.platform.surface import option
 
 HEAD_BYTES = 65_536
 """How many bytes of a file are read to recognise its format."""
@@ -24,9 +25,6 @@ _MARKS = (
 )
 """Byte order marks: they state a file's encoding."""
 
-_SAY_SO = (
-    "save it as UTF-8, or name its encoding:  --encoding {0}  (for the file of predictions:  --prediction-encoding {0})"
-)
 _NO_TEXTS = (
     (b"SQLite format 3\0", "an SQLite database"),
     (b"PAR1", "a Parquet file"),
@@ -82,7 +80,7 @@ def check_size(path: Path, most: int = MOST_BYTES, hint: str = "split it, or omi
         raise CaseFileError(f"has {about.st_size >> 20:,} MiB; the limit is {most >> 20:,} MiB: {hint}", path=str(path))
 
 
-def read_text(path: Path, encoding: str | None = None, *, hint: str = _SAY_SO) -> str:
+def read_text(path: Path, encoding: str | None = None, *, hint: str | None = None) -> str:
     """A file's text, with its line ends unchanged.
 
     ``encoding`` None: by its byte order mark, else UTF-8; ``hint`` says what to do for another encoding. Raises
@@ -100,7 +98,7 @@ def read_text(path: Path, encoding: str | None = None, *, hint: str = _SAY_SO) -
     if not data or data.isspace():
         raise empty(path)
     if encoding is None and not mark and (name := _unmarked_utf16(data)):
-        raise CaseFileError(f"is UTF-16 without a byte order mark, not UTF-8: {hint.format(name)}", path=str(path))
+        raise CaseFileError(f"is UTF-16 without a byte order mark, not UTF-8: {hint or _named(name)}", path=str(path))
     try:
         text = data.decode(used)
     except UnicodeDecodeError as error:
@@ -111,13 +109,19 @@ def read_text(path: Path, encoding: str | None = None, *, hint: str = _SAY_SO) -
         raise CaseFileError(
             f"byte 0x{data[error.start]:02x} is not {used.upper()}"
             + (", perhaps Windows-1252 or Latin-1: " if used == "utf-8" else ": ")
-            + hint.format("cp1252" if used == "utf-8" else "NAME"),
+            + (hint or _named("cp1252" if used == "utf-8" else "NAME")),
             path=str(path),
             place=f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}",
         ) from error
     if "\0" in text:
         raise _zero(path, text)
     return text
+
+
+def _named(encoding: str) -> str:
+    """How to name the encoding of a text."""
+    cases, predictions = (option(name, encoding) for name in ("--encoding", "--prediction-encoding"))
+    return f"save it as UTF-8, or name its encoding:  {cases}  (for the file of predictions:  {predictions})"
 
 
 def _unmarked_utf16(data: bytes) -> str | None:

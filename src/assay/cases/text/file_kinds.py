@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 from assay.cases.text.decoding import HEAD_BYTES, head_of
+from assay.platform.surface import argument, option
 
 _AS_TABLE = "save its table as .xlsx or .csv"
 _UNPACK = "unpack it, and name the file in it"
@@ -21,8 +22,8 @@ _MAGIC = (
     (0, b"7z\xbc\xaf\x27\x1c", f"a 7z archive: {_UNPACK}"),
     (0, b"Rar!\x1a\x07", f"a RAR archive: {_UNPACK}"),
     (257, b"ustar", f"a TAR archive: {_UNPACK}"),
-    (0, b"SQLite format 3\0", f"an SQLite database: name it with --db, or export the table of questions and {_TEXT}"),
-    (8, b"DUCK", f"a DuckDB database: name it with --db, or export the table of questions and {_TEXT}"),
+    (0, b"SQLite format 3\0", f"an SQLite database: name it with {{db}}, or export the table of questions and {_TEXT}"),
+    (8, b"DUCK", f"a DuckDB database: name it with {{db}}, or export the table of questions and {_TEXT}"),
     (0, b"ARROW1\0\0", "an Arrow file: save it as .parquet"),
     (0, b"Obj\x01", "an Avro file: save it as .parquet"),
     (0, b"\x80\x04\x95", f"a Python pickle, which Assay does not read because loading it could run code: {_TEXT}"),
@@ -81,7 +82,7 @@ def _first_bytes(path: Path) -> bytes:
 def _binary_kind(path: Path, head: bytes, format: str | None) -> str | None:
     for at, magic, kind in _MAGIC:
         if head[at:].startswith(magic) and (at < len(magic) or b"\0" in head):
-            return kind
+            return kind.format(db=argument("--db"))
     if head.startswith(b"PAR1") and head[4:5] < b" ":
         return None if format == "parquet" else "a Parquet file: name it .parquet"
     if head.startswith(_OLE):
@@ -123,7 +124,8 @@ def _text_kind(path: Path, text: str, format: str | None) -> str | None:
             "assay.evaluate(questions, predictions, databases=…)"
         )
     if suffix in _PROGRAMS:
-        return "a program: name the file that it writes, or ask it for each question (--system cmd:COMMAND)"
+        system = option("--system", "cmd:COMMAND")
+        return f"a program: name the file that it writes, or ask it for each question ({system})"
     is_plain = format is None or suffix in (".csv", ".tsv", ".txt", ".sql", *_WORKBOOKS)
     if not text.strip() or not is_plain:
         return None

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from assay.cases.records import Record, Table
 from assay.cases.tools.frame import ToolFormat, changed, chosen
 from assay.model import FieldNames
+from assay.platform.surface import option
 
 _UNDER = "golden_sql"
 
@@ -44,7 +45,7 @@ class EvalBenchFormat(ToolFormat):
         dialect = None
         golds = (list(_dialects(record).values()) for record in table.records)
         if wanted is not None or any(gold != several[0] for several in golds for gold in several):
-            dialect = chosen(table.path, wanted, names, "dialect", f"--gold-column {_UNDER}.{names[0]}")
+            dialect = chosen(table.path, wanted, names, "dialect", option("--gold-column", f"{_UNDER}.{names[0]}"))
         kept = [
             record
             for record in table.records

@@ -79,7 +79,8 @@ class ToolFormat(ABC):
             return json_lines_table(path, encoding=fields.encoding)
         if path.suffix.lower() in _CELLS:
             table = delimited_table(path, fields, ())
-            return changed(table, (_objects(record, self.objects) for record in table.records))
+            table = changed(table, (_objects(record, self.objects) for record in table.records))
+            return replace(table, header_hint="")
         document = parse_json(path, read_text(path, fields.encoding))
         if isinstance(document, dict) and (key := next((key for key in _UNDER if key in document), None)):
             document = document[key]

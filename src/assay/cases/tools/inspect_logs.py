@@ -18,6 +18,7 @@ from assay.cases.text.json import parse_json
 from assay.cases.tools.frame import ToolFormat, chosen, last_said, text_of_message
 from assay.errors import CaseFileError
 from assay.model import FieldNames
+from assay.platform.surface import option
 
 _MOST_BYTES = 512 << 20
 _OWN_KEYS = ("version", "status", "eval", "task")
@@ -75,7 +76,7 @@ class InspectFormat(ToolFormat):
         if wanted is None and fields.prediction is not None and len(epochs) == 1:
             return table, fields  # a column or a path
         names = [f"epoch {epoch}" for epoch in epochs]
-        name = chosen(table.path, wanted, names, "epoch", f'--prediction-column "{names[0]}"')
+        name = chosen(table.path, wanted, names, "epoch", option("--prediction-column", names[0]))
         kept = [record for record in table.records if f"epoch {_epoch(record)}" == name]
         return replace(table, records=tuple(kept)), replace(fields, prediction=None)
 

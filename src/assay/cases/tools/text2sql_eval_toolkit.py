@@ -9,6 +9,7 @@ from assay.cases.records import Record, Table
 from assay.cases.tools.frame import ToolFormat, changed, chosen
 from assay.errors import CaseFileError
 from assay.model import FieldNames
+from assay.platform.surface import option
 
 _ANSWER = "predicted_sql"
 _GOLDS = ("sql", "SQL", "target", "query")
@@ -63,12 +64,12 @@ class Text2SqlEvalToolkitFormat(ToolFormat):
             )
         if fields.prediction is not None and fields.prediction.startswith("predictions"):
             return table, fields  # a path
-        name = chosen(table.path, fields.prediction, names, "pipeline", f"--prediction-column {names[0]!r}")
+        name = chosen(table.path, fields.prediction, names, "pipeline", option("--prediction-column", names[0]))
         answers = [_pipelines(record).get(name) for record in table.records]
         if not any(isinstance(answer, Mapping) and _ANSWER in answer for answer in answers):
             raise CaseFileError(
                 f'the pipeline "{name}" has no {_ANSWER}: name the path of its query, for example '
-                f"--prediction-column 'predictions[\"{name}\"].sql'",
+                + option("--prediction-column", f'predictions["{name}"].sql'),
                 path=str(table.path),
             )
         more = [_answer(answer) for answer in answers]

@@ -143,9 +143,8 @@ USUAL: Final = {
     for verb, names in {
         "init": "--predictions --system --db --output --run --id-column --question-column --gold-column"
         " --db-column --prediction-column --sheet --header-row --overwrite",
-        "run": "--predictions --system --db --output --id-column --question-column --gold-column --db-column"
-        " --prediction-column --metrics --limit --timeout --witness --lint --baseline --min --max-unscored --html"
-        " --json --full",
+        "run": "--predictions --system --db --output --id-column --question-column --gold-column --prediction-column"
+        " --metrics --limit --timeout --witness --baseline --min --reviews --html --xlsx --md --json --full",
         "denodo": "--input --output --api-url --catalog-url --user --password --token --question-rows"
         " --gold-column --no-ves --as-denodo --run --html --baseline --min --fail-on-regression",
         "sdmx": "--predictions --system --token --structures --data --output --match-on --ignore-dimension"

@@ -95,9 +95,7 @@ _SETTINGS = Only(
         "case_fields.difficulty": "Column of the difficulties. [default: difficulty]",
         "case_fields.context": "Column of additional context, sent as custom_instructions.",
         "case_fields.sheet": "Worksheet, or its number from 0. [default: the only one with the columns]",
-        "case_fields.header_row": (
-            "Row of the sheet that names the columns, from 0; also --header N. [default: the first with them]"
-        ),
+        "case_fields.header_row": ("Row of the sheet that names the columns, from 0. [default: the first with them]"),
     },
 )
 """Denodo's own evaluator has other names for some."""

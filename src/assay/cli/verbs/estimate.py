@@ -189,7 +189,7 @@ def _estimated(
 
 
 def _model(model: str, token: str | None, settings: Settings) -> ChatModel:
-    from assay.api.llm_judging import open_model
+    from assay.api.models import open_model
     from assay.cli.options.access import Access
 
     access = Access.gathered(user=None, password=None, token=token, needed=False)

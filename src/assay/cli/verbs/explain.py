@@ -14,6 +14,8 @@ import typer
 from assay.cli.options.declared import Full, JsonFile
 from assay.cli.options.stored_runs import A_RUN, is_run
 from assay.errors import InputError, UsageError
+from assay.model import Evidence
+from assay.reports.text.plain import one_line
 
 _VERDICTS = 3
 """The most verdicts after an explanation of several answers."""
@@ -21,7 +23,7 @@ _VERDICTS = 3
 
 def explain(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run."), A_RUN],
-    case: Annotated[str, typer.Argument(metavar="CASE", help="Id of the case.")],
+    case: Annotated[str, typer.Argument(metavar="CASE", help="Id of the case; or a cause, to list its cases.")],
     *,
     full: Full = False,
     json: JsonFile = None,
@@ -33,6 +35,8 @@ def explain(
     Nothing is executed: the run stored it. 'right with … in place of …' is a repair that was executed and scored.
 
     Example:  assay explain runs/first 54
+
+    All cases of a cause:  assay explain runs/first 'Value mismatch'
     """
     from assay.api.run import load_run
     from assay.cli.output import STANDARD_OUTPUT, check_targets, write_json
@@ -43,13 +47,16 @@ def explain(
     from assay.reports.screen.printing import print_explanation
     from assay.reports.text.explanation import explanation_parts, verdict_line
     from assay.reports.text.parts import plain_text
-    from assay.reports.text.plain import one_line, visible
+    from assay.reports.text.plain import visible
 
     check_targets({"json": json})
     if not is_run(run) and is_run(Path(case)):
         raise UsageError(f"the run comes first: write  assay explain {quoted(case)} {quoted(str(run))}")
     record = load_run(run).record
     found = [item for item in record.evidence if item.case.id == case]
+    if not found and json is None and (listed := _of_cause(case, record.evidence)):
+        typer.echo(visible("\n".join(listed)))
+        return
     if not found:
         near = _near(case, [item.case.id for item in record.evidence])
         raise InputError(f"{run} has no case {one_line(case)!r}{f' (did you mean {near[0]!r}?)' if near else ''}")
@@ -70,3 +77,11 @@ def _near(case: str, known: Sequence[str]) -> list[str]:
     """The closest id: the one that is left of ``case 54`` or ``#54``, else one that is spelled nearly so."""
     bare = re.sub(r"^(?:case|question|id|q)?[\s_#:.-]*", "", case.strip(), flags=re.IGNORECASE)
     return [bare] if bare in known else get_close_matches(case, known, n=1)
+
+
+def _of_cause(name: str, evidence: Sequence[Evidence]) -> list[str]:
+    """The lines that list the cases with this primary cause; none if no case has it."""
+    wanted = name.replace("_", " ").casefold()
+    cases = {one.case.id: one.case.question for one in evidence if (one.cause or "").casefold() == wanted}
+    width = max(map(len, cases), default=0)
+    return [f"{case_id:<{width}}  {one_line(question, limit=160)}".rstrip() for case_id, question in cases.items()]

@@ -100,7 +100,8 @@ def judge(  # one parameter an option
 
     What is sent:  assay judge runs/first --show-prompt
     """
-    from assay.api.llm_judging import open_judge, open_model
+    from assay.api.llm_judging import open_judge
+    from assay.api.models import open_model
     from assay.cli.options.access import Access
     from assay.cli.output import check_targets
     from assay.cli.verbs.judge_output import exit_if_unjudged, show_opinions, write_opinions

@@ -89,7 +89,7 @@ def warnings(engine: Executes) -> tuple[str, ...]:
     user = rows_of(engine, "SELECT currentUser()")[0][0]
     more = f" and {len(rights) - _SHOWN_RIGHTS} more" if len(rights) > _SHOWN_RIGHTS else ""
     can = ", ".join(rights[:_SHOWN_RIGHTS]) + more
-    advice = "use a user who may only read: see docs/guides/clickhouse.md"
+    advice = "use a user who may only read: see assay docs clickhouse"
     return (f"the user {user!r} may do more than read ({can}): {advice}",)
 
 

@@ -121,7 +121,7 @@ class MysqlEngine(SqlAlchemyBase):
             raise DatabaseError(f"{url} cannot be read: {message}") from None
         finally:
             engine.close()
-        return (f"{url}: the account may {can}: use one that may only read: docs/guides/warehouse.md",) if can else ()
+        return (f"{url}: the account may {can}: use one that may only read: assay docs warehouse",) if can else ()
 
     @classmethod
     def _require(cls, url: DatabaseUrl) -> None:

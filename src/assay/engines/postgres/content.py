@@ -82,7 +82,7 @@ def warnings(url: DatabaseUrl) -> tuple[str, ...]:
     """
     with _Reading(url) as reading:
         superuser, manages, writable, schemas, groups, role = reading.rows(_RIGHTS, as_session_user=True)[0]
-    advice = "use a role that may only read: see docs/guides/warehouse.md"
+    advice = "use a role that may only read: see assay docs warehouse"
     if superuser:
         return (f"{url}: the role {role!r} is a superuser, without any restrictions: {advice}",)
     can: list[str] = []

@@ -3,7 +3,7 @@
 There are three layers of protection. A text that is not exactly one query, or that names a function with effects, is
 never sent (`assay.engines.postgres.guard`). The extended protocol accepts only one statement, in a transaction that is
 read-only, has its snapshot, and is always rolled back. And the role that Assay connects as has only the rights that its
-owner granted: see docs/guides/postgres.md.
+owner granted: see `assay docs postgres`.
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ class Joining(Struct, frozen=True, kw_only=True):
     by: JoinedBy
     stated: bool = False
     """For positions: the user or the format asks for them. Else neither file has ids, and both have as many rows."""
+    id_column: str | None = None
+    """For positions: a column of both files with the same unique values, which the user may name as the id."""
     case_columns: tuple[ColumnUse, ...] = ()
     prediction_columns: tuple[ColumnUse, ...] = ()
     loose_ids: int = 0

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from assay.model.databases.jdbc import MASK, instead_of_jdbc
 from assay.model.databases.secret import masked_address
+from assay.platform.surface import argument, option
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/](?!/)")
 """A path of Windows, whose drive looks like a scheme."""
@@ -125,7 +126,7 @@ def fault_of(text: str) -> str | None:
     if scheme in ("http", "https"):
         return (
             f"{_shown(text)} is a web address, not a database URL: write  denodo+{_shown(text)}  for Denodo, "
-            f"clickhouse://{_shown(rest)}  for ClickHouse; a live system is named with --system"
+            f"clickhouse://{_shown(rest)}  for ClickHouse; a live system is named with {argument('--system')}"
         )
     if len(found["slashes"]) == 1:
         return f"{_shown(text)} has one slash after its scheme: write  {scheme}://{_shown(rest)}"
@@ -228,7 +229,9 @@ def _placeholder_fault(text: str) -> str | None:
     name = found["name"]
     written = f"{{{name}}}"
     is_column = name.replace("_", "").lower() not in _DATABASE_NAMES
-    column = f"; if the database's name is in the column {name}, add  --db-column {name}" if is_column else ""
+    column = (
+        f"; if the database's name is in the column {name}, add  {option('--db-column', name)}" if is_column else ""
+    )
     return (
         f"{_shown(text)} has the placeholder {written}; only {{db_id}} is filled in, with the database of each case: "
         f"write  {_shown(text.replace(written, '{db_id}'))}{column}"

@@ -12,6 +12,7 @@ from html import escape
 from urllib.parse import quote, quote_plus, urlsplit
 
 from assay.errors import InputError
+from assay.platform.surface import option
 
 MASK = "***"
 _SHORT = 3
@@ -116,6 +117,11 @@ def read_headers(given: Iterable[str], environ: Mapping[str, str]) -> tuple[tupl
     headers = []
     for text in given:
         name, value = (*re.split("[=:]", text, maxsplit=1), None)[:2]
+        if re.fullmatch("[0-9]{1,3}", text):
+            header_row = option("--header-row", int(text))
+            raise InputError(
+                f"{text} is not an HTTP header (NAME=VALUE); for the header of a table write  {header_row}"
+            )
         if value is None or not name or not name.strip():
             raise InputError(f"a header is {MASK}: write NAME=VALUE or NAME: VALUE")
         missing = next((one for one in _REFERENCE.findall(value) if one not in environ), None)

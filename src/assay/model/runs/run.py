@@ -324,6 +324,8 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """Ids of predictions that match no case."""
     joining: Joining | None = None
     """How answers were joined to their questions; None if a live system was asked."""
+    unread_columns: tuple[str, ...] = ()
+    """The columns of the question set and the predictions that were not read."""
     notes: tuple[str, ...] = ()
     """Sentences that say what could not be read in the inputs or is missing, and what is therefore unknown."""
     unprotected: tuple[str, ...] = ()

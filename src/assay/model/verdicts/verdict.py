@@ -146,7 +146,7 @@ class PairVerdict(Verdict, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     """The verdict on a pair of queries, with its near misses."""
 
     near_misses: tuple[NearMiss, ...] = ()
-    """How a wrong prediction comes close to the gold result (docs/reference/near-misses.md)."""
+    """How a wrong prediction comes close to the gold result (`assay docs near-misses`)."""
 
     def _more(self) -> list[str]:
         return [f"near miss: {miss.kind.replace('_', ' ')}: {miss.detail}" for miss in self.near_misses]

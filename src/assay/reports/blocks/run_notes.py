@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.model import CaseSummary, Group, Joining, Limits, Run, UsageTotals
+from assay.platform.surface import option
 from assay.reports.blocks import reliability, repeats, reviews, strengths
 from assay.reports.blocks.run_numbers import RunNumbers
 from assay.reports.blocks.unscored import unscored_notes
@@ -29,7 +30,8 @@ def notes(report: RunNumbers) -> Iterable[str]:
         # An unanswered case whose gold query fails, too, is excluded.
         which = " and" if wrong == none else f"; {wrong:,} of them"
         said = f"{which} {'counts' if wrong == 1 else 'count'} as incorrect" if wrong else ""
-        yield f"{plural(none, asking)} got no answer{said}."
+        has = ("has" if none == 1 else "have") + " no prediction"
+        yield f"{plural(none, asking)} {'got no answer' if report.run.provenance.joining is None else has}{said}."
     yield from _lenient(report)
     if numbers.witnesses is not None:
         yield strengths.said(numbers.witnesses)
@@ -174,7 +176,9 @@ def _joining(joining: Joining | None) -> Iterable[str]:
         return
     if joining.by == "position":
         why = "" if joining.stated else ", since neither file has ids"
-        yield f"Predictions were matched to questions by position{why}."
+        column = joining.id_column
+        named = "" if column is None else f"; to match them by a column of both:  {option('--id-column', column)}"
+        yield f"Predictions were matched to questions by position{why}{named}."
     if joining.by == "question":
         yield "Predictions were joined by the text of their questions, since they have no ids of the question set."
     if joining.loose_ids:
@@ -201,8 +205,11 @@ def _provenance(report: RunNumbers) -> Iterable[str]:
     if made.blank_rows:
         yield f"{plural(made.blank_rows, 'blank row')} in the question set {_is(made.blank_rows)} skipped."
     if ids := made.unmatched_predictions:
-        named = ", ".join(one_line(name, limit=40) for name in ids[:5]) + (", …" if len(ids) > 5 else "")
+        named = ", ".join(one_line(name, limit=40) for name in ids[:_NAMED]) + ", …" * (len(ids) > _NAMED)
         yield f"{plural(len(ids), 'prediction')} {'matches' if len(ids) == 1 else 'match'} no case: {named}."
+    if columns := made.unread_columns:
+        named = ", ".join(one_line(name, limit=40) for name in columns[:_NAMED]) + ", …" * (len(columns) > _NAMED)
+        yield f"{plural(len(columns), 'column')} of the input files {_is(len(columns))} not read: {named}."
     if made.unprotected:
         yield (
             f"The system of this run ({made.platform}) lacks protections: {', '.join(made.unprotected)}. Evaluate "

@@ -126,13 +126,15 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
     found = [(count, alone, beside) for count, alone, beside in counted if count]
     excluded = f"{plural(unscored, noun)} {'is' if unscored == 1 else 'are'} excluded"
     named = _named(counts.of_gold)
+    message, often = next(iter(counts.gold_messages.most_common(1) if broken and gold == "gold query" else ()), ("", 0))
+    message = one_line(message, limit=120)
     if len(found) == 1:
-        yield f"{excluded}: {found[0][1]}{named}."
+        yield f"{excluded}: {found[0][1]}{named}{f': {message}' if often == unscored else '.'}"
     elif found:
         yield f"{excluded}: {', '.join(f'{beside} in {count:,}' for count, _, beside in found)}{named}."
-    if broken and gold == "gold query":
-        (message, count), *_ = counts.gold_messages.most_common(1)
-        yield f"Most frequent message on gold queries ({count:,} of {broken:,}): {one_line(message, limit=120)}"
+    if often and (len(found) > 1 or often < unscored):
+        share = f" ({often:,} of {broken:,})" if often < broken else ""
+        yield f"{'Most frequent message' if share else 'Message'} on gold queries{share}: {message}"
     if counts.undone:
         them = "it" if counts.undone == 1 else "them"
         yield f"{plural(counts.undone, noun)} failed; the same command tries {them} again: {causes(counts.failures)}."

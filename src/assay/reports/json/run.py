@@ -9,7 +9,7 @@ those of `assay.model`; an absent value is null. A case has ``case``, ``predicti
 ``comparison``, ``gold_executions``, ``predicted_execution`` and ``refutation`` (result of the search for a
 counterexample to a match, with the witness; null if it was not run) and ``reviewed`` (people's verdict, in addition to
 Assay's own; null without a review; ``headline.reviewed`` is the accuracy by these); for SDMX selections ``turns`` in
-place of these, with every scored term (docs/reference/json-report.md).
+place of these, with every scored term (`assay docs json-report`).
 
 Cells of the aligned rows keep their value and type, as `assay.model.results.cell_json` writes them. Elsewhere a lone
 surrogate is written as the six characters ``\\udcff``: every JSON parser must be able to read a report, and many refuse

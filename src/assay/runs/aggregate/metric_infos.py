@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from assay.errors import InputError
 from assay.model import MetricInfo, RunSettings
+from assay.platform.surface import argument
 from assay.runs.aggregate.reliability import RUN_RATES
 
 InfoOf: TypeAlias = Callable[[str], MetricInfo]
@@ -63,6 +64,7 @@ def common_metric(runs: Sequence[RunSettings]) -> str:
     if not shared:
         asked = "; ".join(", ".join(one.metrics) for one in runs)
         raise InputError(
-            f"the runs have no metric in common ({asked}): run them again with the same --metrics, or none named"
+            f"the runs have no metric in common ({asked}): run them again with the same {argument('--metrics')}, or "
+            "none named"
         )
     return leading_metric(shared)

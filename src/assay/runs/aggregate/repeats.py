@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from assay.errors import UsageError
 from assay.model import Case, ConversationTotals, Outcome, PassRate, Rate, RepeatTotals
 from assay.model.verdicts.summary import CaseSummary
+from assay.platform.surface import argument, on_command_line
 from assay.runs.aggregate.rates import Answers, Values, mean_of_each, rate_of
 from assay.stats import pass_all_k, pass_at_k
 
@@ -17,9 +18,10 @@ def check_repeats(repeats: int, *, live: bool) -> None:
     if repeats < 1:
         raise UsageError(f"repeats is {repeats}: ask each question at least once")
     if repeats > 1 and not live:
+        system = "--system" if on_command_line() else "open_system(...)"
         raise UsageError(
-            f"each question was to be asked {repeats} times, and only a live system can be asked: give --system "
-            "(in Python open_system(...)), or leave --repeat out for existing answers"
+            f"each question was to be asked {repeats} times, and only a live system can be asked: give {system}, or "
+            f"leave {argument('--repeat')} out for existing answers"
         )
 
 

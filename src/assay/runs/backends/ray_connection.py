@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.errors import InputError, MissingDependency
+from assay.platform.surface import option
 
 _CONNECT_S = 60.0
 _START_FAILED = "Starting Ray client server failed"
@@ -41,7 +42,8 @@ def connected(address: str | None) -> tuple[Any, Callable[[], None] | None]:
             f"the Ray cluster at {shown} did not answer within {_CONNECT_S:g} s: is that its address?"
         ) from None
     except Exception as error:
-        advice = "start one with  ray start --head, or name its address (--backend ray://HOST:10001)"
+        address = option("--backend", "ray://HOST:10001")
+        advice = f"start one with  ray start --head, or name its address ({address})"
         raise InputError(f"there is no Ray cluster to use at {shown} ({first_line(error)}): {advice}") from error
     restore = _silenced()
 

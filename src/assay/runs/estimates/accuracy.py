@@ -20,6 +20,7 @@ from assay.model.runs.estimate import (
     StratumFigure,
     Target,
 )
+from assay.platform.surface import option
 from assay.runs.estimates.frame import JUDGE, Frame, strata_of
 from assay.runs.estimates.labels import Label, Labels
 from assay.stats.estimates import (
@@ -215,7 +216,8 @@ class _Ways:
             raise InputError(
                 f"{unknown:,} of {self.frame.size:,} answers are in a stratum without labels "
                 f"({', '.join(lacking)}), about which nothing is known. Label at least {_FEW_IN_STRATUM} cases of it, "
-                "or give --unlabelled bounds (it may be all wrong or all right) or --unlabelled merge (it counts as "
+                f"or give {option('--unlabelled', 'bounds')} (it may be all wrong or all right) or "
+                f"{option('--unlabelled', 'merge')} (it counts as "
                 "the others do, which nothing supports)"
             )
 

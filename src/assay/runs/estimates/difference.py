@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from assay.errors import InputError
 from assay.model.runs.estimate import Bounds, EstimatedDifference, Target
 from assay.model.verdicts.review import Review
+from assay.platform.surface import flag, options
 from assay.runs.estimates.accuracy import FEW
 from assay.runs.estimates.frame import Answer, Frame
 from assay.runs.estimates.labels import Design, is_about, is_stale, refuse_drawn, settled, stale_note
@@ -119,8 +120,8 @@ def paired_labels(
     if about and not drawn:
         raise InputError(
             "no reviewed case was drawn at random from the questions that the two answer differently. Draw cases with "
-            "--compare OTHER --next N, or declare that these are a random sample (--declare-random; in Python "
-            "design='random')"
+            f"{options(('--compare', 'OTHER'), ('--next', 'N'))}, or declare that these are a random sample "
+            f"({flag('--declare-random')})"
         )
     if chosen := {one.case_id for one in about} - drawn:
         notes.append(f"{len(chosen)} reviewed cases without a draw of this comparison left out")

@@ -18,6 +18,7 @@ from assay.errors import InputError
 from assay.model import Evidence
 from assay.model.runs.estimate import Bounds, Drawn, StratumFigure, Target
 from assay.model.verdicts.review import Draw
+from assay.platform.surface import option
 from assay.runs.estimates.difference import DIFFERENT, pair_frame
 from assay.runs.estimates.frame import Frame, answers_of, strata_of
 from assay.runs.estimates.labels import Labels
@@ -70,7 +71,7 @@ def draw_cases(
     if more < unlabelled:
         raise InputError(
             f"{more} more cases leave a stratum without a label, and then nothing can be estimated: {unlabelled} "
-            f"strata have none yet. Give --next {unlabelled} or more (in Python more={unlabelled}). "
+            f"strata have none yet. Give {option('--next', unlabelled)} or more. "
             f"{LEAST_PER_STRATUM} per stratum are better"
         )
     pilot = len(known) < LEAST_PER_STRATUM * len(names)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from assay.errors import InputError, plural
 from assay.model.verdicts.review import Draw, Review
 from assay.model.verdicts.verdict import Outcome
+from assay.platform.surface import argument, flag
 from assay.runs.estimates.frame import Answer, Frame
 from assay.runs.reviews.deciding import outcome_of
 from assay.runs.reviews.deciding import settled as settled_review
@@ -162,8 +163,8 @@ def _declared(frame: Frame, about: Sequence[Review], places: Mapping[str, int], 
         raise InputError(
             f"{len(carried)} of {len(carried) + len(stale) + len(labels)} reviewed cases ({_some(carried)}) were "
             "reviewed with another answer than this one. Labels that hold only if two systems agree are not a "
-            "random sample, and overestimate accuracy. Give a file with the labels of these answers alone (--reviews), "
-            "or draw cases with --next"
+            "random sample, and overestimate accuracy. Give a file with the labels of these answers alone "
+            f"({argument('--reviews')}), or draw cases with {argument('--next')}"
         )
     return Labels(
         labels=tuple(sorted(labels, key=lambda one: one.place)),
@@ -178,7 +179,7 @@ def refuse_drawn(reviews: Iterable[Review], frames: Collection[str]) -> None:
         if one.draw is not None and one.draw.frame in frames and one.draw.method != "random":
             raise InputError(
                 f"the case {one.case_id} was drawn from strata or with a probability of its own, and not at random: "
-                "leave --declare-random out (in Python design='random')"
+                f"leave {flag('--declare-random')} out"
             )
 
 
@@ -193,15 +194,15 @@ def _why_none(frame: Frame, about: Sequence[Review], places: Mapping[str, int]) 
             f"the {plural(len({one.case_id for one in drawn}), 'drawn case')} came from other answers than these "
             f"({draw.size:,} then, {frame.size:,} now, and {len(unchanged)} of the reviewed answers are unchanged). "
             "Labels of a frame say nothing certain of a changed one: estimate the answers as they were, or draw new "
-            "cases with --next"
+            f"cases with {argument('--next')}"
         )
     if about:
         return (
             f"{plural(len({one.case_id for one in about}), 'reviewed case')} without a recorded draw. Cases that "
-            "somebody chose are not a random sample: draw cases with --next, or declare that these are a random sample "
-            "(--declare-random; in Python design='random')"
+            f"somebody chose are not a random sample: draw cases with {argument('--next')}, or declare that these are "
+            f"a random sample ({flag('--declare-random')})"
         )
-    return "no review is about one of these questions: draw cases to label with --next"
+    return f"no review is about one of these questions: draw cases to label with {argument('--next')}"
 
 
 def _check_draws(frame: Frame, reviews: Sequence[Review]) -> None:
@@ -218,13 +219,13 @@ def _check_draws(frame: Frame, reviews: Sequence[Review]) -> None:
     if len(methods) > 1:
         raise InputError(
             f"the cases were drawn in different ways ({', '.join(sorted(methods))}), which cannot be combined: give "
-            "the reviews of one way (--reviews)"
+            f"the reviews of one way ({argument('--reviews')})"
         )
     for name, found in sizes.items():
         if len(found) > 1:
             raise InputError(
                 f"the stratum {name!r} has {' and '.join(map(str, sorted(found)))} answers in different draws: later "
-                "rounds keep the strata. Give the reviews of one queue (--reviews)"
+                f"rounds keep the strata. Give the reviews of one queue ({argument('--reviews')})"
             )
     if methods == {"strata"} and sum(min(found) for found in sizes.values()) > frame.size:
         raise InputError("the strata of the draws have more answers together than the frame: draws of different strata")

@@ -15,6 +15,7 @@ from assay.model.databases.suite import SUITE_MATCH
 from assay.model.runs.gate import HEADLINE
 from assay.model.runs.metric_names import metric_hint, other_metric
 from assay.model.witness import AFTER_WITNESSES
+from assay.platform.surface import option
 from assay.runs.aggregate.difficulties import difficulty_key, named
 from assay.runs.aggregate.metric_infos import InfoOf, info_of, leading_metric
 from assay.runs.aggregate.reliability import RUN_RATES
@@ -110,8 +111,8 @@ def check_metrics(
 
 def _to_add(metric: str, metrics: Sequence[str]) -> str:
     """What to write so that a run computes the metric, too."""
-    option = {AFTER_WITNESSES: "--witness", SUITE_MATCH: "--suite FOLDER"}.get(metric)
-    return f": write  {option or '--metrics ' + ','.join((*metrics, metric))}"
+    needed = {AFTER_WITNESSES: ("--witness", True), SUITE_MATCH: ("--suite", "FOLDER")}
+    return f": write  {option(*needed.get(metric, ('--metrics', ','.join((*metrics, metric)))))}"
 
 
 def check_cases(gates: Gates, cases: Iterable[Case | CaseSummary]) -> None:

@@ -4,7 +4,7 @@ Each reason has odds, for example 0.5 for one find in two dull cases, and a sent
 query counts
 most: the odds that the gold query is wrong rise with each system that shares a result other than the gold query's,
 fall with each one that has another result still, and fall steeply with each one that has the gold query's. The numbers
-were fitted to errors planted in the gold queries of nine public systems (docs/background/measured/review-queue.md).
+were fitted to errors planted in the gold queries of nine public systems (`assay docs review-queue`).
 Reasons that concern one answer, such as a counterexample to its match, have odds of their own. Odds add up; doubts
 about the gold query multiply those of the systems.
 """

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from assay.errors import InputError, RunError
 from assay.model import GateResult, Group, HistoryPoint, Provenance, Run, RunSettings
+from assay.platform.surface import flag
 from assay.runs.aggregate.metric_infos import leading_metric
 from assay.runs.store.codec import decode_value, encode_value
 from assay.runs.store.folder import FORMAT, MAY_DIFFER, RUN_FILE, missing_run
@@ -111,14 +112,15 @@ def read_point(folder: Path, *, metric: str | None = None) -> HistoryPoint:
         return _damaged(folder, f"{RUN_FILE} cannot be read ({error.strerror})")
     except RunError as error:  # its cause is the decoder's message, without the bytes that it could not read
         return _damaged(
-            folder, f"{RUN_FILE} is damaged ({error.__cause__ or error}): run its command again with --overwrite"
+            folder,
+            f"{RUN_FILE} is damaged ({error.__cause__ or error}): run its command again with {flag('--overwrite')}",
         )
     if head.format > FORMAT:
         return _damaged(folder, f"written by a newer Assay (format {head.format}): update this one to read it")
     if head.status == "finished" and head.aggregates is None:
         return _damaged(
             folder,
-            f"{RUN_FILE} says that the run is finished, but has no numbers: run its command again with --overwrite",
+            f"{RUN_FILE} says that the run is finished, but has no numbers: {_again()}",
         )
     return _point(str(folder), head, metric)
 
@@ -150,6 +152,10 @@ def _point(folder: str, head: _Head | Run, metric: str | None) -> HistoryPoint:
         unscored=numbers.unscored,
         headline=None if name is None else numbers.overall.rate(name),
     )
+
+
+def _again() -> str:
+    return f"run its command again with {flag('--overwrite')}"
 
 
 def _damaged(folder: Path, trouble: str) -> HistoryPoint:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from assay.model import HistoryPoint
+from assay.platform.surface import argument
 from assay.runs.store import journal
 from assay.runs.store.folder import read_lint, read_run_file
 from assay.runs.store.history import question_set, run_name, started_at
@@ -258,13 +259,13 @@ def answered(runs: Sequence[NamedRun], sql: str, *, limits: Limits | None = None
             if watch.dog.fired:
                 raise InputError(
                     f"no answer within the limit of {limits.timeout_s:g} s: look at fewer rows, or give it longer "
-                    "(--timeout)"
+                    f"({argument('--timeout')})"
                 ) from error
             raise KeyboardInterrupt from error
         except duckdb.OutOfMemoryException as error:
             raise InputError(
                 f"the query needs more memory than the limit of {limits.max_memory_bytes // 2**20:,} MiB: look at "
-                "fewer rows, or give it more (--max-memory)"
+                f"fewer rows, or give it more ({argument('--max-memory')})"
             ) from error
         except duckdb.Error as error:
             raise InputError(_said(str(error), columns)) from error

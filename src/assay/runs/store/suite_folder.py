@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from assay.errors import InputError, RunError, plural
 from assay.model.databases.suite import Suite, SuiteAssumption, SuiteCase, SuiteLayout
 from assay.model.results.cell_json import cell_from_json, cell_to_json
+from assay.platform.surface import argument, flag
 from assay.runs.store.codec import decode_value, encode_value
 from assay.sql.schema.create_table import only_makes, only_makes_index, stays_inside
 
@@ -76,7 +77,7 @@ def check_place(folder: Path, *, overwrite: bool) -> None:
     except OSError as error:
         raise _unwritable(folder, error) from None
     if FILE in names and not overwrite:
-        raise InputError(f"{folder} contains a suite: choose another folder, or add --overwrite")
+        raise InputError(f"{folder} contains a suite: choose another folder, or add {flag('--overwrite')}")
     if names and FILE not in names:
         raise InputError(f"{folder} exists and contains no suite: choose another folder, or remove it")
 
@@ -166,7 +167,7 @@ def _reading(folder: Path) -> Iterator[Path]:
         if about.st_size > MOST_BYTES:
             raise InputError(
                 f"{path} contains {about.st_size >> 20:,} MiB, and at most {MOST_BYTES >> 20} MiB are read: "
-                "build the suite for parts of the question set, or with fewer --databases"
+                f"build the suite for parts of the question set, or with fewer {argument('--databases')}"
             )
         yield path
     except (FileNotFoundError, NotADirectoryError):

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from assay.model.cases.selection import Selection
+from assay.platform.surface import argument
 from assay.sdmx.answers.draft import WILDCARD, SelectionDraft
 from assay.sdmx.answers.targets import DATASET_KEYS, selection_of
 from assay.sdmx.errors import SelectionError, described, excerpt, located, suggestion, unknown_structure
@@ -32,7 +33,7 @@ def structure_for(dataset: str, structures: Structures | None, *, why: str) -> D
     """The structure of a dataset. Raises SelectionError with blame ``setup`` if it is not available."""
     if structures is None:
         raise unknown_structure(
-            f"{why}: the data structure definition of {dataset!r} is needed: set --structures to a "
+            f"{why}: the data structure definition of {dataset!r} is needed: set {argument('--structures')} to a "
             "file, a folder or the URL of a service that has it"
         )
     found = structures.dataset(dataset)
@@ -40,12 +41,12 @@ def structure_for(dataset: str, structures: Structures | None, *, why: str) -> D
         where = f" ({', '.join(structures.sources)})" if structures.sources else ""
         raise unknown_structure(
             f"{why}: the data structure definition of {dataset!r} is needed, but the given "
-            f"structures{where} do not have that dataset: set --structures to a source that does"
+            f"structures{where} do not have that dataset: set {argument('--structures')} to a source that does"
         )
     if not found.has_dimensions:
         raise unknown_structure(
             f"{why}: the given structures have {dataset!r}, but not its data structure definition, "
-            "which lists its dimensions: set --structures to a source that does"
+            f"which lists its dimensions: set {argument('--structures')} to a source that does"
         )
     return found
 

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from assay.errors import InputError
 from assay.model import TimeRange
 from assay.model.failure import Blame
+from assay.platform.surface import argument
 from assay.sdmx.data.csv import add_csv, is_sdmx_csv
 from assay.sdmx.data.observations import DataQuery, DataTables, DataTrouble, Observation, UnknownDataset
 from assay.sdmx.data.xml import add_xml, read_available
@@ -243,7 +244,7 @@ class RestSource:
         if refused is None:
             raise DataTrouble(
                 f"{self.name}: a key of the dataset {label!r} needs the order of its dimensions, "
-                "which is unknown: set --structures to a source that has it",
+                f"which is unknown: set {argument('--structures')} to a source that has it",
                 kind="unknown_structure",
             )
         if refused.status != 404:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from assay.errors import InputError, SystemUnusable
 from assay.model import Failure, Prediction, Secret
 from assay.model.databases.secret import masked_address
+from assay.platform.surface import argument, on_command_line, option
 from assay.ports import ChatMessage, Completion
 from assay.systems.address import MASK, Address, http_address, is_secret_name, without_scheme
 from assay.systems.chat.adapting import Adaptations
@@ -80,8 +81,8 @@ class HttpChatModel:
             of_all_questions=_OF_THE_ENDPOINT,
             not_found="check the model's name and the path, which ends in /v1 on most servers",
             credentials=f"a token (ASSAY_TOKEN, or {key})",
-            address_option="--system, for a judge --model",
-            fields="check the fields of the request (--param)",
+            address_option="--system, for a judge --model" if on_command_line() else "url, for a judge model",
+            fields=f"check the fields of the request ({argument('--param')})",
             fields_missing="check the model's name and its limits",
         )
         self._exchange = Exchange(place.address, options, conventions)
@@ -109,8 +110,8 @@ class HttpChatModel:
             name = name if given is None else str(given)
             if not name:
                 raise InputError(
-                    f"{place.address.shown} needs a model: set the parameter model=NAME (on the "
-                    "command line --param model=NAME)"
+                    f"{place.address.shown} needs a model: set the parameter model=NAME "
+                    f"({option('--param', 'model=NAME' if on_command_line() else {'model': 'NAME'})})"
                 )
             fields = {"model": name, **fields}
         if fields.get("stream") is True:

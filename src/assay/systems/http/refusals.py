@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from assay.errors import SystemLost, SystemUnusable
 from assay.model.databases.secret import shown_location
+from assay.platform.surface import argument, on_command_line
 from assay.systems.address import Address
 from assay.systems.http.complaint import complaint_of, retry_after_s
 from assay.systems.options import SystemOptions
@@ -60,6 +61,14 @@ class TooSlow(QuestionFailed):
     """The answer was not complete within the time limit. Not raised outside this package."""
 
 
+def _address() -> str:
+    return "--system" if on_command_line() else "url"
+
+
+def _fields() -> str:
+    return f"{argument('--request-template')}, {argument('--param')}"
+
+
 class Conventions(Struct, frozen=True, kw_only=True):
     """The settings in which protocols differ."""
 
@@ -67,15 +76,21 @@ class Conventions(Struct, frozen=True, kw_only=True):
     """The header for a token: after ``Bearer`` in this one, unchanged in any other."""
     passing: frozenset[int] = _PASSING
     """The statuses after which the request is sent again."""
-    not_found: str = "this path does not take questions; check the path of the URL (--system)"
+    not_found: str = field(
+        default_factory=lambda: f"this path does not take questions; check the path of the URL ({_address()})"
+    )
     """The hint for a first answer of 404, 405, 410, 415 or 501."""
-    address_option: str = "--system"
+    address_option: str = field(default_factory=_address)
     """The option that gives the address."""
-    credentials: str = "a user and password (--user, --password), or a token (--token)"
+    credentials: str = field(
+        default_factory=lambda: (
+            f"a user and password ({argument('--user')}, {argument('--password')}), or a token ({argument('--token')})"
+        )
+    )
     """The credentials to give to a server that asks for them."""
-    fields: str = "check the fields of the request (--request-template, --param)"
+    fields: str = field(default_factory=lambda: f"check the fields of the request ({_fields()})")
     """The hint for a first answer of 400 or 422, if the user gave fields."""
-    fields_missing: str = "add the fields that it expects (--request-template, --param)"
+    fields_missing: str = field(default_factory=lambda: f"add the fields that it expects ({_fields()})")
     """The hint for a first answer of 400 or 422, if the user gave none."""
     of_question: Callable[[int, bytes], bool | None] | None = None
     """Whether a refusal is about the question, by status and body; None: the general rule decides."""

@@ -15,6 +15,7 @@ from assay.errors import InputError
 from assay.model import Case, Decision, Prediction
 from assay.model.cases.decision import decision_said, holds_nothing
 from assay.model.cases.usage import read_measure
+from assay.platform.surface import option
 from assay.sql.context import Context, InvalidContext, read_context
 from assay.systems.address import MASK, http_address, is_secret_name
 from assay.systems.http.exchange import Exchange
@@ -59,7 +60,9 @@ class HttpSystem:
         """Raises InputError for an invalid address, or a template that is not a JSON object with ``{question}``."""
         address = http_address(url, cls.name)
         if options.has_prices and options.tokens_path is None:
-            raise InputError("prices are given, but not the path of the token counts: name it (--tokens-path usage)")
+            raise InputError(
+                f"prices are given, but not the path of the token counts: name it ({option('--tokens-path', 'usage')})"
+            )
         template = _template(options.body_template or DEFAULT_TEMPLATE)
         template.update((name, parameter_value(value)) for name, value in options.parameters)
         return cls(Exchange(address, options), template, options)

@@ -88,7 +88,7 @@ _GIB = 2**30
 _RIGHTS = {
     "file": "the file is opened read-only",
     "known": "the account may only read",
-    "unknown": "what the account may do is not known: use one that may only read (docs/guides/warehouse.md)",
+    "unknown": "what the account may do is not known: use one that may only read (assay docs warehouse)",
 }
 
 

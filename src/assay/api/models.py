@@ -1,4 +1,4 @@
-"""Turn any ``llm`` that ragas' metrics take into a model that Assay's judge can ask.
+"""Open a chat model by its name, or turn a function or a model of another library into one.
 
 None of the libraries is imported unless one of its objects is passed in.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from functools import cache
@@ -14,21 +16,54 @@ from inspect import isawaitable
 from time import perf_counter
 from typing import Any
 
+from assay.api.public import public
 from assay.errors import AssayError, UsageError
 from assay.llm_judge.prompt import ANSWER_SCHEMA
-from assay.model import Failure, TokenUsage
+from assay.model import Failure, Secret, TokenUsage
 from assay.ports import ChatMessage, ChatModel, Completion
 
 _Asks = Callable[[Any, Sequence[ChatMessage], Mapping[str, Any]], Any]
 
 
-def model_of(llm: Any, name: str | None, loop: asyncio.AbstractEventLoop) -> tuple[ChatModel, bool]:
-    """The model for ``llm``, and whether it was opened here."""
+@public
+def open_model(
+    model: str,
+    *,
+    token: str | None = None,
+    timeout_s: float = 120.0,
+    retries: int = 3,
+    parameters: Mapping[str, str] | None = None,
+    verify_ssl: bool = True,
+) -> ChatModel:
+    """Open a chat model: ``gpt-4.1``, ``chat:http://host/v1`` with a parameter ``model``, or a deployment's URL.
+
+    A model given by name alone is at ``OPENAI_BASE_URL``, else at OpenAI. Without ``token`` the key is that of
+    ``ASSAY_TOKEN``, ``OPENAI_API_KEY`` or, for a deployment, ``DIAL_API_KEY``. Nothing is sent yet. Raises InputError.
+    """
+    from assay.systems.chat.model import HttpChatModel
+    from assay.systems.options import SystemOptions
+
+    text = model.strip()
+    if not re.match(r"(?:chat:|https?://)", text, re.IGNORECASE):
+        text = f"chat:{text}"
+    key = token if token is not None else (os.environ.get("ASSAY_TOKEN") or "").strip() or None
+    options = SystemOptions(
+        token=None if key is None else Secret(key),
+        timeout_s=timeout_s,
+        retries=retries,
+        parameters=tuple((parameters or {}).items()),
+        verify_ssl=verify_ssl,
+    )
+    return HttpChatModel.open(text, options)
+
+
+def model_of(
+    llm: Any, name: str | None = None, loop: asyncio.AbstractEventLoop | None = None
+) -> tuple[ChatModel, bool]:
+    """The model for ``llm``, and whether it was opened here. Coroutines run on ``loop``; None: each on its own."""
     if llm is None:
         raise UsageError("no llm is set: use scorer.llm = 'gpt-4.1', a client, a chat model or a function")
     if isinstance(llm, str):
-        from assay.api.llm_judging import open_model
-
         return open_model(llm), True
     if _offers(llm, "complete", "describe"):
         return llm, False
@@ -60,7 +95,7 @@ def _at(llm: Any, path: str) -> Any:
 class _ForeignModel:
     """A model of another library as a ChatModel. Its retries and time limits are its own."""
 
-    def __init__(self, llm: Any, asks: _Asks, name: str, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, llm: Any, asks: _Asks, name: str, loop: asyncio.AbstractEventLoop | None) -> None:
         self.name = name
         self._llm = llm
         self._asks = asks
@@ -83,7 +118,9 @@ class _ForeignModel:
         wanted = {name: value for name, value in wanted.items() if value is not None}
         try:
             answer = self._asks(self._llm, messages, wanted)
-            if isawaitable(answer):
+            if isawaitable(answer) and self._loop is None:
+                answer = asyncio.run(_awaited(answer))
+            elif isawaitable(answer) and self._loop is not None:
                 # On the caller's own loop, to which the client's connections belong.
                 answer = asyncio.run_coroutine_threadsafe(_awaited(answer), self._loop).result()
             return _completion(answer, perf_counter() - started)
