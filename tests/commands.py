@@ -34,10 +34,11 @@ for name in names:
     with contextlib.suppress(ImportError):  # a command would import it itself, where it still is
         importlib.import_module(name)
 import assay.sql; assay.sql.warm_up()
-with contextlib.suppress(ImportError):  # nor are the trusted authorities read again by each command that asks a server
+with contextlib.suppress(ImportError):  # nor does each command that asks a server read the trusted authorities
     from assay.platform.certificates import tls_context
 
-    tls_context(trust_env=False)
+    for trust_env in (True, False):
+        tls_context(trust_env=trust_env)
 with contextlib.suppress(ImportError, AttributeError):  # to make a verb's options takes longer than many a command
     from assay.cli.parsing import commands
 

@@ -16,6 +16,12 @@ from many_cases import each
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "assay"
 
 
+def test_nothing_is_read_twice_if_the_environment_names_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", "")
+    assert tls_context() is tls_context(trust_env=False)
+
+
 @each("trust_env", [True, False])
 @each("verify", [True, False])
 def test_clients_with_the_same_settings_share_what_was_read(verify: bool, trust_env: bool) -> None:

@@ -20,7 +20,7 @@ import forking
 from assay.engines.pool import memory, spawn
 
 _PROGRAM = """
-import gc, signal, sys
+import contextlib, gc, signal, sys
 gc.disable(); signal.signal(signal.SIGINT, signal.SIG_IGN)
 import importlib
 
@@ -32,6 +32,10 @@ import assay.engines.pool.worker
 for name in names:
     importlib.import_module(name)
 import assay.sql; assay.sql.warm_up()
+with contextlib.suppress(ImportError):  # what a worker asks Denodo with
+    from assay.platform.certificates import tls_context
+
+    tls_context()
 gc.freeze()
 import assay.engines.duckdb  # only now: DuckDB complains at a process's end of what was kept from the collector
 asked = forking.serve(*place)
