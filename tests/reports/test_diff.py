@@ -160,6 +160,16 @@ def test_a_narrow_terminal_shows_the_p_value_that_the_sign_goes_by() -> None:
         assert ("0.091" if name == "bird_ex" else "0.074") in line
 
 
+@pytest.mark.parametrize(
+    ("query", "language"),
+    [("SELECT 1", "sql"), ('{"datasets": []}', "json"), ("[]", "json"), ("https://host/data/A,B,1.0/.X.", "text")],
+)
+def test_markdown_marks_a_selection_not_as_sql(query: str, language: str) -> None:
+    one = change("broken")
+    record = diff(replace(one, candidate=replace(one.candidate, query=query)))
+    assert f"```{language}\n{query}\n```" in render_diff(record, "md").decode()
+
+
 def test_every_form_names_holms_correction_if_several_metrics_are_tested() -> None:
     several, single = diff(metrics=(metric(), metric("bird_ex", adjusted_p_value=0.2))), diff(metrics=(metric(),))
     for record in (several, single):

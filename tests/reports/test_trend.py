@@ -197,6 +197,18 @@ def test_a_terminal_of_any_width_shows_name_and_headline(points: list[HistoryPoi
     assert all("%" in row for row in rows[:4])
 
 
+@pytest.mark.parametrize("width", range(60, 141, 8))
+def test_short_texts_are_cut_on_no_terminal_that_has_room(points: list[HistoryPoint], width: int) -> None:
+    """A column's least width is for long texts: with short ones it takes no room from the figures."""
+    made = []
+    for place, one in enumerate(points[:2]):
+        assert one.settings is not None
+        short = replace(one.settings, name=None, tags=(), predictions="v2", cases="c")
+        made.append(replace(one, settings=short, folder=f"runs/{'ab'[place]}"))
+    text = drawn_by(lambda console: print_runs(made, folder="runs", console=console), width=width)
+    assert "…" not in text, text
+
+
 def test_the_page_holds_the_chart_and_every_run_and_loads_nothing(points: list[HistoryPoint]) -> None:
     page = runs_html(points, folder="runs").decode()
     assert page.count('<svg class="trend ') == 2

@@ -49,7 +49,7 @@ _ROWS: tuple[tuple[CauseKind, str, str, str], ...] = (
         _ATTRIBUTE,
         "Prompt the system to list the requested columns before writing the query.",
     ),
-    ("table_mismatch", "Table mismatch", _TABLE, "Describe what each of the two tables holds."),
+    ("table_mismatch", "Table mismatch", _TABLE, "Describe what each of the two tables contains."),
     ("table_redundancy", "Table redundancy", _TABLE, "Join only tables whose columns are used."),
     ("table_missing", "Table missing", _TABLE, "Check that retrieval offers this table for the question."),
     ("join_condition_mismatch", "Join condition mismatch", _TABLE, "Include the foreign keys in the schema."),
@@ -132,7 +132,12 @@ _ROWS: tuple[tuple[CauseKind, str, str, str], ...] = (
         SELECTION,
         "Prompt the system to look codes up in the code list, never to recall them.",
     ),
-    ("wrong_dataset", "Wrong dataset", SELECTION, "Describe what each dataset holds, so that they cannot be confused."),
+    (
+        "wrong_dataset",
+        "Wrong dataset",
+        SELECTION,
+        "Describe what each dataset contains, so that they cannot be confused.",
+    ),
     ("wrong_period", "Wrong period", SELECTION, "State how periods in the question are read, and today's date."),
 )
 

@@ -249,6 +249,7 @@ def _rows(
 
     made = _grid_table()
     made.show_header = headed
+    widths = _widths(columns, headed=headed, bar=LEAST_BAR)
     cells: list[list[RenderableType]] = []
     for place, column in enumerate(columns):
         is_name = column.role == "name"
@@ -268,7 +269,7 @@ def _rows(
             no_wrap=place not in yielding,
             overflow="fold" if wraps else "ellipsis",
             justify="right" if column.is_right else "left",
-            min_width=column.least or (_LEAST_WIDTH if is_name and place in yielding else None),
+            min_width=widths[place][0] if column.least else (_LEAST_WIDTH if is_name and place in yielding else None),
             max_width=_NAME_WIDTH if is_name and not column.least and not wraps else None,
         )
     for row in zip(*cells, strict=True):

@@ -88,7 +88,9 @@ def _told(role: str, side: SideText) -> Iterable[str]:
     yield f"{role}, {side.state}{': ' if side.reason else ''}{code(side.reason) if side.reason else ''}"
     yield ""
     if side.query is not None:
-        yield from fenced("sql", side.query)
+        # An answer with a selection is JSON or an address.
+        is_json, is_address = side.query.startswith(("{", "[")), side.query.startswith(("https://", "http://"))
+        yield from fenced("json" if is_json else "text" if is_address else "sql", side.query)
 
 
 def leaderboard_markdown(board: Leaderboard) -> bytes:

@@ -61,7 +61,7 @@ def declared_schema(executor: Executor, url: DatabaseUrl) -> DatabaseSchema | st
     except DatabaseError as error:
         return str(error)
     if schema is None:
-        return f"the engine {url.scheme!r} cannot say which tables a database holds"
+        return f"the engine {url.scheme!r} cannot say which tables a database has"
     return with_declared(schema)
 
 
