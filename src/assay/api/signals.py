@@ -101,7 +101,7 @@ def signals_of_queries(
 def signals_of_run(
     run: Run, first: Sequence[Evidence], reading: Reading, databases: DatabasesInput
 ) -> dict[str, list[float | None]]:
-    """What a run knows besides: the verdict by gold, the system's confidence, and its other answers."""
+    """What a run knows besides: the verdict by the gold query, the system's confidence, and its other answers."""
     signals: dict[str, list[float | None]] = {}
     if any(one.outcome != "unscored" for one in first):
         signals[GOLD] = [None if one.outcome == "unscored" else float(one.outcome == "correct") for one in first]
@@ -168,7 +168,7 @@ def _gives(prediction: Prediction) -> bool:
 def opinions_of(
     first: Sequence[Evidence], judge: JudgeInput, run: Run, folder: Path | None, *, concurrency: int
 ) -> list[float | None]:
-    """The judge's opinion of each answer; None where it has none."""
+    """The judge's opinion of each answer; None if it has none."""
     if isinstance(judge, Mapping):
         ids = {one.case.id for one in first}
         for case_id, opinion in judge.items():

@@ -29,7 +29,7 @@ _PAGE_WIDTH: Final = 215.0
 _PAPER_WIDTH, _PAPER_HEIGHT = 1010, 660
 """Pixels of A4 in landscape within its margins, a little less than there are."""
 _LEAST_SCALE, _SPLIT_SCALE = 50, 65
-"""The least scale at which text is legible, and that of a sheet which needs more than one page beside another."""
+"""The least scale at which text is legible, and that of a sheet that needs several pages side by side."""
 
 INK, HEAD, RULE, SOFT = "#1F2933", "#1F3A5F", "#D5DCE4", "#F3F6FA"
 DARK_BAR, LIGHT_BAR, TIME_BAR = "#1F5FA8", "#9CC0E7", "#5B8C5A"
