@@ -33,7 +33,7 @@ from assay.runs.estimates.frame import (
 from assay.runs.progress import Progress
 from assay.sql.shape import read_shape
 
-JudgeInput: TypeAlias = "str | ChatModel | QueryJudge | Mapping[str, bool | None]"
+JudgeInput: TypeAlias = "str | ChatModel | QueryJudge | Callable[[str], str] | Mapping[str, bool | None]"
 _ABOUT_OTHERS = ("duplicate-question", "gold-fails", "empty-result", "golds-parted")
 """Rules that look at other cases, or that say what the execution says."""
 
