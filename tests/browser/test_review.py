@@ -549,9 +549,21 @@ def test_a_key_that_does_not_fit_says_why_and_what_to_press(begin: Start) -> Non
     seen.press("k", "k").opened("c-01")
     assert seen.said == ""
     seen.press("u").hears("is taken back")
-    seen.press("Escape", "r").opened("c-01")
+    seen.press("Escape").page.wait_for_selector("dialog#case:not([open])", state="attached")
+    seen.press("r").opened("c-01")
     seen.press("j").opened("c-02")
     assert seen.said == ""
+    seen.quiet()
+
+
+def test_a_case_that_is_opened_while_another_is_closing_stays_open(begin: Start) -> None:
+    """A browser may tell of the closing after the key that follows it."""
+    seen = begin().opened("c-01")
+    close, press = "document.getElementById('case').close()", "new KeyboardEvent('keydown', {key: 'r'})"
+    seen.page.evaluate(f"() => {{ {close}; document.dispatchEvent({press}) }}")
+    seen.opened("c-01").press("j").opened("c-02").press("Escape")
+    seen.page.wait_for_selector("dialog#case:not([open])", state="attached")
+    assert "case=" not in seen.page.evaluate("() => location.hash")
     seen.quiet()
 
 

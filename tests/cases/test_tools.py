@@ -368,7 +368,7 @@ def test_a_packed_log_is_the_same_as_the_document(tmp_path: Path) -> None:
 def test_of_several_epochs_one_is_named(tmp_path: Path) -> None:
     second = {**_sample(1, 2), "output": {"completion": "SELECT 2"}}
     path = _packed(tmp_path, [_sample(1), second])
-    with pytest.raises(CaseFileError, match=r'more than one epoch.*--prediction-column "epoch 1"'):
+    with pytest.raises(CaseFileError, match=r"more than one epoch.*--prediction-column 'epoch 1'"):
         _read(path)
     (case,), (prediction,) = _read(path, prediction="epoch 2")
     assert (case.id, prediction.query) == ("1", "SELECT 2")

@@ -98,9 +98,9 @@ def test_golds_database_is_checked_and_what_needs_one_database_is_refused(databa
     cases = [Case(id="a", question="?", database="shop", golds=("SELECT 1",))]
     with pytest.raises(DatabaseError, match="shoq"):
         assay.evaluate(cases, {"a": "SELECT 1"}, databases=lite, gold_databases=duck.replace("{db_id}", "shoq"))
-    with pytest.raises(UsageError, match="--gold-db"):
+    with pytest.raises(UsageError, match="gold_databases"):
         assay.evaluate(cases, {"a": "SELECT 1"}, databases=lite, gold_databases=duck, witness=True)
-    with pytest.raises(UsageError, match="--gold-db"):
+    with pytest.raises(UsageError, match="gold_databases"):
         assay.evaluate(cases, {"a": "SELECT 1"}, databases=lite, gold_databases=duck, backend="ray")
 
 

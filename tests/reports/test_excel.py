@@ -531,3 +531,34 @@ def test_a_metric_keeps_its_own_name_if_another_claims_the_readable_one() -> Non
     assert _title("bird_ex", {}) == "BIRD EX"
     assert _title("bird_ex", {"gap": "BIRD EX"}) == "bird_ex"
     assert _title("gap", {}) == "gap"
+
+
+@pytest.mark.parametrize("name", ["small_run", "large_run", "denodo_run"])
+def test_charts_print_whole(name: str, request: pytest.FixtureRequest) -> None:
+    """Each between two page breaks, on pages of A4 in landscape, also if columns are a third wider than in Excel."""
+    found = parts(XlsxReporter().render(request.getfixturevalue(name)))
+    drawings = {one for one in found if re.fullmatch(r"xl/drawings/drawing\d+\.xml", one)}
+    assert drawings
+    for sheet, text in (
+        (one, found[one].decode()) for one in found if re.fullmatch(r"xl/worksheets/sheet\d+.xml", one)
+    ):
+        relations = found.get(sheet.replace("worksheets/", "worksheets/_rels/") + ".rels", b"").decode()
+        drawn = re.search(r"drawings/drawing\d+\.xml", relations)
+        if drawn is None:
+            continue
+        scale = int(re.search(r'<pageSetup[^>]* scale="(\d+)"', text)[1]) / 100  # type: ignore[index]
+        heights = {int(row): float(height) for row, height in re.findall(r'<row r="(\d+)"[^>]* ht="([\d.]+)"', text)}
+        default = float(re.search(r'defaultRowHeight="([\d.]+)"', text)[1])  # type: ignore[index]
+        breaks = {int(row) for row in re.findall(r'<brk id="(\d+)"', text)}
+        page, used, pages = (8.27 - 1.1) * 72 / scale, 0.0, list[int]()
+        for row in range(1, 2000):
+            height = heights.get(row, default)
+            if row - 1 in breaks or used + height > page:
+                pages.append(row - 1)
+                used = 0.0
+            used += height
+        anchors = re.findall(r"<xdr:from>(.*?)</xdr:from><xdr:to>(.*?)</xdr:to>", found[f"xl/{drawn[0]}"].decode())
+        assert anchors
+        for place, end in anchors:
+            first, last = (int(re.search(r"<xdr:row>(\d+)", one)[1]) for one in (place, end))  # type: ignore[index]
+            assert not [one for one in pages if first < one <= last], (name, sheet, first, last)

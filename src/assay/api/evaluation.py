@@ -428,10 +428,9 @@ def _check_together(
 ) -> None:
     """Raise UsageError for wishes that do not go together."""
     if gold_databases is not None and (suite is not None or witness is not None):
-        what = "a suite is" if suite is not None else "witnesses are"
+        what = "a suite requires" if suite is not None else "witnesses require"
         raise UsageError(
-            f"{what} requires one database, and gold queries have their own ({argument('--gold-db')}): omit one of the "
-            "two"
+            f"{what} one database, and gold queries have their own ({argument('--gold-db')}): omit one of the two"
         )
     if gold_databases is not None and backend not in (None, "local"):
         raise UsageError(

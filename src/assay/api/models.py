@@ -62,7 +62,7 @@ def model_of(
 ) -> tuple[ChatModel, bool]:
     """The model for ``llm``, and whether it was opened here. Coroutines run on ``loop``; None: each on its own."""
     if llm is None:
-        raise UsageError("no llm is set: use scorer.llm = 'gpt-4.1', a client, a chat model or a function")
+        raise UsageError("no llm is set: give a name such as 'gpt-4.1', a client, a chat model or a function")
     if isinstance(llm, str):
         return open_model(llm), True
     if _offers(llm, "complete", "describe"):
@@ -76,7 +76,9 @@ def model_of(
             "prompt to text"
         )
     if asks is _ask_openai and name is None:
-        raise UsageError("the client does not name a model: use LLMSQLEquivalence(llm, model='gpt-4.1')")
+        raise UsageError(
+            "the client does not name a model: use open_model('gpt-4.1'), or LLMSQLEquivalence(llm, model='gpt-4.1')"
+        )
     names = (getattr(llm, attribute, None) for attribute in ("model_name", "model", "__qualname__"))
     given = next((value for value in names if isinstance(value, str)), type(llm).__qualname__)
     return _ForeignModel(llm, asks, name or given, loop), False

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import islice, starmap
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from assay.cases.conversations import Conversations, flattened
 from assay.cases.decisions import Expectations
-from assay.cases.extras import Extras, named_column, placed, read_at
+from assay.cases.extras import Extras, named_column, read_at
+from assay.cases.field_readers import FieldReader, identifier_of, question_text, reader_of
 from assay.cases.fields import (
     ALIASES,
     BOTH_SIDES,
@@ -32,19 +33,15 @@ from assay.cases.given.values import (
     golds_and_results,
     listed_results_of,
     results_of,
-    tells_result,
 )
 from assay.cases.options import counted_columns_of, options_of
 from assay.cases.paths import paths_within, with_path
-from assay.cases.records import InvalidCell, Record, Table, shortened
+from assay.cases.records import Record, Table
 from assay.cases.values import (
-    UnusableValue,
     context_of,
     is_absent,
     name_of,
     tags_of,
-    text_of,
-    usable,
 )
 from assay.errors import CaseFileError
 from assay.model import Case, ColumnUse, Failure, FieldNames, GivenResult, Prediction
@@ -52,64 +49,6 @@ from assay.platform.spool import spooled
 from assay.ports import Column, LoadedCases, LoadedPredictions
 
 T = TypeVar("T")
-
-
-class _Reader(Generic[T]):
-    """Reads one field of each record of a table, from ``columns``: empty if the file lacks the field.
-
-    ``keyed``: the field is read from the keys of the file's top-level object, and not from ``columns``.
-    """
-
-    def __init__(
-        self,
-        path: str,
-        field: Field,
-        columns: tuple[str, ...],
-        convert: Callable[[object], T],
-        *,
-        keyed: bool = False,
-    ) -> None:
-        self.keyed = keyed
-        self.path = path
-        self.field = field
-        self.columns = columns
-        self.convert = convert
-        self._column = columns[0] if len(columns) == 1 else None
-        self._constant: list[T] = []
-        """The value of a field that the file lacks, once it was asked for."""
-
-    def read(self, record: Record) -> T:
-        """The field's value. Raises CaseFileError with its location if it is unusable."""
-        if self._constant:
-            return self._constant[0]
-        try:
-            if self.keyed:
-                return self.convert(record.key)
-            if self._column is not None:
-                value = record.values.get(self._column)
-                return self.convert(usable(value) if type(value) is InvalidCell else value)
-            if self.columns:
-                return self.convert(self._agreed(record))
-            self._constant.append(self.convert(None))
-            return self._constant[0]
-        except UnusableValue as error:
-            raise placed(error, self.path, record, *(() if self.keyed else self.columns)) from error
-
-    def _agreed(self, record: Record) -> object:
-        found: object = None
-        at = ""
-        for column in self.columns:
-            value = usable(record.values.get(column))
-            if is_absent(value) or value == "":
-                continue
-            if found is None:
-                found, at = value, column
-            elif value != found:
-                raise UnusableValue(
-                    f'"{at}" and "{column}" both could contain {describe(self.field)}, and they differ here: '
-                    f"name the one with {describe(self.field)}"
-                )
-        return found
 
 
 def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
@@ -129,30 +68,30 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     table = _with_paths(replace(table, records=records), named)
     files, in_text = ResultFiles(table.path.parent, of_gold), table.golds_in_text
     without_gold = fields.gold == WITHOUT_GOLD
-    golds = _reader(table, "gold", fields.gold, partial(golds_and_results, files=files, in_text=in_text))
+    golds = reader_of(table, "gold", fields.gold, partial(golds_and_results, files=files, in_text=in_text))
     results = _results(table, files, table.columns if without_gold else golds.columns)
     if results.columns and fields.gold is None:
         path = str(table.path)
         others = columns_of("question", None, table.columns, path=path, without=golds.columns)
         if not others and columns_of("question", None, golds.columns, path=path):
             # The only column that may hold gold's query is also the only one that may hold the question
-            golds = _Reader(golds.path, golds.field, (), golds.convert)
-    questions = _reader(table, "question", fields.question, _question, without=golds.columns)
+            golds = FieldReader(golds.path, golds.field, (), golds.convert)
+    questions = reader_of(table, "question", fields.question, question_text, without=golds.columns)
     if not questions.columns and fields.prediction is not None:
-        questions = _Reader(questions.path, "question", (), lambda _: "")
+        questions = FieldReader(questions.path, "question", (), lambda _: "")
     missing: list[Field] = []
     if not questions.columns and fields.prediction is None:
         missing.append("question")
     if not golds.columns and not results.columns and not without_gold:
         missing.append("gold")
     _require_columns(table, missing, taken=(*questions.columns, *golds.columns))
-    ids = _identifier(table, fields)
-    databases = _reader(table, "database", fields.database, partial(name_of, what="the database's name"))
-    difficulties = _reader(table, "difficulty", fields.difficulty, partial(name_of, what="the difficulty"))
-    tags = _reader(table, "tags", fields.tags, tags_of)
-    contexts = _reader(table, "context", fields.context, context_of)
-    options = _reader(table, "options", None, options_of)
-    counted = _reader(table, "options", None, counted_columns_of)
+    ids = identifier_of(table, fields)
+    databases = reader_of(table, "database", fields.database, partial(name_of, what="the database's name"))
+    difficulties = reader_of(table, "difficulty", fields.difficulty, partial(name_of, what="the difficulty"))
+    tags = reader_of(table, "tags", fields.tags, tags_of)
+    contexts = reader_of(table, "context", fields.context, context_of)
+    options = reader_of(table, "options", None, options_of)
+    counted = reader_of(table, "options", None, counted_columns_of)
     expectations = Expectations(table.columns, named=named_column(table, "answerable", fields.answerable))
     conversations = Conversations.of(table, questions.columns[0] if questions.columns else "")
     file, path = table.path.name, str(table.path)
@@ -187,7 +126,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
 
     cases = spooled(starmap(case, enumerate(table.records)), Case)
     readers = (ids, questions, golds, results, databases, difficulties)
-    used: list[_Reader[Any]] = [reader for reader in readers if reader is not None]
+    used: list[FieldReader[Any]] = [reader for reader in readers if reader is not None]
     read = [column for reader in (*used, tags, contexts, options, counted) for column in reader.columns]
     return LoadedCases(
         cases=cases,
@@ -200,12 +139,12 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     )
 
 
-def _results(table: Table, files: ResultFiles, taken: Sequence[str]) -> _Reader[tuple[GivenResult, ...]]:
+def _results(table: Table, files: ResultFiles, taken: Sequence[str]) -> FieldReader[tuple[GivenResult, ...]]:
     """The reader of expected results. A column named in the plural holds several, any of them is right."""
     several = columns_of("result", None, table.columns, path=str(table.path), without=taken)
     plural = any(normal(column).endswith("results") for column in several)
     convert = partial(listed_results_of if plural else results_of, files=files, in_text=table.golds_in_text)
-    return _reader(table, "result", None, convert, without=taken)
+    return reader_of(table, "result", None, convert, without=taken)
 
 
 def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
@@ -225,13 +164,13 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
     table = _with_paths(table, named)
     files = ResultFiles(table.path.parent, of_answer)
     read = partial(answer_or_rows, files=files, what="the predicted query")
-    queries = _reader(table, "prediction", fields.prediction, read)
-    rows = _reader(table, "rows", None, partial(results_of, files=files, in_text=table.golds_in_text))
+    queries = reader_of(table, "prediction", fields.prediction, read)
+    rows = reader_of(table, "rows", None, partial(results_of, files=files, in_text=table.golds_in_text))
     if not queries.columns and not rows.columns:
         _require_columns(table, ["prediction"], taken=_of_questions(table, fields))
     if fields.prediction is None and queries.columns:
         _no_other_prediction(table, queries.columns)
-    ids = _identifier(table, fields)
+    ids = identifier_of(table, fields)
     extras = Extras(table, fields)
     file = table.path.name
     positions = _positions(table) if ids is None else ()
@@ -269,7 +208,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
             origin=f"{file}, {record.place}",
         )
 
-    used: list[_Reader[Any]] = [reader for reader in (ids, queries, rows) if reader is not None]
+    used: list[FieldReader[Any]] = [reader for reader in (ids, queries, rows) if reader is not None]
     return LoadedPredictions(
         predictions=spooled(starmap(prediction, enumerate(records)), Prediction),
         by_position=ids is None,
@@ -305,7 +244,7 @@ def _with_paths(table: Table, names: Iterable[str | None]) -> Table:
     return table
 
 
-def _uses(readers: Iterable[_Reader[Any]]) -> tuple[ColumnUse, ...]:
+def _uses(readers: Iterable[FieldReader[Any]]) -> tuple[ColumnUse, ...]:
     """Which column was used for which field; a bare text and an object's key have no column."""
     return tuple(
         ColumnUse(field=reader.field, column="its keys" if reader.keyed else column)
@@ -314,7 +253,7 @@ def _uses(readers: Iterable[_Reader[Any]]) -> tuple[ColumnUse, ...]:
     )
 
 
-def _beside(table: Table, readers: Iterable[_Reader[Any]]) -> tuple[Column, ...]:
+def _beside(table: Table, readers: Iterable[FieldReader[Any]]) -> tuple[Column, ...]:
     """The columns that were not used for a field, or whose content a prediction may repeat."""
     taken = {column for reader in readers if reader.field != "database" for column in reader.columns}
     return tuple(
@@ -425,76 +364,3 @@ def _require_columns(table: Table, missing: Sequence[Field], *, taken: Sequence[
         used=taken if "prediction" in missing else (),
         hint=table.header_hint,
     )
-
-
-def _reader(
-    table: Table, field: Field, named: str | None, convert: Callable[[object], T], *, without: Sequence[str] = ()
-) -> _Reader[T]:
-    path = str(table.path)
-    available = table.columns
-    if named is None and field in ("gold", "prediction"):
-        available = tuple(column for column in available if not _holds_objects(table, column))
-    columns = columns_of(field, named, available, path=path, without=without, within=paths_within(table))
-    for column in columns:
-        if column in table.repeated:
-            raise CaseFileError(
-                f'the header names the column "{column}" more than once, and it contains {describe(field)}: '
-                "rename all but the right one",
-                path=path,
-            )
-    return _Reader(path, field, columns, convert)
-
-
-def _holds_objects(table: Table, column: str) -> bool:
-    """Whether a column's first filled value is an object, for example Spider's ``sql``: not a query or result."""
-    first = next((value for record in table.records if (value := record.values.get(column)) is not None), None)
-    return isinstance(first, dict) and not tells_result(first)
-
-
-def _question(value: object) -> str:
-    text = text_of(value, "the question")
-    if text is None or not text.strip():
-        raise UnusableValue("the question is blank: write one, or leave the row out")
-    return text
-
-
-def _identifier(table: Table, fields: FieldNames) -> _Reader[str] | None:
-    """The reader of a record's id; None if the file has no ids, or if the position was asked for."""
-    if fields.id == POSITION:
-        return None
-    named = fields.id
-    if named is None and fields.shared_id is not None:
-        same = [column for column in table.columns if normal(column) == normal(fields.shared_id)]
-        named = fields.shared_id if fields.shared_id in same else same[0] if len(same) == 1 else None
-    if named is None and not table.plain and any(record.key is not None for record in table.records):
-        keys = _Reader(
-            str(table.path), "id", columns_of("id", None, table.columns, path=str(table.path)), _id, keyed=True
-        )
-        _no_other_id(table, keys)
-        return keys
-    reader = _reader(table, "id", named, _id)
-    return reader if reader.columns else None
-
-
-def _no_other_id(table: Table, keys: _Reader[str]) -> None:
-    """Raise if a record's id differs from its key: either could be meant."""
-    for record in table.records if keys.columns else ():
-        value = record.values.get(keys.columns[0])
-        if not is_absent(value) and _loose(_id(value)) != _loose(keys.read(record)):
-            raise CaseFileError(
-                f'the key is {shortened(record.key or "")} and "{keys.columns[0]}" is {shortened(str(value))}: '
-                f"name the column of the id, or remove it to use the keys",
-                path=str(table.path),
-                place=record.place,
-            )
-
-
-def _loose(text: str) -> str:
-    return text.strip().casefold()
-
-
-def _id(value: object) -> str:
-    name = name_of(value, "the id")
-    if name is None:
-        raise UnusableValue("the id is blank, and other rows have one: write one, or take out the column")
-    return name

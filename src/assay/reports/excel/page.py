@@ -26,6 +26,10 @@ _TITLE_LENGTH: Final = 80
 """Excel has 255 characters for a page's header."""
 _PAGE_WIDTH: Final = 215.0
 """The width of columns on a page in landscape: at about two thirds of its size, text is still legible."""
+_PAPER_WIDTH, _PAPER_HEIGHT = 1010, 660
+"""Pixels of A4 in landscape within its margins, a little less than there are."""
+_LEAST_SCALE, _SPLIT_SCALE = 50, 65
+"""The least scale at which text is legible, and that of a sheet that needs several pages side by side."""
 
 INK, HEAD, RULE, SOFT = "#1F2933", "#1F3A5F", "#D5DCE4", "#F3F6FA"
 DARK_BAR, LIGHT_BAR, TIME_BAR = "#1F5FA8", "#9CC0E7", "#5B8C5A"
@@ -89,6 +93,8 @@ class Page:
         self.workbook = workbook
         self.sheet: QuickSheet = workbook.add_worksheet(name, worksheet_class=QuickSheet)
         self._formats: dict[tuple[str, bool, bool, bool], Format] = {}
+        self._charts: list[tuple[int, int, int]] = []
+        """The row of each chart, and where it ends: the pixels from there down, and from the first column."""
 
     def prepare(self, names: Sequence[str]) -> None:
         """Make this a sheet of tables, printed in landscape, whose first column fits the names up to a limit."""
@@ -104,6 +110,32 @@ class Page:
         self.sheet.fit_to_pages(max(1, math.ceil(sum(widths) / _PAGE_WIDTH)), 0)
         self.sheet.set_margins(0.4, 0.4, 0.5, 0.6)
         self.sheet.set_footer("&L&A&RPage &P of &N")
+
+    def insert_chart(self, row: int, chart: Any, *, right: int, down: int, left: int = 0, below: int = 0) -> None:
+        """Insert a chart, ``left`` and ``below`` pixels from its row's start; it ends at ``right`` and ``down``."""
+        self.sheet.insert_chart(row, 0, chart, {"x_offset": left, "y_offset": below, "object_position": 2})
+        self._charts.append((row, down, right))
+
+    def print_charts_whole(self) -> None:
+        """Print at a scale at which no chart is wider than a page, and begin a page where one would break."""
+        if not self._charts:
+            return
+        sheet, charts = self.sheet, sorted(self._charts)
+        # Without the font of the workbook, columns and the charts on them become up to a third wider.
+        widest = max(right for *_, right in charts) * 4 // 3
+        whole = max(widest, sum(sheet._size_col(place) for place in range((sheet.dim_colmax or 0) + 1)))
+        fitting = min(100, 100 * _PAPER_WIDTH // whole)
+        scale = fitting if fitting >= _LEAST_SCALE else min(_SPLIT_SCALE, 100 * _PAPER_WIDTH // widest)
+        sheet.set_print_scale(scale)
+        room, used, row, breaks = 100 * _PAPER_HEIGHT // scale, 0, 0, list[int]()
+        for place, down, _ in charts:
+            for height in map(sheet._size_row, range(row, place)):
+                used = height if used + height > room else used + height
+            row = place
+            if used and used + down > room:
+                breaks.append(place)
+                used = 0
+        sheet.set_h_pagebreaks(breaks)
 
     def printed_title(self, *parts: str) -> None:
         """Print these texts above the sheet, as far as Excel has room for them."""

@@ -90,8 +90,10 @@ def write_charts(
     for index, one in enumerate(drawn):
         one.set_size(CHART_SIZE)
         down, beside = divmod(index, _BESIDE)
-        place = {"x_offset": beside * (CHART_SIZE["width"] + CHART_GAP), "object_position": 2}
-        page.sheet.insert_chart(row + down * (CHART_ROWS + 1), 0, one, place)
+        left = beside * (CHART_SIZE["width"] + CHART_GAP)
+        right = left + CHART_SIZE["width"]
+        page.insert_chart(row + down * (CHART_ROWS + 1), one, left=left, right=right, down=CHART_SIZE["height"])
+    page.print_charts_whole()
     return after
 
 

@@ -49,6 +49,7 @@ def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:
             for line in part.lines:
                 page.text(row, 0, line, "note")
                 row += 1
+    page.print_charts_whole()
     return row
 
 
@@ -137,7 +138,7 @@ def _write_chart(page: Page, row: int, table: Table, widths: Sequence[int]) -> i
     # Room for the labels of some twenty bars, at most two pages wide.
     width = min(2 * CHART_SIZE["width"] + CHART_GAP, max(CHART_SIZE["width"], 90 * len(rows)))
     drawn.set_size({"width": width, "height": CHART_SIZE["height"]})
-    page.sheet.insert_chart(row, 0, drawn, {"x_offset": 0, "y_offset": 8, "object_position": 2})
+    page.insert_chart(row, drawn, below=8, right=width, down=8 + CHART_SIZE["height"])
     return row + CHART_ROWS + 1
 
 

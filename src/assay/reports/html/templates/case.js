@@ -166,8 +166,10 @@ const caseView = (() => {
     const nodes = Object.fromEntries(["title", "place", "body", "previous", "next", "close", "link"].map((name) => [name, document.getElementById(`case-${name}`)]));
     let ways = null;
     let wanted = 0;
+    let opening = false; // whether the dialog was closed when the case was asked for: its own close event may still come
     const open = async (place, given) => {
       wanted += 1;
+      opening = place !== null && !dialog.open;
       if (place === null) { ways = null; dialog.close(); return; }
       const mine = wanted;
       ways = given;
@@ -184,6 +186,7 @@ const caseView = (() => {
         draw(detail, told, place)].flat(Infinity).filter(Boolean));
       nodes.body.scrollTop = 0;
       if (!dialog.open) dialog.showModal();
+      opening = false;
       nodes.body.focus({ preventScroll: true });
       dialog.dataset.place = String(place);
       dialog.dispatchEvent(new CustomEvent("case", { detail: { place, content: detail } }));
@@ -194,7 +197,7 @@ const caseView = (() => {
     nodes.close.addEventListener("click", () => dialog.close());
     page.copies(nodes.link, () => ways ? ways.link() : location.href);
     dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-    dialog.addEventListener("close", () => { const given = ways; ways = null; if (given) given.closed(); });
+    dialog.addEventListener("close", () => { if (opening || dialog.open) return; const given = ways; ways = null; if (given) given.closed(); });
     dialog.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
       if (event.key === "j" || event.key === "ArrowRight") step(1);
