@@ -1,4 +1,4 @@
-"""Read the fields of a table's records: which columns hold a field, and what a record has there."""
+"""Read the fields of a table's records: which columns contain a field, and what a record has there."""
 
 from __future__ import annotations
 
