@@ -62,7 +62,7 @@ def model_of(
 ) -> tuple[ChatModel, bool]:
     """The model for ``llm``, and whether it was opened here. Coroutines run on ``loop``; None: each on its own."""
     if llm is None:
-        raise UsageError("no llm is set: give a name, for example 'gpt-4.1', a client, a chat model or a function")
+        raise UsageError("no llm is set: give a name ('gpt-4.1'), a client, a chat model or a function")
     if isinstance(llm, str):
         return open_model(llm), True
     if _offers(llm, "complete", "describe"):
