@@ -237,3 +237,33 @@ def test_no_difference_tells_of_an_alias(dialect: str, monkeypatch: pytest.Monke
             told += 1
             assert not re.search(r"alias_\d", f"{one.gold} {one.predicted}", re.I), (gold, predicted)
     assert told > 300
+
+
+def _sum(chance: random.Random, depth: int) -> str:
+    if depth == 0:
+        return str(chance.randint(0, 2000))
+    return f"({_sum(chance, depth - 1)} {chance.choice('+-*')} {_sum(chance, chance.randrange(depth))})"
+
+
+@each("seed", range(40))
+def test_a_number_that_is_calculated_is_that_number(seed: int) -> None:
+    chance = random.Random(seed)
+    sum_ = _sum(chance, chance.randint(1, 3))
+    with closing(sqlite3.connect(":memory:")) as connection:
+        value = connection.execute(f"SELECT {sum_}").fetchone()[0]
+    gold, predicted = (f"SELECT s FROM t WHERE v > {one} AND k IN (1, {one})" for one in (value, sum_))
+    assert bool(_found(gold, predicted)) == (abs(value) >= 2**31), sum_
+    assert _found(gold, predicted.replace("v > ", "v > 1 + "))
+
+
+@each(
+    "gold,predicted",
+    [
+        ("SELECT s, v FROM t ORDER BY 2", "SELECT s, v FROM t ORDER BY 1 + 1"),
+        ("SELECT s, v FROM t ORDER BY 2", "SELECT s, v FROM t ORDER BY (1 + 1) DESC"),
+        ("SELECT s FROM t WHERE v = 10", "SELECT s FROM t WHERE v = '5' * 2"),
+        ("SELECT s FROM t WHERE v = 3", "SELECT s FROM t WHERE v = 1.5 + 1.5"),
+    ],
+)
+def test_what_is_not_only_a_whole_number_stays(gold: str, predicted: str) -> None:
+    assert _found(gold, predicted)

@@ -6,7 +6,9 @@ tree in a dialect-independent form.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from operator import add, mul, sub
 
 from assay.sql.nodes import exp
 from assay.sql.trees import nodes_of, written
@@ -15,6 +17,10 @@ _TURNED = {"GT": "LT", "GTE": "LTE", "LT": "GT", "LTE": "GTE", "EQ": "EQ", "NEQ"
 _DENIED = {"GT": "LTE", "GTE": "LT", "LT": "GTE", "LTE": "GT", "EQ": "NEQ", "NEQ": "EQ"}
 _PLAIN = frozenset({"column", "identifier", "star", "eq", "neq", "gt", "gte", "lt", "lte", "and", "or", "var", "like"})
 """The kinds of nodes that have only one spelling."""
+_ARITHMETIC: dict[str, Callable[[int, int], int]] = {"add": add, "sub": sub, "mul": mul}
+_WHOLE = re.compile(r"-?[0-9]{1,10}")
+_LARGEST = 2**31
+"""Every dialect calculates with whole numbers below it exactly."""
 _COMPARISONS = frozenset({"eq", "neq", "gt", "gte", "lt", "lte", "like"})
 MOST_PARTS = 20
 """An IN with more values is one condition: comparing its parts would take long."""
@@ -32,6 +38,8 @@ def plain(node: exp.Expr, keys: frozenset[str]) -> exp.Expr:
         return exp.Literal(this=f"-{_number(node.this.name)}", is_string=False)
     if isinstance(node, exp.Literal):
         return node if node.is_string else exp.Literal(this=_number(node.name), is_string=False)
+    if node.key in _ARITHMETIC and (number := _calculated(node)) is not None:
+        return exp.Literal(this=str(number), is_string=False)
     if isinstance(node, exp.Count) and not isinstance(node.this, exp.Distinct):
         one = node.this
         if isinstance(one, exp.Literal) or (isinstance(one, exp.Column) and plain_text(one) in keys):
@@ -75,6 +83,32 @@ def _needs_none(paren: exp.Expr) -> bool:
     return around.key in _SETS_APART or (isinstance(around, exp.Func) and not isinstance(around, exp.Binary))
 
 
+def _calculated(node: exp.Expr) -> int | None:
+    """What a sum, difference or product of two whole numbers is, for example 100000 for ``1000 * 100``.
+
+    None for any other, and where a number alone would be a column's position (ORDER BY 1 + 1).
+    """
+    around = node.parent
+    while isinstance(around, exp.Paren):
+        around = around.parent
+    if around is None or isinstance(around, exp.Ordered):
+        return None
+    values = []
+    for side in (_bare(node.this), _bare(node.expression)):
+        if not isinstance(side, exp.Literal) or side.is_string or not _WHOLE.fullmatch(side.name):
+            return None
+        values.append(int(side.name))
+    number = _ARITHMETIC[node.key](*values)
+    return number if max(map(abs, (number, *values))) < _LARGEST else None
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    """The expression without parentheses around it."""
+    while node.key == "paren":
+        node = node.this
+    return node
+
+
 def part_of_date(node: exp.Expr) -> exp.Expr | None:
     """``YEAR(x)`` and ``date_part('year', x)`` as ``EXTRACT(YEAR FROM x)``; None for anything else."""
     if isinstance(node, exp.Year | exp.Month | exp.Day | exp.Quarter | exp.Week | exp.Hour | exp.Minute | exp.Second):
@@ -95,9 +129,7 @@ def in_order(node: exp.Expr) -> None:
     kind, operands, waiting = type(node), [], [node.expression, node.this]
     while waiting:
         one = waiting.pop()
-        bare = one
-        while bare.key == "paren":
-            bare = bare.this
+        bare = _bare(one)
         if type(bare) is kind:
             waiting += [bare.expression, bare.this]
         else:
@@ -206,9 +238,7 @@ def disjuncts(node: exp.Expr) -> list[exp.Expr]:
 
 def positive(node: exp.Expr) -> exp.Expr:
     """The condition without parentheses around it, a comparison with its column on the left, NOT pushed inwards."""
-    while isinstance(node, exp.Paren):
-        inner: exp.Expr = node.this
-        node = inner
+    node = _bare(node)
     if isinstance(node, exp.Not):
         return _denied(node)
     name = type(node).__name__
@@ -232,9 +262,7 @@ def turned(comparison: exp.Expr) -> exp.Expr:
 
 
 def _denied(node: exp.Expr) -> exp.Expr:
-    inner = node.this
-    while isinstance(inner, exp.Paren):
-        inner = inner.this
+    inner = _bare(node.this)
     if isinstance(inner, exp.Not):
         return positive(inner.this)
     inner = positive(inner)
