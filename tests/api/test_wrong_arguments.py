@@ -133,6 +133,7 @@ _KNOWN = {
     "metrics/suite.py": "a worker's evidence",
     "linting/rules/database/slow_gold.py": "a rule's remedy in a report",
     "runs/workers/witness_worker.py": "a worker's evidence",
+    "runs/reviews/export.py": "a whole command",
     "runs/store/folder.py": "a whole command",
     "runs/backends/ray_cluster.py": "a command of Ray's",
     "runs/backends/ray_connection.py": "a command of Ray's",

@@ -200,7 +200,7 @@ def test_a_run_names_a_server_that_serves_it(server: dict[str, str], tmp_path: P
     given |= {"predictions": {"1": "SELECT a FROM t"}, "databases": f"sqlite:///{path}", "scratch": server["maker"]}
     with pytest.raises(UsageError, match="dialect"):
         assay.evaluate(**given, witness=True)
-    with pytest.raises(UsageError, match="--witness"):
+    with pytest.raises(UsageError, match="witness=True"):
         assay.evaluate(**given)
 
 

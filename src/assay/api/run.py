@@ -101,8 +101,14 @@ class Run:
         return plain_summary(report) if full else screen_text(run_screen(report))
 
     def report(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-        """Write a report; the format is that of the path's suffix if none is given."""
+        """Write a report; the format is that of the path's suffix if none is given.
+
+        Raises UsageError for a file that a run needs, and for this run's questions or predictions.
+        """
         target, name = target_of(path, format)
+        read = {"questions": self.settings.cases, "predictions": self.settings.predictions}
+        if replaced := next((what for what, file in read.items() if target.resolve() == Path(file).resolve()), None):
+            raise UsageError(f"{target} contains the {replaced} of this run: give the report another name")
         replace_file(target, registry.pieces(name, self.record))
 
     @python_messages

@@ -27,15 +27,16 @@ from assay.runs.progress import Progress
 
 if TYPE_CHECKING:
     from assay.api.gates import GateKeeper
+    from assay.settings import Settings
 
 STANDARD_OUTPUT = Path("-")
 
 
-def check_targets(targets: Mapping[str, Path | None]) -> str | None:
+def check_targets(targets: Mapping[str, Path | None], settings: Settings | None = None) -> str | None:
     """Check the files of reports before any work is done. Returns the format that goes to standard output, if any.
 
     Raises UsageError for two outputs on standard output or in one file, for a folder, for a suffix of another
-    format, and for a place that cannot be written.
+    format, for a file that a run needs or that ``settings`` read, and for a place that cannot be written.
     """
     printed = [name for name, path in targets.items() if path == STANDARD_OUTPUT]
     if len(printed) > 1:
@@ -43,7 +44,8 @@ def check_targets(targets: Mapping[str, Path | None]) -> str | None:
         raise UsageError(
             f"{' and '.join(options)} would be mixed on standard output: name a file for all but one of them"
         )
-    check_files({name: path for name, path in targets.items() if path is not None and path != STANDARD_OUTPUT})
+    files = {name: path for name, path in targets.items() if path is not None and path != STANDARD_OUTPUT}
+    check_files(files, settings=settings)
     return printed[0] if printed else None
 
 

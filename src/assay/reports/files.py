@@ -10,14 +10,18 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+from assay.errors import UsageError
+
 
 def replace_file(path: Path, content: bytes | Iterable[bytes], *, mode: int | None = None) -> None:
     """Write a file whole or not at all: if the disk is full, the old file stays. Raises OSError.
 
     ``content`` is the whole or its pieces, which are written as they are made. A link, a pipe or a device (for example
     ``/dev/stdout``) is not replaced: its target is written to. ``mode``: the file's permissions from before its first
-    byte on; None: those of the file that is replaced.
+    byte on; None: those of the file that is replaced. Raises UsageError for a file of a run's own.
     """
+    if belongs_to_run(path):
+        raise UsageError(f"{path} belongs to the run in this folder: give the report another name")
     pieces = [content] if isinstance(content, bytes) else content
     if path.is_symlink() or (path.exists() and not path.is_file()):
         _write(path, pieces, mode)
@@ -40,6 +44,14 @@ def replace_file(path: Path, content: bytes | Iterable[bytes], *, mode: int | No
         with suppress(OSError):
             beside.unlink()
         raise
+
+
+def belongs_to_run(path: Path) -> bool:
+    """Whether a stored run needs the file: without it the run is lost."""
+    from assay.runs.store.folder import RUN_FILE, RUN_FILES
+
+    path = path.resolve()
+    return path.name in RUN_FILES and (path.parent / RUN_FILE).exists()
 
 
 def _replace(path: Path, beside: Path) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.settings import Settings
 
 _SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
     "html": (".html", ".htm", ".xhtml"),
@@ -35,18 +38,35 @@ def option_of(name: str, file: Path | str, flags: Mapping[str, str] = _FLAGS) ->
     return f"{flags.get(name, f'--{name}')} {file}" if known else f"--report {name}={file}"
 
 
-def check_files(targets: Mapping[str, Path], flags: Mapping[str, str] = _FLAGS) -> None:
+def check_files(
+    targets: Mapping[str, Path], flags: Mapping[str, str] = _FLAGS, *, settings: Settings | None = None
+) -> None:
     """Raise UsageError for a folder, a suffix of another format, one file for two reports, and an unwritable place.
 
-    ``flags``: the options of the verb, if they are not called as the formats are.
+    Nor may a report replace a file of a run's own, or one that is read by ``settings``. ``flags``: the options of the
+    verb, if they are not called as the formats are.
     """
     for name, path in targets.items():
+        if what := _replaced(path, settings):
+            raise UsageError(f"{option_of(name, path, flags)} would replace {what}. Name another file")
         _check(name, path, flags)
     for name, path in targets.items():
         other = next(one for one, its in targets.items() if _same(its, path))
         if other != name:
             both = f"{option_of(other, targets[other], flags)} and {option_of(name, path, flags)}"
             raise UsageError(f"{both} name one file: give each report its own")
+
+
+def _replaced(path: Path, settings: Settings | None) -> str:
+    """What would be lost if the file were written: what the run needs, or what it reads. Empty if nothing."""
+    from assay.reports.files import belongs_to_run
+    from assay.runs.store.folder import RUN_FILES
+
+    folder = None if settings is None else settings.output
+    if belongs_to_run(path) or (folder and path.name in RUN_FILES and _same(Path(folder), path.parent)):
+        return "a file of the run itself"
+    read = {} if settings is None else {"questions": settings.cases, "predictions": settings.predictions}
+    return next((f"the {name}" for name, file in read.items() if file and _same(Path(file), path)), "")
 
 
 def _check(name: str, path: Path, flags: Mapping[str, str]) -> None:

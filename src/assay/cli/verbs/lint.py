@@ -93,7 +93,7 @@ def lint(  # one parameter an option
     from assay.cli.output import check_targets
 
     targets = {"html": html, "sarif": sarif, "json": json}
-    check_targets(targets)
+    check_targets(targets, settings)
     from assay.api.linting import lint as lint_cases
     from assay.cli.options.access import Access
     from assay.cli.progress import progress

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from assay.cli.options.declared import Only, Overwrite, Quiet, ReportFlags
 from assay.cli.options.gates import GateFlags
@@ -88,7 +89,7 @@ def llmsql(  # one parameter an option
     output = None if settings.output is None else Path(settings.output)
     keeper = keeper_of(gates.gathered(), METRICS, baseline=gates.baseline, output=output)
     targets = reports.targets()
-    check_targets(targets)
+    check_targets(targets, replace(settings, predictions=str(given)))
     path = None if save_report is None else report_path(save_report)
     with keeping(output), progress(quiet=quiet) as on_progress:
         assessment = assess(

@@ -205,7 +205,7 @@ def run_settings(
     from assay.cli.output import check_targets, finish, keeping, tell_cache_use
     from assay.cli.progress import progress
 
-    check_targets(reports)
+    check_targets(reports, settings)
     answers = system if system is not None else settings.predictions
     if system is not None and settings.predictions is not None:
         raise UsageError("--predictions and --system were both given: give one of them")

@@ -150,7 +150,7 @@ def run_selections(
     from assay.cli.progress import progress
     from assay.cli.verbs.run import reviews_of
 
-    check_targets(reports)
+    check_targets(reports, settings)
     if selection.match_on not in ("id_and_name", "id"):
         raise UsageError(f"--match-on is {selection.match_on!r}: write 'id_and_name' or 'id'")
     output = None if settings.output is None else Path(settings.output)
