@@ -84,3 +84,23 @@ def test_an_earlier_report_is_replaced(folder: Path) -> None:
     for target in ("report.json", "one/report.json"):
         assert run_command_line(["report", "one", "--json", target]) == 0
         assert run_command_line(["report", "two", "--json", target]) == 0
+
+
+@each("verb", [("run", "cases.json", "--db", "sqlite://", "-q"), ("sdmx", "sdmx-cases.yaml", "-q")])
+@each(
+    "given",
+    [
+        ("-p", "a.json", "-p", "b.json"),
+        ("--predictions", "a.json", "-p", "b.json"),
+        ("-p", "a.json", "--predictions=b.json"),
+    ],
+)
+def test_of_two_files_of_predictions_none_is_left_out_without_a_word(
+    folder: Path, capsys: pytest.CaptureFixture[str], verb: tuple[str, ...], given: tuple[str, ...]
+) -> None:
+    assert run_command_line([*verb, *given]) == 2
+    assert "--predictions is given twice: a.json and b.json." in capsys.readouterr().err
+
+
+def test_the_same_file_twice_is_one(folder: Path) -> None:
+    assert run_command_line([*_RUN, "-p", "predictions.json"]) == 0

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from inspect import cleandoc
+from itertools import pairwise
 from typing import Any, ClassVar, Final
 
 from msgspec import Struct
@@ -65,6 +66,8 @@ class Verb(SparingCommand):
             raise with_context(error, ctx, typed) from None
         if rest and not ctx.resilient_parsing:
             raise UsageError(too_many(rest, ctx, typed))
+        if any(_PREDICTIONS in one.opts and not one.multiple for one in self.params):
+            _check_one_file(typed)
         return rest
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
@@ -103,6 +106,21 @@ class Verb(SparingCommand):
         formatter.write_text(f"All {len(parameters)} options:  {ctx.command_path} {HELP_ALL}")
 
 
+def _check_one_file(typed: Sequence[str]) -> None:
+    """Raise UsageError if two files of predictions were typed: the parser would take the last without a word."""
+    files = []
+    for word, after in pairwise([*typed, ""]):
+        if word in (_PREDICTIONS, "-p"):
+            files.append(after)
+        elif word.startswith(f"{_PREDICTIONS}="):
+            files.append(word.partition("=")[2])
+    if len(set(files)) > 1:
+        raise UsageError(
+            f"{_PREDICTIONS} is given twice: {files[0]} and {files[-1]}. A run is of one system: run the command for "
+            "each file, then compare them:  assay diff RUN_A RUN_B"
+        )
+
+
 def _with_json_file(args: list[str]) -> list[str]:
     """The arguments with ``-`` behind each ``--json`` that no file follows: JSON then goes to standard output."""
     end = args.index("--") if "--" in args else len(args)
@@ -125,6 +143,7 @@ def _may_be_json_file(word: str) -> bool:
 
 
 _JSON: Final = "--json"
+_PREDICTIONS: Final = "--predictions"
 _ALL: Final = "assay.help_all"
 HELP_ALL: Final = "--help-all"
 
