@@ -382,3 +382,23 @@ def test_nothing_promises_a_package_index_or_a_machine_path() -> None:
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert all(re.fullmatch(r"#.*|[A-Za-z0-9._-]+==[A-Za-z0-9.!+_-]+", line) for line in pins)
     assert not any("/" in line and "scripts/pin" not in line for line in pins)
+
+
+_SAYS_NOTHING_OF_THE_RUN = re.compile(
+    r" (?:-q\b|--(?:html|md|xlsx|junit|json|min|must-pass|max-drop|baseline) \S+|--fail-on-regression|>>? *\S+)"
+)
+
+
+def test_guides_read_one_after_the_other_do_not_disturb_each_other() -> None:
+    """They share the sample's folder: one run is made by one command, and the sample's own files stay."""
+    made: dict[str, set[str]] = {}
+    for guide in sorted((ROOT / "docs" / "guides").glob("*.md")):
+        for example in (one for one in _examples(guide) if one.language == "console"):
+            for line in re.findall(r"^\$ (.*)", example.body.replace("\\\n", " "), re.M):
+                written = set(re.findall(r">>? *(\S+)", line))
+                assert not written & {"cases.jsonl", "predictions.jsonl", "newer.jsonl"}, f"{example.place}: {line}"
+                if line.startswith("assay run ") and (found := re.search(r" (?:-o|--output) +(\S+)", line)):
+                    words = sorted(_SAYS_NOTHING_OF_THE_RUN.sub("", line).split())
+                    made.setdefault(found[1], set()).add(" ".join(words))
+    assert len(made) > 10
+    assert {folder: commands for folder, commands in made.items() if len(commands) > 1} == {}
