@@ -182,7 +182,7 @@ def test_a_word_that_does_not_fit_is_answered_in_short(
         (("explain", "runs/one0", "case-q1"), "did you mean 'q1'?"),
         (("explain", "runs/one0", "Case q1"), "did you mean 'q1'?"),
         (("refute", "runs/one0", "q1"), "assay explain runs/one0 q1"),
-        (("lint", "runs/one0"), "is a stored run, not a question set"),
+        (("lint", "runs/one0"), "is a stored run, not a file of questions"),
         (("run", "runs", "-p", "one1.jsonl", "--db", "sqlite:///db/a/a.sqlite"), "assay leaderboard runs"),
         (("lint", "set0.jsonl", "--db", "db"), "write  --db 'sqlite:///db/{db_id}/{db_id}.sqlite'"),
     ],

@@ -104,3 +104,20 @@ def test_of_two_files_of_predictions_none_is_left_out_without_a_word(
 
 def test_the_same_file_twice_is_one(folder: Path) -> None:
     assert run_command_line([*_RUN, "-p", "predictions.json"]) == 0
+
+
+@each("given", ["one", "one/run.json", "one/report.json", "lint.json", "."])
+@each("role", ["run", "lint", "predictions"])
+def test_what_assay_wrote_itself_is_no_input(
+    folder: Path, capsys: pytest.CaptureFixture[str], given: str, role: str
+) -> None:
+    assert run_command_line(["report", "one", "--json", "one/report.json"]) == 0
+    assert run_command_line(["lint", "cases.json", "--db", "sqlite://", "--json", "lint.json", "-q"]) == 0
+    capsys.readouterr()
+    command = {
+        "run": ("run", given, "-p", "predictions.json", "--db", "sqlite://"),
+        "lint": ("lint", given, "--db", "sqlite://"),
+        "predictions": ("run", "cases.json", "-p", given, "--db", "sqlite://"),
+    }[role]
+    assert run_command_line(list(command)) == 2
+    assert "not a file of questions or predictions: name the one that the run was made from" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
@@ -11,13 +12,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from assay.cases.fields import POSITION, did_you_mean, listed
-from assay.cases.text.decoding import check_size, closest_file, empty
+from assay.cases.text.decoding import check_size, closest_file, empty, head_of
 from assay.cases.text.file_kinds import other_kind
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import Case, FieldNames, Prediction
 from assay.platform.shell import quoted
 from assay.platform.spool import parts_of
-from assay.platform.surface import argument, flag, on_command_line
+from assay.platform.surface import argument, on_command_line
 from assay.platform.surface import option as written
 from assay.ports import CaseFormat, Column, LoadedCases, LoadedPredictions
 
@@ -29,18 +30,11 @@ def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat], *, optio
     file with their suffix last, after those that look at the content. ``option`` names a format.
     """
     path = Path(path)
-    if path.is_dir() and (fault := _runs_fault(path)):
+    if fault := _own_fault(path):
         raise CaseFileError(fault, path=str(path))
     for format in sorted(formats, key=_turn):
         if format.recognises(path):
             return format
-    if (path / "run.json").is_file():
-        raise CaseFileError(
-            "is the folder of a run, not a file of questions or predictions: name the file that the run was made from. "
-            "A run is compared by  assay diff RUN_A RUN_B  and scored again by its own command with "
-            f"{flag('--rescore')}",
-            path=str(path),
-        )
     if path.is_dir():
         within = sorted(entry.name for entry in path.iterdir() if any(format.recognises(entry) for format in formats))
         if not within and all(entry.name.startswith(".") for entry in path.iterdir()):
@@ -58,13 +52,20 @@ def recognise(path: str | PathLike[str], formats: Sequence[CaseFormat], *, optio
     )
 
 
-def _runs_fault(folder: Path) -> str | None:
-    """What to do with a folder that is a run, or whose folders are runs; None for another one."""
-    if (folder / "run.json").is_file():
-        return f"is a stored run, not a question set: name the file of questions; its report:  assay report {folder}"
-    if any((one / "run.json").is_file() for one in folder.iterdir()):
-        return f"is a folder of runs, not a question set: name a file; to rank the runs:  assay leaderboard {folder}"
+def _own_fault(path: Path) -> str | None:
+    """What to do with a run, a folder of runs or a report, which Assay wrote itself; None for any other path."""
+    run = path.parent if path.name == "run.json" and (path.parent / "journal.jsonl").is_file() else path
+    if (run / "run.json").is_file():
+        return f"is a stored run, {_NO_INPUT}; its report:  assay report {run}"
+    if path.is_dir() and any((one / "run.json").is_file() for one in path.iterdir()):
+        return f"is a folder of runs, {_NO_INPUT}; to rank the runs:  assay leaderboard {path}"
+    if path.suffix.lower() == ".json" and path.is_file() and _REPORT.match(head_of(path)):
+        return f"is a report, {_NO_INPUT}"
     return None
+
+
+_NO_INPUT = "not a file of questions or predictions: name the one that the run was made from"
+_REPORT = re.compile(r'\s*\{\s*"format"\s*:\s*"assay-')
 
 
 def _turn(format: CaseFormat) -> tuple[bool, bool, str]:
