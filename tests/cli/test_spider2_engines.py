@@ -96,7 +96,9 @@ def test_the_command_takes_a_url_for_each_engine_and_tells_once_what_lacks_one(b
     done = command(*shared, "-p", "csv", cwd=folder)
     assert "5 of 5 correct" in done.stdout
     done = command(*shared, "-p", "sql", "--db", "sqlite=sqlite:///{db_id}.sqlite", "-o", "run", cwd=folder)
-    assert "give --db bigquery=URL for 2, --db snowflake=URL for 2" in " ".join(done.stdout.split())
+    assert r"give the URL of each engine \(databases=?\): bigquery for 2, snowflake for 2" in " ".join(
+        done.stdout.split()
+    )
     assert done.stdout.count("bigquery=URL") == 1
     done = command(*shared, "-p", "sql", "--db", "snowflak=sqlite:///t.sqlite", cwd=folder)
     assert (done.returncode, "did you mean 'snowflake'" in done.stderr) == (2, True), done.stderr
@@ -165,7 +167,7 @@ def test_what_runs_on_one_database_refuses_several(tmp_path: Path) -> None:
 
 def test_a_live_system_is_asked_after_a_warning_of_what_cannot_be_scored(benchmark: Path, tmp_path: Path) -> None:
     system = registry.open_system(f"python:{__name__}:two", SystemOptions())
-    words = r"4 of 5 questions will be asked, .* give --db bigquery=URL for 2, --db snowflake=URL for 2"
+    words = r"4 of 5 questions will be asked, .* give the URL of each engine \(databases=?\): bigquery for 2, snowflake for 2"
     with pytest.warns(UserWarning, match=words):
         run = assay.evaluate(benchmark, system, databases=f"sqlite:///{tmp_path}/t.sqlite", metrics=["match"])
     assert list(_outcomes(run).values()).count("unscored") == 4

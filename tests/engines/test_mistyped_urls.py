@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay import registry
-from assay.errors import DatabaseError, InputError, MissingDependency
+from assay.cli.options.declared import by_engine
+from assay.errors import DatabaseError, InputError, MissingDependency, UsageError
 from assay.model import DatabaseUrl
 from many_cases import each
 
@@ -311,3 +312,25 @@ def test_a_database_of_another_engine_is_told_its_scheme(folder: Path) -> None:
 @each("path", ["C:\\data\\x.sqlite", "C:/data/x.sqlite", "/C:/data/x.sqlite", "\\\\server\\share\\x.sqlite"])
 def test_a_path_of_windows_is_told_on_other_systems(path: str) -> None:
     assert "this is a path of Windows, and this system has others" in unreadable(f"sqlite:///{path}")
+
+
+def test_a_path_in_the_home_folder_is_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert "write  sqlite:////home/ann/shop.sqlite" in refusal("~/shop.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("host=h user=ann password=PW dbname=d", "postgresql://USER:PASSWORD@HOST/DATABASE"),
+        ("Server=h;Database=d;User Id=ann;Password=PW;", "postgresql://USER:PASSWORD@HOST/DATABASE"),
+        ("DATABASE_URL=postgresql://ann:PW@h/d", "write the URL alone, without database_url="),
+        ("postgresql=postgresql://ann:PW@h/d", "write the URL alone, without postgresql="),
+        ("snowflak=snowflake://h/d", "did you mean 'snowflake'?"),
+    ],
+)
+def test_a_connection_string_is_answered_by_a_url(text: str, says: str) -> None:
+    with pytest.raises((InputError, UsageError)) as caught:
+        by_engine([text], "--db")
+    assert says in str(caught.value)
+    assert "PW" not in str(caught.value)

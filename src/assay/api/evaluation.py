@@ -72,7 +72,7 @@ from assay.model import (
 from assay.model.databases.suite import SUITE_MATCH
 from assay.model.lint import LintOptions
 from assay.model.witness import ScratchServer, WitnessSettings
-from assay.platform.surface import argument, flag, option
+from assay.platform.surface import argument, flag
 from assay.ports import Metric, NeededDatabase, System
 from assay.runs.aggregate.repeats import check_repeats, repeated
 from assay.runs.plan import (
@@ -381,10 +381,10 @@ def _databases_of(
 def _warn_of_missing(cases: Sequence[Case], databases: Mapping[Hashable, Database]) -> None:
     """Warn, before a system is asked, of the questions that it will be asked in vain."""
     lacking = Counter(case.engine for case in cases if databases[database_key(case)].url.scheme == MISSING)
-    given = ", ".join(f"{option('--db', f'{engine}=URL')} for {count:,}" for engine, count in lacking.most_common())
+    engines = ", ".join(f"{engine} for {count:,}" for engine, count in lacking.most_common())
     warnings.warn(
         f"{lacking.total():,} of {len(cases):,} questions will be asked, and cannot be scored without a database: "
-        f"give {given}",
+        f"give the URL of each engine ({argument('--db')}): {engines}",
         UserWarning,
         stacklevel=4,
     )

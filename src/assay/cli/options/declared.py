@@ -18,8 +18,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.cli.options.stored_runs import A_RUN, run_folders
-from assay.errors import UsageError
+from assay.errors import UsageError, did_you_mean
 from assay.model import FieldNames
+from assay.model.databases.database import ENGINES
 from assay.settings import Settings
 from assay.settings.setting import Field, Setting, fault_of_path, fields_of
 from assay.settings.values import check_engine
@@ -205,7 +206,14 @@ def by_engine(given: Sequence[str], option: str) -> str | dict[str, str] | None:
         raise UsageError(f"{option} needs the engine of every URL: write {option} ENGINE=URL for each")
     if twice := next((engine for engine in engines if engines.count(engine) > 1), None):
         raise UsageError(f"{option} is given {engines.count(twice)} times for {twice}: write {option} {twice}=URL once")
-    for engine in engines:
+    for engine, url in zip(engines, (url for _, url in pairs), strict=True):
+        if engine not in ENGINES and "://" not in url and len(given) == 1:
+            raise UsageError(
+                f"{option} is given a driver's connection string: write a URL, for example  "
+                f"{option} 'postgresql://USER:PASSWORD@HOST/DATABASE'"
+            )
+        if engine not in ENGINES and not did_you_mean(engine, ENGINES) and len(given) == 1:
+            raise UsageError(f"{option} {engine}=…: write the URL alone, without {engine}=")
         check_engine(engine)
     return {engine: url for engine, (_, url) in zip(engines, pairs, strict=True)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib.util import find_spec
 
@@ -136,6 +137,7 @@ def fault_of(text: str) -> str | None:
 def _without_scheme(text: str) -> str:
     if found := _DATABASE_FILE.fullmatch(text):
         scheme = FILE_SCHEMES[found["suffix"].lower()]
+        text = os.path.expanduser(text)
         return f"{text!r} is not a database URL: write  {scheme}:///{text.replace(chr(92), '/')}"
     if found := _HOST_PORT.fullmatch(text):
         scheme = _PORTS.get(found["port"], "postgresql")
