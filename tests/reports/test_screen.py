@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 from diffs import HOSTILE, board, change, diff, full_diff, head, hostile_diff, metric
-from handmade import SETTINGS, benchmark_run, make_run, right, unanswered, vacuous, wrong
+from handmade import SETTINGS, benchmark_run, broken_gold, make_run, right, unanswered, vacuous, wrong
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -467,6 +467,40 @@ def test_no_note_is_cut_while_lines_are_free(notes: list[str], others: int, line
     if len(whole) + 3 + of_other <= lines:
         start = texts.index("Before you trust it") + 1
         assert texts[start : start + len(whole)] == whole
+
+
+@pytest.mark.parametrize("gates", [0, 1, 3])
+@pytest.mark.parametrize("reviewed", [0, 9])
+def test_what_the_witnesses_say_is_shown_whatever_else_there_is(gates: int, reviewed: int) -> None:
+    """It was asked for, so it comes before the notes on flags, reviews and files."""
+    flagged = replace(
+        vacuous(), verdict=replace(vacuous().verdict, flags=frozenset({"vacuous", "lenient", "tie_by_chance"}))
+    )
+    made = make_run([broken_gold(), unanswered(), right(), wrong(), flagged], unmatched=("x",))
+    rate = Rate(n=9, numerator=3, unscored=1, value=1 / 3, low=0.1, high=0.9)
+    ids = tuple(f"case-{number}" for number in range(reviewed))
+    reviews = ReviewTotals(
+        before=rate,
+        after=rate,
+        reviewers=("ann",),
+        settle="latest",
+        decisions=(),
+        changes=(),
+        reviewed=ids,
+        conflicts=ids,
+        unsure=ids,
+        pending=ids,
+        inactive=(),
+        done=3,
+    )
+    strengths = (Count(name="proved", count=5, case_ids=()),)
+    witnesses = WitnessTotals(matches=9, searched=7, strengths=strengths, claimed=rate, after=rate, at_worst=rate)
+    missed = GateResult(gate="min match=0.9", passed=False, wanted="0.9", found="0.8 " * 60, missed_by="0.1 " * 30)
+    run = replace(
+        made, aggregates=replace(made.aggregates, reviews=reviews, witnesses=witnesses), gates=(missed,) * gates
+    )
+    assert len(RunReport(run).notes) > 6
+    assert any(text.startswith("  ! Of 9 matches, 5 are proven right") for text in fits(run_screen(RunReport(run))))
 
 
 @given(text=st.text("ab (%1.", max_size=400), width=st.integers(12, 60), most=st.integers(1, 4))
