@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from msgspec.structs import replace
 from rich.console import Console
 
-from assay.model import Leaderboard
+from assay.model import BoardDetail, BoardGroup, Leaderboard, Rate
 from assay.reports.blocks.leaderboard import LeaderboardReport, possible
 from assay.reports.blocks.values import Number, Table
 from assay.reports.console.printing import plain_leaderboard, print_leaderboard
@@ -147,6 +147,50 @@ def test_only_single_yes_or_no_answers_are_counted() -> None:
     asked = replace(first, run=replace(first.run, repeats=4))
     report = LeaderboardReport(replace(plain, standings=(asked, second)))
     assert [report.figure(one).tally for one in report.board.standings] == ["mean of 1,000", "780 of 1,000"]
+
+
+@each("sizes", [(1000, 1000), (1000, 905), (913, 905), (905, 0)])
+def test_a_metric_over_fewer_cases_than_the_header_says_of_how_many(sizes: tuple[int, ...]) -> None:
+    """Each run has its own: the cases for which the metric is defined depend on the predictions."""
+    rates = [
+        tuple(
+            Rate(n=n, numerator=n // 2, unscored=0, value=0.5 if n else None, low=None, high=None) for n in (1000, size)
+        )
+        for size in sizes
+    ]
+    group = BoardGroup(kind="overall", name=None, cases=1000, rates=tuple(rates))
+    detail = BoardDetail(
+        metrics=("match", "non_empty_match"),
+        groups=(group,),
+        only_right=((0, 0), (0, 0)),
+        alone_right=((), ()),
+        alone_wrong=((), ()),
+        all_right=0,
+        none_right=0,
+        cases=(),
+    )
+    record = board("din", "few", detail=detail)
+    (section,) = (one for one in LeaderboardReport(record).sections if one.key == "grid-metrics")
+    (table,) = section.blocks
+    assert isinstance(table, Table)
+    has_fewer = set(sizes) != {1000}
+    assert section.aside == ("not over all cases: non_empty_match" if has_fewer else "")
+    for row, size in zip(table.rows, sizes, strict=True):
+        _, leading, other = row.cells
+        assert isinstance(leading, Number)
+        assert isinstance(other, Number)
+        assert "n=" not in leading.text
+        assert other.text.endswith(f"(n={size:,})") == has_fewer
+    text = plain_leaderboard(record)
+    assert [f"(n={size:,})" in text for size in sizes] == [has_fewer, has_fewer]
+
+
+def test_the_unit_of_the_tests_is_not_said_of_the_intervals_of_the_ranking() -> None:
+    plain = board()
+    pairs = tuple(replace(pair, diff=replace(pair.diff, clusters=20)) for pair in plain.pairs)
+    (said,) = (line for line in LeaderboardReport(replace(plain, pairs=pairs)).legend if "20 databases" in line)
+    assert said.startswith("Tests and the intervals of differences treat ")
+    assert said.endswith("The intervals of the ranking are by case.")
 
 
 @each("format", ["html", "md", "json", "tex", "xlsx"])

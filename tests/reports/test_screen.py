@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 from diffs import HOSTILE, board, change, diff, full_diff, head, hostile_diff, metric
-from handmade import SETTINGS, benchmark_run, make_run, right, unanswered, vacuous, wrong
+from handmade import SETTINGS, benchmark_run, broken_gold, make_run, right, unanswered, vacuous, wrong
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -23,8 +23,9 @@ from assay.reports.blocks.values import CaseLink
 from assay.reports.screen.diff import diff_screen
 from assay.reports.screen.explanation import explanation_screen
 from assay.reports.screen.leaderboard import leaderboard_screen
-from assay.reports.screen.lines import Line, command, cut, cut_middle, cut_words, text_of, wrapped
+from assay.reports.screen.lines import Line, command, cut, cut_middle, cut_words, line, text_of, wrapped
 from assay.reports.screen.lint import lint_screen
+from assay.reports.screen.parts import Part, notes_part, screen
 from assay.reports.screen.printing import print_run
 from assay.reports.screen.run import run_screen, screen_text, telling
 from assay.reports.screen.tables import count_lines
@@ -432,8 +433,108 @@ def test_a_long_explanation_ends_with_its_verdict(rows: int) -> None:
     parts = list(explanation_parts(item))
     texts = fits(explanation_screen(parts, verdicts=[verdict_line(item)]))
     short = len(explanation_screen(parts)) <= 20
-    assert (texts[-1] == cut(verdict_line(item), 80)) != short
+    assert (texts[-1] == verdict_line(item)) != short
     assert texts[-1].startswith("case 88: incorrect: ") != short
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("length", range(60, 250, 19))
+def test_the_verdicts_at_the_end_are_cut_at_a_word(count: int, length: int) -> None:
+    """One verdict has three lines; several share them."""
+    verdict = ("case 1: incorrect: " + "gold (the same) values " * 20)[:length].rsplit(" ", 1)[0]
+    texts = fits(explanation_screen(["some line"] * 60, verdicts=[verdict] * count))
+    shown = " ".join(" ".join(texts[len(texts) - texts[::-1].index("") :]).split())
+    if len(wrapped(verdict, 80, rest="  ")) <= 3 // count:
+        assert shown == " ".join([verdict] * count)
+    else:
+        assert shown.count("case 1: incorrect: ") == shown.count(" …") == count
+        assert set(shown.split()) <= {*verdict.split(), "…"}
+
+
+@given(
+    notes=st.lists(st.text("ab (%1.", min_size=1, max_size=400).filter(str.strip), min_size=1, max_size=6),
+    others=st.integers(0, 20),
+    lines=st.integers(12, LINES),
+)
+@settings(deadline=None)
+def test_no_note_is_cut_while_lines_are_free(notes: list[str], others: int, lines: int) -> None:
+    part = notes_part(notes, 80, lines=1, least=len(notes), most=6, rank=2)
+    other = Part(title="Others", items=((line("  item"),),) * others, least=1, most=20, rank=1)
+    texts = [text_of(one) for one in screen((), [part, other], (), width=80, lines=lines)]
+    whole = [text_of(one) for item in part.fuller for one in item]
+    of_other = len(other.lines(1, 80)) + 1 if others else 2  # the title and a blank line
+    assert len(texts) <= lines
+    if len(whole) + 3 + of_other <= lines:
+        start = texts.index("Before you trust it") + 1
+        assert texts[start : start + len(whole)] == whole
+
+
+@pytest.mark.parametrize("gates", [0, 1, 3])
+@pytest.mark.parametrize("reviewed", [0, 9])
+def test_what_the_witnesses_say_is_shown_whatever_else_there_is(gates: int, reviewed: int) -> None:
+    """It was asked for, so it comes before the notes on flags, reviews and files."""
+    flagged = replace(
+        vacuous(), verdict=replace(vacuous().verdict, flags=frozenset({"vacuous", "lenient", "tie_by_chance"}))
+    )
+    made = make_run([broken_gold(), unanswered(), right(), wrong(), flagged], unmatched=("x",))
+    rate = Rate(n=9, numerator=3, unscored=1, value=1 / 3, low=0.1, high=0.9)
+    ids = tuple(f"case-{number}" for number in range(reviewed))
+    reviews = ReviewTotals(
+        before=rate,
+        after=rate,
+        reviewers=("ann",),
+        settle="latest",
+        decisions=(),
+        changes=(),
+        reviewed=ids,
+        conflicts=ids,
+        unsure=ids,
+        pending=ids,
+        inactive=(),
+        done=3,
+    )
+    strengths = (Count(name="proved", count=5, case_ids=()),)
+    witnesses = WitnessTotals(matches=9, searched=7, strengths=strengths, claimed=rate, after=rate, at_worst=rate)
+    missed = GateResult(gate="min match=0.9", passed=False, wanted="0.9", found="0.8 " * 60, missed_by="0.1 " * 30)
+    run = replace(
+        made, aggregates=replace(made.aggregates, reviews=reviews, witnesses=witnesses), gates=(missed,) * gates
+    )
+    assert len(RunReport(run).notes) > 6
+    assert any(text.startswith("  ! Of 9 matches, 5 are proven right") for text in fits(run_screen(RunReport(run))))
+
+
+@given(text=st.text("ab (%1.", max_size=400), width=st.integers(12, 60), most=st.integers(1, 4))
+def test_a_text_over_too_many_lines_ends_at_a_word(text: str, width: int, most: int) -> None:
+    texts = [text_of(one) for one in wrapped(text, width, rest="    ", most=most)]
+    assert len(texts) <= most
+    assert all(columns_of(one) <= width for one in texts)
+    shown = " ".join(texts).split()
+    if shown and shown[-1] == "…" and max(map(len, text.split())) <= width - 6:
+        assert shown[:-1] == text.split()[: len(shown) - 1]
+
+
+@pytest.mark.parametrize("missed", [1, 2, 3, 4, 8, 9, 30])
+@pytest.mark.parametrize("passed", [0, 9])
+def test_missed_gates_come_before_the_lines_of_other_parts(missed: int, passed: int) -> None:
+    """A few with all of their reason, many on one line each."""
+    found = "found 78.8 %, baseline 84.6 %: -5.8 points [-10.8, -0.8]; p = 0.62; the interval includes 0"
+    gates = tuple(
+        GateResult(
+            gate=f"min m{number}=0.9",
+            passed=number < passed,
+            wanted="0.9",
+            found=found.removeprefix("found "),
+            missed_by="1 point",
+            case_ids=("one", "two"),
+        )
+        for number in range(passed + missed)
+    )
+    texts = fits(run_screen(RunReport(replace(benchmark_run(), gates=gates)), run_path="runs/a", earlier="runs/before"))
+    signs = [text for text in texts if text.startswith("  ✗ ")]
+    assert len(signs) >= min(missed, 7)
+    assert all("missed by 1 point; found 78.8 %" in text for text in signs)
+    if missed <= 3:
+        assert " ".join(" ".join(texts).split()).count(f"{found}; cases: one, two") == missed
 
 
 @given(

@@ -66,10 +66,19 @@ def state_of(result: GateResult) -> str:
 
 def missed(result: GateResult, links: Mapping[str, CaseLink] | None = None) -> str:
     """``missed by 3.8 points; cases: q17, q21, +12``; empty if the gate passed."""
+    return "; ".join(filter(None, (missed_by(result), missed_cases(result, links))))
+
+
+def missed_by(result: GateResult) -> str:
+    """``missed by 3.8 points``; empty if the gate passed."""
     if result.passed:
         return ""
-    said = f"missed by {one_line(result.missed_by)}" if result.missed_by else "missed"
-    return f"{said}; cases: {named_ids(_cases(result, links))}" if result.case_ids else said
+    return f"missed by {one_line(result.missed_by)}" if result.missed_by else "missed"
+
+
+def missed_cases(result: GateResult, links: Mapping[str, CaseLink] | None = None) -> str:
+    """``cases: q17, q21, +12``; empty if no case misses the gate."""
+    return f"cases: {named_ids(_cases(result, links))}" if result.case_ids and not result.passed else ""
 
 
 def conclusion(results: Sequence[GateResult]) -> str:

@@ -242,8 +242,8 @@ def _legend(board: Leaderboard) -> Iterable[str]:
     databases = max((pair.diff.clusters or 0 for pair in board.pairs), default=0)
     if databases:
         yield (
-            f"Tests and intervals treat the cases of each of the {databases:,} databases as one unit, so letters and "
-            "places hold for new databases, too."
+            f"Tests and the intervals of differences treat the cases of each of the {databases:,} databases as one "
+            "unit, so letters and places hold for new databases, too. The intervals of the ranking are by case."
         )
     if any(is_apart(pair, board) and _holds_zero(pair.diff) for pair in board.pairs):
         yield (
@@ -327,13 +327,12 @@ def _grid(report: LeaderboardReport, grid: RateGrid) -> Section:
     places = range(len(grid.columns))
     kept = sorted(sorted(places, key=lambda at: -(grid.cases[at] if grid.cases else 0))[:_COLUMNS])
     lines: list[tuple[Cell, ...]] = []
+    fewer = [
+        at for at in kept if grid.key == "metrics" and any(line[at].rate.n != report.board.cases for line in grid.cells)
+    ]
     for label, figures in zip(report.labels, grid.cells, strict=True):
-        rates = (figures[at] for at in kept)
-        numbers = (
-            Number(value=one.rate.value, text=one.text, style="percent" if one.share else "number") for one in rates
-        )
-        lines.append((Name(text=label), *numbers))
-    aside = ""
+        lines.append((Name(text=label), *(_number(figures[at], counted=at in fewer) for at in kept)))
+    aside = f"not over all cases: {_listed([grid.columns[at] for at in fewer])}" if fewer else ""
     if grid.cases:
         lines.append(("cases", *(count(grid.cases[at]) for at in kept)))
         cut = len(grid.columns) > len(kept)
@@ -342,6 +341,12 @@ def _grid(report: LeaderboardReport, grid: RateGrid) -> Section:
     titles = columns("run", *(Column(title=grid.columns[at], right=True, rank=rank) for rank, at in enumerate(kept)))
     table = Table(look="grid", columns=titles, rows=rows(lines), most=_ROWS)
     return Section(key=f"grid-{grid.key}", title=grid.title, aside=aside, blocks=(table,), place="top", folded=True)
+
+
+def _number(one: Figure, *, counted: bool) -> Number:
+    """The figure; ``counted``: with its number of cases."""
+    text = f"{one.text} (n={one.rate.n:,})" if counted else one.text
+    return Number(value=one.rate.value, text=text, style="percent" if one.share else "number")
 
 
 def _alone(report: LeaderboardReport, detail: BoardDetail) -> Section:

@@ -22,6 +22,8 @@ def notes(report: RunNumbers) -> Iterable[str]:
     noun, asking = ("answer", "asking") if report.asked > 1 else ("case", "case")
     gold = "target" if report.of_selections else "gold query"
     yield from unscored_notes(report.collected.unscored, noun=noun, gold=gold)
+    if numbers.witnesses is not None:
+        yield strengths.said(numbers.witnesses)
     yield from _flagged(report)
     without = "" if numbers.sound is None else _over_the_others(report, numbers.sound, bounded=True)
     yield from report.findings.notes(without)
@@ -33,8 +35,6 @@ def notes(report: RunNumbers) -> Iterable[str]:
         has = ("has" if none == 1 else "have") + " no prediction"
         yield f"{plural(none, asking)} {'got no answer' if report.run.provenance.joining is None else has}{said}."
     yield from _lenient(report)
-    if numbers.witnesses is not None:
-        yield strengths.said(numbers.witnesses)
     yield from _by_chance(report)
     if numbers.reviews is not None:
         yield from reviews.said(numbers.reviews)

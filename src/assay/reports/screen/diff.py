@@ -9,7 +9,7 @@ from assay.reports.blocks.diff import DiffReport, figure_of, kind_of
 from assay.reports.blocks.values import DiffFigure, ShownKind
 from assay.reports.console.bars import COLOURS
 from assay.reports.screen.lines import Line, Span, cut, line, padded, text_of, wrapped
-from assay.reports.screen.parts import LINES, WIDTH, Part, fits, screen
+from assay.reports.screen.parts import LINES, WIDTH, Part, fits, notes_part, screen
 from assay.reports.screen.run import Step, gates_part, steps_part
 from assay.reports.screen.tables import dense_lines, telling_first
 from assay.reports.text.plain import columns_of, one_line, percent
@@ -31,15 +31,7 @@ def diff_screen(report: DiffReport, *, width: int = WIDTH, lines: int = LINES) -
     """The summary of a comparison for lines of ``width`` columns."""
     answer = _answer(report, width)
     shown = {kind: report.changes.get(kind, ()) for kind, _ in _CHANGED}
-    parts = [
-        Part(
-            title="Before you trust it",
-            items=tuple(wrapped(one, width, first="  ! ", rest="    ", most=2) for one in report.notes),
-            least=2,
-            most=6,
-            rank=1,
-        )
-    ]
+    parts = [notes_part(report.notes, width, lines=2, least=2, most=6, rank=1)]
     for rank, (kind, title) in enumerate(_CHANGED, start=2):
         changes = shown[kind]
         items = tuple(

@@ -13,6 +13,8 @@ from assay.reports.text.plain import columns_of, visible
 
 _LEAST = 2
 """The fewest lines of a cut part."""
+_VERDICT_LINES = 3
+"""The most lines of the verdicts at the end."""
 _SEEN = 20
 """The most lines that a terminal of 24 rows shows with the command before and the prompt after them."""
 
@@ -28,7 +30,8 @@ def explanation_screen(
     The longest parts are cut first: all parts get the same greatest number of lines that still fits.
     """
     blocks = [_block(part, width, drawn=drawn) for part in parts]
-    last = [cut_line(line(Span(one, "bold")), width) for one in verdicts]
+    room = max(1, _VERDICT_LINES // max(1, len(verdicts)))
+    last = [part for one in verdicts for part in wrapped(one, width, rest="  ", most=room, style="bold")]
     most_lines = LINES - 2
     if sum(map(len, blocks)) <= _SEEN:
         last = []

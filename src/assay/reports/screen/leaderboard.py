@@ -9,7 +9,7 @@ from assay.platform.shell import quoted
 from assay.reports.blocks.leaderboard import LeaderboardReport, possible
 from assay.reports.blocks.values import figure
 from assay.reports.screen.lines import Line, Span, cut, padded, wrapped
-from assay.reports.screen.parts import LINES, WIDTH, Part, screen
+from assay.reports.screen.parts import LINES, WIDTH, Part, notes_part, screen
 from assay.reports.screen.run import Step, steps_part
 from assay.reports.screen.tables import figure_lines
 from assay.reports.text.plain import columns_of, one_line
@@ -33,13 +33,7 @@ def leaderboard_screen(board: Leaderboard, *, width: int = WIDTH, lines: int = L
             rank=1,
             total=len(board.standings),
         ),
-        Part(
-            title="Before you trust it",
-            items=tuple(wrapped(one, width, first="  ! ", rest="    ", most=2) for one in report.notes),
-            least=2,
-            most=5,
-            rank=2,
-        ),
+        notes_part(report.notes, width, lines=2, least=2, most=5, rank=2),
         *_reviewed(report, width),
         *_grids(report, width),
         Part(

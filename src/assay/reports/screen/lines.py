@@ -98,7 +98,8 @@ _WORD = re.compile(r"\S+(?: %(?!\w)\S*)?")
 def wrapped(
     text: str, width: int, *, first: str = "", rest: str = "", most: int | None = None, style: str = ""
 ) -> tuple[Line, ...]:
-    """The text over several lines, ``first`` before the first and ``rest`` before the others; cut after ``most``."""
+    """The text over several lines, ``first`` before the first and ``rest`` before the others; cut after
+    ``most``, at a word."""
     lines: list[str] = []
     current, is_empty = first, True
     for word in _pieces(_WORD.findall(text), max(1, width - columns_of(rest or first))):
@@ -109,10 +110,17 @@ def wrapped(
         current, is_empty = joined, False
     lines.append(current)
     if most is not None and len(lines) > most:
-        lines = [*lines[: most - 1], cut(f"{lines[most - 1]} {ELLIPSIS}", width)]
-        if not lines[-1].endswith(ELLIPSIS):
-            lines[-1] = cut(lines[-1], width - 1) + ELLIPSIS
+        lines = [*lines[: most - 1], _ended(lines[most - 1], width)]
     return tuple((Span(one, style),) for one in lines)
+
+
+def _ended(text: str, width: int) -> str:
+    """The text without the words that leave no room for an ellipsis; its first word is cut."""
+    words = list(_WORD.finditer(text))
+    while len(words) > 1 and columns_of(text) + 2 > width:
+        text = text[: words.pop().start()].rstrip()
+    ended = cut(f"{text} {ELLIPSIS}", width)
+    return ended if ended.endswith(ELLIPSIS) else cut(ended, width - 1) + ELLIPSIS
 
 
 def _pieces(words: Iterable[str], width: int) -> Iterator[str]:

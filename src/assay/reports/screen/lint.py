@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from assay.model.lint import SEVERITIES, LintFinding, LintReport
 from assay.reports.lint.table import accuracy_lines, conclusion, gap_lines, place_of, root_cause_lines
 from assay.reports.screen.lines import Line, Span, cut, line, padded, wrapped
-from assay.reports.screen.parts import WIDTH, Part, screen
+from assay.reports.screen.parts import WIDTH, Part, notes_part, screen
 from assay.reports.screen.run import steps_part
 from assay.reports.text.plain import columns_of, one_line
 
@@ -26,13 +26,7 @@ def lint_screen(report: LintReport, *, width: int = WIDTH, typed: Sequence[str] 
     roots = [wrapped(text, width, first="  ", rest="    ", most=2) for text in root_cause_lines(report)]
     counts = report.counts()
     parts = [
-        Part(
-            title="Before you trust it",
-            items=tuple(wrapped(note, width, first="  ! ", rest="    ", most=4) for note in notes),
-            least=2,
-            most=4,
-            rank=1,
-        ),
+        notes_part(notes, width, lines=4, least=2, most=4, rank=1),
         Part(title="Root causes that findings share", items=tuple(roots), least=2, most=5, rank=3),
         Part(
             title="Findings, the severest first",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from assay.reports.screen.lines import Line, Span, cut, cut_line, line
+from assay.reports.screen.lines import Line, Span, cut, cut_line, line, wrapped
 
 LINES = 40
 """The most lines of a summary."""
@@ -21,6 +22,8 @@ class Part(Struct, frozen=True, kw_only=True):
     title: str
     items: tuple[tuple[Line, ...], ...]
     """Each with its lines."""
+    fuller: tuple[tuple[Line, ...], ...] = ()
+    """The same items uncut: they show if there are lines for them when every part has its least number of items."""
     head: tuple[Line, ...] = ()
     """Lines above the items, for example the titles of columns."""
     least: int = 1
@@ -48,6 +51,14 @@ class Part(Struct, frozen=True, kw_only=True):
         """The most items that it can show."""
         return min(self.most, len(self.items))
 
+    def uncut(self, shown: int, free: int) -> Part:
+        """The part with as many of its shown items uncut as the free lines hold."""
+        items = list(self.items)
+        for place, (item, whole) in enumerate(zip(self.items[:shown], self.fuller, strict=False)):
+            if len(whole) - len(item) <= free:
+                items[place], free = whole, free - len(whole) + len(item)
+        return replace(self, items=tuple(items))
+
     def lines(self, shown: int, width: int) -> list[Line]:
         """The title, that many items, and how many are left out."""
         left_out = self.count - (sum(self.sizes[:shown]) if self.sizes else shown)
@@ -56,6 +67,14 @@ class Part(Struct, frozen=True, kw_only=True):
         if left_out and self.items:
             made.append(line(Span(cut(f"  and {left_out:,} {self.more}", width), "dim")))
         return made
+
+
+def notes_part(notes: Sequence[str], width: int, *, lines: int, least: int, most: int, rank: int) -> Part:
+    """What to know before trusting the numbers, each over at most that many lines while lines are few."""
+    short, whole = (
+        tuple(wrapped(one, width, first="  ! ", rest="    ", most=end) for one in notes) for end in (lines, None)
+    )
+    return Part(title="Before you trust it", items=short, fuller=whole, least=least, most=most, rank=rank)
 
 
 def fits(head: Sequence[Line], parts: Sequence[Part], last: Sequence[Line], *, width: int, lines: int = LINES) -> bool:
@@ -70,42 +89,49 @@ def screen(
     """The lines of a summary: its head, its parts, and its last lines, each apart by a blank line.
 
     Every part begins with its least number of items. If that is too much, the parts of the highest rank shrink, then
-    the blank lines go, then whole parts. Lines that are still free are given to the parts in turn, by rank.
+    the blank lines go, then whole parts. Lines that are still free are given to items that were cut, and then to the
+    parts in turn, by rank.
     """
     parts = [part for part in parts if part.items or part.count == 0]
-    by_rank = sorted(parts, key=lambda part: part.rank)
-    shown = {id(part): min(part.least, part.largest) for part in parts}
+    by_rank = sorted(range(len(parts)), key=lambda at: parts[at].rank)
+    shown = {at: min(part.least, part.largest) for at, part in enumerate(parts)}
     room = lines - len(head) - len(last)
     blank = 1
 
-    def used() -> int:
-        bodies = [len(part.lines(shown[id(part)], width)) + blank for part in parts if id(part) in shown]
-        return sum(bodies) + blank
+    def free() -> int:
+        return room - blank - sum(len(parts[at].lines(count, width)) + blank for at, count in shown.items())
 
-    for part in reversed(by_rank):
-        while used() > room and shown[id(part)] > part.floor:
-            shown[id(part)] -= 1
-    if used() > room:
+    def uncut() -> None:
+        for at in by_rank:
+            if at in shown:
+                parts[at] = parts[at].uncut(shown[at], free())
+
+    for at in reversed(by_rank):
+        while free() < 0 and shown[at] > parts[at].floor:
+            shown[at] -= 1
+    if free() < 0:
         blank = 0
-    for part in reversed(by_rank):
-        while used() > room and shown[id(part)] > 1:
-            shown[id(part)] -= 1
-    for part in reversed(by_rank):
-        if used() > room:
-            del shown[id(part)]
+    for at in reversed(by_rank):
+        while free() < 0 and shown[at] > 1:
+            shown[at] -= 1
+    for at in reversed(by_rank):
+        if free() < 0:
+            del shown[at]
+    uncut()
     has_grown = True
     while has_grown:
         has_grown = False
-        for part in by_rank:
-            if id(part) in shown and shown[id(part)] < part.largest:
-                shown[id(part)] += 1
-                if used() > room:
-                    shown[id(part)] -= 1
+        for at in by_rank:
+            if at in shown and shown[at] < parts[at].largest:
+                shown[at] += 1
+                if free() < 0:
+                    shown[at] -= 1
                 else:
                     has_grown = True
+    uncut()
     gap: list[Line] = [()] * blank
     made = [*head]
-    for part in parts:
-        if id(part) in shown:
-            made += [*gap, *part.lines(shown[id(part)], width)]
+    for at, part in enumerate(parts):
+        if at in shown:
+            made += [*gap, *part.lines(shown[at], width)]
     return [cut_line(one, width) for one in (*made, *gap, *last)]

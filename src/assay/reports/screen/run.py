@@ -12,14 +12,14 @@ from itertools import product
 from assay.model import GateResult, Group
 from assay.platform.shell import quoted
 from assay.reports.blocks.counts import FIX_FIRST
-from assay.reports.blocks.gates import gate_name, missed
+from assay.reports.blocks.gates import gate_name, missed_by, missed_cases
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.run_notes import are_row_numbers
 from assay.reports.cases.case import advice_of
 from assay.reports.console.bars import shade
 from assay.reports.console.run import telling_case
 from assay.reports.screen.lines import Line, Span, command, cut, cut_line, cut_middle, line, text_of, wrapped
-from assay.reports.screen.parts import LINES, WIDTH, Part, fits, screen
+from assay.reports.screen.parts import LINES, WIDTH, Part, fits, notes_part, screen
 from assay.reports.screen.tables import count_lines, dense_lines, figure_lines, telling_first
 from assay.reports.text.plain import columns_of, one_line, plural, source_name, words
 
@@ -29,6 +29,8 @@ _ROWS = 6
 """The most groups of the accuracy by difficulty or by database."""
 _METRICS = 10
 """The metrics that any run shows, in the order in which they were named."""
+_GATES_WITH_CASES, _MISSED_GATES = 3, 8
+"""Up to how many missed gates show their cases, and how many are shown before other parts show more."""
 _STEP_LINES = 4
 _LONGEST_WORD = 400
 """A path that is longer is not for typing."""
@@ -64,7 +66,13 @@ def run_screen(
     for notes, is_dense in product(range(_NOTE_LINES, 0, -1), (False, True)):
         # Several metrics per line and shorter notes, until each part has its least number of lines.
         metrics = _metrics(report, width, drawn=drawn, is_dense=is_dense)
-        made = (_notes(report, width, notes), *others[:-1], metrics, *gates_part(report.run.gates, width), others[-1])
+        made = (
+            notes_part(report.notes, width, lines=notes, least=3, most=6, rank=2),
+            *others[:-1],
+            metrics,
+            *gates_part(report.run.gates, width),
+            others[-1],
+        )
         parts = [one for one in made if one.items]
         if fits(head, parts, headline, width=width, lines=lines):
             break
@@ -114,12 +122,6 @@ def _subject(report: RunReport, width: int) -> list[Line]:
     if database := one_line(settings.database):
         database = cut_middle(database, max(8, width - columns_of(several + measured)))
     return [*lines, line(Span(f"{database}{several}{measured}".removeprefix(" · "), "dim"))]
-
-
-def _notes(report: RunReport, width: int, most: int) -> Part:
-    """The notes, each over at most that many lines."""
-    items = tuple(wrapped(note, width, first="  ! ", rest="    ", most=most) for note in report.notes)
-    return Part(title="Before you trust it", items=items, least=3, most=6, rank=2)
 
 
 def _causes(report: RunReport, width: int) -> Part:
@@ -199,21 +201,29 @@ def _metrics(report: RunReport, width: int, *, drawn: bool, is_dense: bool) -> P
 
 
 def gates_part(results: Sequence[GateResult], width: int) -> list[Part]:
-    """The gates, the missed ones first."""
+    """The gates, the missed ones first: a few of them with their cases, many on one line each."""
     if not results:
         return []
     failed = [one for one in results if not one.passed]
-    items = []
+    several = len(failed) > _GATES_WITH_CASES
+    items, fuller = [], []
     for one in (*failed, *(one for one in results if one.passed)):
-        name = cut(gate_name(one), max(12, width // 2))
-        found = f"found {one_line(one.found, limit=120)}"
-        text = f"{name}: {found}" if one.passed else f"{name}: {missed(one)}; {found}"
-        sign, style, most = ("✓", "green", 2) if one.passed else ("✗", "bold red", 2 + (len(failed) == 1))
-        first, *others = wrapped(text, width, first="    ", rest="    ", most=most)
-        items.append((line(Span(f"  {sign} ", style), text_of(first)[4:]), *others))
+        found, cases = f"found {one_line(one.found, limit=400)}", "" if several else missed_cases(one)
+        text = f"{cut(gate_name(one), max(12, width // 2))}: {'; '.join(filter(None, (missed_by(one), found, cases)))}"
+        most = 2 if one.passed else 1 if several else 3 + (len(failed) == 1)
+        items.append(_gate(text, width, passed=one.passed, most=most))
+        fuller.append(_gate(text, width, passed=one.passed))
     title = f"Gates: {len(results) - len(failed):,} of {len(results):,} passed"
     title += f", {len(failed):,} missed" if failed else ""
-    return [Part(title=title, items=tuple(items), least=min(3, len(failed)) or 1, most=6, rank=0)]
+    least = min(_MISSED_GATES, len(failed)) or 1
+    whole = () if several else tuple(fuller)
+    return [Part(title=title, items=tuple(items), fuller=whole, least=least, most=max(6, least), rank=0)]
+
+
+def _gate(text: str, width: int, *, passed: bool, most: int | None = None) -> tuple[Line, ...]:
+    sign, style = ("✓", "green") if passed else ("✗", "bold red")
+    first, *others = wrapped(text, width, first="    ", rest="    ", most=most)
+    return (line(Span(f"  {sign} ", style), text_of(first)[4:]), *others)
 
 
 def steps_part(steps: Sequence[Step], width: int, unkept: str = "") -> Part:
