@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -167,3 +168,28 @@ def test_frames_are_evaluated_and_linted(tmp_path: Path) -> None:
     )
     assert (run.aggregates.correct, run.aggregates.incorrect) == (COUNT - 1, 1)
     assert assay.lint(pyarrow.Table.from_pylist(CASES), databases=url).cases == COUNT
+
+
+@pytest.mark.parametrize("write", [json.dumps, str], ids=["JSON", "Python's list"])
+@pytest.mark.parametrize("other", ["SELECT 4", None])
+def test_a_text_that_is_a_list_of_texts_holds_several_gold_queries(
+    tmp_path: Path, write: Callable[[object], str], other: str | None
+) -> None:
+    golds = ["SELECT 'it''s', \"x\"", f"SELECT\n{COUNT}", other]
+    rows: list[dict[str, Any]] = [{**CASES[0], "gold_sql": write(golds)}, {**CASES[1], "gold_sql": "SELECT [a] FROM t"}]
+    frame = pandas.DataFrame(rows)
+    frame.to_csv(tmp_path / "cases.csv", index=False)
+    frame.to_excel(tmp_path / "cases.xlsx", index=False)
+    frame.to_json(tmp_path / "cases.json", orient="records")
+    frame.to_parquet(tmp_path / "cases.parquet")
+    files = [tmp_path / f"cases.{kind}" for kind in ("csv", "xlsx", "json", "parquet")]
+    for given in [*(make(rows) for make in LIBRARIES.values()), *files]:
+        cases, _ = read_cases_only(given, FileOptions())
+        assert [case.golds for case in cases] == [tuple(gold for gold in golds if gold), ("SELECT [a] FROM t",)]
+
+
+def test_polars_writes_a_column_of_texts_and_lists_as_texts() -> None:
+    golds = ["SELECT 4", ["SELECT 0", "SELECT 5"]]
+    frame = polars.DataFrame({"question": ["a?", "b?"], "gold_sql": golds}, strict=False)
+    cases, _ = read_cases_only(frame, FileOptions())
+    assert [case.golds for case in cases] == [("SELECT 4",), ("SELECT 0", "SELECT 5")]
