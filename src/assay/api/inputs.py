@@ -98,6 +98,8 @@ class Inputs(Struct, frozen=True, kw_only=True):
     case_name: str
     prediction_name: str
     files: tuple[Fingerprint, ...]
+    cases_left_out: int = 0
+    """Cases of the question set that `FileOptions.limit` left out."""
     joining: Joining | None = None
     """How predictions were joined with cases; None if a live system is asked."""
     unread: tuple[str, ...] = ()
@@ -210,6 +212,7 @@ def read_inputs(
         cases=wanted,
         predictions=answers,
         blank_rows=blank_rows,
+        cases_left_out=len(every_case.cases) - len(wanted),
         unmatched=unmatched,
         case_name=case_name,
         prediction_name=prediction_name,
