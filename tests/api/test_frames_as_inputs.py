@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pandas
 import polars
 import pyarrow
@@ -156,6 +157,28 @@ def test_anything_else_is_told_what_to_give(value: object) -> None:
         read(value, ANSWERS)
     with pytest.raises(UsageError, match=r"the predictions are .*: give a file, a list, a DataFrame"):
         read(CASES, value)
+
+
+ABSENT = {"None": None, "NaN": float("nan"), "numpy's NaN": numpy.float64("nan"), "NA": pandas.NA, "NaT": pandas.NaT}
+ANSWERED: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "iterator": iter,
+    "mapping": lambda answers: {str(n): answer for n, answer in enumerate(answers)},
+    "pandas column": lambda answers: pandas.Series(answers, dtype=object),
+    "array": lambda answers: numpy.array(answers, dtype=object),
+    "rows": lambda answers: [{"id": n, "predicted_sql": answer} for n, answer in enumerate(answers)],
+    "pandas": lambda answers: pandas.DataFrame({"id": range(len(answers)), "predicted_sql": answers}, dtype=object),
+    "function": lambda answers: lambda case: answers[int(case.id)],
+}
+
+
+@pytest.mark.parametrize("absent", ABSENT.values(), ids=list(ABSENT))
+@pytest.mark.parametrize("make", ANSWERED.values(), ids=list(ANSWERED))
+def test_an_absent_value_of_any_library_is_no_prediction(make: Callable[[list[Any]], Any], absent: object) -> None:
+    for answers in (["SELECT 0", absent, "SELECT 2", absent], [absent] * COUNT):
+        found = read_inputs(CASES, make(answers), FileOptions(), allow_unmatched=False).predictions
+        assert [one.query for one in found] == [one if isinstance(one, str) else None for one in answers]
+        assert [one.failure is None for one in found] == [isinstance(one, str) for one in answers]
 
 
 @pytest.mark.slow

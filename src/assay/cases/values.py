@@ -41,8 +41,10 @@ def usable(value: object) -> object:
 
 
 def is_absent(value: object) -> bool:
-    """Whether a value means no value: null, or the NaN that some writers use instead."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    """Whether a value means no value: null, or the NaN that some writers use instead, or NA or NaT of pandas."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def text_of(value: object, what: str) -> str | None:
