@@ -263,6 +263,25 @@ def test_blank_rows_of_a_question_set_are_skipped_and_counted(database: str, tmp
     assert "1 blank row in the question set is skipped" in run.summary()
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 9, None])
+def test_cases_that_a_limit_leaves_out_are_counted_in_a_note(database: str, tmp_path: Path, limit: int | None) -> None:
+    cases = [{"id": str(n), "question": "?", "gold_sql": f"SELECT {n}"} for n in range(3)]
+    answers = {case["id"]: "SELECT 0" for case in cases}
+    run = assay.evaluate(
+        cases,
+        answers,
+        databases=database,
+        metrics=["match"],
+        files=assay.FileOptions(limit=limit),
+        output=tmp_path / "run",
+    )
+    summary = " ".join(assay.load_run(tmp_path / "run").summary().split())
+    evaluated = min(limit or 3, 3)
+    assert run.provenance.cases_left_out == 3 - evaluated
+    verb = "is" if evaluated == 1 else "are"
+    assert (f"Only the first {evaluated} of 3 cases {verb} evaluated (--limit)." in summary) == (evaluated < 3)
+
+
 def test_columns_that_are_not_read_are_named_in_a_note(database: str, tmp_path: Path) -> None:
     path = tmp_path / "cases.csv"
     path.write_text("id,question,gold_sql,Owner,C1,C2,C3,C4,C5\na,?,SELECT a FROM t,1,1,1,1,1,1\n", encoding="utf-8")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pandas
 import polars
 import pyarrow
@@ -157,6 +159,28 @@ def test_anything_else_is_told_what_to_give(value: object) -> None:
         read(CASES, value)
 
 
+ABSENT = {"None": None, "NaN": float("nan"), "numpy's NaN": numpy.float64("nan"), "NA": pandas.NA, "NaT": pandas.NaT}
+ANSWERED: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "iterator": iter,
+    "mapping": lambda answers: {str(n): answer for n, answer in enumerate(answers)},
+    "pandas column": lambda answers: pandas.Series(answers, dtype=object),
+    "array": lambda answers: numpy.array(answers, dtype=object),
+    "rows": lambda answers: [{"id": n, "predicted_sql": answer} for n, answer in enumerate(answers)],
+    "pandas": lambda answers: pandas.DataFrame({"id": range(len(answers)), "predicted_sql": answers}, dtype=object),
+    "function": lambda answers: lambda case: answers[int(case.id)],
+}
+
+
+@pytest.mark.parametrize("absent", ABSENT.values(), ids=list(ABSENT))
+@pytest.mark.parametrize("make", ANSWERED.values(), ids=list(ANSWERED))
+def test_an_absent_value_of_any_library_is_no_prediction(make: Callable[[list[Any]], Any], absent: object) -> None:
+    for answers in (["SELECT 0", absent, "SELECT 2", absent], [absent] * COUNT):
+        found = read_inputs(CASES, make(answers), FileOptions(), allow_unmatched=False).predictions
+        assert [one.query for one in found] == [one if isinstance(one, str) else None for one in answers]
+        assert [one.failure is None for one in found] == [isinstance(one, str) for one in answers]
+
+
 @pytest.mark.slow
 def test_frames_are_evaluated_and_linted(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
@@ -167,3 +191,28 @@ def test_frames_are_evaluated_and_linted(tmp_path: Path) -> None:
     )
     assert (run.aggregates.correct, run.aggregates.incorrect) == (COUNT - 1, 1)
     assert assay.lint(pyarrow.Table.from_pylist(CASES), databases=url).cases == COUNT
+
+
+@pytest.mark.parametrize("write", [json.dumps, str], ids=["JSON", "Python's list"])
+@pytest.mark.parametrize("other", ["SELECT 4", None])
+def test_a_text_that_is_a_list_of_texts_holds_several_gold_queries(
+    tmp_path: Path, write: Callable[[object], str], other: str | None
+) -> None:
+    golds = ["SELECT 'it''s', \"x\"", f"SELECT\n{COUNT}", other]
+    rows: list[dict[str, Any]] = [{**CASES[0], "gold_sql": write(golds)}, {**CASES[1], "gold_sql": "SELECT [a] FROM t"}]
+    frame = pandas.DataFrame(rows)
+    frame.to_csv(tmp_path / "cases.csv", index=False)
+    frame.to_excel(tmp_path / "cases.xlsx", index=False)
+    frame.to_json(tmp_path / "cases.json", orient="records")
+    frame.to_parquet(tmp_path / "cases.parquet")
+    files = [tmp_path / f"cases.{kind}" for kind in ("csv", "xlsx", "json", "parquet")]
+    for given in [*(make(rows) for make in LIBRARIES.values()), *files]:
+        cases, _ = read_cases_only(given, FileOptions())
+        assert [case.golds for case in cases] == [tuple(gold for gold in golds if gold), ("SELECT [a] FROM t",)]
+
+
+def test_polars_writes_a_column_of_texts_and_lists_as_texts() -> None:
+    golds = ["SELECT 4", ["SELECT 0", "SELECT 5"]]
+    frame = polars.DataFrame({"question": ["a?", "b?"], "gold_sql": golds}, strict=False)
+    cases, _ = read_cases_only(frame, FileOptions())
+    assert [case.golds for case in cases] == [("SELECT 4",), ("SELECT 0", "SELECT 5")]

@@ -285,6 +285,29 @@ def test_ranks_and_changes_before_and_after(folder: Path) -> None:
     assert assay.diff(first, second).record.reviewed is None
 
 
+def test_reviews_of_some_of_the_compared_runs_only_are_named_in_a_note(folder: Path) -> None:
+    first = evaluated(output="one", name="one")
+    Path("copy").mkdir()
+    Path("copy/dev.jsonl").write_bytes(Path("dev.jsonl").read_bytes())
+    given: dict[str, Any] = {"databases": DATABASE, "metrics": ["match"], "workers": 1}
+    second = assay.evaluate("copy/dev.jsonl", "answers.jsonl", output="two", name="two", **given)
+    decide(first, "q2", "accept")
+
+    def notes(*runs: Any, **arguments: Any) -> list[str]:
+        found = assay.diff(*runs, **arguments).record.notes, assay.leaderboard(runs, **arguments).notes
+        said = [[note for note in every if "Reviews are applied" in note] for every in found]
+        assert said[0] == said[1]
+        return said[0]
+
+    why = "so that accuracy after reviews cannot be compared"
+    only = f"Reviews are applied to one only, {why}: give reviews='FILE' for all runs."
+    for runs in (("one", "two"), ("two", "one"), (assay.load_run("one"), assay.load_run("two"))):
+        assert notes(*runs) == [only]
+    for choice in ("reviews.jsonl", False):
+        assert notes("one", "two", reviews=choice) == []
+    assert notes(first, second) == []
+
+
 def test_repeated_answers_count_by_their_case(folder: Path) -> None:
     decide(evaluated(), "q2", "accept")
     run = evaluated(Counting(), repeats=2)

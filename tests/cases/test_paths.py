@@ -80,6 +80,18 @@ def test_gold_beside_nested_predictions_needs_the_path(tmp_path: Path) -> None:
             read_inputs(path, predictions, FileOptions(), allow_unmatched=True)
 
 
+def test_the_elements_of_a_list_are_not_named_as_columns(tmp_path: Path, formats: Any) -> None:
+    rows = [{"ask": "a?", "tags": ["x", "y"], "runs": [{"sql": "SELECT 1"}], "m": {"t": ["x"], "q": "SELECT 1"}}]
+    for fields in (FieldNames(), FieldNames(gold="gld"), FieldNames(question="ask", prediction="p")):
+        for load in (load_cases, load_predictions):
+            with pytest.raises(CaseFileError) as raised:
+                load(rows_in(tmp_path / "c.jsonl", rows), formats=formats, fields=fields)
+            assert '"tags"' in str(raised.value)
+            assert '"runs[0].sql", "m.q"' in str(raised.value)
+            assert "tags[0]" not in str(raised.value)
+            assert "m.t[0]" not in str(raised.value)
+
+
 @each("name", ["model_output", "ai_sql", "gpt-4.1", "outputs", "attempt"])
 @each("nested", [False, True])
 def test_queries_in_any_other_column_are_not_passed_over_for_what_may_be_gold(

@@ -222,7 +222,7 @@ def test_an_unanswered_case_that_is_in_no_rate_is_not_said_to_count(
         (
             ["x", None],
             [
-                "2 cases are excluded: broken gold query in 1, failures outside the system in 1 (c0).",
+                "2 cases are excluded: broken gold query in 1, transient failures in 1 (c0).",
                 "Message on gold queries: x",
             ],
         ),
@@ -242,6 +242,34 @@ def test_what_gold_queries_fail_with_is_said_once(
     notes = RunReport(build_run(cases)).notes
     assert list(notes[: len(said)]) == said
     assert sum(": x" in note for note in notes) == 1
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (Failure(stage="ask", kind="ask_failed", blame="network", message="HTTP 503"), "could not be asked or scored"),
+        (Failure(stage="execute", kind="crashed", blame="engine", message="gone"), "could not be asked or scored"),
+        (Failure(stage="compare", kind="uncomparable", blame="assay", message="x"), "could not be"),
+        (Failure(stage="execute", kind="no_database", blame="setup", code="duckdb", message="x"), "need"),
+    ],
+)
+def test_a_cause_of_exclusion_agrees_with_its_number(
+    build_run: Callable[..., Run], wrong_case: Evidence, failure: Failure, said: str, count: int
+) -> None:
+    verdict = replace(wrong_case.verdict, outcome="unscored", failure=failure)
+    ids = [f"c{place}" for place in range(count)]
+    cases = [
+        replace(
+            wrong_case,
+            case=replace(wrong_case.case, id=name),
+            prediction=replace(wrong_case.prediction, case_id=name),
+            verdict=verdict,
+        )
+        for name in ids
+    ]
+    note = RunReport(build_run(cases)).notes[0]
+    assert note.startswith(f"1 case is excluded: it {said}" if count == 1 else f"2 cases are excluded: they {said}")
 
 
 def test_a_case_that_a_file_does_not_answer_has_no_prediction(small_run: Run) -> None:

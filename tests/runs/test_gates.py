@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -379,6 +380,29 @@ def test_demands_that_cannot_be_are_told_without_a_run(gates: Gates, said: str) 
     with pytest.raises(UsageError) as raised:
         check_gates(gates)
     assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["minimum", "max_drop"])
+@pytest.mark.parametrize(
+    "value",
+    [{"match": 0.35}, (("match", "35%"),), (("match", True),), ("match", 0.35), (("match",),), "match=0.35", None],
+)
+def test_a_value_of_a_metric_that_is_not_a_number_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=rf"{name} is .*: give pairs .*, for example {name}=\(\(\"match\", 0"):
+        check_gates(Gates(**{name: value}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("max_unscored", value) for value in ("5%", True, (0.05,))),
+        *(("alpha", value) for value in ("5%", None, [0.05])),
+        *((name, value) for name in ("fail_on_regression", "must_pass") for value in ("match", None, (1,))),
+    ],
+)
+def test_a_gate_of_another_kind_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=rf"{name} is .*: give .*, for example {name}="):
+        check_gates(Gates(**{name: value}))
 
 
 @pytest.mark.parametrize("gates", [Gates(minimum=(("ves", 1.25), ("bird_rves", 111.8), ("theirs", -4.0)))])

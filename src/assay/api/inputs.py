@@ -27,6 +27,7 @@ from assay.api.shared_file import check_own_predictions, fields_for_predictions,
 from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.load import check_queries, recognise
+from assay.cases.values import is_absent
 from assay.errors import CaseFileError, InputError, UsageError, plural
 from assay.model import (
     Case,
@@ -98,6 +99,8 @@ class Inputs(Struct, frozen=True, kw_only=True):
     case_name: str
     prediction_name: str
     files: tuple[Fingerprint, ...]
+    cases_left_out: int = 0
+    """Cases of the question set that `FileOptions.limit` left out."""
     joining: Joining | None = None
     """How predictions were joined with cases; None if a live system is asked."""
     unread: tuple[str, ...] = ()
@@ -210,6 +213,7 @@ def read_inputs(
         cases=wanted,
         predictions=answers,
         blank_rows=blank_rows,
+        cases_left_out=len(every_case.cases) - len(wanted),
         unmatched=unmatched,
         case_name=case_name,
         prediction_name=prediction_name,
@@ -375,7 +379,9 @@ def _read_predictions(
         name = f"{plural(len(items), 'prediction')} in memory"
     if not items:
         raise InputError("there is no prediction to evaluate")
-    items = [{"rows": list(one)} if isinstance(one, (list, tuple)) else one for one in items]
+    items = [
+        None if is_absent(one) else {"rows": list(one)} if isinstance(one, (list, tuple)) else one for one in items
+    ]
     if all(isinstance(one, Prediction) for one in items):
         loaded = LoadedPredictions(predictions=tuple(without_fence(with_read_measures(one)) for one in items))
     elif any(isinstance(one, Prediction) for one in items):
@@ -427,7 +433,7 @@ def as_prediction(answer: object, case: Case) -> Prediction:
     if isinstance(answer, Prediction):
         answer = with_read_measures(answer)
         return without_fence(answer if answer.case_id == case.id else replace(answer, case_id=case.id))
-    if answer is None:
+    if is_absent(answer):
         return Prediction(case_id=case.id, failure=unanswered("the system gave no answer to this case"))
     if not isinstance(answer, str):
         # Rows in place of a query: lists, an object with ``rows``, a Result, an Arrow table or a data frame.

@@ -113,6 +113,7 @@ def provenance_of(
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         unmatched_predictions=inputs.unmatched,
         blank_rows=inputs.blank_rows,
+        cases_left_out=inputs.cases_left_out,
         joining=inputs.joining,
         unread_columns=inputs.unread,
         unprotected=unsupported_safeguards(),

@@ -35,7 +35,7 @@ from assay.cases.given.values import (
     results_of,
 )
 from assay.cases.options import counted_columns_of, options_of
-from assay.cases.paths import paths_within, with_path
+from assay.cases.paths import paths_within, texts_within, with_path
 from assay.cases.records import Record, Table
 from assay.cases.values import (
     context_of,
@@ -295,8 +295,7 @@ def _no_other_prediction(table: Table, chosen: Sequence[str]) -> None:
             continue
         values = [value for record in table.records if (value := record.values.get(column)) is not None]
         if sum(map(_holds_query, values)) * 2 > len(values):
-            alone = Table.of(table.path, [Record(place="", values={column: next(filter(_holds_query, values))})])
-            names = (*paths_within(alone),) or (column,)
+            names = texts_within(next(filter(_holds_query, values)), column) or (column,)
             raise CaseFileError(
                 f'"{chosen[0]}" may contain the gold queries, and "{column}" contains queries, too: '
                 f"name the column of the predicted queries, for example {listed(names)}",

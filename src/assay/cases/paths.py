@@ -14,6 +14,7 @@ from assay.errors import CaseFileError
 from assay.ports import Column
 
 _INDEX = re.compile(r"\[(\d{1,9})\]|(\d{1,9})(?=[.\[]|$)")
+_ELEMENT = re.compile(r"\[\d+\]$")
 _QUOTED = re.compile(r"""\[(["'])(.*?)\1\]""")
 _DEEPEST = 20
 _SHOWN = 12
@@ -50,12 +51,14 @@ def with_path(table: Table, name: str) -> Table:
 
 
 def paths_within(table: Table) -> tuple[str, ...]:
-    """Paths to the texts within the columns of the first records, for messages."""
+    """Paths to the texts within the columns of the first records, for messages, without the texts of a list (tags)."""
     found: dict[str, None] = {}
     for record in table.records[:3]:
         for column, value in record.values.items():
             if isinstance(value, (dict, list, tuple)):
                 for path in _texts(value, column, 0):
+                    if _ELEMENT.search(path):
+                        continue
                     found[path] = None
                     if len(found) >= _SHOWN:
                         return tuple(found)

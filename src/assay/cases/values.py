@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import math
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import SupportsFloat
 
 from assay.cases.records import InvalidCell, kind_of, shortened
@@ -12,6 +15,7 @@ from assay.model.cases.usage import MOST
 
 _FENCE = re.compile(r"\s*```(?:[ \t]*\w*[ \t]*\r?\n|(?:sql|vql)\b)?(.*?)```[\s;]*", re.DOTALL | re.IGNORECASE)
 _DASHES = re.compile(r"^[ \t]*-{3,}[ \t]*\r?$\n?", re.MULTILINE)
+_LIST_OF_TEXTS = re.compile(r"""\s*\[\s*["']""")
 _TAG_SEPARATORS = re.compile(r"[,;]")
 
 
@@ -37,8 +41,10 @@ def usable(value: object) -> object:
 
 
 def is_absent(value: object) -> bool:
-    """Whether a value means no value: null, or the NaN that some writers use instead."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    """Whether a value means no value: null, or the NaN that some writers use instead, or NA or NaT of pandas."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def text_of(value: object, what: str) -> str | None:
@@ -103,8 +109,12 @@ def _rare_name(value: object, what: str) -> str:
 def golds_of(value: object, *, in_text: bool) -> tuple[str, ...]:
     """The accepted gold queries: one text or a list of texts; blank ones are dropped.
 
-    If ``in_text``, a line of three or more dashes within a text separates queries.
+    A text that is a list of texts in JSON is that list: tables and data frames of one type write a list like this, and
+    no query begins with a bracket and a quote. If ``in_text``, a line of three or more dashes within a text separates
+    queries.
     """
+    if isinstance(value, str) and _LIST_OF_TEXTS.match(value):
+        value = _read_list(value)
     if type(value) is str and not in_text:
         text_of(value, "gold")
         return (unfenced(value),) if value.strip() else ()
@@ -120,6 +130,18 @@ def golds_of(value: object, *, in_text: bool) -> tuple[str, ...]:
             parts = [part.strip("\r\n") for part in parts]
         golds.extend(part for part in parts if part.strip())
     return tuple(golds)
+
+
+def _read_list(text: str) -> object:
+    """The list of texts that a text writes in JSON, or as Python does (pandas' CSV); any other text unchanged."""
+    for read in (partial(json.loads, strict=False), ast.literal_eval):
+        try:
+            entries = read(text.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(entries, list) and all(entry is None or isinstance(entry, str) for entry in entries):
+            return entries
+    return text
 
 
 def tags_of(value: object) -> tuple[str, ...]:

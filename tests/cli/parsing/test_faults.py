@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from assay.cli.app import run_command_line
@@ -44,6 +46,21 @@ def test_a_fault_is_one_line_with_its_remedy(
     of = "assay suite build" if arguments[:2] == ["suite", "build"] else of
     assert printed.err == f"assay: error: {said}: see  {of} --help\n"
     assert not printed.out
+
+
+@each("suffix", [".txt", ".jsonl", ".md", ".csv"])
+@each("order", [["x", "--json", "FILE"], ["--json", "FILE", "x"], ["x", "--full", "--json", "FILE"]])
+def test_a_file_of_json_with_another_suffix_is_refused_whether_it_exists_or_not(
+    suffix: str, order: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for exists in (False, True):
+        if exists:
+            Path(f"out{suffix}").write_text("", encoding="utf-8")
+        assert run_command_line(["report", *(word.replace("FILE", f"out{suffix}") for word in order)]) == 2
+        said = capsys.readouterr().err
+        assert f"{suffix} is not a suffix of " in said
+        assert "--json out.json" in said
 
 
 def test_a_verb_like_none_is_told_all_there_are(capsys: pytest.CaptureFixture[str]) -> None:

@@ -184,6 +184,10 @@ def extra_word_hint(rest: Sequence[str], context: Any, typed: Sequence[str]) -> 
         return f"leave out {verb_word!r}: write  {without_secrets(shlex.join([*verb.split(), *words]), ())}"
     if "://" in word and "--db" in options:
         return f"a database is given by an option: write  --db {without_secrets(word, ())}"
+    file = _behind_json(typed)
+    if file and Path(file).suffix and (file == word or context.command.name == "report"):
+        fitting = shlex.quote(str(Path(file).with_suffix(".json")))
+        return f"{Path(file).suffix} is not a suffix of JSON: write  --json {without_secrets(fitting, ())}"
     if context.command.name == "report" and _is_run(word):
         return f"to compare two runs, write  assay diff {shlex.join([*before, word])}"
     if not _is_file(word):
@@ -195,6 +199,12 @@ def extra_word_hint(rest: Sequence[str], context: Any, typed: Sequence[str]) -> 
             what = {"--predictions": "predictions are", "--outputs": "outputs are", "--input": "the input is"}[option]
             return f"{what} given by an option: write  {command}{db}"
     return None
+
+
+def _behind_json(typed: Sequence[str]) -> str:
+    """The word behind ``--json -``, into which a ``--json`` is turned that another existing file follows."""
+    places = (at + 2 for at in range(len(typed) - 2) if list(typed[at : at + 2]) == ["--json", "-"])
+    return next((typed[at] for at in places), "")
 
 
 def _other_verb(words: Sequence[str], typed: Sequence[str]) -> str | None:

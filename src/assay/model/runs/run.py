@@ -320,6 +320,8 @@ class Provenance(Struct, frozen=True, kw_only=True):
     wall_time_s: float | None = None
     blank_rows: int = 0
     """How many rows of the question set were skipped because they are blank."""
+    cases_left_out: int = 0
+    """How many cases of the question set a limit left out."""
     unmatched_predictions: tuple[str, ...] = ()
     """Ids of predictions that match no case."""
     joining: Joining | None = None

@@ -202,6 +202,9 @@ def _joining(joining: Joining | None) -> Iterable[str]:
 def _provenance(report: RunNumbers) -> Iterable[str]:
     """What was skipped, what matches no case, and which protections this system lacks."""
     made = report.run.provenance
+    if made.cases_left_out:
+        every = plural(report.numbers.cases + made.cases_left_out, "case")
+        yield f"Only the first {report.numbers.cases:,} of {every} {_is(report.numbers.cases)} evaluated (--limit)."
     if made.blank_rows:
         yield f"{plural(made.blank_rows, 'blank row')} in the question set {_is(made.blank_rows)} skipped."
     if ids := made.unmatched_predictions:

@@ -106,7 +106,7 @@ def with_reason(headline: Figure, counts: UnscoredCounts) -> Figure:
 
 
 def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[str]:
-    """How many cases are excluded, by cause: broken or missing gold queries, failures outside the system, others."""
+    """How many cases are excluded, by cause: broken or missing gold queries, transient failures, others."""
     unscored, broken, lacking = counts.unscored, counts.broken, counts.lacking
     homeless = counts.without_database
     others = unscored - broken - lacking - counts.lost - counts.masked - homeless.total()
@@ -114,14 +114,18 @@ def unscored_notes(counts: UnscoredCounts, *, noun: str, gold: str) -> Iterator[
     counted = (
         (broken, _failing(broken, gold), f"broken {gold}"),
         (lacking, f"{_it_has(lacking)} no {gold}", f"no {gold}"),
-        (counts.lost, "the failure is not the system's", "failures outside the system"),
+        (counts.lost, f"{_they(counts.lost)} could not be asked or scored", "transient failures"),
         (
             counts.masked,
             f"the database masked values in {_their(counts.masked)} results; use an account that may see them",
             "masked results",
         ),
-        (homeless.total(), f"they need a database that is not given: give {to_give}", f"no database (give {to_give})"),
-        (others, "they could not be scored", "other failures"),
+        (
+            homeless.total(),
+            f"{_needs(homeless.total())} a database that is not given: give {to_give}",
+            f"no database (give {to_give})",
+        ),
+        (others, f"{_they(others)} could not be scored", "other failures"),
     )
     found = [(count, alone, beside) for count, alone, beside in counted if count]
     excluded = f"{plural(unscored, noun)} {'is' if unscored == 1 else 'are'} excluded"
@@ -171,6 +175,14 @@ def _is_broken(execution: ExecutionSummary) -> bool:
 
 def _their(count: int) -> str:
     return "its" if count == 1 else "their"
+
+
+def _they(count: int) -> str:
+    return "it" if count == 1 else "they"
+
+
+def _needs(count: int) -> str:
+    return "it needs" if count == 1 else "they need"
 
 
 def _it_has(count: int) -> str:

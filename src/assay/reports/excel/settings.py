@@ -60,6 +60,7 @@ def _entries(run: Run, report: RunReport) -> Iterable[Entry]:
     yield f"Incorrect{answers}", report.numbers.incorrect, "count"
     yield f"Unscored{answers}", report.numbers.unscored, "count"
     yield f"Unanswered{answers and ' askings'}", report.numbers.unanswered, "count"
+    yield "Cases left out by a limit", provenance.cases_left_out, "count"
     yield "Blank rows skipped", provenance.blank_rows, "count"
     yield "Predictions that match no case", len(provenance.unmatched_predictions), "count"
     yield f"Headline: {report.headline_metric}", None, "section"

@@ -16,7 +16,7 @@ from assay.model import DiffSettings, Leaderboard, MetricDiff, Run, Standing, St
 from assay.runs.aggregate.rates import rate_of
 from assay.runs.compare.diff import labels_of, run_head
 from assay.runs.compare.metric_differences import PairedColumn, adjusted, compare_column, database_numbers
-from assay.runs.compare.notes import are, differing_databases, settings_differ, versions_note
+from assay.runs.compare.notes import are, differing_databases, reviews_note, settings_differ, versions_note
 from assay.runs.compare.same_cases import pair_cases
 from assay.runs.reviews.applying import ReviewsChoice
 from assay.runs.store.compared_cases import CaseRecord, RunRecords, read_records
@@ -136,7 +136,11 @@ def _rank(
         left_out=total - len(scored),
         standings=standings,
         pairs=pairs,
-        notes=(*_notes(runs, scored, len(everywhere), total), *_power_notes(pairs, settings)),
+        notes=(
+            *_notes(runs, scored, len(everywhere), total),
+            *(() if reviewed is None else reviews_note(runs, names)),
+            *_power_notes(pairs, settings),
+        ),
         detail=detail_of(ranked, [tuple(cases[at] for at in order) for cases in scored], confidence=settings.confidence)
         if detailed
         else None,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from assay.errors import plural
 from assay.model import Fingerprint, Matching, RunDiff, RunSettings
+from assay.platform.surface import option
 from assay.runs.compare.metric_differences import Pairs
 from assay.runs.reviews.keys import database_digest
 from assay.runs.store.compared_cases import RunRecords
@@ -47,6 +48,8 @@ def notes_of(diff: RunDiff, baseline: RunRecords, candidate: RunRecords, pairs: 
             "The runs were scored with other settings, so that equal answers may score differently: "
             f"{'; '.join(found)}."
         )
+    if diff.reviewed is not None:
+        yield from reviews_note([baseline, candidate], [diff.baseline.label, diff.candidate.label])
     yield from versions_note([baseline, candidate])
     if baseline.repeats != candidate.repeats:
         was, now = ("once" if run.repeats == 1 else f"{run.repeats} times" for run in (baseline, candidate))
@@ -144,6 +147,16 @@ def _affecting(settings: RunSettings, *, timed: bool) -> dict[str, object]:
     if settings.selection is not None:
         found |= {name: getattr(settings.selection, name) for name in ("match_on", "count_hierarchy", "language")}
     return found
+
+
+def reviews_note(runs: Sequence[RunRecords], labels: Sequence[str]) -> Iterator[str]:
+    """A sentence where people's reviews were applied to some of the runs only."""
+    having = [label for run, label in zip(runs, labels, strict=True) if run.has_reviews]
+    if 0 < len(having) < len(runs):
+        yield (
+            f"Reviews are applied to {listed(having)} only, so that accuracy after reviews cannot be compared: give "
+            f"{option('--reviews', 'FILE')} for all runs."
+        )
 
 
 def versions_note(runs: Sequence[RunRecords]) -> Iterator[str]:

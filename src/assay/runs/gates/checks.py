@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Real
 from typing import Final
 
 from msgspec.structs import replace
@@ -35,6 +36,7 @@ def check_gates(gates: Gates, infos: InfoOf = info_of) -> None:
 
     ``infos`` gives what is known of a metric by name: from a run, else from the installed metrics.
     """
+    _check_kinds(gates)
     for kind, demands in (("min", gates.minimum), ("max-drop", gates.max_drop)):
         for metric, value in demands:
             _check_value(kind, infos(metric), value)
@@ -47,6 +49,32 @@ def check_gates(gates: Gates, infos: InfoOf = info_of) -> None:
         _selector(selector)
     if gates.max_unscored is not None and not 0.0 <= gates.max_unscored <= 1.0:
         raise UsageError(f"max-unscored is {gates.max_unscored!r}: give a share from 0 to 1, for example 0.05")
+
+
+def _check_kinds(gates: Gates) -> None:
+    """Raise UsageError for a field whose value is not of its kind, for example a text in place of a number."""
+    for name, example in (("minimum", '(("match", 0.8),)'), ("max_drop", '(("match", 0.02),)')):
+        pairs = getattr(gates, name)
+        if not isinstance(pairs, tuple | list) or not all(map(_is_demand, pairs)):
+            raise UsageError(f"{name} is {pairs!r}: give pairs of a metric and a number, for example {name}={example}")
+    for name, example in (("fail_on_regression", '("match",)'), ("must_pass", '("tag:smoke",)')):
+        texts = getattr(gates, name)
+        if not isinstance(texts, tuple | list) or not all(isinstance(text, str) for text in texts):
+            raise UsageError(f"{name} is {texts!r}: give a tuple of texts, for example {name}={example}")
+    for name in ("alpha", "max_unscored"):
+        number = getattr(gates, name)
+        if not _is_number(number) and (name, number) != ("max_unscored", None):
+            raise UsageError(f"{name} is {number!r}: give a number from 0 to 1, for example {name}=0.05")
+
+
+def _is_demand(pair: object) -> bool:
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        return False
+    return isinstance(pair[0], str) and _is_number(pair[1])
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _check_value(kind: str, metric: MetricInfo, value: float) -> None:

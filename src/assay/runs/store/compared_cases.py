@@ -87,6 +87,8 @@ class RunRecords(Struct, frozen=True, kw_only=True):
     infos: Mapping[str, MetricInfo]
     """What each metric's class says of it."""
     cases: tuple[CaseRecord, ...]
+    has_reviews: bool = False
+    """Whether people's reviews were applied to it."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -145,12 +147,14 @@ def _leaving_out(run: Run | Path, spared: Callable[[Path, AssayError], None] | N
 
 def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str, reviews: ReviewsChoice) -> RunRecords:
     infos = infos_of(head.settings)
+    has_reviews = head.aggregates.reviews is not None
     if isinstance(head, Run):
         answers = [_record(evidence, infos, headline) for evidence in head.evidence]
     else:
         assert isinstance(run, Path)
         applied = reviews_to_apply(run, head, reviews)
         reviewed = _unchanged if applied is None else applied.applied
+        has_reviews = has_reviews if applied is None else bool(applied.reviews.in_force)
         answers = read_cases(run, head, lambda line: _record(reviewed(decode_evidence(line.content)), infos, headline))
     graded = {name for name, info in infos.items() if not info.binary}
     for answer in answers:
@@ -167,6 +171,7 @@ def _records(run: Run | Path, head: Run | FinishedRunFile, headline: str, review
         graded=frozenset(graded),
         infos=infos,
         cases=cases,
+        has_reviews=has_reviews,
     )
 
 
