@@ -200,3 +200,34 @@ def test_what_is_read_of_neither_file_is_named_once(questions, predictions, expe
 def test_the_keys_of_a_json_file_are_not_called_unread(write, formats):
     path = write("set.json", '[{"question": "a", "gold_sql": "SELECT 1", "toks": ["a"]}]')
     assert load_questions(path, formats=formats).unread == ()
+
+
+@pytest.mark.parametrize("right", ["SQL richtig", "SQL vom System"])
+def test_every_column_of_queries_is_offered_where_no_name_says_which_is_right(right, formats, write):
+    head = "Nr,Frage,SQL richtig,SQL vom System\n"
+    path = write("set.csv", f"{head}1,How many are there?,SELECT 1,SELECT 2\n")
+    with pytest.raises(CaseFileError, match=rf"--prediction-column '{right}'"):
+        load_predictions(path, formats=formats)
+    with pytest.raises(CaseFileError, match=rf"--question-column Frage .*--gold-column '{right}'"):
+        load_cases(path, formats=formats)
+
+
+@pytest.mark.parametrize(
+    ("column", "copied", "warned"),
+    [
+        ("SQL richtig", 10, True),
+        ("SQL richtig", 9, True),
+        ("SQL richtig", 8, False),
+        ("predicted_sql", 10, False),
+        ("Generated SQL", 10, False),
+    ],
+)
+def test_predictions_that_repeat_the_gold_queries_are_reported(column, copied, warned, recwarn):
+    cases = [{"id": str(at), "question": f"{at}?", "gold_sql": f"SELECT {at}"} for at in range(10)]
+    predictions = [{"id": str(at), column: f"SELECT {at if at < copied else -1}"} for at in range(10)]
+    options = FileOptions(prediction_fields=FieldNames(prediction=column))
+    read_inputs(cases, predictions, options, allow_unmatched=False)
+    messages = [str(one.message) for one in recwarn]
+    assert any(f"{copied} of 10 predictions repeat their gold query letter for letter" in one for one in messages) == (
+        warned
+    )

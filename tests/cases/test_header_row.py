@@ -192,3 +192,30 @@ def test_a_blank_row_of_a_csv_file_is_no_header(tmp_path: Path, row: int) -> Non
     path = csv_file(tmp_path, [("A title",), ("more",), (), *TABLE])
     with pytest.raises(CaseFileError, match=rf"row {row + 1} is blank \(--header-row {row}, counted from 0\)"):
         questions(path, header_row=row)
+
+
+@each("write", [workbook, csv_file])
+@each("first", [("1", "How many?", "SELECT COUNT(*) FROM person"), ("1", "How many?", "select " + "1, " * 40 + "1")])
+def test_a_row_of_data_is_not_offered_as_a_header(tmp_path: Path, write: Any, first: Any) -> None:
+    path = write(tmp_path, [first, ("2", "And how many now?", "SELECT 2"), ("3", "Who is it?", "SELECT 3")])
+    for read in (load_cases, load_predictions):
+        with pytest.raises(CaseFileError, match=r"looks like a row of data.*write one above it") as raised:
+            read(path, formats=[ExcelFormat(), CsvFormat()])
+        assert "-column" not in str(raised.value)
+
+
+@each("write", [workbook, csv_file])
+@each("title", [("Our", "test", "set"), ("Release 7", "Team A", "2026")])
+def test_a_header_below_a_title_that_fills_its_row_is_named(tmp_path: Path, write: Any, title: Any) -> None:
+    with pytest.raises(CaseFileError, match=r'2 looks more like the header: "Frage", "Abfrage", "Datenbank"') as raised:
+        questions(write(tmp_path, [title, *FOREIGN]))
+    assert "--header-row 0" in str(raised.value)
+    assert "-column" not in str(raised.value)
+
+
+@each("first", ["SHOW TABLES", "SELECT 1", "With a hint"])
+@each("question", ["Wie viele?", "Nenne alle Tabellen"])
+def test_a_first_case_is_not_taken_for_the_header(tmp_path: Path, first: str, question: str) -> None:
+    head, *rows = FOREIGN
+    with pytest.raises(CaseFileError, match="--gold-column Abfrage"):
+        questions(workbook(tmp_path, [("Nr", *head), (1, question, first, "shop"), *((2, *row) for row in rows)]))

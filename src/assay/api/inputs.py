@@ -23,7 +23,7 @@ from assay.api.in_memory import (
     row_format,
     table_of,
 )
-from assay.api.shared_file import check_own_predictions, fields_for_predictions, share_file
+from assay.api.shared_file import check_not_copied, check_own_predictions, fields_for_predictions, share_file
 from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.load import check_queries, recognise
@@ -201,6 +201,7 @@ def read_inputs(
             raise InputError(f"{prediction_name}: {error}") from error
         answers, unmatched, joining = joined.predictions[: len(wanted)], joined.unmatched, joined.joining
         unread = joined.unread
+        check_not_copied(prediction_name, wanted, answers, loaded.columns)
     if unmatched and not allow_unmatched:
         shown = ", ".join(f'"{one}"{_near(one, wanted)}' for one in unmatched[:_UNMATCHED_SHOWN])
         more = f" and {len(unmatched) - _UNMATCHED_SHOWN} more" if len(unmatched) > _UNMATCHED_SHOWN else ""

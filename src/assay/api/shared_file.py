@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -11,10 +12,10 @@ from msgspec.structs import replace
 
 from assay.api.frames import frame_records
 from assay.cases import POSITION
-from assay.cases.fields import BOTH_SIDES, normal
-from assay.errors import InputError, UsageError
-from assay.model import FieldNames
-from assay.platform.surface import option
+from assay.cases.fields import ALIASES, BOTH_SIDES, normal
+from assay.errors import InputError, UsageError, plural
+from assay.model import Case, ColumnUse, FieldNames, Prediction
+from assay.platform.surface import argument, option
 from assay.ports import LoadedCases, LoadedPredictions
 
 
@@ -82,6 +83,30 @@ def check_own_predictions(name: str, questions: LoadedCases, loaded: LoadedPredi
             f'{name}: no column is clearly the prediction; is it "{sorted(doubtful)[0]}"? '
             f"Name it ({option('--prediction-column')}), or the predictions' file ({option('--predictions')})"
         )
+
+
+def check_not_copied(
+    name: str, cases: Sequence[Case], answers: Sequence[Prediction], columns: Iterable[ColumnUse]
+) -> None:
+    """Warn if nearly all predictions repeat their gold queries, unless their column is named as one of predictions."""
+    known = {normal(alias) for tier in ALIASES["prediction"][:2] for alias in tier}
+    column = next((use.column for use in columns if use.field == "prediction"), "")
+    if not column or normal(column) in known:
+        return
+    pairs = [(case.golds, one.query) for case, one in zip(cases, answers, strict=True) if one.query is not None]
+    copied = sum(query in golds for golds, query in pairs)
+    if copied < max(_LEAST_COPIED, _NEARLY_ALL * len(pairs)):
+        return
+    warnings.warn(
+        f"{name}: {copied} of {plural(len(pairs), 'prediction')} repeat their gold query letter for letter. Is "
+        f'"{column}" the column of the predicted queries ({argument("--prediction-column")})?',
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+_LEAST_COPIED = 5
+_NEARLY_ALL = 0.9
 
 
 def _queries(columns: Iterable[str]) -> set[str]:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Literal
 
 from assay.errors import CaseFileError
-from assay.platform.surface import options
+from assay.platform.surface import option, options
 from assay.sql.context import COLUMN_NAMES, TABLE_NAMES
 
 Field = Literal[
@@ -249,15 +249,20 @@ def missing_columns(
 ) -> CaseFileError:
     """The error for a file without columns for required fields. ``missing``: per field the columns that look like it.
 
-    It ends with the options that name these columns, to copy. Columns in ``used`` contain other fields already.
+    It ends with the options that name these columns, to copy, and with the other columns that look like a query's: no
+    name says which is right. Columns in ``used`` contain other fields already.
     """
     named: list[tuple[str, object]] = []
+    others: list[str] = []
     taken: set[str] = set(used)
     for field, found in missing.items():
-        candidates = (guess_of(field, columns), *_by_likeness(field, found))
+        close = guess_of(field, columns)
+        candidates = (close, *_by_likeness(field, found))
         guess = next((column for column in candidates if column is not None and column not in taken), None)
         taken |= set() if guess is None else {guess}
         named.append((option_of(field), "NAME" if guess is None else guess))
+        if field != "question" and guess is not None and guess != close:
+            others += [option(option_of(field), column) for column in found if column not in taken]
     usual = " and ".join(listed(_USUAL.get(field) or [tier[0] for tier in ALIASES[field]]) for field in missing)
     left = [column for column in (*columns, *within) if column not in used]
     there = f"the columns are {listed(left)}" if left else "the file has no columns"
@@ -266,7 +271,8 @@ def missing_columns(
         there += f", which leaves {listed(left) or 'no column'}"
     return CaseFileError(
         f"no column found for {' or '.join(map(describe, missing))}; {there}. "
-        f"Name {'it' if len(missing) == 1 else 'them'}:  {options(*named)}  (usual names: {usual})"
+        f"Name {'it' if len(missing) == 1 else 'them'}:  {'  or  '.join([options(*named), *others])}  "
+        f"(usual names: {usual})"
         f"{hint and '. '}{hint}",
         path=path,
     )

@@ -36,7 +36,7 @@ from assay.cases.given.values import (
 )
 from assay.cases.options import counted_columns_of, options_of
 from assay.cases.paths import paths_within, texts_within, with_path
-from assay.cases.records import Record, Table
+from assay.cases.records import Record, Table, holds_query, is_query_text, shortened
 from assay.cases.values import (
     context_of,
     is_absent,
@@ -294,8 +294,8 @@ def _no_other_prediction(table: Table, chosen: Sequence[str]) -> None:
         if column in chosen or of_question or _SPEAKS_OF_GOLD.search(name) is not None:
             continue
         values = [value for record in table.records if (value := record.values.get(column)) is not None]
-        if sum(map(_holds_query, values)) * 2 > len(values):
-            names = texts_within(next(filter(_holds_query, values)), column) or (column,)
+        if sum(map(holds_query, values)) * 2 > len(values):
+            names = texts_within(next(filter(holds_query, values)), column) or (column,)
             raise CaseFileError(
                 f'"{chosen[0]}" may contain the gold queries, and "{column}" contains queries, too: '
                 f"name the column of the predicted queries, for example {listed(names)}",
@@ -304,15 +304,6 @@ def _no_other_prediction(table: Table, chosen: Sequence[str]) -> None:
 
 
 _SPEAKS_OF_GOLD = re.compile(r"gold|referenc|truth|expected|target|solution")
-_QUERY = re.compile(r"\s*(?:\(\s*)*(?:select|with)\b.*[^.?]\s*", re.IGNORECASE | re.DOTALL)
-"""Begins like a query, and does not end like a sentence."""
-
-
-def _holds_query(value: object, depth: int = 0) -> bool:
-    if isinstance(value, str):
-        return _QUERY.fullmatch(value) is not None
-    entries = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return depth < 10 and any(_holds_query(entry, depth + 1) for entry in entries)
 
 
 def unanswered(message: str) -> Failure:
@@ -347,7 +338,7 @@ def _require_columns(table: Table, missing: Sequence[Field], *, taken: Sequence[
         written = [value for value in values if isinstance(value, str) and value.strip()]
         if column in taken or not written:
             continue
-        if sum(map(_holds_query, written)) * 2 > len(written):
+        if sum(map(holds_query, written)) * 2 > len(written):
             queries.append(column)
         elif len(written) < len(values) or len(set(written)) < _LEAST_DISTINCT * len(written):
             continue  # a hint, a category: each case has a question of its own
@@ -355,6 +346,8 @@ def _require_columns(table: Table, missing: Sequence[Field], *, taken: Sequence[
             texts[column] = sum(text.rstrip().endswith("?") for text in written) * 2 > len(written)
     asking = [column for column, asks in texts.items() if asks]
     questions = asking if len(asking) == 1 else [*texts] if len(texts) == 1 else []
+    if table.header_hint:
+        _check_header(table, missing, queries, records)
     raise missing_columns(
         {field: questions if field == "question" else queries for field in missing},
         table.columns,
@@ -363,3 +356,34 @@ def _require_columns(table: Table, missing: Sequence[Field], *, taken: Sequence[
         used=taken if "prediction" in missing else (),
         hint=table.header_hint,
     )
+
+
+def _check_header(table: Table, missing: Sequence[Field], queries: Sequence[str], records: Sequence[Record]) -> None:
+    """Raise CaseFileError if the row taken for the header is a row of data, or if the one below looks like it.
+
+    ``queries`` are the columns in which most of the ``records`` have a query.
+    """
+    what = f"no column found for {' or '.join(map(describe, missing))}"
+    data = next(filter(is_query_text, table.columns), None)
+    if data is not None:
+        names = "id,predicted_sql" if "prediction" in missing else "id,question,gold_sql"
+        raise CaseFileError(
+            f"{what}: the header has the query {shortened(data)}, so it looks like a row of data. If the file has no "
+            f"header, write one above it, for example  {names}. {table.header_hint}",
+            path=str(table.path),
+        )
+    first, *others = records or (None,)
+    if first is None or not queries or not others:
+        return
+    texts = [value for value in first.values.values() if value is not None and value != ""]
+    named = all(isinstance(text, str) and _NAME.fullmatch(text) and not holds_query(text) for text in texts)
+    if named and all(first.values.get(column) for column in queries) and holds_query(others[0].values.get(queries[0])):
+        raise CaseFileError(
+            f"{what}; the columns are {listed(table.columns)}, but {first.place} looks more like the header: "
+            f"{listed([str(text) for text in texts])}. {table.header_hint}",
+            path=str(table.path),
+        )
+
+
+_NAME = re.compile(r"(?=.*[^\W\d_])[^?;=*]{1,60}")
+"""What the name of a column may be, and a question, a number or a query is not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -200,3 +201,23 @@ def shortened(text: str, *, most: int = 60) -> str:
 def _is_one_record(document: Mapping[str, object]) -> bool:
     main = {normal(name) for tier in (*ALIASES["question"][:2], *ALIASES["prediction"][:2]) for name in tier}
     return any(normal(key) in main for key in document)
+
+
+_QUERY = re.compile(r"\s*(?:\(\s*)*(?:select|with)\b.*[^.?]\s*", re.IGNORECASE | re.DOTALL)
+"""Begins like a query, and does not end like a sentence."""
+
+
+def holds_query(value: object, depth: int = 0) -> bool:
+    """Whether a value looks like a query, or contains one."""
+    if isinstance(value, str):
+        return _QUERY.fullmatch(value) is not None
+    entries = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return depth < 10 and any(holds_query(entry, depth + 1) for entry in entries)
+
+
+def is_query_text(name: str) -> bool:
+    """Whether the name of a column is surely a query, unlike "With a hint" or "Select statement"."""
+    return holds_query(name) and _OF_QUERIES.search(name) is not None
+
+
+_OF_QUERIES = re.compile(r"\bselect\s+[\d'*]|\bfrom\b|[*=;]", re.IGNORECASE)

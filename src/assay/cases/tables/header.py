@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.cases.fields import Field, columns_of, sheet_option
-from assay.cases.records import header_of
+from assay.cases.records import header_of, is_query_text
 from assay.errors import CaseFileError
 from assay.model import FieldNames
 
@@ -71,7 +71,7 @@ def _looks_like_header(row: Row, below: Sequence[Row]) -> bool:
     filled = [index for index, name in enumerate(names) if name]
     if len(filled) < 2 or len({names[index] for index in filled}) < len(filled):
         return False
-    if any(len(names[index]) > _LONGEST_NAME for index in filled):
+    if any(len(names[index]) > _LONGEST_NAME or is_query_text(names[index]) for index in filled):
         return False
     values = [{index for index, cell in enumerate(one) if cell.strip()} for one in below[:TITLE_ROWS] if any(one)]
     if not values:

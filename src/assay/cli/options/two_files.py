@@ -43,7 +43,7 @@ def _hint(settings: Settings, cases: Path, verb: str) -> str | None:
             f"{predictions} questions with gold queries{_column(questions, 'gold')}. Write  "
             f"{command_line(['assay', 'run', str(predictions), '--predictions', str(cases)])}"
         )
-    if predictions is not None or _questions(cases, settings) is not None:
+    if predictions is not None or _may_have_gold(own) or _questions(cases, settings) is not None:
         return None
     wanted = (
         "" if verb != "run" else f": write  assay run questions.jsonl {command_line(['--predictions', str(cases)])}"
@@ -51,6 +51,17 @@ def _hint(settings: Settings, cases: Path, verb: str) -> str | None:
     return (
         f"{cases} contains predictions{_column(own, 'prediction')} and no gold queries. Name the question set{wanted}"
     )
+
+
+def _may_have_gold(loaded: LoadedPredictions) -> bool:
+    """Whether a column beside the predictions may have gold queries, by its name or by its values."""
+    from assay.cases.fields import ALIASES, guess_of, normal
+    from assay.cases.records import holds_query
+
+    known = {normal(alias) for tier in ALIASES["prediction"] for alias in tier}
+    others = [column for column in loaded.beside if normal(column.name) not in known]
+    values = (value for column in others for value in column.values if isinstance(value, str))
+    return guess_of("gold", [column.name for column in loaded.beside]) is not None or any(map(holds_query, values))
 
 
 def _questions(path: Path, settings: Settings) -> LoadedCases | None:
