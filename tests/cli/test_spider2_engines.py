@@ -96,9 +96,7 @@ def test_the_command_takes_a_url_for_each_engine_and_tells_once_what_lacks_one(b
     done = command(*shared, "-p", "csv", cwd=folder)
     assert "5 of 5 correct" in done.stdout
     done = command(*shared, "-p", "sql", "--db", "sqlite=sqlite:///{db_id}.sqlite", "-o", "run", cwd=folder)
-    assert r"give the URL of each engine \(databases=?\): bigquery for 2, snowflake for 2" in " ".join(
-        done.stdout.split()
-    )
+    assert "give --db bigquery=URL for 2, --db snowflake=URL for 2" in " ".join(done.stdout.split())
     assert done.stdout.count("bigquery=URL") == 1
     done = command(*shared, "-p", "sql", "--db", "snowflak=sqlite:///t.sqlite", cwd=folder)
     assert (done.returncode, "did you mean 'snowflake'" in done.stderr) == (2, True), done.stderr
