@@ -79,7 +79,8 @@ def test_a_gate_that_is_just_reached_gives_0_and_one_that_is_not_gives_1(
     assert run("four", "--min-accuracy", "0.81", "--must-pass", "id:q1") == 1
     told = capsys.readouterr()
     assert told.err.splitlines()[-1] == "gates: 1 of 2 passed; missed: min match=0.81"
-    assert "  ✗ min match=0.81: missed by 1.0 points (1 case short); cases: q4;" in told.out
+    assert "  ✗ min match=0.81: missed by 1.0 points (1 case short); found 80.0 % [37.6," in told.out
+    assert "    96.4], 4 of 5; cases: q4\n" in told.out
     assert run("four", "--min-accuracy", "0.81", "--must-pass", "id:q1", "--full") == 1
     told = capsys.readouterr()
     assert "  min match=0.81   missed  wanted at least 81.0 %; found 80.0 % [37.6, 96.4], 4 of 5; missed by" in told.out
