@@ -551,3 +551,13 @@ def test_each_count_of_cases_names_one(rows: list[tuple[str, int, str]], width: 
         assert cases[0].id in text
         assert columns_of(text) <= width
         assert count == 1 or f", +{count - 1:,}" in text or text.count(cases[0].id) > 1
+
+
+@given(st.integers(1, 10**6), st.sampled_from([60, 80, 100]), st.integers(1, 2), st.text("ab ", max_size=200))
+def test_a_note_that_is_cut_keeps_its_accuracy(count: int, width: int, lines: int, words: str) -> None:
+    note = f"{count:,} gold queries {words} take tied rows. Without these, accuracy is 84.2 % (829 of 984)."
+    part = notes_part([note], width, lines=lines, least=1, most=1, rank=1)
+    (cut,), (whole,) = part.items, part.fuller
+    assert len(cut) <= lines
+    assert "accuracy is 84.2 %" in " ".join(screen_text(cut).split())
+    assert " ".join(screen_text(whole).split()) == " ".join(f"! {note}".split())

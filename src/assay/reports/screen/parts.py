@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.reports.screen.lines import Line, Span, cut, cut_line, line, wrapped
+from assay.reports.text.plain import columns_of
 
 LINES = 40
 """The most lines of a summary."""
@@ -71,10 +73,26 @@ class Part(Struct, frozen=True, kw_only=True):
 
 def notes_part(notes: Sequence[str], width: int, *, lines: int, least: int, most: int, rank: int) -> Part:
     """What to know before trusting the numbers, each over at most that many lines while lines are few."""
+    columns = (width - 4) * lines - 10 * (lines - 1)  # a line ends before a word that does not fit
     short, whole = (
-        tuple(wrapped(one, width, first="  ! ", rest="    ", most=end) for one in notes) for end in (lines, None)
+        tuple(wrapped(one, width, first="  ! ", rest="    ", most=end) for one in texts)
+        for texts, end in (([_with_number(one, columns) for one in notes], lines), (notes, None))
     )
     return Part(title="Before you trust it", items=short, fuller=whole, least=least, most=most, rank=rank)
+
+
+_NUMBER = re.compile(r"accuracy is \d[^()]*?%")
+
+
+def _with_number(note: str, columns: int) -> str:
+    """The note, or its first words and the accuracy that it ends with: what is cut off must not be the number."""
+    found = _NUMBER.search(note)
+    if found is None or columns_of(note) <= columns:
+        return note
+    words = note[: found.start()].split()
+    while words and columns_of(f"{' '.join(words)} … {found[0]}.") > columns:
+        words.pop()
+    return f"{' '.join(words)} … {found[0]}."
 
 
 def fits(head: Sequence[Line], parts: Sequence[Part], last: Sequence[Line], *, width: int, lines: int = LINES) -> bool:
