@@ -77,6 +77,21 @@ def test_an_argument_of_another_name_is_a_type_error(name: str, wrong: str) -> N
         assert f"did you mean {next(iter(keywords))!r}" in str(raised.value)
 
 
+@pytest.mark.parametrize("function", [assay.evaluate, assay.evaluate_selections])
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [("gates", "run.check(Gates("), ("baseline", "run.check(Gates("), ("html", "run.report("), ("xlsx", "run.report(")],
+)
+def test_an_argument_that_belongs_to_the_run_names_its_method(
+    function: Callable[..., Any], argument: str, call: str
+) -> None:
+    with pytest.raises(TypeError, match=argument) as raised:
+        function([], [], **{argument: "x"})
+    assert call in str(raised.value)
+    assert "did you mean" not in str(raised.value)
+    assert callable(getattr(assay.Run, call.partition("(")[0].removeprefix("run.")))
+
+
 def test_a_database_file_may_be_a_path_and_a_connection_is_refused(make_sqlite: Callable[..., Path]) -> None:
     path = make_sqlite("CREATE TABLE t(a); INSERT INTO t VALUES (1);", "shop.sqlite")
     assert assay.check("SELECT a FROM t", "SELECT 1", database=path).outcome == "correct"  # type: ignore[arg-type]

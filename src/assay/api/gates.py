@@ -126,10 +126,11 @@ def keeper_of(
     return GateKeeper(gates=gates, baseline=record)
 
 
-def _known_metrics() -> set[str]:
+def _known_metrics() -> tuple[Sequence[str], Sequence[str]]:
+    """The metrics of queries, and those of selections."""
     from assay.scoring.selections.metrics import selection_metrics
 
-    return {*registry.registered("assay.metrics"), *(metric.name for metric in selection_metrics(on_data=True))}
+    return tuple(registry.registered("assay.metrics")), [metric.name for metric in selection_metrics(on_data=True)]
 
 
 def gates_that_compare(gates: Gates) -> Gates:

@@ -44,6 +44,13 @@ _EXAMPLES: Final = {
     "lint": "lint=True",
     "witness": "witness=True",
 }
+_CHECK: Final = 'run.check(Gates(minimum=(("match", 0.9),)))'
+_REPORT: Final = 'run.report("report.html")'
+_OF_THE_RUN: Final = {
+    **dict.fromkeys(("gates", "gate", "minimum", "min", "baseline", "max_drop", "fail_on_regression"), _CHECK),
+    **dict.fromkeys(("html", "xlsx", "md", "json", "junit", "report", "reports"), _REPORT),
+}
+"""What to call on the run that an evaluation returns, by the argument that people give instead."""
 _UNKNOWN: Final = object()
 
 
@@ -58,6 +65,8 @@ def public(function: Callable[_P, _T]) -> Callable[_P, _T]:
             if name not in parameters:
                 meant = [one for one in _SYNONYMS.get(name, ()) if one in parameters]
                 hint = f" (did you mean {meant[0]!r}?)" if meant else did_you_mean(name, parameters)
+                if name in _OF_THE_RUN and function.__name__.startswith("evaluate"):
+                    hint = f": write  {_OF_THE_RUN[name]}  with the returned run"
                 raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
         for name in _DATABASES:
             if isinstance(path := kwargs.get(name), os.PathLike):

@@ -13,7 +13,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "spider_ex": "execution_accuracy exec_accuracy execution_acc exec_acc execution_match exec_match exec execution ex"
     " test_suite",
     "bird_ex": "execution_accuracy exec_accuracy execution_acc exec_acc execution_match exec_match execution ex",
-    "exact_match": "match accuracy acc correct correctness",
+    "exact_match": "match accuracy acc correct correctness em exact_set_match exact_set exact_matching exact",
     "same_row_count": "have_same_row_count",
     "percent_subset": "subsetting_percentage",
     "spider_em": "exact_match em exact_set_match exact_set exact_matching exact",
@@ -22,6 +22,9 @@ _NAMES: Final[Mapping[str, str]] = {
     "bird_rves": "r_ves rves reward_ves valid_efficiency_score efficiency",
     "column_precision": "precision",
     "column_recall": "recall",
+    "macro_f1": "f1 f1_score",
+    "macro_precision": "precision",
+    "macro_recall": "recall",
 }
 OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     name: tuple(metric for metric, names in _NAMES.items() if name in names.split())

@@ -106,13 +106,19 @@ def _check_once(kind: str, names: Sequence[str]) -> None:
 
 
 def check_metrics(
-    gates: Gates, metrics: Sequence[str], *, known: Collection[str] = (), of: str = "the run", is_new: bool = False
+    gates: Gates,
+    metrics: Sequence[str],
+    *,
+    known: Sequence[Collection[str]] = (),
+    of: str = "the run",
+    is_new: bool = False,
 ) -> None:
-    """Check that ``metrics`` are computed in ``of``. ``known`` names every metric there is. To a run
-    that ``is_new``, metrics can be added.
+    """Check that ``metrics`` are computed in ``of``. ``known`` names every metric there is, for each kind of run. To a
+    run that ``is_new``, metrics can be added.
 
-    Raises InputError, with the closest name, for a metric that is unknown or not computed.
+    Raises InputError, with the closest name of the run's kind, for a metric that is unknown or not computed.
     """
+    own = [name for kind in known if not set(metrics).isdisjoint(kind) for name in kind]
     demanded = [
         *(("min", metric) for metric, _ in gates.minimum),
         *(("max-drop", metric) for metric, _ in gates.max_drop),
@@ -125,12 +131,12 @@ def check_metrics(
             or (kind == "fail-on-regression" and metric == HEADLINE)
         ):
             continue
-        if metric in known:
+        if any(metric in kind for kind in known):
             raise InputError(
-                f"{kind} {metric}: {of} does not compute {metric}{other_metric(metric, known)}; "
+                f"{kind} {metric}: {of} does not compute {metric}{other_metric(metric, own)}; "
                 f"it computes {', '.join(metrics)}{_to_add(metric, metrics) if is_new else ''}"
             )
-        every = [*metrics, *known, *(RUN_RATES if kind == "min" else ())]
+        every = [*metrics, *own, *(RUN_RATES if kind == "min" else ())]
         hint = other_metric(metric, metrics) or metric_hint(metric, every)
         raise InputError(
             f"{kind} {metric}: {of} does not compute this metric{hint}; its metrics are {', '.join(metrics)}"
