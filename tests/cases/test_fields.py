@@ -220,6 +220,8 @@ def test_every_column_of_queries_is_offered_where_no_name_says_which_is_right(ri
         ("SQL richtig", 8, False),
         ("predicted_sql", 10, False),
         ("Generated SQL", 10, False),
+        ("completion", 10, False),
+        ("sql", 10, True),
     ],
 )
 def test_predictions_that_repeat_the_gold_queries_are_reported(column, copied, warned, recwarn):

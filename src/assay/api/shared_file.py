@@ -89,7 +89,7 @@ def check_not_copied(
     name: str, cases: Sequence[Case], answers: Sequence[Prediction], columns: Iterable[ColumnUse]
 ) -> None:
     """Warn if nearly all predictions repeat their gold queries, unless their column is named as one of predictions."""
-    known = {normal(alias) for tier in ALIASES["prediction"][:2] for alias in tier}
+    known = {normal(alias) for tier in ALIASES["prediction"][:3] for alias in tier}
     column = next((use.column for use in columns if use.field == "prediction"), "")
     if not column or normal(column) in known:
         return
