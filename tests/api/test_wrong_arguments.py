@@ -150,7 +150,6 @@ _KNOWN = {
     "runs/workers/witness_worker.py": "a worker's evidence",
     "runs/reviews/export.py": "a whole command",
     "runs/store/folder.py": "a whole command",
-    "runs/reviews/export.py": "a whole command",
     "runs/backends/ray_cluster.py": "a command of Ray's",
     "runs/backends/ray_connection.py": "a command of Ray's",
     "systems/process/command.py": "an option of the user's command",
