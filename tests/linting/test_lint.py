@@ -97,7 +97,7 @@ def test_without_a_database_the_other_rules_apply_and_it_is_said(folder: Path) -
     report = assay.lint(folder / "cases.jsonl", workers=1)
     assert {one.rule for one in report.findings} == {"value-not-asked"}
     (gap,) = report.gaps
-    assert "--db" in gap.why
+    assert "databases=" in gap.why
     assert "empty-result" in gap.rules
 
 
