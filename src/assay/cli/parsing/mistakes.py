@@ -99,11 +99,11 @@ for _option, _names in _OPTIONS.items():
 _VALUES: Final = {
     ("--system", "--model"): "--system chat:MODEL",
     ("--system", "--llm"): "--system chat:MODEL",
-    ("--min", "--threshold"): "--min match=80%",
-    ("--min", "--fail-under"): "--min match=80%",
+    ("--min", "--threshold"): "--min {metric}=80%",
+    ("--min", "--fail-under"): "--min {metric}=80%",
     ("--token", "--openai-api-key"): "the environment variable OPENAI_API_KEY",
 }
-"""What to write for an option, if its name alone does not say it."""
+"""What to write for an option, if its name alone does not say it; ``{metric}``: that of the verb's accuracy."""
 _QUESTIONS: Final = (
     "--dataset --questions --question-set --question-file --questions-file --cases --input --input-file --data"
     " --gold-file"
@@ -149,8 +149,9 @@ def option_hint(given: str, long: Sequence[str], *, arguments: Sequence[str] = (
     if plain in (*_QUESTIONS.split(), "--gold") and "CASES" in arguments:
         return " (the question set is given by position: write it first, without an option)"
     if meant := [option for option in _SYNONYMS.get(plain, ()) if option in long]:
-        said = " or ".join(_VALUES.get((option, plain), option) for option in meant)
-        return f" (did you mean {said.replace(' match=', ' exact_match=') if '--structures' in long else said}?)"
+        metric = "exact_match" if "--structures" in long else "match"
+        said = " or ".join(_VALUES.get((option, plain), option).format(metric=metric) for option in meant)
+        return f" (did you mean {said}?)"
     if plain in ("--md", "--markdown") and "--sarif" in long:
         return " (lint writes --html FILE, --sarif FILE and --json FILE; for Markdown:  assay run … --lint --md FILE)"
     begun = [name for name in long if name.startswith(plain)] if given.startswith("--") else []
