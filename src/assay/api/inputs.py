@@ -26,6 +26,7 @@ from assay.api.in_memory import (
 from assay.api.shared_file import check_not_copied, check_own_predictions, fields_for_predictions, share_file
 from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
+from assay.cases.joining.join import with_missing
 from assay.cases.load import check_queries, recognise
 from assay.cases.values import is_absent
 from assay.errors import CaseFileError, InputError, UsageError, plural
@@ -105,6 +106,8 @@ class Inputs(Struct, frozen=True, kw_only=True):
     """How predictions were joined with cases; None if a live system is asked."""
     unread: tuple[str, ...] = ()
     """The columns of the files that were not read."""
+    notes: tuple[str, ...] = ()
+    """What the files say of how the evaluation ended that wrote them."""
     columns: tuple[str, ...] = ()
     """The columns of the question set, for messages."""
     case_format: str | None = None
@@ -162,7 +165,7 @@ def read_inputs(
         check_queries(every_case.cases, case_name, predictions)
     wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
     joining: Joining | None = None
-    unread = every_case.unread
+    unread, notes = every_case.unread, every_case.notes
     if is_system(predictions):
         # The system is asked only after everything else is known to be usable.
         answers: Sequence[Prediction] = tuple(Prediction(case_id=case.id) for case in wanted)
@@ -199,8 +202,11 @@ def read_inputs(
             )
         except InputError as error:
             raise InputError(f"{prediction_name}: {error}") from error
+        if shared and every_case.missing:
+            every_case, joined = with_missing(every_case, joined)
+            wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
         answers, unmatched, joining = joined.predictions[: len(wanted)], joined.unmatched, joined.joining
-        unread = joined.unread
+        unread, notes = joined.unread, joined.notes
         check_not_copied(prediction_name, wanted, answers, loaded.columns)
     if unmatched and not allow_unmatched:
         shown = ", ".join(f'"{one}"{_near(one, wanted)}' for one in unmatched[:_UNMATCHED_SHOWN])
@@ -221,6 +227,7 @@ def read_inputs(
         files=tuple(files),
         joining=joining,
         unread=unread,
+        notes=notes,
         columns=tuple(
             dict.fromkeys([*(one.name for one in every_case.beside), *(use.column for use in every_case.columns)])
         ),

@@ -65,15 +65,17 @@ class ToolFormat(ABC):
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read a question set. Raises CaseFileError with file, place and field."""
-        table, fields = self.for_cases(self.table(path, fields), fields)
+        whole = self.table(path, fields)
+        table, fields = self.for_cases(whole, fields)
         table, named = self._named(table, fields)
-        return read_cases(table, named)
+        return replace(read_cases(table, named), missing=whole.missing, notes=whole.notes)
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read predictions. Raises CaseFileError with file, place and field."""
-        table, fields = self.for_predictions(self.table(path, fields), fields)
+        whole = self.table(path, fields)
+        table, fields = self.for_predictions(whole, fields)
         table, named = self._named(table, fields)
-        return read_predictions(table, named)
+        return replace(read_predictions(table, named), notes=whole.notes)
 
     def table(self, path: Path, fields: FieldNames) -> Table:
         """The file's records, as the tool wrote them. Raises CaseFileError."""

@@ -202,6 +202,7 @@ def _joining(joining: Joining | None) -> Iterable[str]:
 def _provenance(report: RunNumbers) -> Iterable[str]:
     """What was skipped, what matches no case, and which protections this system lacks."""
     made = report.run.provenance
+    yield from map(visible, made.input_notes)
     if made.cases_left_out:
         every = plural(report.numbers.cases + made.cases_left_out, "case")
         yield f"Only the first {report.numbers.cases:,} of {every} {_is(report.numbers.cases)} evaluated (--limit)."
