@@ -149,8 +149,7 @@ def read_inputs(
     ``selections``: values in memory have the shapes of SDMX files. Raises InputError if a file cannot be used, if it
     is ambiguous which prediction belongs to which case, and if predictions match no case, unless ``allow_unmatched``.
     """
-    if options.limit is not None and options.limit < 1:
-        raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
+    _check_limit(options)
     if predictions is None and isinstance(cases, Iterator):
         cases = list(cases)  # both sides read them
     in_one = predictions is None or predictions is cases
@@ -185,8 +184,9 @@ def read_inputs(
             or (options.case_format if shared else None)
             or _format_of_pairs(cases, predictions, options),
         )
-        at = BOTH if in_one else PREDICTIONS
-        loaded, prediction_name = _answers(cases, predictions, reading, selections=selections, table=at)
+        loaded, prediction_name = _answers(
+            cases, predictions, reading, selections=selections, table=BOTH if in_one else PREDICTIONS
+        )
         if shared:
             check_own_predictions(prediction_name, every_case, loaded, options.prediction_fields)
         if not selections:
@@ -244,10 +244,14 @@ def _near(name: str, cases: Sequence[Case]) -> str:
     return f' (did you mean "{near[0]}"?)' if near else ""
 
 
-def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[Sequence[Case], str]:
-    """The cases of a question set and its name for messages, for who needs no answers. Raises as `read_inputs`."""
+def _check_limit(options: FileOptions) -> None:
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
+
+
+def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[Sequence[Case], str]:
+    """The cases of a question set and its name for messages, for who needs no answers. Raises as `read_inputs`."""
+    _check_limit(options)
     found, name, _ = _read_cases(cases, options, selections=False)
     check_queries(found.cases, name)
     return _with_difficulties_spelled_once(found.cases, dict(options.difficulty_names))[: options.limit], name
