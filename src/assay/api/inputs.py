@@ -179,7 +179,7 @@ def read_inputs(
         shared = share_file(cases, predictions, one_sheet=own.sheet in (None, other.sheet))
         reading = replace(
             options,
-            prediction_fields=fields_for_predictions(own, other, shared=shared),
+            prediction_fields=fields_for_predictions(own, other, every_case.columns, shared=shared),
             prediction_format=options.prediction_format
             or (options.case_format if shared else None)
             or _format_of_pairs(cases, predictions, options),

@@ -85,7 +85,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     if not golds.columns and not results.columns and not without_gold:
         missing.append("gold")
     _require_columns(table, missing, taken=(*questions.columns, *golds.columns))
-    ids = identifier_of(table, fields)
+    ids = identifier_of(table, fields, of_questions=True)
     databases = reader_of(table, "database", fields.database, partial(name_of, what="the database's name"))
     difficulties = reader_of(table, "difficulty", fields.difficulty, partial(name_of, what="the difficulty"))
     tags = reader_of(table, "tags", fields.tags, tags_of)
@@ -170,7 +170,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         _require_columns(table, ["prediction"], taken=_of_questions(table, fields))
     if fields.prediction is None and queries.columns:
         _no_other_prediction(table, queries.columns)
-    ids = identifier_of(table, fields)
+    ids = identifier_of(table, fields, of_questions=False)
     extras = Extras(table, fields)
     file = table.path.name
     positions = _positions(table) if ids is None else ()
