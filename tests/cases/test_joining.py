@@ -221,7 +221,7 @@ def test_an_id_under_another_name_is_offered_and_serves_once_it_is_named(tmp_pat
     assert_own(read_inputs(cases, predictions, named, allow_unmatched=False))
 
 
-@pytest.mark.parametrize("name", ["nr", "Frage", "label"])
+@pytest.mark.parametrize("name", ["ref", "Frage", "label"])
 def test_the_name_of_the_questions_id_serves_both_files(tmp_path: Path, name: str) -> None:
     made = replace(BASE, case_id=name, prediction_id=name)
     cases, predictions, _ = make(tmp_path, made)

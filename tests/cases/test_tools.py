@@ -80,6 +80,30 @@ DEEPEVAL_RUN = {
     ],
     "conversationalTestCases": [],
 }
+DEEPEVAL_4_3_RUN = {
+    "testRunData": {
+        "testFile": "test_sql.py",
+        "testCases": [
+            {
+                "name": "test_it[0]",
+                "input": "Which names?",
+                "actualOutput": ANSWER,
+                "expectedOutput": GOLD,
+                "flaky": False,
+                "success": True,
+                "metricsData": [{"name": "M", "threshold": 0.5, "success": True, "score": 1.0}],
+                "runDuration": 0.005,
+                "order": 0,
+                "metadata": {"db_id": "shop", "difficulty": "easy"},
+            }
+        ],
+        "conversationalTestCases": [],
+        "metricsScores": [{"metric": "M", "scores": [1.0], "passes": 1, "fails": 0, "errors": 0}],
+        "testPassed": 1,
+        "official": False,
+    }
+}
+"""As DeepEval 4.3.1 writes ``.deepeval/.latest_test_run.json``."""
 RAGAS = {"samples": [{"user_input": "Which names?", "response": ANSWER, "reference": GOLD, "db_id": "shop"}]}
 BRAINTRUST = [
     {
@@ -168,6 +192,7 @@ def test_of_a_conversation_in_a_file_of_ragas_the_last_turn_is_read(tmp_path: Pa
         ),
         ("deepeval", DEEPEVAL, {}, {"id": "one", "context": "names are names\nof shops", "difficulty": "easy"}),
         ("deepeval", DEEPEVAL_RUN, {}, {"id": "one", "database": None, "cost": 0.25}),
+        ("deepeval", DEEPEVAL_4_3_RUN, {}, {"id": "test_it[0]", "difficulty": "easy"}),
         ("ragas", RAGAS, {}, {"id": "0"}),
         ("braintrust", BRAINTRUST, {}, {"id": "r1"}),
         ("inspect", _log([_sample(1)]), {}, {"id": "1", "golds": (GOLD, "SELECT 2"), "question": "Which names? (1)"}),
@@ -293,6 +318,19 @@ def test_a_log_packed_with_zstandard_is_read_by_every_python(tmp_path: Path) -> 
     for wrong in ({"size": 1000}, {"check": 1}):
         with pytest.raises(CaseFileError, match=r"log\.eval: cannot be unpacked"):
             load_questions(_zstandard(tmp_path, bomb, **wrong), formats=formats)
+
+
+def test_a_test_run_of_deepeval_whose_first_test_case_is_long_or_has_no_output_is_read(tmp_path: Path) -> None:
+    """DeepEval leaves out what is null. The start of a file may not show its whole first record."""
+    run = json.loads(json.dumps(DEEPEVAL_4_3_RUN))
+    first = run["testRunData"]["testCases"][0]
+    del first["actualOutput"]
+    run["testRunData"]["testCases"].append({**first, "name": "other", "actualOutput": ANSWER, "input": "Which?"})
+    _, predictions = _read(_written(tmp_path, run))
+    assert [prediction.query for prediction in predictions] == [None, ANSWER]
+    first["context"] = ["long " * 50_000]
+    _, predictions = _read(_written(tmp_path, run))
+    assert [prediction.query for prediction in predictions] == [None, ANSWER]
 
 
 def test_deepeval_writes_csv_too(tmp_path: Path) -> None:

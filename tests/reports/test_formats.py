@@ -191,7 +191,7 @@ def test_notes_say_what_the_headline_hides(small_run: Run) -> None:
     notes = " ".join(RunReport(small_run).notes)
     assert "1 case got no answer and counts as incorrect." in notes
     assert "1 match over an empty input proves little" in notes
-    assert "1 prediction matches no case: zz." in notes
+    assert '1 prediction matches no case: "zz".' in notes
 
 
 def test_an_unanswered_case_that_is_in_no_rate_is_not_said_to_count(

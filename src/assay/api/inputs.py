@@ -26,6 +26,7 @@ from assay.api.in_memory import (
 from assay.api.shared_file import check_not_copied, check_own_predictions, fields_for_predictions, share_file
 from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
+from assay.cases.joining.join import with_missing
 from assay.cases.load import check_queries, recognise
 from assay.cases.values import is_absent
 from assay.errors import CaseFileError, InputError, UsageError, plural
@@ -105,6 +106,8 @@ class Inputs(Struct, frozen=True, kw_only=True):
     """How predictions were joined with cases; None if a live system is asked."""
     unread: tuple[str, ...] = ()
     """The columns of the files that were not read."""
+    notes: tuple[str, ...] = ()
+    """What the files say of how the evaluation ended that wrote them."""
     columns: tuple[str, ...] = ()
     """The columns of the question set, for messages."""
     case_format: str | None = None
@@ -146,8 +149,7 @@ def read_inputs(
     ``selections``: values in memory have the shapes of SDMX files. Raises InputError if a file cannot be used, if it
     is ambiguous which prediction belongs to which case, and if predictions match no case, unless ``allow_unmatched``.
     """
-    if options.limit is not None and options.limit < 1:
-        raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
+    _check_limit(options)
     if predictions is None and isinstance(cases, Iterator):
         cases = list(cases)  # both sides read them
     in_one = predictions is None or predictions is cases
@@ -162,7 +164,7 @@ def read_inputs(
         check_queries(every_case.cases, case_name, predictions)
     wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
     joining: Joining | None = None
-    unread = every_case.unread
+    unread, notes = every_case.unread, every_case.notes
     if is_system(predictions):
         # The system is asked only after everything else is known to be usable.
         answers: Sequence[Prediction] = tuple(Prediction(case_id=case.id) for case in wanted)
@@ -177,13 +179,14 @@ def read_inputs(
         shared = share_file(cases, predictions, one_sheet=own.sheet in (None, other.sheet))
         reading = replace(
             options,
-            prediction_fields=fields_for_predictions(own, other, shared=shared),
+            prediction_fields=fields_for_predictions(own, other, every_case.columns, shared=shared),
             prediction_format=options.prediction_format
             or (options.case_format if shared else None)
             or _format_of_pairs(cases, predictions, options),
         )
-        at = BOTH if in_one else PREDICTIONS
-        loaded, prediction_name = _answers(cases, predictions, reading, selections=selections, table=at)
+        loaded, prediction_name = _answers(
+            cases, predictions, reading, selections=selections, table=BOTH if in_one else PREDICTIONS
+        )
         if shared:
             check_own_predictions(prediction_name, every_case, loaded, options.prediction_fields)
         if not selections:
@@ -199,8 +202,11 @@ def read_inputs(
             )
         except InputError as error:
             raise InputError(f"{prediction_name}: {error}") from error
+        if shared and every_case.missing:
+            every_case, joined = with_missing(every_case, joined)
+            wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
         answers, unmatched, joining = joined.predictions[: len(wanted)], joined.unmatched, joined.joining
-        unread = joined.unread
+        unread, notes = joined.unread, joined.notes
         check_not_copied(prediction_name, wanted, answers, loaded.columns)
     if unmatched and not allow_unmatched:
         shown = ", ".join(f'"{one}"{_near(one, wanted)}' for one in unmatched[:_UNMATCHED_SHOWN])
@@ -221,6 +227,7 @@ def read_inputs(
         files=tuple(files),
         joining=joining,
         unread=unread,
+        notes=notes,
         columns=tuple(
             dict.fromkeys([*(one.name for one in every_case.beside), *(use.column for use in every_case.columns)])
         ),
@@ -237,10 +244,14 @@ def _near(name: str, cases: Sequence[Case]) -> str:
     return f' (did you mean "{near[0]}"?)' if near else ""
 
 
-def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[Sequence[Case], str]:
-    """The cases of a question set and its name for messages, for who needs no answers. Raises as `read_inputs`."""
+def _check_limit(options: FileOptions) -> None:
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"the limit is {options.limit}: ask for at least 1 case")
+
+
+def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[Sequence[Case], str]:
+    """The cases of a question set and its name for messages, for who needs no answers. Raises as `read_inputs`."""
+    _check_limit(options)
     found, name, _ = _read_cases(cases, options, selections=False)
     check_queries(found.cases, name)
     return _with_difficulties_spelled_once(found.cases, dict(options.difficulty_names))[: options.limit], name

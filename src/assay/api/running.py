@@ -116,6 +116,7 @@ def provenance_of(
         cases_left_out=inputs.cases_left_out,
         joining=inputs.joining,
         unread_columns=inputs.unread,
+        input_notes=inputs.notes,
         unprotected=unsupported_safeguards(),
         reviews=None if file is None else path_for_run(file, None if folder is None else Path(folder)),
         cases=None if folder is None else cases_for_run(inputs.case_name, Path(folder)),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from assay.api.frames import frame_records
 from assay.cases import POSITION
-from assay.cases.fields import ALIASES, BOTH_SIDES, normal
+from assay.cases.fields import ALIASES, BOTH_SIDES, is_row_number, normal
 from assay.errors import InputError, UsageError, plural
 from assay.model import Case, ColumnUse, FieldNames, Prediction
 from assay.platform.surface import argument, option
@@ -50,9 +50,15 @@ def _has_rows(cases: Any) -> bool:
     )
 
 
-def fields_for_predictions(own: FieldNames, other: FieldNames, *, shared: bool) -> FieldNames:
-    """The field names for predictions, completed by those of ``other``, the questions', that hold for both files."""
-    fields = replace(own, shared_id=None if other.id == POSITION else other.id)
+def fields_for_predictions(
+    own: FieldNames, other: FieldNames, uses: Sequence[ColumnUse], *, shared: bool
+) -> FieldNames:
+    """The field names for predictions, completed by those of ``other``, the questions', that hold for both files.
+
+    ``uses``: the questions' columns. If their id is a column of row numbers, it may be the predictions' id, too.
+    """
+    number = next((use.column for use in uses if use.field == "id" and is_row_number(use.column)), None)
+    fields = replace(own, shared_id=None if other.id == POSITION else other.id or number)
     if not shared:
         return fields
     return replace(

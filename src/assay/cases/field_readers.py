@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from assay.cases.extras import placed
-from assay.cases.fields import POSITION, Field, columns_of, describe, normal
+from assay.cases.fields import POSITION, Field, columns_of, describe, is_row_number, normal
 from assay.cases.given.values import tells_result
 from assay.cases.paths import paths_within
 from assay.cases.records import InvalidCell, Record, Table, shortened
@@ -111,7 +112,7 @@ def question_text(value: object) -> str:
     return text
 
 
-def identifier_of(table: Table, fields: FieldNames) -> FieldReader[str] | None:
+def identifier_of(table: Table, fields: FieldNames, *, of_questions: bool) -> FieldReader[str] | None:
     """The reader of a record's id; None if the file has no ids, or if the position was asked for."""
     if fields.id == POSITION:
         return None
@@ -126,7 +127,40 @@ def identifier_of(table: Table, fields: FieldNames) -> FieldReader[str] | None:
         _no_other_id(table, keys)
         return keys
     reader = reader_of(table, "id", named, _id)
-    return reader if reader.columns else None
+    if reader.columns:
+        return reader
+    column = row_number_of(table) if of_questions or is_row_number(fields.shared_id or "") else None
+    return None if column is None else FieldReader(str(table.path), "id", (column,), _id)
+
+
+def row_number_of(table: Table) -> str | None:
+    """The column that numbers the rows, by its name and by its values, of which each has a digit and no two are equal.
+
+    It is the id of a question set without another one. Predictions may count otherwise: theirs is the id only if it is
+    the questions' id, too.
+    """
+    for column in table.columns:
+        if not is_row_number(column) or column in table.repeated:
+            continue
+        numbers: set[str] = set()
+        for record in table.records:
+            if record.blank:
+                continue
+            value = record.values.get(column)
+            if isinstance(value, (bool, dict, list, tuple, InvalidCell)) or is_absent(value):
+                break
+            number = str(name_of(value, "the id"))
+            if number in numbers or _NUMBER.fullmatch(number) is None:
+                break
+            numbers.add(number)
+        else:
+            if numbers:
+                return column
+    return None
+
+
+_NUMBER = re.compile(r"(?=.*\d)[\w.:#/-]{1,32}")
+"""A number of a row: ``12``, ``Q-12``, ``3.1``."""
 
 
 def _no_other_id(table: Table, keys: FieldReader[str]) -> None:

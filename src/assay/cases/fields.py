@@ -13,6 +13,7 @@ Names are compared without case, spaces, underscores and hyphens: ``Gold SQL``, 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
@@ -149,6 +150,65 @@ _USUAL: Mapping[Field, tuple[str, ...]] = {
 }
 """Names for messages: of Denodo's workbook, and of other formats."""
 _SEPARATORS = re.compile(r"[\s_\-]+")
+
+
+_ROW_NUMBERS = frozenset(
+    [
+        "no",
+        "nr",
+        "num",
+        "number",
+        "nummer",
+        "numero",
+        "número",
+        "n°",
+        "#",
+        "sno",
+        "slno",
+        "srno",
+        "serialno",
+        "serialnumber",
+        "lfdnr",
+        "lfdno",
+        "row",
+        "rowno",
+        "rownr",
+        "rownum",
+        "rownumber",
+        "row#",
+        "case",
+        "caseno",
+        "casenr",
+        "casenumber",
+        "case#",
+        "testcase",
+        "testno",
+        "testnr",
+        "questionno",
+        "questionnr",
+        "questionnum",
+        "questionnumber",
+        "question#",
+        "frage#",
+        "fragenr",
+        "q#",
+        "qno",
+        "qnr",
+        "qnum",
+        "qnumber",
+        "item#",
+        "itemno",
+        "itemnr",
+        "itemnumber",
+    ]
+)
+"""Names of columns that number the rows of a table, as `is_row_number` compares them."""
+
+
+def is_row_number(name: str) -> bool:
+    """Whether a column's name says that it numbers the rows: ``No.``, ``Nr``, ``#``, ``№``, ``S.No``, ``Row``."""
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(character for character in plain if character.isalnum() or character in "#°") in _ROW_NUMBERS
 
 
 @lru_cache(maxsize=1024)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice, starmap
 from typing import Any, TypeVar
@@ -85,7 +85,7 @@ def read_cases(table: Table, fields: FieldNames) -> LoadedCases:
     if not golds.columns and not results.columns and not without_gold:
         missing.append("gold")
     _require_columns(table, missing, taken=(*questions.columns, *golds.columns))
-    ids = identifier_of(table, fields)
+    ids = identifier_of(table, fields, of_questions=True)
     databases = reader_of(table, "database", fields.database, partial(name_of, what="the database's name"))
     difficulties = reader_of(table, "difficulty", fields.difficulty, partial(name_of, what="the difficulty"))
     tags = reader_of(table, "tags", fields.tags, tags_of)
@@ -170,7 +170,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         _require_columns(table, ["prediction"], taken=_of_questions(table, fields))
     if fields.prediction is None and queries.columns:
         _no_other_prediction(table, queries.columns)
-    ids = identifier_of(table, fields)
+    ids = identifier_of(table, fields, of_questions=False)
     extras = Extras(table, fields)
     file = table.path.name
     positions = _positions(table) if ids is None else ()
@@ -202,7 +202,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
             cost_usd=extras.cost(record),
             context_tables=given.tables,
             context_columns=given.columns,
-            failure=unanswered(f"{file}, {record.place}, contains no query") if silent else None,
+            failure=unanswered(f"{file}, {record.place}, contains no query{_error_of(record)}") if silent else None,
             decision=decision,
             confidence=extras.confidence(record),
             origin=f"{file}, {record.place}",
@@ -309,6 +309,18 @@ _SPEAKS_OF_GOLD = re.compile(r"gold|referenc|truth|expected|target|solution")
 def unanswered(message: str) -> Failure:
     """The failure of a case for which the system returned no query."""
     return Failure(stage="ask", kind="unanswered", blame="system", message=message)
+
+
+def _error_of(record: Record) -> str:
+    """For a message, the error that a record without a query reports, ``error`` or ``error.message``; else empty."""
+    error = record.values.get("error")
+    if isinstance(error, Mapping):
+        error = error.get("message") or error.get("code")
+    return f": {shortened(' '.join(error.split()), most=_LONGEST_ERROR)}" if isinstance(error, str) and error else ""
+
+
+_LONGEST_ERROR = 200
+"""Characters of an error that a message repeats."""
 
 
 def _require(records: Sequence[Record], table: Table, field: Field) -> None:

@@ -58,6 +58,10 @@ class Table(Struct, frozen=True, kw_only=True):
     """Sheets with content that were not read."""
     header_hint: str = ""
     """Which row was taken for the header and how to name another, for messages; empty for formats without rows."""
+    missing: tuple[str, ...] = ()
+    """The ids of the questions that a log of an evaluation names, but does not contain."""
+    notes: tuple[str, ...] = ()
+    """Sentences that say how the evaluation of a log ended, and what is missing."""
     plain: bool = False
     """Whether no record is blank, and none has a key, so that neither needs to be checked."""
 

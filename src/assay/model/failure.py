@@ -70,6 +70,11 @@ NO_ANSWER: Final[frozenset[FailureKind]] = frozenset({"ask_failed", "rejected"})
 """The kinds of a question that has no answer: it is asked again when the same command runs again."""
 
 
+NOT_IN_LOG: Final = "not in the log"
+"""The code of an unanswered question that a log of an evaluation names, but does not contain: its gold query is not
+known, and the case is incorrect all the same."""
+
+
 Side = Literal["predicted", "gold"]
 """Whose query or answer failed."""
 

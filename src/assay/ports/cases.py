@@ -37,6 +37,10 @@ class LoadedCases(Struct, frozen=True, kw_only=True):
     """Sheets with content that were not read."""
     unread: tuple[str, ...] = ()
     """Columns of a table that were not read as a field, to tell the user."""
+    missing: tuple[str, ...] = ()
+    """The ids of the cases that a log of an evaluation names, but does not contain since it ended early."""
+    notes: tuple[str, ...] = ()
+    """Sentences that say how the evaluation of a log ended, and what is missing."""
 
     def __iter__(self) -> Iterator[Case]:
         """The cases."""
@@ -64,6 +68,8 @@ class LoadedPredictions(Struct, frozen=True, kw_only=True):
     """Sheets with content that were not read."""
     unread: tuple[str, ...] = ()
     """Columns of a table that were not read as a field, to tell the user."""
+    notes: tuple[str, ...] = ()
+    """Sentences that say how the evaluation of a log ended, and what is missing."""
 
 
 class CaseFormat(Protocol):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +26,7 @@ from assay.cases.joining.sides import DATABASES, QUESTIONS, Sides
 from assay.cases.joining.strategies import way_of
 from assay.errors import InputError
 from assay.model import Case, Joining, Prediction
+from assay.model.failure import NOT_IN_LOG
 from assay.platform.spool import parts_of, spooled
 from assay.ports import LoadedCases, LoadedPredictions
 
@@ -41,6 +43,8 @@ class Joined(Struct, frozen=True, kw_only=True):
     joining: Joining
     unread: tuple[str, ...] = ()
     """The columns of either file that were not read."""
+    notes: tuple[str, ...] = ()
+    """What the files say of how the evaluation ended that wrote them."""
 
 
 def join(
@@ -96,6 +100,7 @@ def join(
             left_out=_left_out(questions, loaded),
         ),
         unread=_unread(sides, same_file=same_file),
+        notes=tuple(dict.fromkeys((*questions.notes, *loaded.notes))),
     )
 
 
@@ -117,6 +122,23 @@ def _answers(
             yield prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
 
     return spooled(answers(), Prediction)
+
+
+def with_missing(questions: LoadedCases, joined: Joined) -> tuple[LoadedCases, Joined]:
+    """Questions and predictions of one log, with an unanswered case for each question that the log lacks."""
+    databases = {case.database for case in parts_of(questions.cases, "database")}
+    database = databases.pop() if len(databases) == 1 else None
+    cases = [
+        Case(id=id_, question="", database=database, origin=f"{questions.cases[0].origin or ''}".partition(",")[0])
+        for id_ in questions.missing
+    ]
+    message = "the evaluation ended before the question was answered: its log has neither the question nor an answer"
+    failure = replace(unanswered(message), code=NOT_IN_LOG)
+    predictions = [Prediction(case_id=id_, failure=failure) for id_ in questions.missing]
+    return (
+        replace(questions, cases=spooled(chain(questions.cases, cases), Case)),
+        replace(joined, predictions=spooled(chain(joined.predictions, predictions), Prediction)),
+    )
 
 
 def _left_out(questions: LoadedCases, loaded: LoadedPredictions) -> tuple[str, ...]:

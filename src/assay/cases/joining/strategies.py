@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.cases.fields import POSITION, listed
+from assay.cases.fields import POSITION, is_row_number, listed
 from assay.cases.joining.candidates import (
     MOST_IDS,
     as_rows,
@@ -67,7 +67,7 @@ def _by_row(sides: Sides) -> JoinStrategy | None:
 def _by_position(sides: Sides, wanted: int | None) -> JoinStrategy:
     """Join by position, since neither side has ids. Raises if that is not certain."""
     found = candidates_of(sides)
-    if not sides.questions.by_position:
+    if not sides.questions.by_position and not _counts_rows(sides):
         raise InputError(
             f"the questions have ids ({some(sides.case_ids)}), but no column of the predictions is recognized as an "
             "id. "
@@ -82,6 +82,13 @@ def _by_position(sides: Sides, wanted: int | None) -> JoinStrategy:
         )
     _check_count(sides, wanted)
     return replace(_positions(sides), id_column=next((candidate.shared for candidate in found), None))
+
+
+def _counts_rows(sides: Sides) -> bool:
+    """Whether the questions' id is a column of row numbers in order, by which a join is the same as by position."""
+    column, count = column_of("id", sides.questions.columns), sides.count
+    numbers = [[str(first + row) for row in range(count)] for first in (0, 1)]
+    return column is not None and is_row_number(column) and sides.case_ids in numbers
 
 
 def _by_stated_position(sides: Sides, wanted: int | None) -> JoinStrategy:

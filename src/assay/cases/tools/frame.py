@@ -30,6 +30,8 @@ _CELLS = frozenset({".csv", ".tsv"})
 _LONG_BYTES = 16 << 20
 _UNDER = ("samples", "testCases", "test_cases", "goldens", "events", "rows", "items", "prompts")
 """The keys under which tools keep the list of their records."""
+_RUN = "testRunData"
+"""The key under which DeepEval 4.3 keeps a test run."""
 _LIST = re.compile(rf'"(?:{"|".join(_UNDER)})"\s*:\s*\[\s*')
 
 
@@ -63,15 +65,17 @@ class ToolFormat(ABC):
 
     def cases(self, path: Path, fields: FieldNames) -> LoadedCases:
         """Read a question set. Raises CaseFileError with file, place and field."""
-        table, fields = self.for_cases(self.table(path, fields), fields)
+        whole = self.table(path, fields)
+        table, fields = self.for_cases(whole, fields)
         table, named = self._named(table, fields)
-        return read_cases(table, named)
+        return replace(read_cases(table, named), missing=whole.missing, notes=whole.notes)
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
         """Read predictions. Raises CaseFileError with file, place and field."""
-        table, fields = self.for_predictions(self.table(path, fields), fields)
+        whole = self.table(path, fields)
+        table, fields = self.for_predictions(whole, fields)
         table, named = self._named(table, fields)
-        return read_predictions(table, named)
+        return replace(read_predictions(table, named), notes=whole.notes)
 
     def table(self, path: Path, fields: FieldNames) -> Table:
         """The file's records, as the tool wrote them. Raises CaseFileError."""
@@ -81,7 +85,7 @@ class ToolFormat(ABC):
             table = delimited_table(path, fields, ())
             table = changed(table, (_objects(record, self.objects) for record in table.records))
             return replace(table, header_hint="")
-        document = parse_json(path, read_text(path, fields.encoding))
+        document = _unwrapped(parse_json(path, read_text(path, fields.encoding)))
         if isinstance(document, dict) and (key := next((key for key in _UNDER if key in document), None)):
             document = document[key]
             if not isinstance(document, list):
@@ -157,12 +161,17 @@ def _long_record(path: Path) -> object:
     try:
         if path.suffix.lower() in _LINES:
             return json.loads(read_text(path).split("\n", 1)[0])
-        document = json.loads(read_text(path))
+        document = _unwrapped(json.loads(read_text(path)))
     except (ValueError, RecursionError, CaseFileError):
         return None
     if isinstance(document, dict):
         document = next((document[key] for key in _UNDER if key in document), document)
     return document[0] if isinstance(document, list) and document else None
+
+
+def _unwrapped(document: object) -> object:
+    """The test run of a document that contains it under a key of its own; any other document unchanged."""
+    return document.get(_RUN, document) if isinstance(document, dict) else document
 
 
 def changed(table: Table, more: Iterable[Mapping[str, object]]) -> Table:

@@ -6,17 +6,18 @@ import re
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from msgspec.structs import replace
 
-from assay.cases.records import Record, Table
+from assay.cases.fields import listed
+from assay.cases.records import Record, Table, shortened
 from assay.cases.text.decoding import head_of, read_text
 from assay.cases.text.json import parse_json
 from assay.cases.tools.frame import ToolFormat, chosen, last_said, text_of_message
-from assay.errors import CaseFileError
+from assay.errors import CaseFileError, plural
 from assay.model import FieldNames
 from assay.platform.surface import option
 
@@ -49,18 +50,23 @@ class InspectFormat(ToolFormat):
     def table(self, path: Path, fields: FieldNames) -> Table:
         """The samples in their order, with their metadata. Raises CaseFileError."""
         if path.suffix.lower() == ".eval":
-            samples: object = list(_packed(path))
+            log: object = _packed(path)
         else:
-            document = parse_json(path, read_text(path, fields.encoding))
-            samples = document.get("samples") if isinstance(document, dict) else None
+            log = parse_json(path, read_text(path, fields.encoding))
+        log = log if isinstance(log, Mapping) else {}
+        samples = log.get("samples")
         if not isinstance(samples, list) or not samples:
-            raise CaseFileError("contains no samples: expected the log of an evaluation with samples", path=str(path))
+            ended = f"; {reason}" if (reason := _ending(log)) else ""
+            raise CaseFileError(
+                f"contains no samples: expected the log of an evaluation with samples{ended}", path=str(path)
+            )
         records = []
         for number, sample in enumerate(samples, start=1):
             if not isinstance(sample, Mapping):
                 raise CaseFileError("is not a sample: expected an object", path=str(path), place=f"sample {number}")
             records.append(Record(place=f"sample {sample.get('id', number)}", values=_flat(sample)))
-        return Table.of(path, records)
+        missing = _missing(log, [str(record.values.get("id")) for record in records])
+        return replace(Table.of(path, records), missing=missing, notes=_notes(path, log, missing))
 
     def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
         """Each sample once, however many epochs it was asked for."""
@@ -92,8 +98,9 @@ def _flat(sample: Mapping[str, object]) -> dict[str, object]:
     found: dict[str, object] = dict(metadata) if isinstance(metadata, Mapping) else {}
     found |= {name: sample.get(name) for name in ("id", "epoch", "target")}
     found["input"] = last_said(sample.get("input"), "role", "user")
-    output = sample.get("output")
-    found["output"] = _completion(output if isinstance(output, Mapping) else {})
+    output, error = sample.get("output"), sample.get("error")
+    found["output"] = _completion(output if isinstance(output, Mapping) else {}) if error is None else None
+    found["error"] = error
     seconds = sample.get("working_time", sample.get("total_time"))
     if isinstance(seconds, (int, float)):
         found["latency_s"] = seconds
@@ -116,10 +123,74 @@ def _completion(output: Mapping[str, object]) -> object:
     return text_of_message(message.get("content")) if isinstance(message, Mapping) else None
 
 
-def _packed(path: Path) -> Iterator[object]:
-    """The samples of an ``.eval`` file, in the order of their names. Raises CaseFileError."""
+def _missing(log: Mapping[str, object], ids: Sequence[str]) -> tuple[str, ...]:
+    """The ids of the samples that a log names, but does not contain in any epoch; invented ones if it only counts them.
+
+    A log of an evaluation that succeeded may count samples that were not selected.
+    """
+    recorded, planned = set(ids), _within(log, "eval", "dataset", "sample_ids")
+    if isinstance(planned, list):
+        return tuple(id_ for id_ in dict.fromkeys(map(str, planned)) if id_ not in recorded)
+    selected, limit = _within(log, "eval", "config", "sample_id"), _within(log, "eval", "config", "limit")
+    count = _within(log, "eval", "dataset", "samples")
+    if isinstance(selected, list):
+        count = len(selected)
+    elif isinstance(limit, list) and len(limit) == 2 and all(isinstance(bound, int) for bound in limit):
+        count = min(count, limit[1]) - limit[0] if isinstance(count, int) else limit[1] - limit[0]
+    elif isinstance(limit, int):
+        count = min(count, limit) if isinstance(count, int) else limit
+    if not isinstance(count, int) or not _ending(log):
+        return ()
+    lacking = min(count, _MOST_MISSING) - len(recorded)
+    return tuple(f"missing sample {number}" for number in range(1, lacking + 1))
+
+
+_MOST_MISSING = 1_000_000
+
+
+def _ending(log: Mapping[str, object]) -> str:
+    """How an evaluation ended that did not succeed, with its error: a clause for a message; empty if it succeeded."""
+    status = log.get("status")
+    if status in (None, "success"):
+        return ""
+    error = _within(log, "error", "message")
+    said = f" ({shortened(' '.join(error.split()), most=_LONGEST_ERROR)})" if isinstance(error, str) else ""
+    return f'the evaluation ended early, with the status "{status}"{said}'
+
+
+_LONGEST_ERROR = 120
+
+
+def _notes(path: Path, log: Mapping[str, object], missing: Sequence[str]) -> tuple[str, ...]:
+    """A sentence on how the evaluation ended and what the log lacks; none for a whole log."""
+    ending = _ending(log)
+    if not ending and not missing:
+        return ()
+    named = "" if missing[:1] == ("missing sample 1",) else f" ({listed(missing, most=5)})"
+    lacks = f"the log lacks {plural(len(missing), 'sample')}{named}" if missing else ""
+    return (f"{path.name}: {'; '.join(filter(None, (ending, lacks)))}.",)
+
+
+def _within(value: object, *keys: str) -> object:
+    """The value under these keys of nested objects; None if there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _packed(path: Path) -> dict[str, object]:
+    """The log in an ``.eval`` file, with its samples in the order of their names. Raises CaseFileError.
+
+    The log of an evaluation that was killed has no header, only what was written at its start.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
+            names = {info.filename: info for info in archive.infolist()}
+            log: dict[str, object] = {"status": "started"}
+            for name in ("_journal/start.json", "header.json"):
+                if name in names and names[name].file_size <= _MOST_BYTES:
+                    header = parse_json(path, _text(path, archive, names[name]))
+                    log |= header if isinstance(header, dict) else {}
             members = [info for info in archive.infolist() if info.filename.startswith("samples/")]
             if (size := sum(info.file_size for info in members)) > _MOST_BYTES:
                 raise CaseFileError(
@@ -127,8 +198,8 @@ def _packed(path: Path) -> Iterator[object]:
                     "evaluate fewer samples a log, or write them as JSON Lines",
                     path=str(path),
                 )
-            for info in sorted(members, key=lambda info: _in_order(info.filename)):
-                yield parse_json(path, _text(path, archive, info))
+            samples = sorted(members, key=lambda info: _in_order(info.filename))
+            return {**log, "samples": [parse_json(path, _text(path, archive, info)) for info in samples]}
     except NotImplementedError as error:
         raise CaseFileError(
             f"is packed in a way that this Python cannot unpack ({error}): write it as JSON with "

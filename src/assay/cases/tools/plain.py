@@ -30,7 +30,7 @@ def _within(*places: str) -> tuple[str, ...]:
 
 class DeepEvalFormat(ToolFormat):
     """DeepEval's data sets (``save_as``: goldens with ``input``, ``expected_output``, ``actual_output``) and test runs
-    (``testCases`` with ``input``, ``expectedOutput``, ``actualOutput``).
+    (``testCases`` with ``input``, ``expectedOutput``, ``actualOutput``, also within ``testRunData``).
 
     Data sets are JSON, JSON Lines or CSV, whose cells contain the metadata as JSON. A golden's ``name`` is its id if
     each has one; the database's name is looked for in ``additional_metadata``.
@@ -42,6 +42,7 @@ class DeepEvalFormat(ToolFormat):
     marks: ClassVar[tuple[frozenset[str], ...]] = (
         frozenset({"input", "expected_output", "actual_output"}),
         frozenset({"input", "expectedOutput", "actualOutput"}),
+        frozenset({"input", "expectedOutput", "metricsData"}),
         frozenset({"input", "expected_output", "retrieval_context"}),
     )
     names: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -53,7 +54,7 @@ class DeepEvalFormat(ToolFormat):
             *_DATABASE,
             *_within("additional_metadata", "additionalMetadata", "custom_column_key_values", "metadata"),
         ),
-        "difficulty": ("additional_metadata.difficulty", "additionalMetadata.difficulty"),
+        "difficulty": ("additional_metadata.difficulty", "additionalMetadata.difficulty", "metadata.difficulty"),
     }
 
     def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:

@@ -14,7 +14,7 @@ import typer
 from assay.cli.options.declared import Full, JsonFile
 from assay.cli.options.stored_runs import A_RUN, is_run
 from assay.errors import InputError, UsageError
-from assay.model import Evidence
+from assay.model import Case, Evidence
 from assay.reports.text.plain import one_line
 
 _VERDICTS = 3
@@ -59,14 +59,17 @@ def explain(
         return
     if not found:
         near = _near(case, [item.case.id for item in record.evidence])
-        raise InputError(f"{run} has no case {one_line(case)!r}{f' (did you mean {near[0]!r}?)' if near else ''}")
+        meant = _numbered(case, [item.case for item in record.evidence])
+        hint = f" (did you mean {near[0]!r}?)" if near and not meant else meant
+        raise InputError(f"{run} has no case {one_line(case)!r}{hint}")
     if json is not None:
         write_json(json, case_document(found).encode())
     if json == STANDARD_OUTPUT:
         return
     _, *parts = chain.from_iterable(("", *explanation_parts(item)) for item in found)
     if are_row_numbers(item.case.id for item in record.evidence):
-        parts.insert(1, f"question {int(case) + 1:,} of the question set: ids count from 0")
+        meant = f"; question {case} is case {int(case) - 1}" if int(case) else ""
+        parts.insert(1, f"question {int(case) + 1} of the question set: ids count from 0{meant}")
     if not full:
         print_explanation(parts, verdicts=[verdict_line(item) for item in found[:_VERDICTS]])
     elif not print_drawn(parts):
@@ -77,6 +80,26 @@ def _near(case: str, known: Sequence[str]) -> list[str]:
     """The closest id: the one that is left of ``case 54`` or ``#54``, else one that is spelled nearly so."""
     bare = re.sub(r"^(?:case|question|id|q)?[\s_#:.-]*", "", case.strip(), flags=re.IGNORECASE)
     return [bare] if bare in known else get_close_matches(case, known, n=1)
+
+
+_NUMBERED = re.compile(r"(?:(row|line|item|sample)|case|question|no|nr|q)?[\s_#:.]*(\d{1,9})", re.IGNORECASE)
+"""The number of a question or of a row, as a person may write it."""
+
+
+def _numbered(text: str, cases: Sequence[Case]) -> str:
+    """For a message, the case whose question or row has that number, and how to explain it; empty if there is none."""
+    written = _NUMBERED.fullmatch(text.strip())
+    if written is None:
+        return ""
+    number, each = int(written[2]), list({case.id: case for case in cases}.values())
+    place = f"{(written[1] or '').lower()} {number}"
+    if written[1]:
+        meant = next((case for case in each if (case.origin or "").endswith(f" {place}")), None)
+        what = f"{place} of the question set"
+    else:
+        meant = each[number - 1] if 0 < number <= len(each) else None
+        what = f"question {number}"
+    return "" if meant is None else f": {what} is case {one_line(meant.id)!r}"
 
 
 def _of_cause(name: str, evidence: Sequence[Evidence]) -> list[str]:

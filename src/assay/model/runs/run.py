@@ -328,6 +328,8 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """How answers were joined to their questions; None if a live system was asked."""
     unread_columns: tuple[str, ...] = ()
     """The columns of the question set and the predictions that were not read."""
+    input_notes: tuple[str, ...] = ()
+    """Sentences that say how the evaluation ended whose log was read, and what the log lacks."""
     notes: tuple[str, ...] = ()
     """Sentences that say what could not be read in the inputs or is missing, and what is therefore unknown."""
     unprotected: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from assay.model import CaseSummary, Group, Joining, Limits, Run, UsageTotals
 from assay.platform.surface import option
@@ -130,10 +130,9 @@ def _selections(report: RunNumbers) -> Iterable[str]:
         yield f"{codes} in {where} {_is(found.codes)} invented: no code list has {them}."
     if found.stale:
         stale = list(found.stale)
-        shown = ", ".join(one_line(id_, limit=40) for id_ in stale[:3]) + ", …" * (len(stale) > 3)
         yield (
-            f"In {plural(len(stale), 'case')} the target has codes or dimensions that the structures lack: {shown}. "
-            "The case is out of date, or the structures are."
+            f"In {plural(len(stale), 'case')} the target has codes or dimensions that the structures lack: "
+            f"{_named(stale)}. The case is out of date, or the structures are."
         )
     if totals.through_hierarchy:
         counts = "counts as right" if settings.count_hierarchy else "does not count as right without --count-hierarchy"
@@ -202,22 +201,27 @@ def _joining(joining: Joining | None) -> Iterable[str]:
 def _provenance(report: RunNumbers) -> Iterable[str]:
     """What was skipped, what matches no case, and which protections this system lacks."""
     made = report.run.provenance
+    yield from map(visible, made.input_notes)
     if made.cases_left_out:
         every = plural(report.numbers.cases + made.cases_left_out, "case")
         yield f"Only the first {report.numbers.cases:,} of {every} {_is(report.numbers.cases)} evaluated (--limit)."
     if made.blank_rows:
         yield f"{plural(made.blank_rows, 'blank row')} in the question set {_is(made.blank_rows)} skipped."
     if ids := made.unmatched_predictions:
-        named = ", ".join(one_line(name, limit=40) for name in ids[:_NAMED]) + ", …" * (len(ids) > _NAMED)
-        yield f"{plural(len(ids), 'prediction')} {'matches' if len(ids) == 1 else 'match'} no case: {named}."
+        yield f"{plural(len(ids), 'prediction')} {'matches' if len(ids) == 1 else 'match'} no case: {_named(ids)}."
     if columns := made.unread_columns:
-        named = ", ".join(one_line(name, limit=40) for name in columns[:_NAMED]) + ", …" * (len(columns) > _NAMED)
-        yield f"{plural(len(columns), 'column')} of the input files {_is(len(columns))} not read: {named}."
+        yield f"{plural(len(columns), 'column')} of the input files {_is(len(columns))} not read: {_named(columns)}."
     if made.unprotected:
         yield (
             f"The system of this run ({made.platform}) lacks protections: {', '.join(made.unprotected)}. Evaluate "
             "queries that you do not trust on Linux or in a container."
         )
+
+
+def _named(names: Sequence[str]) -> str:
+    """Names at the end of a sentence, in quotes: one may end with a full stop itself (``No.``)."""
+    shown = ", ".join(f'"{one_line(name, limit=40)}"' for name in names[:_NAMED])
+    return f"{shown} and {len(names) - _NAMED} more" if len(names) > _NAMED else shown
 
 
 def facts(report: RunNumbers) -> Iterable[tuple[str, str]]:

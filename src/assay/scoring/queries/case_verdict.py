@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from assay.model import Ambiguity, Comparison, Execution, Failure, Flag, Outcome, Strength, Verdict
-from assay.model.failure import befalls, blamed, ruling
+from assay.model.failure import NOT_IN_LOG, befalls, blamed, ruling
 from assay.scoring.queries.chance_match import chance_flags, storage_order_flag
 from assay.scoring.queries.comparing import Compared, compare_best, compare_own_words, compares_itself
 from assay.scoring.queries.context import CaseContext, ExecutionContext
@@ -95,7 +95,8 @@ def _decide(
             return verdict("unscored", f"the gold query could not be executed: {kept.message}", failure=kept)
         if failures:
             return verdict("unscored", f"the gold query gives no answer: {failures[0].message}", failure=failures[0])
-        return verdict("unscored", NO_GOLD.message, failure=NO_GOLD)
+        if (failure := context.prediction.failure) is None or failure.code != NOT_IN_LOG:
+            return verdict("unscored", NO_GOLD.message, failure=NO_GOLD)
     if comparison is None:
         failure, words = failure_of_answer(context.prediction, context.execution)
         failure = blamed(failure, "predicted")

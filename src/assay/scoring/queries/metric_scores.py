@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 from assay.model import Case, Comparison, DatabaseUrl, Failure, FailureKind, MetricInfo, Prediction, Score, Verdict
 from assay.model.failure import befalls
 from assay.ports import Executions, Metric, QueryRequest
+from assay.scoring.queries.verdicts import NO_GOLD
 from assay.scoring.time_limit import OutOfTimeError, TimeLimit, out_of_memory
 
 _P = ParamSpec("_P")
@@ -52,6 +53,8 @@ class MetricScorer:
 
         Only an unusable gold query may have a score, in a metric with ``scores_unusable_gold``.
         """
+        if verdict.outcome == "incorrect" and not executions.golds:
+            return _score_without_gold(metric)
         failure = _unscored_by(verdict)
         if failure is not None and failure.kind == "unusable_gold" and getattr(metric, "scores_unusable_gold", False):
             failure = None
@@ -94,6 +97,14 @@ class MetricScorer:
         message = f"the metric {metric.name!r} {message}"
         self._failed[metric.name] = Failure(stage="score", kind=kind, blame="assay", message=message)
         return None
+
+
+def _score_without_gold(metric: Metric) -> Score:
+    """The score of a missing answer whose gold query is not known (`NOT_IN_LOG`): 0, which no other answer is below."""
+    info = MetricInfo.of(metric)
+    if info.higher_is_better and not info.lowest:
+        return Score(metric=metric.name, value=0.0)
+    return Score(metric=metric.name, value=None, failure=NO_GOLD)
 
 
 def _objection(metric: Metric, score: object) -> str | None:

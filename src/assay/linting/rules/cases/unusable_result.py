@@ -26,7 +26,7 @@ def across(cases: Sequence[CaseGolds]) -> Iterator[tuple[str, int, Found]]:
             widths.append(None if result.failure is not None else result.column_count or None)
         for place, result in enumerate(one.case.results, start=queries):
             if result.failure is not None:
-                yield one.case.id, place, Found(evidence=f"{result.failure.message}.")
+                yield one.case.id, place, Found(evidence=f"{result.failure.message.rstrip('.')}.")
         for place, width in enumerate(widths):
             beyond = [column for column in one.case.counting(place) if width is not None and column >= width]
             if beyond:
