@@ -70,6 +70,16 @@ NO_ANSWER: Final[frozenset[FailureKind]] = frozenset({"ask_failed", "rejected"})
 """The kinds of a question that has no answer: it is asked again when the same command runs again."""
 
 
+WITHOUT_QUERY: Final[frozenset[FailureKind]] = NO_ANSWER | {
+    "unanswered",
+    "clarification",
+    "no_query",
+    "unreadable_answer",
+}
+"""The causes of an *unanswered* case: it has neither a predicted query nor predicted rows, and the system does not say
+that it declines or asks back. Counts, causes, coverage and filters follow from this set."""
+
+
 Side = Literal["predicted", "gold"]
 """Whose query or answer failed."""
 
@@ -121,6 +131,11 @@ def is_final(failure: Failure | None) -> bool:
 def has_no_answer(failure: Failure | None) -> bool:
     """Whether a question has no answer because asking failed: the same command asks it again."""
     return failure is not None and failure.kind in NO_ANSWER
+
+
+def lacks_query(failure: Failure | None) -> bool:
+    """Whether a case with that failure is unanswered (`WITHOUT_QUERY`)."""
+    return failure is not None and failure.kind in WITHOUT_QUERY and failure.blame != "gold"
 
 
 def befalls(failure: Failure | None) -> bool:

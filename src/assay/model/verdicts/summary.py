@@ -12,7 +12,7 @@ from assay.model.cases.case import Prediction
 from assay.model.cases.decision import Decision, Given
 from assay.model.cases.leniency import STRICT
 from assay.model.cases.usage import TokenUsage
-from assay.model.failure import NO_ANSWER, Failure, has_no_answer
+from assay.model.failure import Failure, lacks_query
 from assay.model.results.result import Cost, Execution, ExecutionStatus
 from assay.model.verdicts.comparison import NearMissKind
 from assay.model.verdicts.diagnosis import SchemaUse
@@ -26,8 +26,6 @@ ANSWER_TIME = "total_execution_time"
 """The name under which systems report an answer's total time."""
 ANSWER_TIMES = (ANSWER_TIME, "latency_s", "latency", "wall_time", "time_s", "duration_s", "elapsed_s")
 """The names for an answer's time, the best first: reported by systems, or measured by Assay."""
-NO_HEARTBEAT = ("unanswered", "clarification", "unreadable_answer", *NO_ANSWER)
-"""Failures of an answer without a query. Text that is not SQL, or a query that fails, was meant as an answer."""
 
 
 class ExecutionSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -158,11 +156,8 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
 
     @property
     def unanswered(self) -> bool:
-        """Whether the system gave no answer, or failed on the question."""
-        failure = self.answer_failure
-        if failure is None or failure.blame != "system":
-            return False
-        return failure.kind == "unanswered" or has_no_answer(failure)
+        """Whether there is neither a predicted query nor rows, whatever the cause, nor a refusal."""
+        return self.given == "nothing"
 
 
 def summarized(
@@ -231,10 +226,8 @@ def given_of(evidence: Evidence) -> Given:
     verdict = evidence.verdict
     if verdict.decision is not None:
         return verdict.decision
-    for failure in (verdict.failure, evidence.prediction.failure):
-        if failure is not None and failure.kind in NO_HEARTBEAT:
-            return "nothing"
-    return "answer"
+    lacks = lacks_query(verdict.failure) or lacks_query(evidence.prediction.failure)
+    return "nothing" if lacks else "answer"
 
 
 def answer_time_s(prediction: Prediction) -> float | None:
