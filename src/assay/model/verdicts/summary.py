@@ -91,10 +91,9 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     query_source: str | None = None
     """The field of the answer that the query was in, if it is not the field for queries."""
     confidence: float | None = None
-    total_time_s: float | None = None
-    """The answer's total time as the system reports it (``total_execution_time``)."""
     answer_time_s: float | None = None
-    """The same; without it the latency that was reported or measured under another name."""
+    """The answer's total time as the system reports it (``total_execution_time``); without it the latency that was
+    reported or measured under another name."""
     tokens: TokenUsage | None = None
     cost_usd: float | None = None
     answer_failure: Failure | None = None
@@ -169,7 +168,6 @@ def summarized(
     comparison, diagnosis, found = evidence.comparison, evidence.diagnosis, evidence.refutation
     first = diagnosis.causes[0] if diagnosis is not None and diagnosis.causes else None
     repair = None if diagnosis is None else diagnosis.repair
-    total_s = prediction.timing_s(ANSWER_TIME)
     misses = () if comparison is None or verdict.outcome != "incorrect" else comparison.near_misses
     return CaseSummary(
         case_id=case.id,
@@ -189,8 +187,7 @@ def summarized(
         repeats_gold=None if prediction.query is None else prediction.query in case.golds,
         query_source=prediction.query_source,
         confidence=prediction.confidence,
-        total_time_s=total_s,
-        answer_time_s=total_s if total_s is not None else _latency_of(prediction),
+        answer_time_s=answer_time_s(prediction),
         tokens=prediction.tokens,
         cost_usd=prediction.cost_usd,
         billed=evidence.cost,

@@ -62,7 +62,7 @@ class HtmlReporter:
                 drawn(number)
             case = report.case(item, room, page=True)
             scores = {score.metric: score.value for score in case.scores}
-            state, time_s = OUTCOMES.index(case.outcome), summary.total_time_s
+            state, time_s = OUTCOMES.index(case.outcome), summary.answer_time_s
             index.add(summary, case, state=state, values=map(scores.get, metrics), time_s=time_s)
             packed.add(for_page(item, case))
         trend = None
