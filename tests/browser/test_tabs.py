@@ -247,7 +247,7 @@ def test_a_run_with_decisions_is_filtered_by_them(look: Look, folder: Path) -> N
     declined = opened.shown
     assert 0 < declined < 12
     told = opened.has("[...document.querySelector('[data-facet=decision]').options].map((one) => one.value)")
-    assert {"answered", "declined", "nothing came"} == set(told[1:])
+    assert {"answered", "declined", "unanswered"} == set(told[1:])
     assert "decision" in opened.page.inner_text("#cases-head")
     opened = look(file, "")
     links = opened.page.locator("#reliability td.n a").all()

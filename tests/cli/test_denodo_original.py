@@ -230,6 +230,8 @@ def test_as_denodo_counts_as_denodos_workbook_does(workbook: Path, tmp_path: Pat
         assert max(server.executed.values()) >= 4  # each pair as often as it says, after a warm-up
     summary = {row["Difficulty"]: row for row in sheet(tmp_path / "out.xlsx", "Summary")}
     details = sheet(tmp_path / "out.xlsx", "Details")
+    shown = f"in the workbook: Percent Correct Queries {summary['Overall']['Percent Correct Queries'] * 100:.1f} %"
+    assert shown in " ".join(done.stdout.split())
     for name, row in summary.items():
         cases = [case for case in details if name in ("Overall", case["Difficulty"])]
         times = [case["total_execution_time"] or 0.0 for case in cases]

@@ -363,6 +363,37 @@ def test_where_nothing_could_be_asked_the_run_is_unfinished_and_the_same_command
     assert "3 correct" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("status", "failing", "exit_status", "accuracy"),
+    [
+        (500, ("q0", "q1", "q2"), 3, "nothing could be scored"),
+        (500, ("q0", "q1"), 0, "1 of 3 correct · 0 unscored"),
+        (503, ("q0", "q1"), 3, "1 of 1 correct · 2 unscored"),
+    ],
+)
+def test_a_persistent_failure_has_the_same_exit_status_each_time_and_is_asked_again(
+    questions: Any, status: int, failing: tuple[str, ...], exit_status: int, accuracy: str
+) -> None:
+    from assay.testing import DenodoEmulator, Fault
+
+    faults = [Fault(kind="unavailable", status=status, message="down", question=question) for question in failing]
+    with DenodoEmulator(answers={f"q{i}": "SELECT a FROM t" for i in range(3)}, faults=faults) as server:
+        url = f"denodo:{server.api_url}"
+        for _ in range(2):
+            done = questions(url)
+            assert done.returncode == exit_status, (done.stdout, done.stderr)
+            said = " ".join(done.stdout.split())
+            assert accuracy in said
+            assert f"{len(failing)} cases failed; the same command tries them again" in said
+            ending = "run the same command again to resume; if the failure persists, correct its cause"
+            assert (ending in done.stderr) == (exit_status == 3)
+        server.faults.clear()
+        done = questions(url)
+    assert done.returncode == 0, done.stderr
+    assert "3 of 3 correct · 0 unscored" in done.stdout
+    assert f"asking: {3 - len(failing)} of 3" in done.stderr or len(failing) == 3
+
+
 def test_a_question_that_the_service_fails_at_counts_as_unanswered_beside_those_that_it_answers(questions: Any) -> None:
     from assay.testing import DenodoEmulator, Fault
 
@@ -377,7 +408,7 @@ def test_a_question_that_the_service_fails_at_counts_as_unanswered_beside_those_
         assert "1 of 3 could not be scored (the server answers 502" in done.stderr
         assert "1 of 2 correct · 1 unscored" in done.stdout
         said = " ".join(done.stdout.split())
-        assert "1 case got no answer and counts as incorrect." in said
+        assert "2 cases are unanswered (no predicted query); 1 of them counts as incorrect." in said
         assert "2 cases failed; the same command tries them again: HTTP 500 (1), HTTP 502 (1)." in said
         server.faults.clear()
         done = questions(url)

@@ -152,7 +152,7 @@ def test_gold_failures_and_what_is_unanswered_stand_beside_the_headline(small_ru
         "correct": (2, ("show", "correct")),
         "incorrect": (3, ("show", "incorrect")),
         "unscored": (1, ("show", "unscored")),
-        "unanswered": (1, ("failure", "system: unanswered")),
+        "unanswered": (1, ("prediction", "unanswered")),
         "broken gold": (1, ("failure", "gold: error")),
     }
 

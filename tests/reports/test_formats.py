@@ -21,7 +21,7 @@ if str(Path(__file__).parent) not in sys.path:
 
 from counted import counted
 
-from assay.model import Evidence, Failure, Joining, Run
+from assay.model import Evidence, Failure, Run
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.run_numbers import differing
 from assay.reports.blocks.values import Number, Table
@@ -189,7 +189,7 @@ def test_gold_failures_come_first_and_are_not_held_against_the_system(small_run:
 
 def test_notes_say_what_the_headline_hides(small_run: Run) -> None:
     notes = " ".join(RunReport(small_run).notes)
-    assert "1 case got no answer and counts as incorrect." in notes
+    assert "1 case is unanswered (no predicted query) and counts as incorrect." in notes
     assert "1 match over an empty input proves little" in notes
     assert '1 prediction matches no case: "zz".' in notes
 
@@ -203,8 +203,8 @@ def test_an_unanswered_case_that_is_in_no_rate_is_not_said_to_count(
     unscored = replace(counted, verdict=replace(counted.verdict, outcome="unscored", failure=_gold_failure()))
     unscored = replace(unscored, case=replace(unscored.case, id="other"), prediction=replace(silent, case_id="other"))
     notes = RunReport(build_run([counted, unscored])).notes
-    assert "2 cases got no answer; 1 of them counts as incorrect." in notes
-    assert "1 case got no answer." in RunReport(build_run([unscored])).notes
+    assert "2 cases are unanswered (no predicted query); 1 of them counts as incorrect." in notes
+    assert "1 case is unanswered (no predicted query)." in RunReport(build_run([unscored])).notes
 
 
 @pytest.mark.parametrize(
@@ -270,12 +270,6 @@ def test_a_cause_of_exclusion_agrees_with_its_number(
     ]
     note = RunReport(build_run(cases)).notes[0]
     assert note.startswith(f"1 case is excluded: it {said}" if count == 1 else f"2 cases are excluded: they {said}")
-
-
-def test_a_case_that_a_file_does_not_answer_has_no_prediction(small_run: Run) -> None:
-    joined = replace(small_run.provenance, joining=Joining(by="id"))
-    notes = RunReport(replace(small_run, provenance=joined)).notes
-    assert "1 case has no prediction and counts as incorrect." in notes
 
 
 def test_a_broken_gold_beside_a_good_one_is_named(build_run: Callable[..., Run], wrong_case: Evidence) -> None:

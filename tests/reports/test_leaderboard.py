@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -19,6 +20,8 @@ from assay.reports.blocks.leaderboard import LeaderboardReport, possible
 from assay.reports.blocks.values import Number, Table
 from assay.reports.console.printing import plain_leaderboard, print_leaderboard
 from assay.reports.diff_formats import render_leaderboard
+from assay.reports.screen.leaderboard import leaderboard_screen
+from assay.reports.screen.run import screen_text
 from many_cases import each
 
 if str(Path(__file__).parent) not in sys.path:
@@ -185,12 +188,32 @@ def test_a_metric_over_fewer_cases_than_the_header_says_of_how_many(sizes: tuple
     assert [f"(n={size:,})" in text for size in sizes] == [has_fewer, has_fewer]
 
 
-def test_the_unit_of_the_tests_is_not_said_of_the_intervals_of_the_ranking() -> None:
-    plain = board()
+def _over_databases() -> Leaderboard:
+    plain = board(notes=tuple(f"note {number}: {'long ' * 40}" for number in range(9)))
     pairs = tuple(replace(pair, diff=replace(pair.diff, clusters=20)) for pair in plain.pairs)
-    (said,) = (line for line in LeaderboardReport(replace(plain, pairs=pairs)).legend if "20 databases" in line)
-    assert said.startswith("Tests and the intervals of differences treat ")
-    assert said.endswith("The intervals of the ranking are by case.")
+    return replace(plain, pairs=pairs, left_out=7)
+
+
+def test_every_format_says_that_intervals_are_by_case_and_letters_by_database() -> None:
+    record = _over_databases()
+    said = "Intervals are by case; letters and places are by database (20)"
+    assert said in LeaderboardReport(record).cases
+    screen = " ".join(screen_text(leaderboard_screen(record, width=60, lines=12)).split())
+    assert said in screen
+    assert said in " ".join(drawn(record).replace("│", " ").split())
+    assert said in " ".join(plain_leaderboard(record).split())
+    for format in ("html", "md", "tex"):
+        text = render_leaderboard(record, format).decode().replace("\n% ", " ")
+        assert said in " ".join(re.sub(r"\\([()])", r"\1", text).split()), format
+    by_case = replace(board(), settings=replace(record.settings, by="case"))
+    assert "Intervals, letters and places are by case" in LeaderboardReport(by_case).cases
+
+
+def test_every_column_of_the_latex_table_has_a_header() -> None:
+    lines = render_leaderboard(board(), "tex").decode().splitlines()
+    heads = lines[lines.index(r"\toprule") + 1].removesuffix(r" \\").split(" & ")
+    assert heads[:3] == ["Possible", "Run", "Letters"]
+    assert all(heads)
 
 
 @each("format", ["html", "md", "json", "tex", "xlsx"])

@@ -89,6 +89,7 @@ def test_dimensions_tags_turns_wrong_terms_and_times_are_broken_down(run: Run, d
 def test_the_notes_tell_how_terms_were_matched(run: Run) -> None:
     assert RunReport(run).notes == (
         "1 case is excluded: it has no target (broken).",
+        "1 case is unanswered (no predicted selection) and counts as incorrect.",
         "In 1 turn some terms were compared by their codes alone: one side or both had no name for them.",
         "1 selected code in 1 case is invented: no code list has it.",
         (

@@ -7,7 +7,20 @@ from collections.abc import Sequence
 import pytest
 
 from assay.errors import InputError, UsageError
-from assay.model import Case, DiffSettings, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
+from assay.model import (
+    Case,
+    DiffSettings,
+    Evidence,
+    Leaderboard,
+    Limits,
+    Prediction,
+    Provenance,
+    Run,
+    RunSettings,
+    SamplingUnit,
+    Score,
+    Verdict,
+)
 from assay.reports.blocks.diff import DiffReport
 from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
@@ -147,6 +160,21 @@ def test_a_board_of_too_few_databases_says_what_would_do_and_what_the_cases_say(
     assert by_case.startswith("Tested by case, 10 pairs of 10 differ significantly")
     assert not rank(runs[:4], settings=DiffSettings(resamples=20)).notes
     assert not rank(runs[:1], detailed=True).notes
+
+
+def test_by_case_a_ranking_over_databases_is_that_over_the_same_cases_of_one_database() -> None:
+    def ranked(databases: int | None, unit: SamplingUnit) -> Leaderboard:
+        runs = [run(f"r{right}", shares(right, of=40), databases=databases) for right in (40, 25, 24, 5)]
+        return rank(runs, settings=DiffSettings(by=unit))
+
+    fixed, plain = ranked(4, "case"), ranked(None, "database")
+    assert [(one.groups, one.rank_low, one.rank_high, one.rate) for one in fixed.standings] == [
+        (one.groups, one.rank_low, one.rank_high, one.rate) for one in plain.standings
+    ]
+    assert [pair.diff for pair in fixed.pairs] == [pair.diff for pair in plain.pairs]
+    assert len({one.groups for one in fixed.standings}) > 1
+    assert {one.groups for one in ranked(4, "database").standings} == {"a"}
+    assert fixed.notes == plain.notes
 
 
 def test_two_runs_over_too_few_cases_say_so() -> None:

@@ -12,10 +12,11 @@ from hashlib import blake2b
 from pathlib import Path
 
 import duckdb
+from msgspec.structs import replace
 
 import assay
 from assay import registry
-from assay.model import MetricInfo
+from assay.model import Group, MetricInfo
 from assay.runs.aggregate.metric_infos import info_of
 from assay.runs.aggregate.selections import selection_totals
 from assay.runs.aggregate.totals import aggregate
@@ -41,15 +42,23 @@ def test_the_numbers_of_an_earlier_run_follow_from_its_cases(name: str) -> None:
         record.summaries, infos, repeats=settings.repeats, doubtful=doubtful, penalties=settings.penalties
     )
     stored = record.aggregates
-    assert numbers.overall == stored.overall
-    assert numbers.by_difficulty == stored.by_difficulty
+    assert _as_then(numbers.overall, stored.overall) == stored.overall
+    assert [*map(_as_then, numbers.by_difficulty, stored.by_difficulty)] == [*stored.by_difficulty]
     assert (numbers.flags, numbers.failures, numbers.near_misses) == (stored.flags, stored.failures, stored.near_misses)
     assert (numbers.causes, numbers.cause_groups) == (stored.causes, stored.cause_groups)
     assert (numbers.witnesses, numbers.reliability) == (stored.witnesses, stored.reliability)
     assert (numbers.conversations, numbers.repeats) == (stored.conversations, stored.repeats)
-    assert (numbers.sound, numbers.times) == (stored.sound, stored.times)
+    assert (numbers.sound is None) == (stored.sound is None)
+    if numbers.sound is not None and stored.sound is not None:
+        assert _as_then(numbers.sound, stored.sound) == stored.sound
+    assert numbers.times == stored.times
     if settings.selection is not None:
         assert selection_totals(record.evidence) == stored.selection
+
+
+def _as_then(group: Group, stored: Group) -> Group:
+    """A group's numbers without the mean of measured times: the earlier version took only those that systems report."""
+    return replace(group, answer_time=None) if stored.answer_time is None else group
 
 
 @each("name", RUNS)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
+
+from msgspec.structs import replace
 
 from assay.api.public import public
 from assay.api.reviewing import ReviewsInput, chosen_reviews
@@ -18,12 +20,14 @@ from assay.model import (
     Matching,
     MetricDiff,
     RunHead,
+    SamplingUnit,
     Standing,
     StandingPair,
 )
 from assay.model import Leaderboard as LeaderboardRecord
 from assay.model import Run as RunRecord
 from assay.model import RunDiff as RunDiffRecord
+from assay.platform.surface import argument
 from assay.reports.files import replace_file
 from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
@@ -233,19 +237,21 @@ def leaderboard(
     power: float = 0.80,
     resamples: int = 2000,
     seed: int = 0,
+    by: SamplingUnit = "database",
     detailed: bool = True,
     optional: Collection[Path] = (),
     reviews: ReviewsInput | Literal[False] | None = None,
 ) -> Leaderboard:
     """Rank runs by a metric over the cases that all of them have unchanged and score.
 
-    ``metric`` None: `match`, for selections `exact_match`, or the first that all runs have. The rest is as for `diff`;
-    every pair of runs is tested, corrected across all pairs. ``detailed``: with every metric by difficulty, database
-    and tag, and with all cases (`assay.model.BoardDetail`). Raises as `diff` does, and UsageError for no run, without
-    the detail for fewer than two. ``reviews`` are as for `diff`. ``optional``: folders that are left out, with a note,
-    if their run cannot be read.
+    ``metric`` None: `match`, for selections `exact_match`, or the first that all runs have. ``by``: what the tests and
+    the intervals of differences resample: ``database``, whole databases if there are several, or ``case``, for a fixed
+    benchmark. The rest is as for `diff`; every pair of runs is tested, corrected across all pairs.
+    ``detailed``: with every metric by difficulty, database and tag, and with all cases (`assay.model.BoardDetail`).
+    Raises as `diff` does, and UsageError for no run, without the detail for fewer than two. ``reviews`` are as for
+    `diff`. ``optional``: folders that are left out, with a note, if their run cannot be read.
     """
-    settings = _settings(confidence, alpha, power, resamples, seed)
+    settings = replace(_settings(confidence, alpha, power, resamples, seed), by=sampling_unit(by))
     if isinstance(runs, (Run, RunRecord, str, os.PathLike)):
         raise UsageError(
             f"runs is one run, {_named(runs)}: give a list of runs or of their folders, such as "
@@ -282,6 +288,14 @@ def _run(run: RunInput) -> RunRecord | Path:
     if not isinstance(run, (str, os.PathLike)):
         raise UsageError(f"a run is given as {type(run).__name__}: give an assay.Run, or the path of a run's folder")
     return Path(run)
+
+
+def sampling_unit(by: str) -> SamplingUnit:
+    """What tests resample, by its name. Raises UsageError for any other name."""
+    for unit in get_args(SamplingUnit):
+        if by == unit:
+            return unit
+    raise UsageError(f"{argument('--by')} is {by!r}: give {' or '.join(map(repr, get_args(SamplingUnit)))}")
 
 
 def _settings(confidence: float, alpha: float, power: float, resamples: int, seed: int) -> DiffSettings:

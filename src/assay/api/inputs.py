@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
 from msgspec import Struct
@@ -49,7 +50,7 @@ from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.aggregate.difficulties import spelled_once
 from assay.runs.reviews.finding import fingerprint_file
 from assay.systems.concurrency import Sayings
-from assay.systems.predictions import answered, without_fence
+from assay.systems.predictions import answered, timed, without_fence
 
 if TYPE_CHECKING:
     import pandas
@@ -430,6 +431,7 @@ def _ask_each(system: Ask, cases: Sequence[Case]) -> tuple[Prediction, ...]:
 
 
 def _ask(system: Ask, case: Case) -> Prediction:
+    started = monotonic()
     try:
         answer = system(case)
     except Exception as error:  # noqa: BLE001 - the per-case boundary: a system's failure is its answer
@@ -437,7 +439,8 @@ def _ask(system: Ask, case: Case) -> Prediction:
         code = type(error).__name__
         failure = Failure(stage="ask", kind="ask_failed", blame="system", message=message, code=code)
         return Prediction(case_id=case.id, failure=failure)
-    return as_prediction(answer, case)
+    took_s = monotonic() - started
+    return timed(as_prediction(answer, case), took_s)
 
 
 def as_prediction(answer: object, case: Case) -> Prediction:

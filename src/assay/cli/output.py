@@ -193,8 +193,9 @@ def unfinished_text(run: Run) -> list[str]:
     if not failures:
         return []
     of_setup = any(failure.blame == "setup" for failure in failures)
-    advice = "correct the cause, then run" if of_setup else "run"
-    return [f"unfinished: {what} ({causes(failures)}): {advice} the same command again to resume"]
+    again = "run the same command again to resume"
+    advice = f"correct the cause, then {again}" if of_setup else f"{again}; if the failure persists, correct its cause"
+    return [f"unfinished: {what} ({causes(failures)}): {advice}"]
 
 
 def write_reports(run: Run, targets: Iterable[tuple[str, Path | None]], *, quiet: bool = False) -> dict[str, Path]:

@@ -8,19 +8,15 @@ from difflib import get_close_matches
 
 from assay.diagnosis.wording import cut
 from assay.model import DatabaseSchema, Failure
+from assay.model.failure import WITHOUT_QUERY
 from assay.model.verdicts.diagnosis import Cause, CauseKind
 from assay.sql.query import Unreadable, read_query
 from assay.sql.unknown_names import UnknownColumn, unknown_names
 
 _BY_KIND: Mapping[str, CauseKind] = {
-    "unanswered": "unanswered",
-    "clarification": "unanswered",
+    **dict.fromkeys(WITHOUT_QUERY, "unanswered"),
     "declined": "held_back",
     "asked_back": "held_back",
-    "no_query": "unanswered",
-    "unreadable_answer": "unanswered",
-    "ask_failed": "unanswered",
-    "rejected": "unanswered",
     "several_statements": "refused",
     "writes": "refused",
     "refused": "refused",

@@ -52,6 +52,7 @@ from assay.model.runs.diff import (
     ReviewedDiff,
     RunDiff,
     RunHead,
+    SamplingUnit,
     Standing,
     StandingPair,
 )
@@ -208,6 +209,7 @@ __all__ = [
     "RunDiff",
     "RunHead",
     "RunSettings",
+    "SamplingUnit",
     "Score",
     "ScoredTerm",
     "SearchSummary",

@@ -74,6 +74,15 @@ NOT_IN_LOG: Final = "not in the log"
 """The code of an unanswered question that a log of an evaluation names, but does not contain: its gold query is not
 known, and the case is incorrect all the same."""
 
+WITHOUT_QUERY: Final[frozenset[FailureKind]] = NO_ANSWER | {
+    "unanswered",
+    "clarification",
+    "no_query",
+    "unreadable_answer",
+}
+"""The causes of an *unanswered* case: it has neither a predicted query nor predicted rows, and the system does not say
+that it declines or asks back. Counts, causes, coverage and filters follow from this set."""
+
 
 Side = Literal["predicted", "gold"]
 """Whose query or answer failed."""
@@ -126,6 +135,11 @@ def is_final(failure: Failure | None) -> bool:
 def has_no_answer(failure: Failure | None) -> bool:
     """Whether a question has no answer because asking failed: the same command asks it again."""
     return failure is not None and failure.kind in NO_ANSWER
+
+
+def lacks_query(failure: Failure | None) -> bool:
+    """Whether a case with that failure is unanswered (`WITHOUT_QUERY`)."""
+    return failure is not None and failure.kind in WITHOUT_QUERY and failure.blame != "gold"
 
 
 def befalls(failure: Failure | None) -> bool:

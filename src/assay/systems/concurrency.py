@@ -16,7 +16,7 @@ from assay.model.cases.measures import with_read_measures
 from assay.model.failure import has_no_answer
 from assay.model.rejections import Rejections
 from assay.ports import System
-from assay.systems.predictions import failed, spoken
+from assay.systems.predictions import failed, spoken, timed
 
 _LAST_ANSWERS_S = 10.0
 """How long to wait for pending answers when the system proves unusable."""
@@ -292,6 +292,7 @@ class Asker:
                 self._asking -= 1
 
     def _asked(self, case: Case) -> Prediction:
+        started = monotonic()
         try:
             prediction = self._system.answer(case)
         except SystemUnusable:
@@ -302,7 +303,7 @@ class Asker:
             return failed(case, f"asking raised {type(error).__name__}: {error}", code=type(error).__name__)
         if not isinstance(prediction, Prediction):
             return failed(case, f"the system returned {type(prediction).__name__} instead of a Prediction")
-        prediction = with_read_measures(prediction)
+        prediction = timed(with_read_measures(prediction), monotonic() - started)
         return prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
 
     def _next_arrival(self, *, until_stopped: bool) -> _Answer | _Control | BaseException | _End | _Nothing | None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import re
 
+from msgspec.structs import replace
+
 from assay.errors import AssayError
 from assay.model import Blame, Case, Extraction, Failure, FailureKind, GivenResult, Prediction, TokenUsage
 from assay.model.cases.decision import holds_nothing
+from assay.model.failure import has_no_answer
 from assay.model.results.given import InvalidRows, answered_rows
+from assay.model.verdicts.summary import answer_time_s
 from assay.sql.extraction import Reading, clean_query, extracted, read_text
 
 _MOST_CHARACTERS = 300
@@ -55,6 +59,13 @@ def failed(
     """The system was asked, but the request failed."""
     failure = ask_failure(message, reached=reached, code=code, rejected=rejected)
     return Prediction(case_id=case.id, failure=failure)
+
+
+def timed(prediction: Prediction, wall_time_s: float) -> Prediction:
+    """The answer with the measured time, if it states none; a failed request has no time."""
+    if has_no_answer(prediction.failure) or answer_time_s(prediction) is not None:
+        return prediction
+    return replace(prediction, timings_s=(*prediction.timings_s, ("wall_time", wall_time_s)))
 
 
 def without_query(message: str, *, words: str) -> Failure:

@@ -128,7 +128,7 @@ _OF_VERB: Final[dict[str, dict[str, str]]] = {
     | dict.fromkeys(("--token", *_REQUESTS), "Signals"),
     "judge": {"--output": "Reports", "--only": "Queries"}
     | dict.fromkeys(("--cache", "--prompt", "--show-prompt", "--model", "--token", *_REQUESTS), "The judge"),
-    "leaderboard": {"--metric": "Statistics", "--alpha": "Statistics", "--cases": "The folder"},
+    "leaderboard": {"--metric": "Statistics", "--by": "Statistics", "--cases": "The folder"},
     "lint": {"--dialect": LINT, "--only": LINT},
     "refute": {"--sql": "Reports", "--seed": "Search"},
     "runs": {"--cases": "The folder", "--name": "The folder", "--tag": "The folder"},
@@ -163,7 +163,8 @@ USUAL: Final = {
         " --must-pass --baseline --full",
         "diff": "--html --md --json --max-cases --full --reviews --metric --min --max-drop --fail-on-regression"
         " --must-pass --alpha --confidence",
-        "leaderboard": "--metric --cases --html --md --xlsx --json --csv --latex --full --reviews --confidence --alpha",
+        "leaderboard": "--metric --cases --html --md --xlsx --json --csv --latex --full --reviews --confidence --alpha"
+        " --by",
         "refute": "--db --schema --dialect --seconds --seed --rows --scratch --test --sql --json",
         "build": "--output --db --databases --neighbours --preserve --seconds --seed --overwrite",
     }.items()

@@ -49,6 +49,10 @@ def leaderboard(
     alpha: Annotated[float, typer.Option(metavar="LEVEL", help="Significance level over all pairs.")] = 0.05,
     resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Random draws per estimate.")] = 2000,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random draws.")] = 0,
+    by: Annotated[
+        str,
+        typer.Option(metavar="UNIT", help="What tests resample: database, or case for a fixed benchmark."),
+    ] = "database",
     full: Full = False,
 ) -> None:
     """Rank runs over their common cases, with every metric and group.
@@ -60,6 +64,7 @@ def leaderboard(
     For a paper:  assay leaderboard runs --latex table.tex --csv rates.csv
     """
     from assay.api.diffing import leaderboard as ranked
+    from assay.api.diffing import sampling_unit
     from assay.cli.output import check_targets, deliver, say_written
     from assay.reports.diff_formats import render_leaderboard
 
@@ -75,6 +80,7 @@ def leaderboard(
         alpha=alpha,
         resamples=resamples,
         seed=seed,
+        by=sampling_unit(by),
         reviews=reviews,
         optional=set(folders) - set(runs),  # what was found in a folder, and not named
     ).record

@@ -169,6 +169,11 @@ class GroupDiff(Struct, frozen=True, kw_only=True):
     metrics: tuple[MetricDiff, ...]
 
 
+SamplingUnit = Literal["database", "case"]
+"""What tests and intervals of differences resample. ``database``: whole databases, if there are several, so that the
+result holds for new ones; ``case``: cases, so that it holds for these databases, which a fixed benchmark is about."""
+
+
 class DiffSettings(Struct, frozen=True, kw_only=True):
     """The settings of a comparison's statistics."""
 
@@ -177,6 +182,7 @@ class DiffSettings(Struct, frozen=True, kw_only=True):
     power: float = 0.80
     resamples: int = 2000
     seed: int = 0
+    by: SamplingUnit = "database"
 
 
 class ReviewedDiff(Struct, frozen=True, kw_only=True):

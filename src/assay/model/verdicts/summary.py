@@ -12,7 +12,7 @@ from assay.model.cases.case import Prediction
 from assay.model.cases.decision import Decision, Given
 from assay.model.cases.leniency import STRICT
 from assay.model.cases.usage import TokenUsage
-from assay.model.failure import NO_ANSWER, Failure, has_no_answer
+from assay.model.failure import Failure, lacks_query
 from assay.model.results.result import Cost, Execution, ExecutionStatus
 from assay.model.verdicts.comparison import NearMissKind
 from assay.model.verdicts.diagnosis import SchemaUse
@@ -26,8 +26,6 @@ ANSWER_TIME = "total_execution_time"
 """The name under which systems report an answer's total time."""
 ANSWER_TIMES = (ANSWER_TIME, "latency_s", "latency", "wall_time", "time_s", "duration_s", "elapsed_s")
 """The names for an answer's time, the best first: reported by systems, or measured by Assay."""
-NO_HEARTBEAT = ("unanswered", "clarification", "unreadable_answer", *NO_ANSWER)
-"""Failures of an answer without a query. Text that is not SQL, or a query that fails, was meant as an answer."""
 
 
 class ExecutionSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -93,10 +91,9 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     query_source: str | None = None
     """The field of the answer that the query was in, if it is not the field for queries."""
     confidence: float | None = None
-    total_time_s: float | None = None
-    """The answer's total time as the system reports it (``total_execution_time``)."""
     answer_time_s: float | None = None
-    """The same; without it the latency that was reported or measured under another name."""
+    """The answer's total time as the system reports it (``total_execution_time``); without it the latency that was
+    reported or measured under another name."""
     tokens: TokenUsage | None = None
     cost_usd: float | None = None
     answer_failure: Failure | None = None
@@ -158,11 +155,8 @@ class CaseSummary(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
 
     @property
     def unanswered(self) -> bool:
-        """Whether the system gave no answer, or failed on the question."""
-        failure = self.answer_failure
-        if failure is None or failure.blame != "system":
-            return False
-        return failure.kind == "unanswered" or has_no_answer(failure)
+        """Whether there is neither a predicted query nor rows, whatever the cause, nor a refusal."""
+        return self.given == "nothing"
 
 
 def summarized(
@@ -174,7 +168,6 @@ def summarized(
     comparison, diagnosis, found = evidence.comparison, evidence.diagnosis, evidence.refutation
     first = diagnosis.causes[0] if diagnosis is not None and diagnosis.causes else None
     repair = None if diagnosis is None else diagnosis.repair
-    total_s = prediction.timing_s(ANSWER_TIME)
     misses = () if comparison is None or verdict.outcome != "incorrect" else comparison.near_misses
     return CaseSummary(
         case_id=case.id,
@@ -194,8 +187,7 @@ def summarized(
         repeats_gold=None if prediction.query is None else prediction.query in case.golds,
         query_source=prediction.query_source,
         confidence=prediction.confidence,
-        total_time_s=total_s,
-        answer_time_s=total_s if total_s is not None else _latency_of(prediction),
+        answer_time_s=answer_time_s(prediction),
         tokens=prediction.tokens,
         cost_usd=prediction.cost_usd,
         billed=evidence.cost,
@@ -231,10 +223,8 @@ def given_of(evidence: Evidence) -> Given:
     verdict = evidence.verdict
     if verdict.decision is not None:
         return verdict.decision
-    for failure in (verdict.failure, evidence.prediction.failure):
-        if failure is not None and failure.kind in NO_HEARTBEAT:
-            return "nothing"
-    return "answer"
+    lacks = lacks_query(verdict.failure) or lacks_query(evidence.prediction.failure)
+    return "nothing" if lacks else "answer"
 
 
 def answer_time_s(prediction: Prediction) -> float | None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from assay.model import BoardDetail, Leaderboard, MetricDiff, Rate, Standing, StandingPair, UsageTotals
+from assay.platform.surface import option
 from assay.reports.blocks.diff import facts_of, label_of
 from assay.reports.blocks.diff_answer import metric_name
 from assay.reports.blocks.values import (
@@ -95,13 +96,28 @@ class LeaderboardReport:
 
     @property
     def cases(self) -> str:
-        """The cases that the runs are ranked over: a sentence."""
+        """The cases that the runs are ranked over, and the units of the numbers."""
+        return f"{self._common} {self._units}".rstrip()
+
+    @property
+    def _common(self) -> str:
         said = f"Over the {plural(self.board.cases, 'case')} that all runs have and score"
         left_out = self.board.left_out
         if left_out:
             why = "since a run lacks them, has them with other content or leaves them unscored"
             return f"{said}; {left_out:,} left out, {why}."
         return f"{said}."
+
+    @property
+    def _units(self) -> str:
+        """What the intervals and the letters are about, if they could be about two things."""
+        databases = max((pair.diff.clusters or 0 for pair in self.board.pairs), default=0)
+        if databases:
+            by_case = option("--by", "case")
+            return f"Intervals are by case; letters and places are by database ({databases:,}), unless {by_case}."
+        if self.board.settings.by == "case" and self.board.pairs:
+            return "Intervals, letters and places are by case: they hold for these databases."
+        return ""
 
     @property
     def lead(self) -> str:
@@ -243,7 +259,7 @@ def _legend(board: Leaderboard) -> Iterable[str]:
     if databases:
         yield (
             f"Tests and the intervals of differences treat the cases of each of the {databases:,} databases as one "
-            "unit, so letters and places hold for new databases, too. The intervals of the ranking are by case."
+            "unit, so letters and places hold for new databases, too."
         )
     if any(is_apart(pair, board) and _holds_zero(pair.diff) for pair in board.pairs):
         yield (

@@ -50,7 +50,7 @@ DID: Mapping[Given, str] = {
     "answer": "answered",
     "decline": "declined",
     "clarify": "asked back",
-    "nothing": "nothing came",
+    "nothing": "unanswered",
 }
 
 

@@ -29,11 +29,11 @@ def notes(report: RunNumbers) -> Iterable[str]:
     yield from report.findings.notes(without)
     if (none := numbers.unanswered) and not report.collected.unscored.nothing:
         wrong = report.collected.wrong_unanswered
-        # An unanswered case whose gold query fails, too, is excluded.
+        # An unanswered case is excluded if its gold query fails, too, or if the network kept it from being asked.
         which = " and" if wrong == none else f"; {wrong:,} of them"
+        query = "selection" if report.of_selections else "query"
         said = f"{which} {'counts' if wrong == 1 else 'count'} as incorrect" if wrong else ""
-        has = ("has" if none == 1 else "have") + " no prediction"
-        yield f"{plural(none, asking)} {'got no answer' if report.run.provenance.joining is None else has}{said}."
+        yield f"{plural(none, asking)} {_is(none)} unanswered (no predicted {query}){said}."
     yield from _lenient(report)
     yield from _by_chance(report)
     if numbers.reviews is not None:

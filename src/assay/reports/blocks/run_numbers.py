@@ -18,6 +18,11 @@ from assay.reports.cases.gold_findings import GoldFindings
 from assay.reports.text.plain import one_line, percent, plural, source_name
 from assay.runs.aggregate.metric_infos import VERDICT, info_of, leading_metric
 
+_OF_DENODO = "denodo_percent_overlap"
+"""A run with this metric counts as Denodo's own workbook does."""
+RESULTS_MATCH = "Results Match"
+"""The workbook's column of the metric behind Percent Correct Queries."""
+
 
 class MetricRow(Struct, frozen=True, kw_only=True):
     """One metric over all cases."""
@@ -145,6 +150,21 @@ class RunNumbers:
         return "every prediction is a copy of its gold query" if self.collected.copies_gold else ""
 
     @property
+    def as_denodo(self) -> bool:
+        """Whether means count as in Denodo's own workbook (``--as-denodo``): a case without a score counts as 0."""
+        return _OF_DENODO in self.infos
+
+    @property
+    def workbook(self) -> str:
+        """``in the workbook: Percent Correct Queries 40.0 %``, if that counts as Denodo does; else empty."""
+        name = next((name for name, info in self.infos.items() if info.guide_column == RESULTS_MATCH), None)
+        if not self.as_denodo or name is None:
+            return ""
+        rate = self.figure(self.numbers.overall, name).rate
+        mean = over_all(rate.value, rate.n, self.numbers.cases)
+        return f"in the workbook: Percent Correct Queries {percent(mean)}"
+
+    @property
     def reviewed(self) -> str:
         """Accuracy after people's reviews: ``83.3 % [43.6, 97.0] (5 of 6)``; empty without reviews."""
         totals = self.numbers.reviews
@@ -177,7 +197,8 @@ class RunNumbers:
             )
             said = self.headline.tally + ("" if not own else " exact" if self.of_selections else " correct")
         reviewed = f"after reviews {self.reviewed}" if self.reviewed else ""
-        parts = (said, f"{rate.unscored:,} unscored", self.caution, self.lenient.removeprefix(" · "), reviewed)
+        lenient = self.lenient.removeprefix(" · ")
+        parts = (said, f"{rate.unscored:,} unscored", self.workbook, self.caution, lenient, reviewed)
         return tuple(filter(None, parts))
 
     @property
@@ -258,6 +279,11 @@ class RunNumbers:
         """The attribution and name of a kind of failure. For selections, the gold query is called the target."""
         blame, _, kind = count.name.partition(": ")
         return selection.failure_name(blame, kind) if self.of_selections else (blame, kind.replace("_", " "))
+
+
+def over_all(mean: float | None, n: int, cases: int) -> float | None:
+    """The mean over all cases, as in Denodo's workbook: 0 for the cases that the usual mean leaves out."""
+    return None if not cases else (mean or 0.0) * n / cases
 
 
 def differing(pair: Disagreement) -> int:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from assay.model import MetricInfo, Run
 from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.run_numbers import RESULTS_MATCH
 from assay.reports.text.plain import one_line
 from assay.runs.aggregate.metric_infos import VERDICT
 
@@ -18,10 +19,8 @@ IN_SQL: Final = {"VQL Generated": "Predicted SQL", "Ground Truth VQL": "Gold SQL
 TIMINGS: Final = ("sql_execution_time", "vector_store_search_time", "llm_time", "total_execution_time")
 """The AI SDK's own timings, in seconds."""
 
-_MATCH = "Results Match"
 _SUBSET = "Subsetting Percentage"
-_DENODOS_OWN = "denodo_percent_overlap"
-GUIDE: Final = (_MATCH, _SUBSET, "Percent Overlap", "Have Same Row Count", "Bird Standard F1", "VES Score")
+GUIDE: Final = (RESULTS_MATCH, _SUBSET, "Percent Overlap", "Have Same Row Count", "Bird Standard F1", "VES Score")
 """The metric columns of the Details sheet, in the guide's order: a metric says which one it fills."""
 
 
@@ -86,10 +85,10 @@ class WorkbookMetrics(Struct, frozen=True, kw_only=True):
         titles = {name: one_line(title, limit=60) for title, name in claimed.items()}
         filled = {title: name for title, name in claimed.items() if title in GUIDE}
         if VERDICT[0] in names:
-            filled.setdefault(_MATCH, VERDICT[0])
+            filled.setdefault(RESULTS_MATCH, VERDICT[0])
         # A reward may exceed 1, so it is never a percentage, even in a run where no value exceeds 1.
         shares = (row for row in report.metrics if row.share and (row.info.highest is None or row.info.highest <= 1.0))
-        as_denodo, headline = _DENODOS_OWN in names, report.headline_metric
+        as_denodo, headline = report.as_denodo, report.headline_metric
         yes_no = frozenset(row.metric for row in report.metrics if not row.graded)
         return cls(
             names=names,
@@ -97,7 +96,7 @@ class WorkbookMetrics(Struct, frozen=True, kw_only=True):
             filled=filled,
             shares=frozenset(row.metric for row in shares),
             yes_no=yes_no,
-            correct=filled.get(_MATCH) if as_denodo else headline if headline in yes_no else None,
+            correct=filled.get(RESULTS_MATCH) if as_denodo else headline if headline in yes_no else None,
             in_sql=not is_denodo(report.run),
             as_denodo=as_denodo,
         )
@@ -132,8 +131,8 @@ class WorkbookMetrics(Struct, frozen=True, kw_only=True):
         if self.correct is None:
             return "Percent Correct Queries is blank: the run has no metric that says which queries are correct."
         if self.correct == VERDICT[0]:
-            strict = self.filled.get(_MATCH, VERDICT[0]) != VERDICT[0]
-            more = f" {_MATCH} requires the gold query's order of columns, too." if strict else ""
+            strict = self.filled.get(RESULTS_MATCH, VERDICT[0]) != VERDICT[0]
+            more = f" {RESULTS_MATCH} requires the gold query's order of columns, too." if strict else ""
             return f"Percent Correct Queries is the accuracy: the rate of match, with columns in any order.{more}"
         return f"Percent Correct Queries is the rate of {self.correct}: the gold result, with its order of columns."
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from assay.model import Group
 from assay.reports.blocks.run import RunReport
+from assay.reports.blocks.run_numbers import over_all
 from assay.reports.blocks.values import Figure
 from assay.reports.excel.columns import WorkbookMetrics
 from assay.reports.excel.page import Page
@@ -74,11 +75,6 @@ def _columns(rows: Sequence[SummaryRow], metrics: WorkbookMetrics) -> list[Summa
     ]
     rest = (name for name in metrics.names if name not in (metrics.subset, metrics.correct))
     return columns + [of_metric(metrics.titles[name], name) for name in rest]
-
-
-def over_all(mean: float | None, n: int, cases: int) -> float | None:
-    """The mean over all cases, as in Denodo's workbook: 0 for the cases that the usual mean leaves out."""
-    return None if not cases else (mean or 0.0) * n / cases
 
 
 def _time_of(row: SummaryRow, *, over_all_cases: bool) -> tuple[float | None, float | None]:

@@ -238,6 +238,8 @@ def _run_facets(report: RunReport) -> Iterable[FacetColumn]:
         yield FacetColumn("reviewed", "Verdict changed", lambda summary, _: reviews.change(summary))
     if numbers.witnesses is not None:
         yield FacetColumn("strength", "Strength of a match", lambda summary, _: _strength(summary))
+    if numbers.unanswered:
+        yield FacetColumn("prediction", "Prediction", lambda summary, _: ("unanswered",) * summary.unanswered)
     if numbers.reliability is not None:
         yield FacetColumn("decision", "Decision", lambda summary, _: (DID[summary.given],))
         yield FacetColumn("asks", "Question", lambda summary, _: (ASKED[summary.expects],))

@@ -62,7 +62,7 @@ class HtmlReporter:
                 drawn(number)
             case = report.case(item, room, page=True)
             scores = {score.metric: score.value for score in case.scores}
-            state, time_s = OUTCOMES.index(case.outcome), summary.total_time_s
+            state, time_s = OUTCOMES.index(case.outcome), summary.answer_time_s
             index.add(summary, case, state=state, values=map(scores.get, metrics), time_s=time_s)
             packed.add(for_page(item, case))
         trend = None
@@ -104,9 +104,8 @@ def tiles(report: RunReport) -> Iterable[Tile]:
             count=count, label=name, mark=mark, tone=name if count else "", link=(("show", name) if count else None)
         )
     failures = [(*report.failure(one), one.case_ids) for one in numbers.failures]
-    silent = [("failure", f"{blame}: {name}") for blame, name, _ in failures if name == "unanswered"]
-    found = silent[0] if numbers.unanswered and silent else None
-    yield Tile(count=numbers.unanswered, label="unanswered", mark="∅", tone="", link=found)
+    silent = ("prediction", "unanswered") if numbers.unanswered else None
+    yield Tile(count=numbers.unanswered, label="unanswered", mark="∅", tone="", link=silent)
     broken = [one for one in failures if one[0] in ("gold", "target") and one[1] not in ("no gold", "no target")]
     if broken:
         blame, name, _ = broken[0]

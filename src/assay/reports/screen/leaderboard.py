@@ -45,7 +45,7 @@ def leaderboard_screen(board: Leaderboard, *, width: int = WIDTH, lines: int = L
         ),
         steps_part(_steps(report), width),
     ]
-    head = [*lead, *wrapped(report.cases, width, most=2, style="dim")]
+    head = [*lead, *wrapped(report.cases, width, most=4, style="dim")]
     return screen(head, [one for one in parts if one.items], lead, width=width, lines=lines)
 
 

@@ -86,7 +86,7 @@ def _latex(report: LeaderboardReport) -> list[str]:
         grids.append((by_key["metrics"], range(1, min(_MOST_METRICS, len(by_key["metrics"].columns)))))
     if "difficulty" in by_key:
         grids.append((by_key["difficulty"], range(len(by_key["difficulty"].columns))))
-    heads = ["", "Run", "", latex_text(report.metric), f"{latex_text(report.confidence)} interval"]
+    heads = ["Possible", "Run", "Letters", latex_text(report.metric), f"{latex_text(report.confidence)} interval"]
     heads += [latex_text(grid.columns[at]) for grid, places in grids for at in places]
     lines = [
         r"% needs \usepackage{booktabs}",

@@ -68,7 +68,7 @@ def aggregate(
     firsts = [summaries[start] for start in answers.starts]
     columns = columns_of(summaries, metrics)
     means = list(map(answers.means, columns))
-    times = answers.means([case.total_time_s for case in summaries])
+    times = answers.means([case.answer_time_s for case in summaries])
 
     def group(kind: str, name: str | None, members: Sequence[int]) -> Group:
         rates = tuple(

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from assay.errors import AssayError, InputError, UsageError, plural
 from assay.model import DiffSettings, Leaderboard, MetricDiff, Run, Standing, StandingPair
+from assay.platform.surface import option
 from assay.runs.aggregate.rates import rate_of
 from assay.runs.compare.diff import labels_of, run_head
 from assay.runs.compare.metric_differences import PairedColumn, adjusted, compare_column, database_numbers
@@ -273,7 +274,8 @@ def _power_notes(pairs: Sequence[StandingPair], settings: DiffSettings) -> Itera
     if apart := sum(is_significant(p, alpha) for p in one_by_one):
         yield (
             f"Tested by case, {plural(apart, 'pair')} of {count:,} {'differs' if apart == 1 else 'differ'} "
-            "significantly on these databases; on others they may not."
+            "significantly on these databases; on others they may not. For a fixed benchmark, rank with "
+            f"{option('--by', 'case')}."
         )
 
 

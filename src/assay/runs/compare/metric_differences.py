@@ -156,6 +156,9 @@ def compare_column(
     """One metric over the cases given, not corrected for others."""
     import numpy
 
+    if settings.by == "case":
+        databases = None
+
     scored = ~(numpy.isnan(column.baseline) | numpy.isnan(column.candidate))
     n = int(scored.sum())
     old, new = column.baseline[scored], column.candidate[scored]

@@ -31,7 +31,8 @@ _BEGINS_LIKE_SQL = re.compile(
     r"|execute|lock|reindex|refresh|comment|checkpoint)\b",
     re.IGNORECASE | re.DOTALL,
 )
-"""Words that a statement can begin with. Used only if the engine could not run a text, to see if it is prose."""
+"""Words that a statement can begin with. Used only if the engine could not run a text, or is not asked to, to see if
+it is prose."""
 
 
 def failure_of_answer(prediction: Prediction, execution: Execution | None) -> tuple[Failure, str]:
@@ -54,6 +55,8 @@ def undisputed(case: Case, prediction: Prediction) -> Verdict:
     """The verdict if the right thing to do is not to answer: nothing needs to be executed for it."""
     given = prediction.given
     failure = prediction.failure
+    if given == "answer" and (text := _words_alone(prediction)) is not None:
+        given, failure = "nothing", _prose(text)
     if given == "nothing" and failure is not None and (rule := ruling(failure, "predicted")).outcome == "unscored":
         failure = blamed(failure, "predicted")
         return Verdict(outcome=rule.outcome, reason=failure.message, failure=failure)
@@ -94,6 +97,12 @@ _AS_IT_SHOULD: Mapping[Given, str] = {
     "decline": "the question has no answer, and the system declines it",
     "clarify": "the question has several readings, and the system asks back",
 }
+
+
+def _words_alone(prediction: Prediction) -> str | None:
+    """The prediction's text if no engine would find a query in it, without asking one."""
+    text = None if prediction.result is not None else prediction.query
+    return text if text is not None and (is_no_query(text) or not _BEGINS_LIKE_SQL.match(text)) else None
 
 
 def is_no_query(text: str | None) -> bool:

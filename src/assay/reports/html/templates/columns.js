@@ -13,16 +13,22 @@ const columns = (() => {
     const known = (place) => {
       const named = badges(place);
       const why = index.reason[place];
-      return [named.slice(0, 2).map(([kind, text]) => make("span", { class: `pill ${kind}`, title: text }, text)),
-        named.length > 2 && make("span", { class: "more", title: named.slice(2).map(([, text]) => text).join(", ") }, `+${named.length - 2}`),
+      // Beside one or two of them, by the column's width, the number of the others.
+      const others = (from, css) => named.length > from
+        && make("span", { class: `more ${css}`, title: named.slice(from).map(([, text]) => text).join(", ") }, `+${named.length - from}`);
+      return [named.slice(0, 2).map(([kind, text], at) => make("span", { class: `pill ${kind}${at ? " second" : ""}`, title: text }, text)),
+        others(1, "narrow"), others(2, "wide"),
         named.length === 0 && why && make("span", { class: "why", title: why }, why)];
     };
     const longest = index.id.reduce((most, id) => Math.max(most, id.length), 0);
+    const badge = Math.max(0, ...["cause", "failure", "near", "flag"].flatMap((kind) => facets.get(kind)?.values ?? []).map((text) => text.length));
+    const badgeRoom = Math.max(11, Math.min(17, badge * .43 + 3));
+    const idRoom = (most) => Math.max(3, Math.min(most, longest * .55 + 1));
     const found = [
       { key: "state", label: "verdict", always: true, css: "mark", room: [1.6], value: (place) => index.state[place] === 0 ? index.states.length : index.state[place] },
-      { key: "id", label: "id", always: true, css: "id", room: [Math.max(3, Math.min(13, longest * .55 + 1))], value: (place) => index.id[place], cell: (place) => index.id[place] },
+      { key: "id", label: "id", always: true, css: "id", room: [idRoom(13), `${idRoom(23)}rem`], value: (place) => index.id[place], cell: (place) => index.id[place] },
       { key: "question", label: "question", always: true, css: "question", room: [13, "1.6fr"], value: (place) => index.question[place], cell: (place) => make("bdi", { dir: "auto", title: index.question[place] }, index.question[place]) },
-      { key: "known", label: "what is known", own: true, rank: 1, css: "badges", room: [11, "1fr"], value: (place) => (badges(place)[0] || [])[1] || index.reason[place] || null, cell: known },
+      { key: "known", label: "what is known", own: true, rank: 1, css: "badges", room: [badgeRoom, "1fr"], value: (place) => (badges(place)[0] || [])[1] || index.reason[place] || null, cell: known },
       { key: "reason", label: "reason", css: "why", room: [11, "1fr"], value: (place) => index.reason[place] || null, cell: (place) => index.reason[place] },
     ];
     found.push(...more);

@@ -115,7 +115,7 @@
     at("cases-rows").replaceChildren(...found.slice(0, shown).map((one) => make("tr", {},
       make("th", { scope: "row" }, make("button", { type: "button", class: "open", onclick: () => open(one) }, page.names(one.id))),
       make("td", {}, one.question.length > 160 ? `${one.question.slice(0, 159)}…` : one.question),
-      own.map((place) => make("td", { class: `mark ${isRight(one, place) ? "right" : "wrong"}`, title: labels[place] }, mark(one, place))))));
+      own.map((place) => make("td", { class: `mark ${isRight(one, place) ? "right" : "wrong"}`, title: labels[place], "data-title": String(place + 1) }, mark(one, place))))));
     at("cases-shown").textContent = plural(found.length, "case");
     at("cases-more").hidden = found.length <= shown;
   };

@@ -119,5 +119,19 @@ const page = (() => {
     beside.focus();
     return copied;
   };
+  /* A table that is wider than its box would hide a part of itself behind an edge: its rows become blocks of lines. */
+  const widths = new WeakMap();
+  const fitted = new ResizeObserver((entries) => {
+    for (const { target: box } of entries) {
+      if (widths.get(box) === box.clientWidth) continue;
+      widths.set(box, box.clientWidth);
+      const table = box.querySelector(".stacks");
+      table.classList.remove("stacked");
+      table.classList.toggle("stacked", box.scrollWidth > box.clientWidth + 1);
+    }
+  });
+  addEventListener("DOMContentLoaded", () => {
+    for (const box of document.querySelectorAll(".scroll:has(> .stacks)")) fitted.observe(box);
+  });
   return { make, names, unpack, count, plural, clipped, quoted, load, copies, copyButton };
 })();

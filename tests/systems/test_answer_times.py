@@ -1,0 +1,118 @@
+"""Every answer of a live system has a time, so that the workbook's Mean Time (s) is filled for every kind of system."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from python_calamine import CalamineWorkbook
+
+import assay
+from assay.model import Case, Prediction
+from assay.reports.excel.run import XlsxReporter
+from assay.testing import ChatEmulator, DenodoEmulator
+
+GOLD = "SELECT 1"
+CASES = [{"id": number, "question": f"q{number}", "gold_sql": GOLD} for number in range(3)]
+
+
+class _Own:
+    """A system of somebody else's, which measures nothing."""
+
+    name = "own"
+
+    def describe(self) -> str:
+        return "own"
+
+    def answer(self, case: Case) -> Prediction:
+        return Prediction(case_id=case.id, query=GOLD)
+
+    def close(self) -> None:
+        pass
+
+
+class _Answers(BaseHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.dumps({"sql_query": GOLD}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def server() -> Any:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as served:
+        Thread(target=served.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{served.server_port}/ask"
+        served.shutdown()
+
+
+def mean_times(system: Any, database: str) -> tuple[int, dict[str, object]]:
+    """How many answers have a time, and the row Overall of the Summary sheet."""
+    run = assay.evaluate(CASES, system, databases=database, workers=1, metrics=["match"])
+    with CalamineWorkbook.from_filelike(io.BytesIO(XlsxReporter().render(run.record))) as workbook:
+        head, *rows = workbook.get_sheet_by_name("Summary").to_python()
+    overall = next(row for row in rows if row[0] == "Overall")
+    time = run.aggregates.overall.answer_time
+    return (0 if time is None else time.n), dict(zip(map(str, head), overall, strict=False))
+
+
+@pytest.fixture
+def database(make_sqlite: Callable[..., Path]) -> str:
+    return f"sqlite:///{make_sqlite('CREATE TABLE t(a);')}"
+
+
+KINDS = ("function", "prediction", "own", "http", "denodo without times", "command", "chat", "denodo")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_mean_time_is_filled_for_every_kind_of_live_system(
+    kind: str, database: str, server: str, tmp_path: Path
+) -> None:
+    def of(system: Any) -> tuple[int, dict[str, object]]:
+        return mean_times(system, database)
+
+    if kind == "function":
+        count, overall = of(lambda question: GOLD)
+    elif kind == "prediction":
+        count, overall = of(lambda case: Prediction(case_id=case.id, query=GOLD))
+    elif kind == "own":
+        count, overall = of(_Own())
+    elif kind == "http":
+        count, overall = of(assay.open_system(f"http://{server}"))
+    elif kind == "denodo without times":
+        count, overall = of(assay.open_system(f"denodo:http://{server}"))
+    elif kind == "command":
+        (tmp_path / "ask.py").write_text(f"print({GOLD!r})")
+        count, overall = of(assay.open_system(f"command:{sys.executable} {tmp_path / 'ask.py'}"))
+    elif kind == "chat":
+        with ChatEmulator(answers=lambda _: f"```sql\n{GOLD}\n```") as emulator:
+            count, overall = of(assay.open_system(f"chat:{emulator.openai_url}", parameters={"model": "m"}))
+    else:
+        with DenodoEmulator(answers={str(case["question"]): GOLD for case in CASES}) as emulator_of_sdk:
+            count, overall = of(assay.open_system(f"denodo:{emulator_of_sdk.api_url}"))
+    assert count == len(CASES)
+    assert isinstance(overall["Mean Time (s)"], float)
+    assert isinstance(overall["Time Std Dev"], float)
+
+
+def test_a_reported_time_is_kept_and_a_failed_request_has_none(database: str) -> None:
+    def ask(case: Case) -> Prediction:
+        if case.id == "1":
+            raise ValueError("down")
+        return Prediction(case_id=case.id, query=GOLD, timings_s=(("latency", 7.0),))
+
+    count, overall = mean_times(ask, database)
+    assert (count, overall["Mean Time (s)"]) == (2, 7.0)
