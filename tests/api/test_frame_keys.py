@@ -11,6 +11,7 @@ import pytest
 
 from assay.api.inputs import FileOptions, read_inputs
 from assay.errors import InputError, UsageError
+from assay.model import FieldNames
 
 IDS = [70, 12, 35, 8]
 ORDER = [2, 0, 3, 1]
@@ -63,11 +64,93 @@ def test_frames_that_share_an_index_are_joined_by_it(order: list[int]) -> None:
     assert pairs(questions, ANSWERS.predicted_sql.set_axis([4, 9, 2, 7]).iloc[order]) == EXPECTED
 
 
-@pytest.mark.parametrize("questions", [CASES, CASES.drop(columns="id")], ids=["ids", "no ids"])
+QUESTION_SETS = pytest.mark.parametrize("questions", [CASES, CASES.drop(columns="id")], ids=["ids", "no ids"])
+FORMS = pytest.mark.parametrize("form", [pandas.Series.copy, pandas.Series.to_frame], ids=["series", "frame"])
+
+
+@QUESTION_SETS
 def test_a_default_index_is_the_position(questions: Frame) -> None:
     assert pairs(questions, ANSWERS.predicted_sql) == EXPECTED
-    assert pairs(questions, ANSWERS.predicted_sql.set_axis([4, 9, 2, 7])) == EXPECTED
-    assert pairs(questions.set_axis([4, 9, 2, 7]), ANSWERS.predicted_sql) == EXPECTED
+    assert pairs(questions.to_dict("records"), ANSWERS.predicted_sql) == EXPECTED
+    assert pairs(questions.set_axis([4, 9, 2, 7]), ANSWERS.predicted_sql.tolist()) == EXPECTED
+
+
+LABELS = {
+    "numbers": [4, 9, 2, 7],
+    "a permutation": [2, 0, 3, 1],
+    "texts of numbers": ["4", "9", "2", "7"],
+    "floats": [4.0, 9.0, 2.0, 7.0],
+    "names": ["d", "i", "b", "g"],
+    "dates": pandas.date_range("2026-01-01", periods=4),
+    "levels": pandas.MultiIndex.from_product([["a", "b"], [1, 2]]),
+}
+
+
+@QUESTION_SETS
+@FORMS
+@pytest.mark.parametrize("labels", LABELS.values(), ids=list(LABELS))
+@pytest.mark.parametrize("order", [list(range(4)), [3, 2, 1, 0], ORDER], ids=["in order", "reversed", "shuffled"])
+def test_the_same_labels_on_both_sides_decide(
+    questions: Frame, form: Callable[[Any], Any], labels: Any, order: list[int]
+) -> None:
+    frame, answers = questions.set_axis(labels), ANSWERS.predicted_sql.set_axis(labels)
+    assert pairs(frame, form(answers.iloc[order])) == EXPECTED
+    reordered = [EXPECTED[row] for row in order]
+    assert pairs(frame.iloc[order], form(answers)) == reordered
+
+
+@pytest.mark.parametrize("order", [[3, 2, 1, 0], ORDER])
+def test_a_reordered_default_index_is_a_label(order: list[int]) -> None:
+    assert pairs(CASES, ANSWERS.predicted_sql.iloc[order]) == EXPECTED
+    assert pairs(CASES, ANSWERS.predicted_sql.sort_values()) == EXPECTED
+    assert pairs(CASES.iloc[order], ANSWERS.predicted_sql) == [EXPECTED[row] for row in order]
+
+
+def test_labels_of_texts_and_numbers_are_the_same_ids() -> None:
+    assert pairs(CASES.set_axis(list("4927")), ANSWERS.predicted_sql.set_axis([4, 9, 2, 7]).iloc[ORDER]) == EXPECTED
+    assert pairs(CASES, ANSWERS.set_axis([str(n) for n in IDS]).predicted_sql.iloc[ORDER]) == EXPECTED
+
+
+OTHER_LABELS = {
+    "numbers": [4, 9, 2, 7],
+    "counted from 1": [1, 2, 3, 4],
+    "a gap": [0, 1, 2, 4],
+    "names": ["d", "i", "b", "g"],
+    "a label twice": [0, 1, 1, 2],
+    "two parts": [0, 1, 0, 1],
+    "a missing label": [0, 1, 2, None],
+    "levels": pandas.MultiIndex.from_product([["a", "b"], [1, 2]]),
+}
+
+
+@QUESTION_SETS
+@FORMS
+@pytest.mark.parametrize("labels", OTHER_LABELS.values(), ids=list(OTHER_LABELS))
+def test_other_labels_are_refused(questions: Frame, form: Callable[[Any], Any], labels: Any) -> None:
+    for cases in (questions, questions.to_dict("records")):
+        with pytest.raises(InputError, match=r"index of the predictions|no column of the predictions is recognized"):
+            pairs(cases, form(ANSWERS.predicted_sql.set_axis(labels)))
+    with pytest.raises(InputError, match=r"index of the questions|no column of the predictions is recognized"):
+        pairs(questions.set_axis(labels), form(ANSWERS.predicted_sql))
+
+
+def test_a_label_twice_on_both_sides_decides_nothing() -> None:
+    with pytest.raises(InputError, match=r"index of the predictions \(0, 1, 0, …\) has the label 0 more than once"):
+        pairs(CASES.set_axis([0, 1, 0, 1]), ANSWERS.predicted_sql.set_axis([0, 1, 0, 1]))
+
+
+def test_labels_that_are_ids_and_labels_of_other_cases_are_refused() -> None:
+    questions = CASES.assign(id=[2, 0, 3, 1])
+    answers = ANSWERS.predicted_sql
+    with pytest.raises(InputError, match=r"are the questions' ids and also the labels .*rename_axis\(\"id\"\)"):
+        pairs(questions, answers.set_axis([2, 0, 3, 1]))
+    assert pairs(questions, answers.set_axis([2, 0, 3, 1]).rename_axis("id")) == EXPECTED
+    assert pairs(questions, answers) == EXPECTED
+
+
+def test_positions_that_the_user_asks_for_are_taken() -> None:
+    answers = ANSWERS.predicted_sql.set_axis([4, 9, 2, 7])
+    assert pairs(CASES, answers, prediction_fields=FieldNames(id="@position")) == EXPECTED
 
 
 def test_a_named_index_of_other_ids_fits_no_case() -> None:

@@ -137,11 +137,13 @@ def evaluate(
 
     Args:
         cases: a file of any format (`assay docs formats`), a DataFrame of pandas or polars, an Arrow table, or
-            `Case` values or mappings of them. An index of pandas that contains the ids is the key. A package
-            that reads both sides itself gives `assay.api.inputs.OwnInputs`.
+            `Case` values or mappings of them. A package that reads both sides itself gives
+            `assay.api.inputs.OwnInputs`.
         predictions: a live system (`open_system`), a file, a DataFrame or a Series, a mapping from case id to query,
             predictions or mappings of them, query texts in the cases' order, or a callable that
-            takes a Case and returns its query. None: they are in the cases' own file.
+            takes a Case and returns its query. None: they are in the cases' own file. An index of pandas is the key if
+            its labels are those of the cases' index or their ids; otherwise rows are joined by position only if each
+            index counts the rows from 0.
         databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL. For a question set for
             several engines (Spider 2.0) a mapping from ``sqlite``, ``snowflake`` and ``bigquery`` to URL or template:
             a question whose engine has none is unscored if it needs a database. Empty: there is no database.

@@ -85,15 +85,16 @@ class FrameIndex(Struct, frozen=True, kw_only=True):
     """The index of a pandas frame or column."""
 
     name: str | None
+    """None for several levels: their names are columns of a frame, and nothing names the level of a series."""
     labels: list[Any]
 
 
 def frame_index(values: Any) -> FrameIndex | None:
-    """The index of a pandas frame or column; None for anything else, and for an index of several levels."""
+    """The index of a pandas frame or column, with tuples as the labels of several levels; None for anything else."""
     library, kind = type(values).__module__.partition(".")[0], type(values).__name__
-    if library != "pandas" or kind not in ("DataFrame", "Series") or values.index.nlevels != 1:
+    if library != "pandas" or kind not in ("DataFrame", "Series"):
         return None
-    name = values.index.name
+    name = values.index.name if values.index.nlevels == 1 else None
     return FrameIndex(name=None if name is None else str(name), labels=_pandas(values.index.to_series()))
 
 

@@ -18,6 +18,7 @@ from assay.api.in_memory import (
     BOTH,
     CASES,
     PREDICTIONS,
+    check_positions,
     items_of,
     keyed_by_index,
     named_index,
@@ -190,10 +191,9 @@ def read_inputs(
         )
         if shared:
             check_own_predictions(prediction_name, every_case, loaded, options.prediction_fields)
-        if not selections:
+        try:
             every_case, loaded = keyed_by_index(cases, predictions, every_case, loaded)
             wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
-        try:
             joined = join(
                 every_case,
                 loaded,
@@ -201,6 +201,8 @@ def read_inputs(
                 same_file=shared,
                 ignore_questions=options.ignore_questions,
             )
+            if joined.joining.by == "position" and not loaded.chosen and not shared:
+                check_positions(cases, predictions)
         except InputError as error:
             raise InputError(f"{prediction_name}: {error}") from error
         if shared and every_case.missing:

@@ -213,6 +213,7 @@ def read_predictions(table: Table, fields: FieldNames) -> LoadedPredictions:
         predictions=spooled(starmap(prediction, enumerate(records)), Prediction),
         by_position=ids is None,
         stated=fields.id == POSITION,
+        chosen=fields.id == POSITION,
         columns=(*_uses(used), *extras.context_uses),
         beside=_beside(replace(table, records=records), used),
         left_out=table.left_out,
