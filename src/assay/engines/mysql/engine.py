@@ -141,6 +141,18 @@ class MysqlEngine(SqlAlchemyBase):
         }
 
     @classmethod
+    def _make_engine(cls, url: DatabaseUrl, timeout_s: float) -> Any:
+        engine = super()._make_engine(url, timeout_s)
+        if engine.dialect.driver == "pymysql":
+            from sqlalchemy import event
+
+            from assay.engines.mysql.binary import execute_exactly
+
+            # Assay's own statements are sent in another way (`do_execute`), and not prepared.
+            event.listen(engine, "do_execute_no_params", lambda cursor, query, _: execute_exactly(cursor, query))
+        return engine
+
+    @classmethod
     def _read_parameters(cls, parsed: Any) -> None:
         """Raise DatabaseError for a parameter that PyMySQL does not have, and for an invalid value."""
         given = [
