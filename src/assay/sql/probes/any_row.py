@@ -13,7 +13,7 @@ in HAVING makes them read its row::
     SELECT city, name, COUNT(*) FROM t GROUP BY city HAVING MIN(QUOTE(name)) IS NULL OR COUNT(*) >= 0
 
 A function that shows the order of its rows, for example GROUP_CONCAT, is handled separately, and so are the bare
-columns of MySQL, where no MIN or MAX selects the row: see `row_order`.
+columns of MySQL, whose row no MIN or MAX selects: see `row_order`.
 
 All of these are written from the tree, which may lose special features of a text: see `AnyRow.again`.
 """

@@ -206,7 +206,7 @@ class _Orders:
         self._query = query
         self._columns = columns
         self._tables = stored_tables(query)
-        self._sites = [site for select in query.selects for site in _sites(select)]
+        self._sites = [site for select in query.selects for site in _sites(select, query.dialect)]
         self._rows = {id(select.node): self._terms_of(select) for select in query.selects}
         """By SELECT, what its tied rows may be sorted by, by name."""
         self._keys = [key.sql().lower() for _, select in self._sites for key in select.group]
@@ -327,11 +327,11 @@ class _Orders:
         return terms
 
 
-def _sites(select: Select) -> Iterator[tuple[exp.Expr, Select]]:
+def _sites(select: Select, dialect: str) -> Iterator[tuple[exp.Expr, Select]]:
     """The windows, aggregates and ORDER BYs whose ties further keys may break without changing anything else."""
     from sqlglot import exp
 
-    node, dialect = select.node, select.query.dialect
+    node = select.node
     for part in node.find_all(exp.Order, exp.AggFunc):
         above = part.parent
         if above is None or part.find_ancestor(exp.Select) is not node:
