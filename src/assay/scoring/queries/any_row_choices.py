@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations, product
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, combinations, product
 from math import comb, prod
 
 from msgspec import Struct
@@ -167,7 +167,7 @@ def _changes(probes: ExecutionContext, attempt: _Attempt, own: Answer) -> Iterat
     """
     seen: set[str] = set()
     believed = False
-    for way in attempt.ways:
+    for way in chain(attempt.ways, _further_ways(probes, attempt.place, seen)):
         result = probes.execute(way).result
         if result is None:
             yield way, None
@@ -188,6 +188,14 @@ def _changes(probes: ExecutionContext, attempt: _Attempt, own: Answer) -> Iterat
                 return
             believed = True
             yield way, other
+
+
+def _further_ways(probes: ExecutionContext, place: AnyRow, seen: Collection[str]) -> Iterator[str]:
+    """More ways, if there were several results by the time that they are asked for."""
+    if len(seen) < 2:
+        return
+    empty = {node: probes.execute(query).result for node, query in place.tables.items()}
+    yield from place.further_ways({node: table.columns for node, table in empty.items() if table is not None})
 
 
 def _is_believed(probes: ExecutionContext, place: AnyRow, own: Answer) -> bool:

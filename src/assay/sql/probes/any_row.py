@@ -1,5 +1,5 @@
-"""Find where SQLite reads any one row of several: a scalar subquery, a bare column of an aggregated query, and a
-function that shows the order of the rows it reads.
+"""Find where an engine reads any one row of several: a scalar subquery or a bare column of an aggregated query in
+SQLite, a bare column in MySQL, and everywhere a function that shows which rows it reads, or in which order.
 
 `x = (SELECT …)` reads the first row that the subquery happens to return. A column that is neither grouped by nor
 aggregated comes from any row of its group; with MIN or MAX, from any row that has the extreme. Only the order in
@@ -12,7 +12,8 @@ in HAVING makes them read its row::
     SELECT city, name, COUNT(*) FROM t GROUP BY city
     SELECT city, name, COUNT(*) FROM t GROUP BY city HAVING MIN(QUOTE(name)) IS NULL OR COUNT(*) >= 0
 
-A function that shows the order of its rows, for example GROUP_CONCAT, is handled separately: see `row_order`.
+A function that shows the order of its rows, for example GROUP_CONCAT, is handled separately, and so are the bare
+columns of MySQL, whose row no MIN or MAX selects: see `row_order`.
 
 All of these are written from the tree, which may lose special features of a text: see `AnyRow.again`.
 """
@@ -20,7 +21,7 @@ All of these are written from the tree, which may lose special features of a tex
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -31,7 +32,7 @@ from assay.sql.outline import read_outline
 from assay.sql.probes.bare_terms import bare_terms, extremes
 from assay.sql.probes.edits import Edit, alone, cut_to, from_subquery, order_further, places, read_for_probes
 from assay.sql.probes.hidden_keys import as_groups, orders_by_hidden_key
-from assay.sql.probes.row_order import reordered, shows_row_order
+from assay.sql.probes.row_order import columns_of, reordered, reordered_further, shows_row_order, stored_tables
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.query import Query
 from assay.sql.shape import deterministic_keys, may_be_cut
@@ -56,6 +57,13 @@ _WORTH_PARSING = re.compile(
 _FROM = re.compile(r"(?<![.\w])from(?![.\w])", re.IGNORECASE)
 _GROUP_BY = re.compile(r"(?<![.\w])group\s+by(?![.\w])", re.IGNORECASE)
 _AFTER_GROUPS = re.compile(r"(?<![.\w])(?:having|order|limit)(?![.\w])", re.IGNORECASE)
+_MAY_CHOOSE = re.compile(
+    r"\bover\b|\blimit\b.*\bby\b|\barray\b|concat|agg|\bany|\bfirst|\blast|\blist|arg_?m|_by\b|\bmode\b|collect"
+    r"|group_?(?:uniq_?)?array|top_?k|arbitrary",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What a text has if an engine besides SQLite may choose which rows it reads, apart from bare columns."""
+_READS_BARE_COLUMNS = frozenset({"sqlite", "mysql"})
 AnyRowKind = Literal["scalar subquery", "bare column", "row order"]
 
 
@@ -82,8 +90,21 @@ class AnyRow(Struct, frozen=True):
     def text(self) -> str:
         """What reads any row, for a reader."""
         if self.asked is not None:
-            return written(self.asked[1], "sqlite")
-        return written(self.node if self.kind == "scalar subquery" else self.terms[0], "sqlite")
+            return written(self.asked[1], self.query.dialect)
+        return written(self.node if self.kind == "scalar subquery" else self.terms[0], self.query.dialect)
+
+    @property
+    def is_steered(self) -> bool:
+        """Whether a further MIN or MAX selects the row that is read. Otherwise the tables' rows are read in other
+        orders."""
+        return self.kind != "row order" and self.query.dialect == "sqlite"
+
+    @property
+    def tables(self) -> Mapping[int, str]:
+        """Queries for the columns of the stored tables, by the ids of their nodes, for `further_ways`."""
+        if self.is_steered:
+            return {}
+        return {id(table): columns_of(table, self.query.dialect) for table in stored_tables(self.query)}
 
     @property
     def is_ordered(self) -> bool:
@@ -108,7 +129,7 @@ class AnyRow(Struct, frozen=True):
     def again(self) -> str:
         """The query as it is, written from the tree. If its rows differ from the text's, the ways prove nothing."""
         query = self.query if self.asked is None else self.asked[0]
-        return written(query.tree, "sqlite")
+        return written(query.tree, query.dialect)
 
     def check(self) -> str | None:
         """A query with a row if rows differ here; None if only the ways can tell. It cannot run if it refers to an
@@ -118,14 +139,15 @@ class AnyRow(Struct, frozen=True):
         copy = alone(self.node)
         if self.kind == "scalar subquery":
             return f"SELECT * FROM ({written(copy, 'sqlite', is_last=True)}) AS assay_rows LIMIT 1 OFFSET 1"
-        tests = [_differs(term, only) for only in self._filters() for term in self.terms]
+        dialect = self.query.dialect
+        tests = [_differs(term, only, dialect) for only in self._filters() for term in self.terms]
         for part in ("order", "limit", "offset", "distinct"):
             copy.set(part, None)
         if (group := copy.args.get("group")) is not None:
             group.set("expressions", [copied(key) for key in self._keys])
         copy.set("expressions", [exp.Literal.number(1)])
         copy.set("having", exp.Having(this=exp.or_(*tests, copy=False)))
-        return f"{written(copy, 'sqlite', is_last=True)} LIMIT 1"
+        return f"{written(copy, dialect, is_last=True)} LIMIT 1"
 
     def distinct_rows(self) -> str:
         """The different rows of a scalar subquery, one more than are tried."""
@@ -134,7 +156,8 @@ class AnyRow(Struct, frozen=True):
 
     def candidates(self, columns: Sequence[str] = ()) -> str | None:
         """A query for the rows that bare columns may be read from, in groups with several: a text for the group and one
-        for the row. ``columns`` are those of the result. None if it is not known what a star stands for."""
+        for the row. ``columns`` are those of the result. None if it is not known what a star stands for, or if the row
+        cannot be selected."""
         terms = self._labelled(columns)
         if terms is None:
             return None
@@ -169,6 +192,8 @@ class AnyRow(Struct, frozen=True):
         self._steer(edit, "MIN", [test], exp.or_(*filters, copy=False) if filters else None)
 
     def _labelled(self, columns: Sequence[str]) -> list[exp.Expr] | None:
+        if not self.is_steered:
+            return None
         terms = [term for term in self.terms if not term.is_star]
         if len(terms) == len(self.terms):
             return terms
@@ -197,7 +222,7 @@ class AnyRow(Struct, frozen=True):
 
     @property
     def _term(self) -> exp.Expr | None:
-        if self.kind == "row order":
+        if not self.is_steered:
             return None
         if self.kind == "bare column":
             return next((term for term in self.terms if not term.is_star), None)
@@ -205,10 +230,14 @@ class AnyRow(Struct, frozen=True):
         plain = isinstance(node, exp.Select) and len(node.expressions) == 1 and not node.args.get("group")
         return None if not plain or node.expressions[0].is_star else node.expressions[0].unalias()
 
+    def further_ways(self, columns: Mapping[int, Sequence[str]]) -> Iterator[str]:
+        """More of `ways`, if one of them changes the result. ``columns`` are those that `tables` asks for."""
+        return iter(()) if self.is_steered else reordered_further(self.query, columns)
+
     def ways(self, columns: Sequence[str] = (), literals: Sequence[str] = ()) -> Iterator[str]:
         """The whole query with other rows read. ``columns`` are those of its result, for what a star stands for;
         ``literals`` are some of `values`, which are then read if possible."""
-        if self.kind == "row order":
+        if not self.is_steered:
             yield from reordered(self.query)
             return
         towards = [
@@ -263,7 +292,7 @@ class AnyRow(Struct, frozen=True):
     def _filters(self) -> list[exp.Expr | None]:
         """The rows that bare columns may come from, one condition per MIN or MAX; without one, all rows."""
         found: list[exp.Expr | None] = []
-        for extreme in extremes(self.node):
+        for extreme in extremes(self.node) if self.is_steered else ():
             only = extreme.parent.expression.this if isinstance(extreme.parent, exp.Filter) else None
             inner = copied(self.node)
             for part in ("having", "order", "limit", "offset", "distinct"):
@@ -319,17 +348,21 @@ def leaves_choice(query: str, dialect: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
-    """The places where a query may read any of several rows; empty if it cannot be read. Only for SQLite's dialect:
-    other engines refuse such queries, or need an explicit function, for example ANY_VALUE."""
-    if dialect != "sqlite" or len(query) > _MOST_CHARACTERS:
+    """The places where a query may read any of several rows; empty if it cannot be read."""
+    may_limit_by = dialect == "clickhouse" and "limit" in query.lower()
+    if len(query) > _MOST_CHARACTERS or not (may_limit_by or _may_take_any_row(query)):
         return ()
-    if not _may_take_any_row(query):
+    outline, reads_bare = read_outline(query), dialect in _READS_BARE_COLUMNS
+    if outline is not None and (outline.is_decided or not reads_bare):
         return ()
-    outline = read_outline(query)
-    if not _WORTH_PARSING.search(query) if outline is None else outline.is_decided:
+    if outline is None and not (reads_bare and _WORTH_PARSING.search(query)) and not _may_choose(query, dialect):
         return ()
     read = read_for_probes(query, dialect)
     return () if read is None else tuple(_found(read))
+
+
+def _may_choose(query: str, dialect: str) -> bool:
+    return dialect != "sqlite" and _MAY_CHOOSE.search(query) is not None
 
 
 def _may_take_any_row(query: str) -> bool:
@@ -345,8 +378,11 @@ def _may_take_any_row(query: str) -> bool:
 def _found(query: Query) -> Iterator[AnyRow]:
     for node in query.all_of(exp.Query):
         select = query.select_of(node) if isinstance(node, exp.Select) else None
-        if select is not None and (terms := bare_terms(select)):
+        reads_bare = select is not None and query.dialect in _READS_BARE_COLUMNS
+        if reads_bare and select is not None and (terms := bare_terms(select)):
             yield AnyRow("bare column", query, node, tuple(terms))
+        if query.dialect != "sqlite":  # other engines refuse the rest
+            continue
         if isinstance(node, exp.Select) and orders_by_hidden_key(query, node):
             yield from _hidden_keys(query, node)
         if is_scalar(node) and not gives_one_row(node):
@@ -392,11 +428,14 @@ def _aggregate(name: str, key: exp.Expr, only: exp.Expr | None) -> exp.Expr:
     return made if only is None else exp.Filter(this=made, expression=exp.Where(this=copied(only)))
 
 
-def _differs(term: exp.Expr, only: exp.Expr | None) -> exp.Expr:
+def _differs(term: exp.Expr, only: exp.Expr | None, dialect: str) -> exp.Expr:
     if term.is_star:
         counted = _aggregate("COUNT", exp.Literal.number(1), only)
         return exp.GT(this=counted, expression=exp.Literal.number(1))
-    low, high = (_aggregate(name, _quoted(term), only) for name in ("MIN", "MAX"))
+    value = _quoted(term)
+    if dialect == "mysql":  # whose texts have the collation of the term
+        value = exp.Cast(this=value, to=exp.DataType.build("binary"))
+    low, high = (_aggregate(name, value.copy(), only) for name in ("MIN", "MAX"))
     return exp.NEQ(this=low, expression=high)
 
 

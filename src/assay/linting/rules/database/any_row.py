@@ -15,9 +15,9 @@ RULE = LintRule(
     needs="database",
     finds="a value that is read from any row of several, or that shows the order of stored rows, if another row or "
     "order gives another result",
-    why="SQLite reads the first row that a subquery happens to return, a bare column from any row of its group, and "
-    "the values of GROUP_CONCAT and of windows with ties in the order of the rows. So the gold result depends "
-    "on how rows are stored.",
+    why="Engines read the tied rows of windows, the values of GROUP_CONCAT and the row of ANY_VALUE in the order of "
+    "the rows. SQLite also reads the first row that a subquery happens to return, and SQLite and MySQL read a bare "
+    "column from any row of its group. So the gold result depends on how rows are stored.",
     remedy="Compare with IN or an aggregate, group by the column too, choose the row with ORDER BY and LIMIT, or order "
     "the rows in a subquery or by a unique column.",
     bad="SELECT name FROM singer WHERE id = (SELECT singer_id FROM concert WHERE year = 2014)",
