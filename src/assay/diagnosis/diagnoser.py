@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.diagnosis.data import DataEvidence
+from assay.diagnosis.data import Ask, DataEvidence
 from assay.diagnosis.failures import cause_of_failure
 from assay.diagnosis.kinds import CAUSES
 from assay.diagnosis.naming import MOST_NAMED, RankedCause, name_causes
@@ -98,18 +99,19 @@ class CauseFinder:
         executions = (*evidence.gold_executions, *filter(None, [evidence.predicted_execution]))
         took_s = sum(execution.took_s or 0.0 for execution in executions)
         guard = self._clock() + max(_GUARD_S, _GUARD_TIMES * took_s)
-        repair, tried, notes = self._repair(pair, is_right, guard)
+        search = self._repair(pair, is_right, guard)
+        repair, tried, notes = search.repair, search.tried, search.notes
         if not pair.signs:
             words = f"{evidence.verdict.reason}; the two queries have the same clauses"
             alone = _ambiguity(evidence) or (Cause(kind="other", message=words),)
             causes = agreeing(alone, near_miss_of(evidence), repair=repair, selected=pair.selected)
             return Diagnosis(causes=tuple(causes), repair=repair, tried=tried, notes=notes)
-        named = _settled(pair, repair)
-        witness = DataEvidence(self._asks(url, guard), pair.schema, pair.dialect)
-        proved_clauses = _clauses_of(repair)
+        asks = self._asks(url, guard)
+        changes = _Changes.of(pair, repair, self._dependent(search, pair, asks))
+        witness = DataEvidence(asks, pair.schema, pair.dialect)
         found = []
         seen: list[Sign] = []
-        for ranked in named:
+        for ranked in changes.causes(pair.traits):
             difference = ranked.sign.difference
             message, is_first = message_of(difference), not any(sign is ranked.sign for sign in seen)
             if not is_first:  # an earlier cause rests on the same difference
@@ -121,7 +123,7 @@ class CauseFinder:
                 clause=difference.clause,
                 gold=difference.gold,
                 predicted=difference.predicted,
-                proved=_clause(difference) in proved_clauses and is_first,
+                proved=is_first and any(sign is ranked.sign for sign in changes.repaired),
             )
             found.append(
                 witness.supported(
@@ -134,21 +136,43 @@ class CauseFinder:
         found = agreeing(found, near_miss_of(evidence), pair.signs, repair, selected=pair.selected)
         return Diagnosis(causes=(*found, *_ambiguity(evidence)), repair=repair, tried=tried, notes=notes)
 
-    def _repair(
-        self, pair: _Pair, is_right: Callable[[str], bool], guard: float
-    ) -> tuple[Repair | None, int, tuple[str, ...]]:
-        """The smallest repair that corrects the prediction, the number executed, and why the search stopped."""
-        tried = 0
+    def _repair(self, pair: _Pair, is_right: Callable[[str], bool], guard: float) -> _Search:
+        """The smallest repair that corrects the prediction."""
+        tried, alone = 0, {}
+
+        def corrects(query: str) -> bool:
+            nonlocal tried
+            if tried >= MOST_REPAIRS or self._clock() > guard:
+                return False
+            tried += 1
+            return is_right(query)
+
         for repaired in repaired_queries(pair.read) if pair.read is not None else ():
             if tried >= MOST_REPAIRS:
-                return None, tried, (f"only the {tried} smallest repairs were tried",)
+                return _Search(tried=tried, notes=(f"only the {tried} smallest repairs were tried",))
             if self._clock() > guard:
-                return None, tried, (f"the time limit ended the search for repairs after {tried}",)
+                return _Search(tried=tried, notes=(f"the time limit ended the search for repairs after {tried}",))
             tried += not repaired.is_gold
             if repaired.is_gold or is_right(repaired.query):
-                steps = tuple(RepairStep(clause=s.clause, before=s.before, after=s.after) for s in repaired.steps)
-                return Repair(steps=steps, query=repaired.query), tried, ()
-        return None, tried, ()
+                smallest = repaired.narrowed(corrects)
+                steps = tuple(RepairStep(clause=s.clause, before=s.before, after=s.after) for s in smallest.steps)
+                return _Search(repair=Repair(steps=steps, query=smallest.query), tried=tried, alone=alone)
+            if len(repaired.clauses) == 1:
+                alone[repaired.clauses[0]] = repaired.query
+        return _Search(tried=tried)
+
+    def _dependent(self, search: _Search, pair: _Pair, ask: Ask) -> frozenset[str]:
+        """The clauses of the repair that change nothing on their own, so that they are wrong only with the others.
+
+        With an inner join, COUNT(*) and the count of a column are equal; with the gold query's LEFT JOIN, they are not.
+        """
+        steps = () if search.repair is None else search.repair.steps
+        before = ask(pair.predicted) if len(steps) > 1 else None
+        if before is None:
+            return frozenset()
+        after = {step.clause: ask(search.alone[step.clause]) for step in steps if step.clause in search.alone}
+        dependent = {clause for clause, rows in after.items() if rows is not None and _same_rows(before, rows, clause)}
+        return frozenset() if len(dependent) == len(steps) else frozenset(dependent)
 
     def _asks(self, url: DatabaseUrl, guard: float) -> Callable[[str], tuple[Row, ...] | None]:
         asked = 0
@@ -186,6 +210,7 @@ class _Pair(Struct, frozen=True, kw_only=True):
     predicted: str
     dialect: str
     schema: DatabaseSchema | None
+    names: SchemaNames
     read: ReadPair | None = None
     signs: Sequence[Sign] = ()
     traits: frozenset[str] = frozenset()
@@ -200,6 +225,11 @@ class _Pair(Struct, frozen=True, kw_only=True):
         texts = [", ".join(term.shown for term in side.selects[0].outputs) for side in sides]
         return (texts[0], texts[1]) if texts else ("", "")
 
+    def signs_of(self, gold: str, predicted: str) -> list[Sign] | None:
+        """The signs in the differences of two queries of the same database; None if one of them cannot be read."""
+        read = read_pair(gold, predicted, self.dialect, self.names)
+        return None if read is None else signs(differences(read.gold, read.predicted), read.gold, read.predicted)
+
     @classmethod
     def of(cls, evidence: Evidence, dialect: str, schema: DatabaseSchema | None) -> _Pair:
         """The prediction, paired with the gold query from which it has the fewest differences."""
@@ -212,7 +242,7 @@ class _Pair(Struct, frozen=True, kw_only=True):
             parts = ((side, read_parts(text, dialect, names)) for side, text in sides)
             why = (f"{side} {found.reason}" for side, found in parts if isinstance(found, Unreadable))
             unread = f"not explained: {next(why, 'the two queries are nested too deeply to be compared')}"
-            return cls(predicted=query, dialect=dialect, schema=schema, unread=unread)
+            return cls(predicted=query, dialect=dialect, schema=schema, names=names, unread=unread)
         best, found = min(pairs, key=lambda pair: len(pair[1]))
         alike: tuple[str, ...] = ()
         if all(len(side.all_selects) == 1 for side in (best.gold, best.predicted)):
@@ -222,6 +252,7 @@ class _Pair(Struct, frozen=True, kw_only=True):
             predicted=query,
             dialect=dialect,
             schema=schema,
+            names=names,
             read=best,
             signs=found,
             traits=traits(found, best.gold, best.predicted, names),
@@ -229,30 +260,89 @@ class _Pair(Struct, frozen=True, kw_only=True):
         )
 
 
+def _same_rows(before: Sequence[Row], after: Sequence[Row], clause: str) -> bool:
+    """Whether a repair of this clause gives the same rows."""
+    if clause == "ORDER BY" or len(before) != len(after):
+        return list(before) == list(after)
+    try:
+        return Counter(before) == Counter(after)
+    except TypeError:  # a list in a cell
+        return list(before) == list(after)
+
+
 _NO_NAMES = SchemaNames()
 _WRITTEN = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT")
 _WRITTEN_WITH = {"JOIN": "FROM", "DISTINCT": "SELECT"}
 
 
-def _settled(pair: _Pair, repair: Repair | None) -> list[RankedCause]:
-    """The causes; those of the repair's clauses first, one per clause that needs repair."""
-    found, clauses = pair.signs, _clauses_of(repair)
-    proved = [sign for sign in found if _clause(sign.difference) in clauses]
-    if not proved:
-        return name_causes(found, pair.traits)
-    places = frozenset(place for place, sign in enumerate(found) if sign in proved)
-    primary = name_causes(found, pair.traits, proved=places)
-    if repair is not None and len(repair.steps) > 1:
-        first = _clause(primary[0].sign.difference)
-        in_order = sorted(dict.fromkeys(clauses), key=lambda clause: clause != first)
-        apart = ([sign for sign in found if _clause(sign.difference) == clause] for clause in in_order)
-        primary = [*(name_causes(some, pair.traits)[0] for some in apart if some), *primary]
-    once = {one.kind: one for one in reversed(primary)}
-    return [once[kind] for kind in dict.fromkeys(one.kind for one in primary)][:MOST_NAMED]
+class _Search(Struct, frozen=True, kw_only=True):
+    """The search for a repair."""
+
+    repair: Repair | None = None
+    tried: int = 0
+    """The number of executed repairs."""
+    notes: tuple[str, ...] = ()
+    """Why the search stopped."""
+    alone: Mapping[str, str] = {}
+    """The executed repairs of one clause, by clause."""
 
 
-def _clauses_of(repair: Repair | None) -> list[str]:
-    return [] if repair is None else [step.clause for step in repair.steps]
+class _Changes(Struct, frozen=True, kw_only=True):
+    """The differences between a prediction and the gold query, on both sides of the repair.
+
+    What distinguishes the prediction from its repair is the cause. What distinguishes the repair from the gold query
+    does not matter here. For example, with the repair ``ORDER BY CAST(age AS REAL)``:
+
+    - prediction ``ORDER BY CAST(age AS REAL) DESC``: the direction is the cause,
+    - gold query ``ORDER BY age``: the other key is a further difference.
+    """
+
+    repaired: Sequence[Sign] = ()
+    """Between the prediction and its repair."""
+    others: Sequence[Sign] = ()
+    """Between the repair and the gold query; all differences if there is no repair."""
+    clauses: Sequence[str] = ()
+    """The clauses that the repair changes."""
+    dependent: frozenset[str] = frozenset()
+    """Those of them that change nothing on their own."""
+
+    @classmethod
+    def of(cls, pair: _Pair, repair: Repair | None, dependent: frozenset[str]) -> _Changes:
+        """The differences of a pair."""
+        if repair is None or pair.read is None:
+            return cls(others=pair.signs)
+        clauses = [step.clause for step in repair.steps]
+        gold = pair.read.bound[0].bound.text
+        before, after = pair.signs_of(repair.query, pair.predicted), pair.signs_of(gold, repair.query)
+        if before is None or after is None:
+            before = after = pair.signs
+            after = [sign for sign in after if _clause(sign.difference) not in clauses]
+        repaired = [sign for sign in before if sign.difference.inside or _clause(sign.difference) in clauses]
+        if not repaired:
+            return cls(others=pair.signs)
+        repaired = [_as_in_gold(sign, pair.signs) for sign in repaired]
+        return cls(repaired=repaired, others=after, clauses=clauses, dependent=dependent)
+
+    def causes(self, traits: frozenset[str]) -> list[RankedCause]:
+        """The causes; those of the repair first, one per clause that needs repair."""
+        signs = [*self.repaired, *self.others]
+        primary = name_causes(signs, traits, proved=frozenset(range(len(self.repaired))))
+        if len(self.clauses) > 1:
+            first = _clause(primary[0].sign.difference)
+            in_order = sorted(dict.fromkeys(self.clauses), key=lambda one: (one in self.dependent, one != first))
+            by_clause = ([sign for sign in self.repaired if _clause(sign.difference) == one] for one in in_order)
+            primary = [*(name_causes(some, traits)[0] for some in by_clause if some), *primary]
+        once = {one.kind: one for one in reversed(primary)}
+        return [once[kind] for kind in dict.fromkeys(one.kind for one in primary)][:MOST_NAMED]
+
+
+def _as_in_gold(sign: Sign, signs: Sequence[Sign]) -> Sign:
+    """The sign of a repair with the gold query's text instead of the repair's, which may be between the two."""
+    difference = sign.difference
+    for one in (other.difference for other in signs):
+        if one.clause == difference.clause and one.predicted == difference.predicted and one.gold and difference.gold:
+            return replace(sign, difference=replace(difference, gold_text=one.gold))
+    return sign
 
 
 def _clause(difference: Difference) -> str:

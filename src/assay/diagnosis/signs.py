@@ -84,13 +84,32 @@ class _Around(Struct, frozen=True):
                     [name for select in query.selects for key in select.order for name in key.term.aggregates]
                     for query in (self.gold, self.predicted)
                 ]
-                return "order_aggregate" if keys[0] != keys[1] else one.kind
+                return "order_aggregate" if keys[0] != keys[1] else self._of_key(one)
+            case "group_changed":
+                return self._of_key(one)
             case "output_missing" | "output_extra":
                 both = {"output_missing", "output_extra"} <= kinds
                 return "output_changed" if both else one.kind
             case "function":
                 return _family(one)
         return one.kind
+
+    def _of_key(self, one: Difference) -> str:
+        """The function that only one side applies to the key of an ORDER BY or GROUP BY; otherwise the kind."""
+        sides = []
+        for query in (self.gold, self.predicted):
+            selects = query.all_selects
+            if one.clause == "GROUP BY":
+                sides.append([term for select in selects for term in select.group])
+            else:
+                sides.append([key.term for select in (query, *selects) for key in select.order])
+        if len(sides[0]) != len(sides[1]):
+            return one.kind
+        pairs = [(left, right) for left, right in zip(*sides, strict=True) if left.merged != right.merged]
+        if not pairs or any(set(left.columns) != set(right.columns) for left, right in pairs):
+            return one.kind
+        kinds = {function_kind(left, right) for left, right in pairs if left.functions != right.functions}
+        return min(kinds) if kinds else one.kind
 
 
 def _tables_used(query: QueryParts) -> set[str]:

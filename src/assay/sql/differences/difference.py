@@ -68,7 +68,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     kind: Kind
     clause: Clause
     gold_text: str = ""
-    """The gold side, if it is not one term."""
+    """The gold side, if it is not one term, or another text for it."""
     predicted_text: str = ""
     inside: bool = False
     """It is in a subquery or a CTE."""
@@ -83,12 +83,12 @@ class Difference(Struct, frozen=True, kw_only=True):
     @property
     def gold(self) -> str:
         """The gold side."""
-        return self.gold_text if self.gold_term is None else self.gold_term.shown
+        return self.gold_text or ("" if self.gold_term is None else self.gold_term.shown)
 
     @property
     def predicted(self) -> str:
         """The prediction's side."""
-        return self.predicted_text if self.predicted_term is None else self.predicted_term.shown
+        return self.predicted_text or ("" if self.predicted_term is None else self.predicted_term.shown)
 
 
 def sided(family: str, *, gold: object, predicted: object) -> Kind:

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 from msgspec import Struct
 
 from assay.sql.differences.canonical import plain_text
-from assay.sql.differences.leaves import leaves_of, numbered_uses, operators_of, renaming_of, sources_of
+from assay.sql.differences.leaves import leaves_of, numbered_uses, operators_of, renaming_of, sources_of, table_of
+from assay.sql.differences.narrowing import Mixture
 from assay.sql.differences.parts import QueryParts, SelectParts, Term, inner_of
 from assay.sql.differences.reading import ReadPair
 from assay.sql.differences.terms import text_of
@@ -33,6 +35,8 @@ _WITH = "WITH"
 _MOST_CLAUSES = 3
 """A repair of more clauses explains nothing."""
 _MOST_UNITS = 12
+_MOST_EDITS = 8
+"""A repair of more edits is not narrowed."""
 
 
 class ClauseRepair(Struct, frozen=True, kw_only=True):
@@ -49,12 +53,26 @@ class RepairedQuery(Struct, frozen=True, kw_only=True):
     query: str
     is_gold: bool
     """It is the gold query itself, so it need not be executed."""
+    clauses: tuple[str, ...]
+    """The names of the replaced clauses."""
     _told: Callable[[], tuple[ClauseRepair, ...]]
+    _mixed: Callable[[Mixture], RepairedQuery | None]
 
     @property
     def steps(self) -> tuple[ClauseRepair, ...]:
         """The clauses before and after: written on demand, since few repairs turn out right."""
         return self._told()
+
+    def narrowed(self, is_right: Callable[[str], bool]) -> RepairedQuery:
+        """The repair without the edits that are not needed to correct the prediction (`Mixture`)."""
+        every = Mixture()
+        self._mixed(every)
+        smallest, omitted = self, frozenset[int]()
+        for edit in range(every.count if 1 < every.count <= _MOST_EDITS else 0):
+            mixed = self._mixed(Mixture(omitted | {edit}))
+            if mixed is not None and is_right(mixed.query):
+                smallest, omitted = mixed, omitted | {edit}
+        return smallest
 
 
 class _Unit(Struct, frozen=True):
@@ -145,36 +163,45 @@ class _Workshop:
     def _trees(self) -> tuple[exp.Query, exp.Query]:
         return self._gold, self._predicted
 
-    def repaired(self, units: Sequence[_Unit]) -> RepairedQuery | None:
-        """The prediction with these gold clauses; None if a clause needs a table that is not there."""
+    def repaired(self, units: Sequence[_Unit], mixture: Mixture | None = None) -> RepairedQuery | None:
+        """The prediction with these gold clauses; None if a clause needs a table that is not there.
+
+        ``mixture``: with clauses between the prediction's and these.
+        """
         leaves: list[exp.Expr] = []
         for place, theirs in enumerate(self._theirs):
             wanted = [unit.clause for unit in units if unit.place == place]
-            leaf = self._mixed(place, wanted) if wanted else theirs
+            leaf = self._mixed(place, wanted, mixture) if wanted else theirs
             if leaf is None:
                 return None
             leaves.append(leaf)
         outer = {unit.clause for unit in units if unit.place == -1}
         alone = len(leaves) == 1 and leaves[0].key == self._predicted.key and not outer
-        tree = leaves[0] if alone else self._assembled(leaves, outer)
+        tree = leaves[0] if alone else self._assembled(leaves, outer, mixture)
         if outer & {_WITH} or any(unit.clause == "FROM" for unit in units):
             _take_with(tree, self._gold, self._predicted, replaced=_WITH in outer)
         query = written(tree, self._dialect)
         is_gold = len(units) == self._differing and query == written(self._gold, self._dialect)
-        return RepairedQuery(query=query, is_gold=is_gold, _told=partial(self._steps, units, leaves))
+        return RepairedQuery(
+            query=query,
+            is_gold=is_gold,
+            clauses=tuple(unit.clause for unit in units),
+            _told=partial(self._steps, units, leaves, tree),
+            _mixed=partial(self.repaired, units),
+        )
 
-    def _steps(self, units: Sequence[_Unit], leaves: Sequence[exp.Expr]) -> tuple[ClauseRepair, ...]:
+    def _steps(self, units: Sequence[_Unit], leaves: Sequence[exp.Expr], tree: exp.Expr) -> tuple[ClauseRepair, ...]:
         steps = []
         for unit in sorted(units, key=lambda one: (one.place < 0, one.place)):
-            if unit.place < 0:
+            if unit.place < 0 and unit.clause in (_WHOLE, _WITH):
                 steps.append(self._outer_step(unit.clause))
                 continue
-            before = self._shown(self._theirs[unit.place], unit.clause)
-            after = self._shown(leaves[unit.place], unit.clause)
+            sides = (self._predicted, tree) if unit.place < 0 else (self._theirs[unit.place], leaves[unit.place])
+            before, after = (self._shown(side, unit.clause) for side in sides)
             steps.append(ClauseRepair(clause=unit.clause, before=before, after=after))
         return tuple(steps)
 
-    def _assembled(self, leaves: Sequence[exp.Expr], outer: set[str]) -> exp.Expr:
+    def _assembled(self, leaves: Sequence[exp.Expr], outer: set[str], mixture: Mixture | None) -> exp.Expr:
         """The SELECTs under set operations, the prediction's or the gold query's."""
         skeleton = copied(self._gold if _WHOLE in outer else self._predicted)
         for place, (leaf, made) in enumerate(zip(leaves_of(skeleton), leaves, strict=False)):
@@ -185,16 +212,14 @@ class _Workshop:
                 leaf.replace(mine)
         for clause in outer & {"ORDER BY", "LIMIT"}:
             for arg in _CLAUSES[clause]:
-                found = self._gold.args.get(arg)
-                skeleton.set(arg, copied(found) if found is not None else None)
+                sides = (self._gold.args.get(arg), self._predicted.args.get(arg))
+                value = sides[0] if mixture is None else mixture.of(*sides)
+                skeleton.set(arg, None if value is None else copied(value))
         return skeleton
 
     def _outer_step(self, clause: str) -> ClauseRepair:
         if clause == _WITH:
             return ClauseRepair(clause=clause, before=_with_text(self._predicted), after=_with_text(self._gold))
-        if clause != _WHOLE:
-            before, after = (self._shown(tree, clause) for tree in (self._predicted, self._gold))
-            return ClauseRepair(clause=clause, before=before, after=after)
         texts = []
         for tree, leaves in ((self._predicted, self._theirs), (self._gold, self._ours)):
             others = (
@@ -203,7 +228,7 @@ class _Workshop:
             texts.append(" ".join([*operators_of(tree), *others]))
         return ClauseRepair(clause=clause, before=texts[0], after=texts[1])
 
-    def _mixed(self, place: int, wanted: Sequence[str]) -> exp.Expr | None:
+    def _mixed(self, place: int, wanted: Sequence[str], mixture: Mixture | None) -> exp.Expr | None:
         """One SELECT of the prediction with these gold clauses.
 
         Unchanged clauses belong to several such SELECTs; their parent is always the prediction's SELECT.
@@ -218,14 +243,37 @@ class _Workshop:
             from_gold = clause in wanted or (golds_from and clause in self._alike[place])
             for arg in args:
                 given = (ours if from_gold else theirs).args.get(arg)
-                if given is None:
-                    continue
-                if clause != "FROM" and from_gold != golds_from:
+                if given is not None and clause != "FROM" and from_gold != golds_from:
                     given = self._moved(given, arg, place, to_gold=golds_from)
                     if given is None:
                         return None
-                made.args[arg] = list(given) if isinstance(given, list) else given
+                if mixture is not None and clause in wanted:
+                    given = self._between(mixture, given, arg, place, is_golds_from=golds_from)
+                if given is not None:
+                    made.args[arg] = list(given) if isinstance(given, list) else given
         return made
+
+    def _between(self, mixture: Mixture, given: Any, arg: str, place: int, *, is_golds_from: bool) -> Any:
+        """A mixture of a gold clause and the prediction's; the gold clause if they cannot be mixed.
+
+        Joins are mixed if both queries read the same tables in the same order.
+        """
+        predicted = self._theirs[place].args.get(arg)
+        if predicted is not None and is_golds_from and arg != "from_":
+            predicted = self._moved(predicted, arg, place, to_gold=True)
+            if predicted is None:
+                return given
+        if arg not in ("from_", "joins"):
+            if isinstance(given, list) and isinstance(predicted, list):
+                return mixture.elements(given, predicted, by_text=True)
+            return mixture.of(given, predicted)
+        tables = [
+            [table_of(source) for source in sources_of(*side)]
+            for side in ((self._given, self._ours[place]), (self._kept, self._theirs[place]))
+        ]
+        if arg == "from_" or not given or not predicted or tables[0] != tables[1] or "" in tables[0]:
+            return given
+        return mixture.joins(given, predicted)
 
     def _moved(
         self, given: exp.Expr | list[exp.Expr], arg: str, place: int, *, to_gold: bool
