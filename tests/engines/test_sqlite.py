@@ -68,7 +68,18 @@ def test_results_of_any_length_come_whole_and_in_order(engine: SqliteEngine, row
 
 
 @pytest.mark.parametrize(
-    "query", ["SELECT 1", "SELECT 1;", " ; SELECT 1 ;; \n", "SELECT 1 -- ; SELECT 2", "SELECT ';' ;;"]
+    "query",
+    [
+        "SELECT 1",
+        "SELECT 1;",
+        " ; SELECT 1 ;; \n",
+        "SELECT 1 -- ; SELECT 2",
+        "SELECT ';' ;;",
+        "SELECT 1;; -- it's; so",
+        "; -- first\n;SELECT 1; ; /* ; */ ;",
+        "SELECT ';--' AS [a;--], 1 AS `b;`;;--;",
+        "SELECT 1;; /* open",
+    ],
 )
 def test_lone_semicolons_and_comments_make_no_second_statement(engine: SqliteEngine, query: str) -> None:
     execution = engine.execute(query)
@@ -100,6 +111,7 @@ def test_text_without_a_statement_is_no_query(engine: SqliteEngine, query: str) 
         ("REINDEX", "refused", "no rows"),
         ("SELECT * FROM dbstat", "refused", "virtual table"),
         ("SELECT 1; DELETE FROM orders", "several_statements", "several"),
+        ("SELECT 1;; -- x\nDELETE FROM orders", "several_statements", "several"),
     ],
 )
 def test_a_refusal_says_what_was_refused(engine: SqliteEngine, query: str, kind: str, words: str) -> None:

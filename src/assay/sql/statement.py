@@ -113,6 +113,8 @@ def read_statement(query: str, dialect: str) -> StatementReading:
         return StatementReading(does="error", detail="a quote or comment in it does not end")
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
+    while tokens and tokens[0].token_type is TokenType.SEMICOLON:
+        tokens.pop(0)
     first = next((token for token in tokens if token.token_type not in (TokenType.L_PAREN, TokenType.SEMICOLON)), None)
     if first is None:
         return StatementReading(does="none")
@@ -171,6 +173,11 @@ def without_last_semicolon(text: str, dialect: str) -> str:
             break
         end = token.start
     return text[:end]
+
+
+def without_blank_statements(text: str, dialect: str) -> str:
+    """The text up to its last statement if semicolons without a statement follow it, which servers reject."""
+    return without_last_semicolon(text, dialect) if text.count(";") > 1 else text
 
 
 def _bare_words(tokens: Sequence[Token]) -> list[str]:

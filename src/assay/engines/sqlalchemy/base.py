@@ -228,11 +228,14 @@ class SqlAlchemyBase:
         self._begin()
 
     def _fetch(self, query: str, started: float) -> Execution:
+        from assay.sql.statement import without_blank_statements  # loads sqlglot, which `check` does not need
+
         # Without parameters the text goes to the driver unchanged: a % in it stays a %.
         options: dict[str, Any] = {"no_parameters": True}
         if self.streams:
             options |= {"stream_results": True, "max_row_buffer": _BUFFERED_ROWS}
-        cursor = self._connection.exec_driver_sql(query, execution_options=options)
+        text = without_blank_statements(query, self.dialect)
+        cursor = self._connection.exec_driver_sql(text, execution_options=options)
         if not cursor.returns_rows:
             self._finish_or_drop()
             return outcomes.failed(

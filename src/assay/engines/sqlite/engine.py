@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from marshal import dumps
 
 from assay.engines import outcomes
@@ -24,6 +26,11 @@ _LARGEST_CELL = 1_000_000_000
 _LOOKING_S = 10.0
 """How long it may take to find out whether a query depends on the clock."""
 _BESIDE = ("-wal", "-shm", "-journal")
+
+_LITERAL_OR_SEMICOLON = re.compile(
+    r"""'[^']*+(?:'|\Z)|"[^"]*+(?:"|\Z)|`[^`]*+(?:`|\Z)|\[[^\]]*+(?:\]|\Z)|--[^\n]*+|/\*.*?(?:\*/|\Z)|;""", re.DOTALL
+)
+"""What SQLite reads as a literal, a quoted name or a comment, or else a semicolon."""
 
 # What the driver raises for a query. Warning: several statements, before Python 3.12. ValueError: text
 # that cannot be encoded, or names that cannot be decoded. OverflowError: text of more than 2 GB.
@@ -234,10 +241,10 @@ class SqliteEngine(DatabaseFile):
             return self._again(query, query, started)
         if self._guard.denied is None and not self._guard.timed_out:
             if _is_several(error):
-                # The driver reads a lone semicolon after the first as a second statement.
-                text = query.strip("; \t\r\n\f")
-                if text != query:
-                    return self._again(query, text, started)
+                # The driver counts a blank statement or a comment after a second semicolon as a statement.
+                statements = [text for text in _between_semicolons(query) if not _is_blank(text)]
+                if len(statements) == 1:
+                    return self._again(query, statements[0], started)
             elif isinstance(error, sqlite3.OperationalError) and str(error).startswith("Could not decode to UTF-8"):
                 self._connection.text_factory = _decode
                 try:
@@ -288,6 +295,12 @@ def _decode(data: bytes) -> str:
 
 def _is_several(error: Exception) -> bool:
     return isinstance(error, sqlite3.Warning | sqlite3.ProgrammingError) and "one statement at a time" in str(error)
+
+
+def _between_semicolons(query: str) -> list[str]:
+    """The statements of a text, blank ones included, by SQLite's lexical rules."""
+    ends = [match.start() for match in _LITERAL_OR_SEMICOLON.finditer(query) if match[0] == ";"]
+    return [query[start:end] for start, end in pairwise([0, *(end + 1 for end in ends), len(query) + 1])]
 
 
 def _is_blank(text: str) -> bool:

@@ -28,6 +28,7 @@ from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import Blame, Cost, DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
 from assay.model.databases.secret import masked
+from assay.sql.statement import without_blank_statements
 
 CHECK_TIMEOUT_S = 30.0
 """How long `check` waits: a suspended warehouse needs some seconds to resume."""
@@ -211,9 +212,10 @@ class Warehouse:
             if unknown := next((table for table in tables if not self._knows(table)), None):
                 return held.unknown_table(query, unknown)
             ran = True
-            if check and (refused := self._second_opinion(query)):
-                return refused
-            return self._fetch(self._submit(query), query, started)
+            text = without_blank_statements(query, self.dialect)
+            if check and (refused := self._second_opinion(text)):
+                return replace(refused, query=query)
+            return self._fetch(self._submit(text), query, started)
         except Exception as error:  # noqa: BLE001 - drivers raise what they like; the per-query boundary
             return self._failed(query, error, started, ran=ran, last=last)
 

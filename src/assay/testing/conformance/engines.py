@@ -210,9 +210,10 @@ def rows_keep_their_order(adapter: Adapter) -> None:
 
 
 def comments_and_a_last_semicolon_are_harmless(adapter: Adapter) -> None:
-    """A query with comments or a last semicolon is still one query."""
+    """A query with comments or blank statements is still one query."""
     with _opened(adapter) as engine:
-        same(_rows(engine, "/* one */ SELECT id -- two\nFROM kinds WHERE id = 1 ; "), ((1,),))
+        for end in (" ; ", ";; -- three", "; -- it's; so", ";\n; /* ; */ ;"):
+            same(_rows(engine, f"/* one */ SELECT id -- two\nFROM kinds WHERE id = 1{end}"), ((1,),))
 
 
 def no_statement_is_no_query(adapter: Adapter) -> None:
