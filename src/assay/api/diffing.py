@@ -292,10 +292,11 @@ def _run(run: RunInput) -> RunRecord | Path:
 
 def sampling_unit(by: str) -> SamplingUnit:
     """What tests resample, by its name. Raises UsageError for any other name."""
-    for unit in get_args(SamplingUnit):
+    units: tuple[SamplingUnit, ...] = get_args(SamplingUnit)
+    for unit in units:
         if by == unit:
             return unit
-    raise UsageError(f"{argument('--by')} is {by!r}: give {' or '.join(map(repr, get_args(SamplingUnit)))}")
+    raise UsageError(f"{argument('--by')} is {by!r}: give {' or '.join(map(repr, units))}")
 
 
 def _settings(confidence: float, alpha: float, power: float, resamples: int, seed: int) -> DiffSettings:

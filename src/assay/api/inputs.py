@@ -164,17 +164,16 @@ def read_inputs(
         raise UsageError(swapped) from error
     if not selections:
         check_queries(every_case.cases, case_name, predictions)
-    wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
+    wanted = _selected(every_case.cases, options)
     joining: Joining | None = None
+    unmatched: tuple[str, ...] = ()
     unread, notes = every_case.unread, every_case.notes
     if is_system(predictions):
         # The system is asked only after everything else is known to be usable.
         answers: Sequence[Prediction] = tuple(Prediction(case_id=case.id) for case in wanted)
-        unmatched: tuple[str, ...] = ()
         prediction_name = predictions.describe()
     elif callable(predictions):
         answers = _ask_each(predictions, wanted)
-        unmatched = ()
         prediction_name = getattr(predictions, "__qualname__", type(predictions).__qualname__)
     else:
         own, other = options.prediction_fields, options.case_fields
@@ -193,7 +192,7 @@ def read_inputs(
             check_own_predictions(prediction_name, every_case, loaded, options.prediction_fields)
         try:
             every_case, loaded = keyed_by_index(cases, predictions, every_case, loaded)
-            wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
+            wanted = _selected(every_case.cases, options)
             joined = join(
                 every_case,
                 loaded,
@@ -207,7 +206,7 @@ def read_inputs(
             raise InputError(f"{prediction_name}: {error}") from error
         if shared and every_case.missing:
             every_case, joined = with_missing(every_case, joined)
-            wanted = _with_difficulties_spelled_once(every_case.cases, dict(options.difficulty_names))[: options.limit]
+            wanted = _selected(every_case.cases, options)
         answers, unmatched, joining = joined.predictions[: len(wanted)], joined.unmatched, joined.joining
         unread, notes = joined.unread, joined.notes
         check_not_copied(prediction_name, wanted, answers, loaded.columns)
@@ -257,7 +256,12 @@ def read_cases_only(cases: CasesInput, options: FileOptions) -> tuple[Sequence[C
     _check_limit(options)
     found, name, _ = _read_cases(cases, options, selections=False)
     check_queries(found.cases, name)
-    return _with_difficulties_spelled_once(found.cases, dict(options.difficulty_names))[: options.limit], name
+    return _selected(found.cases, options), name
+
+
+def _selected(cases: Sequence[Case], options: FileOptions) -> Sequence[Case]:
+    """The cases to evaluate: as many as the limit allows, each difficulty in one spelling."""
+    return _with_difficulties_spelled_once(cases, dict(options.difficulty_names))[: options.limit]
 
 
 def _with_difficulties_spelled_once(cases: Sequence[Case], names: Mapping[str, str]) -> Sequence[Case]:
