@@ -81,3 +81,19 @@ def test_columns_and_order_count_where_asked(database: str) -> None:
 def test_a_database_that_is_not_there_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(assay.DatabaseError, match=r"gone\.sqlite"):
         assay.assert_equivalent("SELECT 1", "SELECT 1", database=f"sqlite:///{tmp_path}/gone.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "raised"),
+    [
+        ("SELECT 2", "SELECT 1", AssertionError),
+        ("SELECT nothing FROM t", "SELECT n FROM t", AssertionError),
+        ("SELECT n FROM t", "SELECT nothing FROM t", assay.UnscoredError),
+    ],
+)
+def test_pytest_shows_the_line_of_the_test_and_no_frame_of_assay(
+    predicted: str, gold: str, raised: type[Exception], database: str
+) -> None:
+    with pytest.raises(raised) as caught:
+        assay.assert_equivalent(predicted, gold, database=database)
+    assert [entry.path.name for entry in caught.traceback.filter(caught)] == [Path(__file__).name]

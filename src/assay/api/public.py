@@ -60,6 +60,7 @@ def public(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
     @wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        __tracebackhide__ = True  # pytest shows the caller's line, and not this one
         parameters = _parameters(function)
         for name in kwargs:
             if name not in parameters:

@@ -57,6 +57,7 @@ def for_python(function: Callable[_P, _T], fields: Callable[[], Fields]) -> Call
 
     @wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        __tracebackhide__ = True  # pytest shows the caller's line, and not this one
         if _SURFACE.get() is not None:
             return function(*args, **kwargs)
         token = _SURFACE.set(fields)

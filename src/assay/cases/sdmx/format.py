@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cases.fields import ALIASES, Field, normal
 from assay.cases.text.decoding import head_of
 from assay.errors import CaseFileError
 from assay.model import Case, FieldNames, Prediction
@@ -19,6 +20,7 @@ from assay.sdmx.gc_pause import collector_paused
 if TYPE_CHECKING:
     from assay.cases.sdmx.records import Record
 
+_OF_QUERIES: tuple[Field, Field] = ("question", "gold")
 _SUFFIXES = frozenset({".yaml", ".yml", ".json", ".jsonl", ".ndjson"})
 
 
@@ -53,6 +55,7 @@ class SdmxFormat:
                 called = _called(path, file)
                 for record in records_of(file):
                     for value, place, keys in _each(file, record, wrappers=("cases",), of=("conversation", "id")):
+                        _refuse_queries(file, value)
                         with _placed(file, record, keys):
                             case = case_of(value, origin=f"{called}, {place}", cache=terms, scripted=scripted)
                         if case.id in first:
@@ -126,6 +129,19 @@ def _fixed_names(path: Path, fields: FieldNames, free: Sequence[str]) -> None:
                 "id, name, tags, comments, difficulty and conversation",
                 path=str(path),
             )
+
+
+def _refuse_queries(path: Path, value: object) -> None:
+    """Raise CaseFileError for a question with a gold query, which belongs to another verb."""
+    if not isinstance(value, dict) or "conversation" in value:
+        return
+    keys = {normal(str(key)) for key in value}
+    asks, answers = (keys & {normal(name) for names in ALIASES[field] for name in names} for field in _OF_QUERIES)
+    if len(asks | answers) > 1 and asks and answers:
+        from assay.cases.sdmx.records import of_queries
+
+        message = f"contains questions with gold queries, not targets of SDMX data: {of_queries(path)}"
+        raise CaseFileError(message, path=str(path))
 
 
 def _each(

@@ -17,6 +17,8 @@ from assay.cases.records import kind_of
 from assay.cases.text.decoding import lines_of, read_text
 from assay.cases.text.json import json_lines_table, parse_json
 from assay.errors import InputError
+from assay.platform.shell import quoted
+from assay.platform.surface import on_command_line
 from assay.sdmx.errors import dotted
 
 YAML = frozenset({".yaml", ".yml"})
@@ -55,7 +57,15 @@ def records_of(path: Path) -> Iterator[Record]:
         return _of_json(path)
     if suffix in YAML:
         return _of_yaml(path)
-    raise InputError(f'{path}: has the suffix "{path.suffix}": SDMX cases are .yaml, .yml, .json or .jsonl files')
+    raise InputError(
+        f'{path}: has the suffix "{path.suffix}": SDMX cases are .yaml, .yml, .json or .jsonl files; for questions '
+        f"with gold queries, {of_queries(path)}"
+    )
+
+
+def of_queries(path: Path) -> str:
+    """What evaluates a question set of queries."""
+    return f"write  assay run {quoted(str(path))} --db URL" if on_command_line() else "call assay.evaluate"
 
 
 def _of_yaml(path: Path) -> Iterator[Record]:

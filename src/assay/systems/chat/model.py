@@ -24,7 +24,7 @@ from assay.systems.chat.tool_calls import tool_calls_of
 from assay.systems.http.complaint import complaint_of
 from assay.systems.http.exchange import Exchange, Reply
 from assay.systems.http.extras import parameter_value, text_of, token_usage
-from assay.systems.http.refusals import Conventions, RequestRefused
+from assay.systems.http.refusals import Conventions, RequestRefused, header_example
 from assay.systems.options import SystemOptions
 from assay.systems.predictions import QuestionFailed, UnknownForm
 
@@ -80,7 +80,7 @@ class HttpChatModel:
             passing=_PASSING,
             of_all_questions=_OF_THE_ENDPOINT,
             not_found="check the model's name and the path, which ends in /v1 on most servers",
-            credentials=f"a token (ASSAY_TOKEN, or {key})",
+            credentials=f"a token (ASSAY_TOKEN, or {key}), or the header that the server expects ({header_example()})",
             address_option="--system, for a judge --model" if on_command_line() else "url, for a judge model",
             fields=f"check the fields of the request ({argument('--param')})",
             fields_missing="check the model's name and its limits",

@@ -69,6 +69,11 @@ def _fields() -> str:
     return f"{argument('--request-template')}, {argument('--param')}"
 
 
+def header_example() -> str:
+    """An option of a header with credentials, to copy."""
+    return "--header 'X-Api-Key=KEY'" if on_command_line() else "headers={'X-Api-Key': 'KEY'}"
+
+
 class Conventions(Struct, frozen=True, kw_only=True):
     """The settings in which protocols differ."""
 
@@ -84,7 +89,8 @@ class Conventions(Struct, frozen=True, kw_only=True):
     """The option that gives the address."""
     credentials: str = field(
         default_factory=lambda: (
-            f"a user and password ({argument('--user')}, {argument('--password')}), or a token ({argument('--token')})"
+            f"a user and password ({argument('--user')}, {argument('--password')}), a token ({argument('--token')}), "
+            f"or the header that the server expects ({header_example()})"
         )
     )
     """The credentials to give to a server that asks for them."""
