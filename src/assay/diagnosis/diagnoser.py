@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from assay.diagnosis.data import Ask, DataEvidence
 from assay.diagnosis.failures import cause_of_failure
 from assay.diagnosis.kinds import CAUSES
-from assay.diagnosis.naming import MOST_NAMED, RankedCause, name_causes
+from assay.diagnosis.naming import MOST_NAMED, RankedCause, default_cause, name_causes
 from assay.diagnosis.near import agreeing, near_miss_of
 from assay.diagnosis.signs import Sign, signs
 from assay.diagnosis.traits import traits
@@ -107,7 +107,7 @@ class CauseFinder:
             causes = agreeing(alone, near_miss_of(evidence), repair=repair, selected=pair.selected)
             return Diagnosis(causes=tuple(causes), repair=repair, tried=tried, notes=notes)
         asks = self._asks(url, guard)
-        changes = _Changes.of(pair, repair, self._dependent(search, pair, asks))
+        changes = _Changes.of(pair, repair, self._dependent(search, pair, asks, evidence))
         witness = DataEvidence(asks, pair.schema, pair.dialect)
         found = []
         seen: list[Sign] = []
@@ -116,6 +116,8 @@ class CauseFinder:
             message, is_first = message_of(difference), not any(sign is ranked.sign for sign in seen)
             if not is_first:  # an earlier cause rests on the same difference
                 message = f"{message}; the same difference may also be: {CAUSES[ranked.kind].title.lower()}"
+            elif repair is not None and any(sign is ranked.sign for sign in changes.others):
+                message = f"{message}; the repair does not change this"
             seen.append(ranked.sign)
             cause = Cause(
                 kind=ranked.kind,
@@ -161,7 +163,7 @@ class CauseFinder:
                 alone[repaired.clauses[0]] = repaired.query
         return _Search(tried=tried)
 
-    def _dependent(self, search: _Search, pair: _Pair, ask: Ask) -> frozenset[str]:
+    def _dependent(self, search: _Search, pair: _Pair, ask: Ask, evidence: Evidence) -> frozenset[str]:
         """The clauses of the repair that change nothing on their own, so that they are wrong only with the others.
 
         With an inner join, COUNT(*) and the count of a column are equal; with the gold query's LEFT JOIN, they are not.
@@ -170,8 +172,11 @@ class CauseFinder:
         before = ask(pair.predicted) if len(steps) > 1 else None
         if before is None:
             return frozenset()
+        ordered = evidence.comparison is not None and evidence.comparison.ordered
         after = {step.clause: ask(search.alone[step.clause]) for step in steps if step.clause in search.alone}
-        dependent = {clause for clause, rows in after.items() if rows is not None and _same_rows(before, rows, clause)}
+        dependent = {
+            clause for clause, rows in after.items() if rows is not None and _same_rows(before, rows, ordered=ordered)
+        }
         return frozenset() if len(dependent) == len(steps) else frozenset(dependent)
 
     def _asks(self, url: DatabaseUrl, guard: float) -> Callable[[str], tuple[Row, ...] | None]:
@@ -260,9 +265,9 @@ class _Pair(Struct, frozen=True, kw_only=True):
         )
 
 
-def _same_rows(before: Sequence[Row], after: Sequence[Row], clause: str) -> bool:
-    """Whether a repair of this clause gives the same rows."""
-    if clause == "ORDER BY" or len(before) != len(after):
+def _same_rows(before: Sequence[Row], after: Sequence[Row], *, ordered: bool) -> bool:
+    """Whether two results have the same rows; in the same order if that counts."""
+    if ordered or len(before) != len(after):
         return list(before) == list(after)
     try:
         return Counter(before) == Counter(after)
@@ -324,7 +329,7 @@ class _Changes(Struct, frozen=True, kw_only=True):
         return cls(repaired=repaired, others=after, clauses=clauses, dependent=dependent)
 
     def causes(self, traits: frozenset[str]) -> list[RankedCause]:
-        """The causes; those of the repair first, one per clause that needs repair."""
+        """The causes; those of the repair first, one per clause that needs repair, then further differences."""
         signs = [*self.repaired, *self.others]
         primary = name_causes(signs, traits, proved=frozenset(range(len(self.repaired))))
         if len(self.clauses) > 1:
@@ -332,6 +337,9 @@ class _Changes(Struct, frozen=True, kw_only=True):
             in_order = sorted(dict.fromkeys(self.clauses), key=lambda one: (one in self.dependent, one != first))
             by_clause = ([sign for sign in self.repaired if _clause(sign.difference) == one] for one in in_order)
             primary = [*(name_causes(some, traits)[0] for some in by_clause if some), *primary]
+        if self.repaired:
+            further = [sign for sign in self.others if not any(one.sign is sign for one in primary)]
+            primary += [RankedCause(kind=default_cause(sign.name), probability=0.0, sign=sign) for sign in further]
         once = {one.kind: one for one in reversed(primary)}
         return [once[kind] for kind in dict.fromkeys(one.kind for one in primary)][:MOST_NAMED]
 

@@ -7,7 +7,7 @@ A repair replaces whole clauses. If the prediction has ``ORDER BY CAST(age AS RE
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay.sql.nodes import exp
@@ -19,8 +19,7 @@ Value = Any
 _ATOMS = frozenset({"column", "identifier", "literal", "star", "anonymous", "datatype", "table", "from"})
 """Nodes that are replaced as a whole."""
 _CONTAINERS = frozenset({"order", "ordered", "group", "select", "subquery", "in", "exists", "not", "paren"})
-"""Nodes that are mixed although they use different columns. A comparison or a function of other columns is another one
-as a whole."""
+"""Nodes that hold terms: they are mixed whatever their columns are."""
 _BAGS = {"select": "expressions", "group": "expressions"}
 """Lists whose elements correspond by their text rather than by position."""
 
@@ -49,7 +48,7 @@ class Mixture:
             return None if mixed is None else _with(gold, this=mixed)
         if isinstance(gold, exp.And | exp.Or) and isinstance(predicted, exp.And | exp.Or):
             return self._condition(gold, predicted)
-        if gold.key not in _CONTAINERS and _columns(gold) != _columns(predicted):
+        if _is_another(gold, predicted):
             return self._chosen(gold, predicted)
         if type(gold) is type(predicted):
             return self._node(gold, predicted)
@@ -111,39 +110,31 @@ class Mixture:
 
     def elements(self, gold: Sequence[exp.Expr], predicted: Sequence[exp.Expr], *, by_text: bool) -> list[exp.Expr]:
         """The mixture of two lists. Elements that only one of them has are one edit each."""
-        others = list(predicted)
-        partners: dict[int, exp.Expr] = dict(enumerate(predicted[: len(gold)]))
+        partners, others = dict(enumerate(predicted[: len(gold)])), list(predicted[len(gold) :])
         if by_text:
-            partners = {}
-            for likest in (_same_text, _shares_column, lambda *_: True):
-                for index in (one for one in range(len(gold)) if one not in partners):
-                    partner = next((other for other in others if likest(gold[index], other)), None)
-                    if partner is not None:
-                        partners[index] = partner
-                        others = [other for other in others if other is not partner]
-        else:
-            others = others[len(gold) :]
+            partners, others = _partners(gold, predicted, (*_CORRESPOND, _is_similar))
         mixed = [self.of(element, partners.get(index)) for index, element in enumerate(gold)]
         mixed += [self._chosen(None, other) for other in others]
         return [element for element in mixed if element is not None]
 
-    def _condition(self, gold: exp.Expr | None, predicted: exp.Expr | None) -> exp.Expr | None:
-        """The mixture of two conditions, each of which may combine several by AND or OR."""
-        kinds = [type(one) for one in (gold, predicted) if isinstance(one, exp.And | exp.Or)]
-        if gold is None or predicted is None or not kinds:
-            return self.of(gold, predicted)
-        sides = [_operands(one, kinds[0]) for one in (gold, predicted)]
-        kind = kinds[0]
-        if len(set(kinds)) > 1:
-            sides[1] = _operands(predicted, kinds[1])
-            if len(sides[0]) != len(sides[1]):
-                return self._chosen(gold, predicted)
-            kind = self._chosen(*kinds)
-        mixed = self.elements(*sides, by_text=True)
-        whole = mixed[0] if mixed else None
-        for one in mixed[1:]:
-            whole = kind(this=whole, expression=one)
-        return whole
+    def _condition(self, gold: exp.Expr | None, predicted: exp.Expr | None) -> Value:
+        """The mixture of two conditions, each of which may combine several by AND or OR.
+
+        ``a OR b`` and ``a AND b AND c`` differ in the connective of ``a`` and ``b``, and in ``c``.
+        """
+        if gold is None or predicted is None:
+            return self._chosen(gold, predicted)
+        kinds = [exp.Or if isinstance(one, exp.Or) else exp.And for one in (gold, predicted)]
+        sides = [_operands(one, kind) for one, kind in zip((gold, predicted), kinds, strict=True)]
+        if kinds[0] is not kinds[1]:
+            partners, others = _partners(sides[0], sides[1], _CORRESPOND)
+            if len(partners) == len(sides[0]) and (not others or kinds[1] is exp.And):
+                connective = self._chosen(*kinds)
+                core = _combined(connective, [self.of(one, partners[place]) for place, one in enumerate(sides[0])])
+                return _combined(exp.And, [core, *self.elements((), others, by_text=True)])
+            kinds, sides = [exp.And], [_operands(one, exp.And) for one in (gold, predicted)]
+        grouped = [_grouped(side, other) for side, other in (sides, reversed(sides))]
+        return _combined(kinds[0], self.elements(*grouped, by_text=True))
 
 
 def _with(node: exp.Expr, **args: Value) -> exp.Expr:
@@ -161,17 +152,66 @@ def _is_same_column(gold: Value, predicted: Value) -> bool:
     return gold.name.lower() == predicted.name.lower() and len(tables) < 2
 
 
+def _is_another(gold: exp.Expr, predicted: exp.Expr) -> bool:
+    """Whether a comparison or a function of other columns is another one as a whole: more than one operand differs."""
+    if gold.key in _CONTAINERS or _columns(gold) == _columns(predicted):
+        return False
+    if type(gold) is not type(predicted):
+        return not _wraps(gold) and not _wraps(predicted)
+    names = {*gold.args, *predicted.args}
+    return sum((gold.args.get(name) or None) != (predicted.args.get(name) or None) for name in names) > 1
+
+
+def _partners(
+    gold: Sequence[exp.Expr], predicted: Sequence[exp.Expr], tests: Sequence[Callable[[exp.Expr, exp.Expr], bool]]
+) -> tuple[dict[int, exp.Expr], list[exp.Expr]]:
+    """The elements of the prediction by the index of the gold query's that they correspond to, and the others."""
+    partners: dict[int, exp.Expr] = {}
+    others = list(predicted)
+    for test in tests:
+        for index in (one for one in range(len(gold)) if one not in partners):
+            partner = next((other for other in others if test(gold[index], other)), None)
+            if partner is not None:
+                partners[index] = partner
+                others = [other for other in others if other is not partner]
+    return partners, others
+
+
 def _same_text(gold: exp.Expr, predicted: exp.Expr) -> bool:
     left, right = gold.unalias(), predicted.unalias()
     return bool(left == right) or _is_same_column(left, right)
+
+
+def _same_columns_and_literals(gold: exp.Expr, predicted: exp.Expr) -> bool:
+    return _columns(gold) == _columns(predicted) and _literals(gold) == _literals(predicted)
 
 
 def _shares_column(gold: exp.Expr, predicted: exp.Expr) -> bool:
     return bool(_columns(gold) & _columns(predicted))
 
 
+def _same_literals(gold: exp.Expr, predicted: exp.Expr) -> bool:
+    return bool(_literals(gold)) and _literals(gold) == _literals(predicted)
+
+
+_CORRESPOND = (_same_text, _same_columns_and_literals, _shares_column, _same_literals)
+
+
+def _is_similar(gold: exp.Expr, predicted: exp.Expr) -> bool:
+    """Whether one may stand for the other: not a comparison for a subquery or a test for NULL."""
+    left, right = (
+        (node.find(exp.Is) is not None, node.find(exp.Query) is not None, isinstance(node, exp.Condition))
+        for node in (gold, predicted)
+    )
+    return left == right
+
+
 def _columns(node: exp.Expr) -> set[str]:
     return {column.name.lower() for column in nodes_of_kind(node, exp.Column)}
+
+
+def _literals(node: exp.Expr) -> set[str]:
+    return {literal.name for literal in nodes_of_kind(node, exp.Literal)}
 
 
 def _operands(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
@@ -179,11 +219,33 @@ def _operands(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
     waiting, operands = [node], []
     while waiting:
         one = waiting.pop()
-        if type(one) is kind:
-            waiting += [one.expression, one.this]
+        inner = one.unnest()
+        if type(inner) is kind:
+            waiting += [inner.expression, inner.this]
         else:
             operands.append(one)
     return operands
+
+
+def _grouped(operands: Sequence[exp.Expr], others: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """The conditions ``a, b, c`` as ``a AND b, c`` if one of the others is ``a OR b``."""
+    grouped = list(operands)
+    for other in others:
+        alternatives = _operands(other, exp.Or)
+        partners, rest = _partners(alternatives, grouped, (_same_text, _same_columns_and_literals))
+        if 1 < len(partners) == len(alternatives):
+            grouped = [*rest, exp.and_(*partners.values(), copy=False, wrap=False)]
+    return grouped
+
+
+def _combined(kind: type[exp.Expr], operands: Sequence[exp.Expr]) -> exp.Expr | None:
+    """The chain of AND or OR of these conditions; None if there are none."""
+    if len(operands) < 2:
+        return operands[0] if operands else None
+    whole, *others = (exp.Paren(this=one) if isinstance(one, exp.And | exp.Or) else one for one in operands)
+    for one in others:
+        whole = kind(this=whole, expression=one)
+    return whole
 
 
 def _has_operands_of(gold: exp.Expr, predicted: exp.Expr) -> bool:
