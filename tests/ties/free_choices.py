@@ -194,3 +194,30 @@ ON: dict[str, list[Choice]] = {
         ),
     ],
 }
+
+
+COLLATED = {
+    "sqlite": ["CREATE TABLE c(id INTEGER, n TEXT COLLATE NOCASE)"],
+    "duckdb": ["CREATE TABLE c(id INTEGER, n VARCHAR COLLATE NOCASE)"],
+    "postgres": [
+        "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+        "CREATE TABLE c(id INTEGER, n TEXT COLLATE ci)",
+    ],
+    "mysql": ["CREATE TABLE c(id INTEGER, n VARCHAR(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci)"],
+}
+"""By engine, a table of texts that differ only in case, which the column's collation treats as equal."""
+SPELLINGS = "INSERT INTO c VALUES (1, 'ann'), (2, 'Ann'), (3, 'ANN'), (4, 'Bob')"
+MERGING = [
+    ("SELECT DISTINCT n FROM c", "SELECT 'ANN' UNION ALL SELECT 'Bob'", "SELECT 'ANN' UNION ALL SELECT 'Bo'"),
+    ("SELECT DISTINCT n FROM c", "SELECT 'ann' UNION ALL SELECT 'Bob'", "SELECT 'ann'"),
+    (
+        "SELECT n, COUNT(*) FROM c GROUP BY n",
+        "SELECT 'ann', 3 UNION ALL SELECT 'Bob', 1",
+        "SELECT 'ann', 2 UNION ALL SELECT 'Bob', 1",
+    ),
+    ("SELECT MIN(n), COUNT(*) FROM c", "SELECT 'ann', 4", "SELECT 'ann', 3"),
+    ("SELECT MIN(n), COUNT(*) FROM c", "SELECT 'ANN', 4", "SELECT 'Bob', 4"),
+    ("SELECT n FROM c WHERE id = 1 UNION SELECT n FROM c WHERE id = 3", "SELECT 'ANN'", "SELECT 'Bob'"),
+    ("SELECT n FROM c WHERE id = 1 UNION SELECT n FROM c WHERE id = 3", "SELECT 'ann'", "SELECT 'Bob'"),
+]
+"""Queries that keep one spelling of several, each with another result that it may return, and a wrong one."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from free_choices import ON, ROWS, Choice, statements
+from free_choices import COLLATED, MERGING, ON, ROWS, SPELLINGS, Choice, statements
 
 from assay import registry
 from assay.engines.pool.executor import Executor
@@ -47,12 +47,15 @@ def urls(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
     return url
 
 
+def _all_statements(engine: str) -> list[str]:
+    return [*(line for table in ROWS for line in statements(table)), *COLLATED[engine], SPELLINGS]
+
+
 def _sqlite(folder: Path, _: pytest.FixtureRequest) -> str:
     path = folder / "t.sqlite"
     with closing(sqlite3.connect(path)) as connection:
-        for table in ROWS:
-            for statement in statements(table):
-                connection.execute(statement)
+        for statement in _all_statements("sqlite"):
+            connection.execute(statement)
         connection.commit()
     return f"sqlite:///{path.as_posix()}"
 
@@ -60,15 +63,14 @@ def _sqlite(folder: Path, _: pytest.FixtureRequest) -> str:
 def _duckdb(folder: Path, _: pytest.FixtureRequest) -> str:
     path = folder / "t.duckdb"
     with duckdb.connect(str(path)) as connection:
-        for table in ROWS:
-            for statement in statements(table):
-                connection.execute(statement)
+        for statement in _all_statements("duckdb"):
+            connection.execute(statement)
     return f"duckdb:///{path.as_posix()}"
 
 
 def _postgres(_: Path, request: pytest.FixtureRequest) -> str:
     server = request.getfixturevalue("postgres")
-    url: str = server.create("free_choices", ";".join(line for table in ROWS for line in statements(table)))
+    url: str = server.create("free_choices", ";".join(_all_statements("postgres")))
     request.addfinalizer(lambda: server.drop("free_choices"))
     return url
 
@@ -78,9 +80,8 @@ def _mariadb(_: Path, request: pytest.FixtureRequest) -> str:
     with closing(server.connect()) as connection, connection.cursor() as cursor:
         cursor.execute("CREATE DATABASE free_choices")
         cursor.execute("USE free_choices")
-        for table in ROWS:
-            for statement in statements(table):
-                cursor.execute(statement)
+        for statement in _all_statements("mysql"):
+            cursor.execute(statement)
         cursor.execute("CREATE USER free IDENTIFIED BY 'free'")
         cursor.execute("GRANT SELECT ON free_choices.* TO free")
         connection.commit()
@@ -128,3 +129,37 @@ def test_another_choice_is_correct_and_what_is_determined_counts(
     if not choice.is_list:
         free = verdict(choice.other, "free")
         assert (free.outcome, "ambiguous_gold" in free.flags) == ("correct", False), free
+
+
+@pytest.mark.parametrize(("gold", "other", "wrong"), MERGING)
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(name, marks=[] if name in ("sqlite", "duckdb") else [pytest.mark.xdist_group(name)])
+        for name in COLLATED
+    ],
+)
+def test_any_spelling_of_equal_texts_is_correct(
+    scorer: QueryScorer, urls: Callable[[str], str], engine: str, gold: str, other: str, wrong: str
+) -> None:
+    url = DatabaseUrl(text=urls(engine))
+
+    def verdict(prediction: str) -> tuple[str, bool]:
+        case = Case(id="1", question="", golds=(gold,))
+        found = scorer.score(case, Prediction(case_id="1", query=prediction), url).evidence.verdict
+        return found.outcome, "ambiguous_gold" in found.flags
+
+    assert verdict(gold) == ("correct", True)
+    assert verdict(other) == ("correct", True)
+    assert verdict(wrong) == ("incorrect", True)
+    assert verdict("SELECT 1") == ("incorrect", True)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_texts_without_other_spellings_are_not_flagged(
+    scorer: QueryScorer, urls: Callable[[str], str], engine: str
+) -> None:
+    url, gold = DatabaseUrl(text=urls(engine)), "SELECT DISTINCT n FROM c WHERE id > 2"
+    case = Case(id="1", question="", golds=(gold,))
+    found = scorer.score(case, Prediction(case_id="1", query=gold), url).evidence.verdict
+    assert (found.outcome, found.flags) == ("correct", frozenset())

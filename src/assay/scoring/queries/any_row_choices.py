@@ -81,6 +81,9 @@ def _attempts(probes: ExecutionContext, query: str, own: Answer, *, one_by_one: 
     options: list[Sequence[RowChoice]] = []
     plain = plain_check(query, probes.dialect)
     checked_plainly = None if plain is None else probes.execute(plain)
+    if _has_texts(own.result):
+        for place in probes.merging_places(query):
+            yield _Attempt(place, place.ways(), complete=False)
     if checked_plainly is not None and checked_plainly.status == "empty":
         return  # the rows agree, and nothing was parsed
     for place in any_rows(query, probes.dialect):
@@ -104,6 +107,10 @@ def _attempts(probes: ExecutionContext, query: str, own: Answer, *, one_by_one: 
         yield _Attempt(place, ways, len(places) == 1 and bool(choices), choices)
     if len(places) > 1 and 1 <= prod(map(len, options)) <= MOST_COMBINED and are_apart(places):
         yield _Attempt(places[0], readings(product(*options)), complete=True)
+
+
+def _has_texts(result: Result) -> bool:
+    return any(isinstance(cell, str) for row in result.rows for cell in row)
 
 
 def _put_together(probes: ExecutionContext, attempt: _Attempt, own: Answer) -> Sequence[Result] | None:

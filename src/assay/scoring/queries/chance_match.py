@@ -54,7 +54,7 @@ def storage_order_flag(context: CaseContext, compared: Compared | None) -> froze
     dialect, gold = context.predicted.dialect, context.golds[compared.index]
     if not context.apart and same_text(gold.query, predicted.query, dialect):
         return frozenset()  # one query: whatever the order, it matches
-    if not takes_any_row(predicted.query, dialect):
+    if not takes_any_row(predicted.query, dialect) and not context.predicted.merging_places(predicted.query):
         return frozenset()
     known = compared.known
     asks_order = context.case.options.ordered is None and gold.given is None

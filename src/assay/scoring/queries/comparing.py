@@ -15,7 +15,6 @@ from assay.scoring.queries.context import CaseContext, ExecutionContext
 from assay.scoring.queries.given_rows import Read, counted, in_readings, with_counting
 from assay.scoring.queries.gold_answers import GoldAnswer, gold_answer, with_reversed_columns
 from assay.scoring.time_limit import OutOfTimeError
-from assay.sql import leaves_choice
 
 
 class Compared(Struct, frozen=True, kw_only=True):
@@ -43,7 +42,7 @@ def compare_own_words(context: CaseContext) -> Comparison | None:
         return None
     if gold.result is None or predicted.result is not gold.result or not gold.succeeded:
         return None
-    if gold.query != predicted.query or leaves_choice(gold.query, context.gold.dialect):
+    if gold.query != predicted.query or context.gold.leaves_choice(gold.query):
         return None
     return compare_with_itself(gold.result, context.options)
 
@@ -124,7 +123,7 @@ def _gold_answer(context: CaseContext, execution: Execution, gold: Result, predi
         return GoldAnswer(answer=Answer.strict(gold) if ordered else Answer.bag(gold))
     if execution.given is not None:
         return GoldAnswer(answer=Answer.bag(gold))
-    if not leaves_choice(execution.query, context.gold.dialect) and same_lists(gold.rows, predicted.rows):
+    if not context.gold.leaves_choice(execution.query) and same_lists(gold.rows, predicted.rows):
         # The same rows in the same order, and all of them: whether order counts does not matter.
         return GoldAnswer(answer=Answer.bag(gold))
     return gold_answer(context.gold, execution, gold)

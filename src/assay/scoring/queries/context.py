@@ -12,6 +12,8 @@ from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Failure
 from assay.model.failure import blamed, is_final
 from assay.ports import Cache, QueryExecutor
 from assay.scoring.time_limit import TimeLimit
+from assay.sql import leaves_choice
+from assay.sql.probes.any_row import AnyRow, merging_places
 
 
 class FailureLog(Struct):
@@ -54,11 +56,36 @@ class ExecutionContext(Struct, frozen=True, kw_only=True):
     """What is computed from results, as long as there is room; None: nothing is kept."""
     failures: FailureLog
     budget: Budget | None = None
+    folds_texts: bool = True
+    """Whether collations are looked for that treat different texts as equal."""
 
     @property
     def has_boolean_type(self) -> bool:
         """False if the database returns 1 for True and 0 for False."""
         return self.executor.has_boolean_type(self.url)
+
+    def leaves_choice(self, query: str) -> bool:
+        """Whether a query may choose among rows, or among texts that are equal to the database."""
+        return leaves_choice(query, self.dialect) or bool(self.merging_places(query))
+
+    def merging_places(self, query: str) -> tuple[AnyRow, ...]:
+        """The place where a query may keep one of several texts that are equal to the database; empty if there is
+        none."""
+        return merging_places(query, self.dialect) if self.folds_texts and self._has_collations else ()
+
+    @property
+    def _has_collations(self) -> bool:
+        """Whether a column of the database may have a collation that treats different texts as equal."""
+        probe = _FOLDS_TEXTS.get(self.dialect)
+        if probe is None:
+            return self.dialect == "mysql"
+        folds = self.recall("folds texts", self.url.text)
+        if not isinstance(folds, bool):
+            with self.clock.paused():
+                result = self.executor.execute(self.url, probe).result
+            folds = result is not None and bool(result.rows)
+            self.keep(folds, "folds texts", self.url.text)
+        return folds
 
     def execute(self, query: str) -> Execution:
         """Execute the query. Never raises for what the query does."""
@@ -105,6 +132,14 @@ class ExecutionContext(Struct, frozen=True, kw_only=True):
         return replace(self, budget=Budget(max(_LEAST_S, _TIMES * (took_s or 0.0))))
 
 
+_FOLDS_TEXTS = {
+    "sqlite": "SELECT 1 FROM sqlite_master WHERE sql LIKE '%collate%' LIMIT 1",
+    "duckdb": "SELECT 1 FROM duckdb_tables() WHERE sql ILIKE '%collate%' LIMIT 1",
+    "postgres": "SELECT 1 FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid "
+    "LEFT JOIN pg_catalog.pg_collation AS c ON c.oid = a.attcollation "
+    "WHERE a.attnum > 0 AND (t.typname = 'citext' OR NOT c.collisdeterministic) LIMIT 1",
+}
+"""By dialect, a query with a row if some column may have such a collation. MySQL's columns have one by default."""
 _LEAST_S = 3.0
 _TIMES = 4
 """The time limit for all probes of one query: `_LEAST_S`, or this many times the query's own time."""

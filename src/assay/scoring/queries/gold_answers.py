@@ -16,7 +16,7 @@ from assay.ports import ScratchDatabase
 from assay.scoring.queries.context import ExecutionContext, FailureLog
 from assay.scoring.queries.tie_detection import answers_with_ties
 from assay.scoring.time_limit import TimeLimit
-from assay.sql import leaves_choice, may_be_cut, read_shape
+from assay.sql import may_be_cut, read_shape
 
 
 class GoldAnswer(Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ def with_reversed_columns(gold: Result, options: ComparisonOptions) -> Result:
 def gold_answer(gold: ExecutionContext, execution: Execution, result: Result) -> GoldAnswer:
     """The answer of a gold query that gave this result, worked out once and kept as long as there is room."""
     query = execution.query
-    if not leaves_choice(query, gold.dialect):
+    if not gold.leaves_choice(query):
         shape = read_shape(query, gold.dialect)
         if not shape.ordered and not shape.limited:
             return GoldAnswer(answer=Answer.bag(result))  # looking it up would take as long
@@ -97,7 +97,7 @@ def gold_ambiguity(gold: ExecutionContext, golds: Sequence[Execution]) -> Ambigu
         result = execution.result
         if not execution.succeeded or result is None or execution.given is not None:
             continue
-        if not leaves_choice(execution.query, gold.dialect):
+        if not gold.leaves_choice(execution.query):
             continue
         ambiguity = gold_answer(gold, execution, result).ambiguity
         if ambiguity is not None:
@@ -173,6 +173,7 @@ def read_answers(database: ScratchDatabase, query: str, result: Result) -> Scrat
         dialect=database.dialect,
         clock=TimeLimit(_SCRATCH_LIMIT_S),
         failures=FailureLog(),
+        folds_texts=False,
     )
     execution = Execution(query=query, status="rows" if result.rows else "empty", result=result)
     return ScratchAnswers(gold_answer(context, execution, result))

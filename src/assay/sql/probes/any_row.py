@@ -32,7 +32,16 @@ from assay.sql.outline import read_outline
 from assay.sql.probes.bare_terms import bare_terms, extremes
 from assay.sql.probes.edits import Edit, alone, cut_to, from_subquery, order_further, places, read_for_probes
 from assay.sql.probes.hidden_keys import as_groups, orders_by_hidden_key
-from assay.sql.probes.row_order import columns_of, reordered, reordered_further, shows_row_order, stored_tables
+from assay.sql.probes.row_order import (
+    columns_of,
+    merges_texts,
+    reordered,
+    reordered_further,
+    respelled,
+    respelled_further,
+    shows_row_order,
+    stored_tables,
+)
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.query import Query
 from assay.sql.shape import deterministic_keys, may_be_cut
@@ -64,7 +73,8 @@ _MAY_CHOOSE = re.compile(
 )
 """What a text has if an engine besides SQLite may choose which rows it reads, apart from bare columns."""
 _READS_BARE_COLUMNS = frozenset({"sqlite", "mysql"})
-AnyRowKind = Literal["scalar subquery", "bare column", "row order"]
+_MERGES = re.compile(r"\b(?:distinct|group|union|intersect|min|max)\b", re.IGNORECASE)
+AnyRowKind = Literal["scalar subquery", "bare column", "row order", "spelling"]
 
 
 class AnyRow(Struct, frozen=True):
@@ -97,12 +107,12 @@ class AnyRow(Struct, frozen=True):
     def is_steered(self) -> bool:
         """Whether a further MIN or MAX selects the row that is read. Otherwise the tables' rows are read in other
         orders."""
-        return self.kind != "row order" and self.query.dialect == "sqlite"
+        return self.kind in ("scalar subquery", "bare column") and self.query.dialect == "sqlite"
 
     @property
     def tables(self) -> Mapping[int, str]:
         """Queries for the columns of the stored tables, by the ids of their nodes, for `further_ways`."""
-        if self.is_steered:
+        if self.is_steered or self.kind == "spelling":
             return {}
         return {id(table): columns_of(table, self.query.dialect) for table in stored_tables(self.query)}
 
@@ -134,7 +144,7 @@ class AnyRow(Struct, frozen=True):
     def check(self) -> str | None:
         """A query with a row if rows differ here; None if only the ways can tell. It cannot run if it refers to an
         outer query."""
-        if self.kind == "row order":
+        if self.kind in ("row order", "spelling"):
             return None
         copy = alone(self.node)
         if self.kind == "scalar subquery":
@@ -232,11 +242,16 @@ class AnyRow(Struct, frozen=True):
 
     def further_ways(self, columns: Mapping[int, Sequence[str]]) -> Iterator[str]:
         """More of `ways`, if one of them changes the result. ``columns`` are those that `tables` asks for."""
+        if self.kind == "spelling":
+            return respelled_further(self.query)
         return iter(()) if self.is_steered else reordered_further(self.query, columns)
 
     def ways(self, columns: Sequence[str] = (), literals: Sequence[str] = ()) -> Iterator[str]:
         """The whole query with other rows read. ``columns`` are those of its result, for what a star stands for;
         ``literals`` are some of `values`, which are then read if possible."""
+        if self.kind == "spelling":
+            yield from respelled(self.query)
+            return
         if not self.is_steered:
             yield from reordered(self.query)
             return
@@ -344,6 +359,17 @@ def plain_check(query: str, dialect: str) -> str | None:
 def leaves_choice(query: str, dialect: str) -> bool:
     """Whether a query may choose among rows: by a LIMIT or the like, or by reading any row of several."""
     return may_be_cut(query) or takes_any_row(query, dialect)
+
+
+@lru_cache(maxsize=2048)
+def merging_places(query: str, dialect: str) -> tuple[AnyRow, ...]:
+    """The place where a query may keep one of several texts that a collation treats as equal; empty if there is
+    none."""
+    if len(query) > _MOST_CHARACTERS or not _MERGES.search(query):
+        return ()
+    read = read_for_probes(query, dialect)
+    merges = None if read is None else merges_texts(read)
+    return () if read is None or merges is None else (AnyRow("spelling", read, read.tree, (merges,)),)
 
 
 @lru_cache(maxsize=2048)

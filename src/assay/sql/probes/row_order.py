@@ -191,6 +191,44 @@ def reordered_further(query: Query, columns: Mapping[int, Sequence[str]]) -> Ite
     yield from orders.by(orders.names, turns_rest=True)
 
 
+def respelled(query: Query) -> Iterator[str]:
+    """The query with its rows read by their spelling, upwards and downwards, and set operations with their sides
+    exchanged: which of several texts stays that a collation treats as equal, depends on what is read first."""
+    from sqlglot import exp
+
+    orders = _Orders(query, {}, by_bytes=True)
+    yield from orders.by(orders.names[:1])
+    operations = [node for node in query.all_of(exp.Union, exp.Intersect) if node.args.get("distinct")]
+    if operations:
+        edit = Edit(query)
+        for node in operations:
+            twin = edit.twin(node)
+            left, right = twin.this, twin.expression
+            twin.set("this", right)
+            twin.set("expression", left)
+        yield edit.written()
+
+
+def respelled_further(query: Query) -> Iterator[str]:
+    """More of `respelled`, if one of them changes the result."""
+    orders = _Orders(query, {}, by_bytes=True)
+    yield from orders.by(orders.names[1:])
+    yield from orders.by(orders.names, turns_rest=True)
+    yield from orders.mixed((*_ORDERS, *_FURTHER_ORDERS))
+
+
+def merges_texts(query: Query) -> exp.Expr | None:
+    """The first part of a query that keeps one of several values that compare as equal: DISTINCT, GROUP BY, UNION, MIN
+    or MAX."""
+    from sqlglot import exp
+
+    for node in query.all_of(exp.Distinct, exp.Group, exp.Union, exp.Intersect, exp.Min, exp.Max):
+        if isinstance(node, exp.SetOperation) and not node.args.get("distinct"):
+            continue
+        return node.parent if isinstance(node, exp.Distinct | exp.Group) else node
+    return None
+
+
 class _Order(Struct, frozen=True, kw_only=True):
     """One order of tied rows: by one column, and then by the others that the query names."""
 
@@ -202,11 +240,12 @@ class _Order(Struct, frozen=True, kw_only=True):
 class _Orders:
     """The orders in which the rows of one query may be read."""
 
-    def __init__(self, query: Query, columns: Mapping[int, Sequence[str]]) -> None:
+    def __init__(self, query: Query, columns: Mapping[int, Sequence[str]], *, by_bytes: bool = False) -> None:
         self._query = query
+        self._by_bytes = by_bytes
         self._columns = columns
         self._tables = stored_tables(query)
-        self._sites = [site for select in query.selects for site in _sites(select, query.dialect)]
+        self._sites = [] if by_bytes else [site for select in query.selects for site in _sites(select, query.dialect)]
         self._rows = {id(select.node): self._terms_of(select) for select in query.selects}
         """By SELECT, what its tied rows may be sorted by, by name."""
         self._keys = [key.sql().lower() for _, select in self._sites for key in select.group]
@@ -295,6 +334,8 @@ class _Orders:
         dialect = self._query.dialect
         first = [copied(term, bare=True) for name, term in terms.items() if name == order.name]
         rest = [copied(term, bare=True) for name, term in terms.items() if name != order.name and name in self._named]
+        if self._by_bytes:
+            first, rest = [_bytes(term, dialect) for term in first], [_bytes(term, dialect) for term in rest]
         return [
             *breaking_keys(first, dialect, downwards=order.downwards),
             *breaking_keys(rest, dialect, downwards=order.rest_downwards),
@@ -429,6 +470,20 @@ def _columns_read(select: Select) -> dict[str, exp.Column]:
         if meaning.select is select and meaning.source is not None:
             read.setdefault(column.name.lower(), column)
     return read
+
+
+def _bytes(term: exp.Expr, dialect: str) -> exp.Expr:
+    """A key that sorts by spelling, whatever the collation and the type of the term."""
+    from sqlglot import exp
+
+    if dialect == "mysql":
+        return exp.Cast(this=term, to=exp.DataType.build("binary"))
+    text = exp.Cast(this=term, to=exp.DataType.build("text"))
+    if dialect == "duckdb":
+        return exp.Anonymous(this="ENCODE", expressions=[text])
+    if dialect == "postgres":
+        return exp.Collate(this=text, expression=exp.to_identifier("C", quoted=True))
+    return term
 
 
 def _everything(table: exp.Table) -> exp.Select:
