@@ -11,6 +11,7 @@ from marshal import dumps
 from assay.engines import outcomes
 from assay.engines.database_files import MEMORY, DatabaseFile, files_beside
 from assay.engines.fetching import FIRST_ROWS, fetch_rest
+from assay.engines.reading import CONVERSION_ERRORS, description, is_conversion_error
 from assay.engines.sqlite.file import open_read_only
 from assay.engines.sqlite.guard import Guard
 from assay.errors import DatabaseError
@@ -25,9 +26,8 @@ _LOOKING_S = 10.0
 """How long it may take to find out whether a query depends on the clock."""
 _BESIDE = ("-wal", "-shm", "-journal")
 
-# What the driver raises for a query. Warning: several statements, before Python 3.12. ValueError: text
-# that cannot be encoded, or names that cannot be decoded. OverflowError: text of more than 2 GB.
-_QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, OverflowError)
+# What the driver raises for a query, or for a value. Warning: several statements, before Python 3.12.
+_QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, MemoryError, *CONVERSION_ERRORS)
 
 
 class SqliteEngine(DatabaseFile):
@@ -265,6 +265,8 @@ class SqliteEngine(DatabaseFile):
             return outcomes.several_statements(query)
         if isinstance(error, UnicodeEncodeError):
             return outcomes.not_text(query, error)
+        if is_conversion_error(error):
+            return outcomes.unreadable_value(query, description((), error), wall_time_s=wall_time_s)
         code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
         message = outcomes.first_line(error)
         if code == sqlite3.SQLITE_READONLY:
