@@ -87,6 +87,11 @@ def masked(query: str, *, wall_time_s: float) -> Execution:
     return failed(query, "error", "masked", message, wall_time_s=wall_time_s)
 
 
+def unreadable_value(query: str, message: str, *, wall_time_s: float | None) -> Execution:
+    """The query ran, but a value of its result cannot be read: see `assay.engines.reading`."""
+    return failed(query, "error", "unreadable_value", message, wall_time_s=wall_time_s, blame="assay")
+
+
 def server_lost(query: str, message: str, *, wall_time_s: float | None = None) -> Execution:
     """The server, or the connection to it, was lost while the query ran, or the engine failed.
 

@@ -37,6 +37,7 @@ FailureKind = Literal[
     "truncated",
     "billing_limit",
     "masked",
+    "unreadable_value",
     "no_gold",
     "unusable_gold",
     "unreadable_database",
@@ -105,6 +106,8 @@ def ruling(failure: Failure, side: Side) -> Ruling:
         return Ruling(blame="engine" if failure.blame == "engine" else "setup", outcome="unscored", final=False)
     if kind in ("masked", "no_database"):  # on either side: the run needs another account, or a database
         return Ruling(blame="setup", outcome="unscored", final=True)
+    if kind == "unreadable_value":  # the query ran, on either side, and reading its result failed
+        return Ruling(blame="assay", outcome="unscored", final=True)
     if kind == "ask_failed" and failure.blame != "system":
         return Ruling(blame=failure.blame, outcome="unscored", final=False)
     if failure.stage in ("compare", "score"):

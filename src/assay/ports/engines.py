@@ -44,8 +44,8 @@ class Engine(Protocol):
         - ``timeout``: no result; the query ran longer than ``timeout_s``. ``failure`` has the kind ``timeout``.
         - ``refused``: no result, and nothing was executed. The kind is ``writes``, ``no_query``,
           ``several_statements`` or ``refused``.
-        - ``error``: no result. The kind is ``error`` for the query's own error, ``out_of_memory``, ``masked`` or
-          ``billing_limit``; for a lost connection it is ``crashed`` with ``blame`` ``engine`` or ``network``.
+        - ``error``: no result. The kind is ``error`` for the query's own error, ``out_of_memory``, ``masked``,
+          ``billing_limit``, or ``unreadable_value`` if a value of the result cannot be converted; for a lost connection it is ``crashed`` with ``blame`` ``engine`` or ``network``.
 
         The `Failure` has the stage ``execute`` and a message of one line without credentials. Its ``blame`` is
         ``system``; the caller changes it to ``gold`` for a gold query.

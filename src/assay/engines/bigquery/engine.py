@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from assay.engines import outcomes
 from assay.engines.bigquery.errors import explain, unreachable
 from assay.engines.bigquery.login import FORM, Address
 from assay.engines.bigquery.values import reader_of
+from assay.engines.reading import Column, failing, reading
 from assay.engines.warehouse.base import CHECK_TIMEOUT_S, Answer, Problem, Warehouse
 from assay.errors import DatabaseError
 from assay.model import Cost, DatabaseSchema, DatabaseUrl, Execution, Limits, Row
@@ -182,7 +184,8 @@ class BigqueryEngine(Warehouse):
         fields = rows.schema or ()
         return Answer(
             columns=tuple(field.name for field in fields),
-            fetch=_Pages(rows, [reader_of(field) for field in fields]).fetch,
+            types=tuple(field.field_type for field in fields),
+            fetch=_Pages(rows, fields).fetch,
             cost=Cost(bytes_billed=job.total_bytes_billed, query_id=job.job_id),
         )
 
@@ -288,21 +291,27 @@ class BigqueryEngine(Warehouse):
 class _Pages:
     """The pages of a result, returned in batches. A result with fewer rows than announced is an error."""
 
-    def __init__(self, rows: Any, readers: Sequence[Any]) -> None:
+    def __init__(self, rows: Any, fields: Sequence[Any]) -> None:
         rows.item_to_value = lambda _, item: item  # the service's own JSON, not the client's conversion
         self._announced: int | None = rows.total_rows
-        self._readers = readers
+        self._columns = [(field.name, field.field_type) for field in fields]
+        self._readers = [reader_of(field) for field in fields]
         self._rows = self._read(rows)
 
     def _read(self, rows: Any) -> Iterator[Row]:
         count = 0
-        readers = self._readers
         for page in getattr(rows, "pages", ()):
             for item in page:
                 count += 1
-                yield tuple([read(cell["v"]) for read, cell in zip(readers, item["f"], strict=True)])
+                with reading(partial(self._failing, item)):
+                    row = tuple([read(cell["v"]) for read, cell in zip(self._readers, item["f"], strict=True)])
+                yield row
         if self._announced is not None and count != self._announced:
             raise ConnectionError(f"the result is incomplete: {count:,} of its {self._announced:,} rows arrived")
+
+    def _failing(self, item: Any) -> Sequence[Column]:
+        readers = zip(self._readers, item["f"], strict=False)
+        return failing(self._columns, [partial(read, cell["v"]) for read, cell in readers])
 
     def fetch(self, wanted: int) -> list[Row]:
         """The next rows, at most ``wanted``."""

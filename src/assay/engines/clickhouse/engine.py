@@ -13,16 +13,17 @@ import re
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import tzinfo
+from functools import partial
 from itertools import islice
 from typing import Any, ClassVar
 
 from assay.engines.clickhouse import catalogue
-from assay.engines.clickhouse.errors import explain
+from assay.engines.clickhouse.errors import explain, is_conversion_error
 from assay.engines.clickhouse.url import read_address
 from assay.engines.clickhouse.values import QUERY_FORMATS, TICKS, converter, has_nanoseconds, has_zoneless_times
-from assay.engines.outcomes import first_line
+from assay.engines.reading import Column, failing, reading
 from assay.engines.warehouse.base import Answer, Problem, Warehouse
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, Limits, Row
@@ -146,7 +147,7 @@ class ClickhouseEngine(Warehouse):
     def _submit(self, query: str) -> Answer:
         # The driver appends a FORMAT clause, which must not follow a semicolon.
         text = (without_comments(query, self.dialect) if ";" in query else query).strip().rstrip("; \n\t")
-        with self._naming(text):
+        with self._reading(text):
             stream, in_ticks, most = self._opened(text)
         names, kinds = stream.source.column_names, [kind.name for kind in stream.source.column_types]
         zones: dict[int, tzinfo] = {}
@@ -158,22 +159,25 @@ class ClickhouseEngine(Warehouse):
         if not self._connection.protocol_version and any(map(has_zoneless_times, kinds)):
             zones = catalogue.zones([kind for _, kind in self._described(text)])
         assert self._zone is not None
+        columns = list(zip(names, kinds, strict=True))
         converters = [
             converter(kind, self._zone, zones.get(index), in_ticks=name in in_ticks)
-            for index, (name, kind) in enumerate(zip(names, kinds, strict=True))
+            for index, (name, kind) in enumerate(columns)
         ]
         is_cut = False
 
         def rows() -> Iterator[Row]:
             nonlocal is_cut
             try:
-                with self._naming(text), stream as blocks:
+                with self._reading(text), stream as blocks:
                     for block in blocks:
-                        columns = [
-                            column if convert is None else convert(column)
-                            for convert, column in zip(converters, block, strict=True)
+                        attempts = [
+                            (lambda cells=cells: cells) if convert is None else partial(convert, cells)
+                            for convert, cells in zip(converters, block, strict=True)
                         ]
-                        yield from zip(*columns, strict=True)
+                        with reading(partial(failing, columns, attempts)):
+                            cells_of_columns = [attempt() for attempt in attempts]
+                        yield from zip(*cells_of_columns, strict=True)
             except Exception as error:
                 is_cut = _is_too_large(error)
                 if not is_cut:
@@ -184,7 +188,7 @@ class ClickhouseEngine(Warehouse):
         def fetch(count: int) -> list[Row]:
             return list(islice(following, min(count, most)))
 
-        return Answer(columns=tuple(names), fetch=fetch, is_cut=lambda: is_cut)
+        return Answer(columns=tuple(names), types=tuple(kinds), fetch=fetch, is_cut=lambda: is_cut)
 
     def _opened(self, text: str) -> tuple[Any, set[str], int]:
         """The stream of a query's blocks, the columns in ticks, and how many rows to fetch at once.
@@ -220,16 +224,14 @@ class ClickhouseEngine(Warehouse):
             column_formats=formats,
         )
 
-    @contextmanager
-    def _naming(self, text: str) -> Iterator[None]:
+    def _reading(self, text: str) -> AbstractContextManager[None]:
         """Name the columns if a value cannot be read. The driver does not say which column it is in."""
-        try:
-            yield
-        except (TypeError, ValueError, LookupError, AttributeError) as error:
+
+        def columns() -> list[Column]:
             described = self._described(text)
-            nested = [(name, kind) for name, kind in described if _NESTED.search(kind)] or described
-            columns = " or of ".join(f"{name!r} ({kind})" for name, kind in nested)
-            raise ValueError(f"a value of the column {columns} cannot be read: {first_line(error)}") from error
+            return [(name, kind) for name, kind in described if _NESTED.search(kind)] or described
+
+        return reading(columns, also=self._is_conversion_error)
 
     def _described(self, text: str) -> list[tuple[str, str]]:
         """The names and types of a query's columns, without running it."""
@@ -240,6 +242,9 @@ class ClickhouseEngine(Warehouse):
         connection, query_id = self._connection, self._query_id
         if connection is not None and query_id is not None:
             connection.command(f"KILL QUERY WHERE query_id = '{query_id}' ASYNC")
+
+    def _is_conversion_error(self, error: Exception) -> bool:
+        return is_conversion_error(error)
 
     def _explain(self, error: BaseException) -> Problem | None:
         return explain(error, self._address, connecting=self._connection is None)

@@ -25,14 +25,12 @@ _ACCESS = 497
 
 def explain(error: BaseException, address: Address, *, connecting: bool) -> Problem | None:
     """What an error means; None: it is the query's own mistake, in the driver's words."""
-    from clickhouse_connect.driver.exceptions import Error, OperationalError, StreamFailureError
+    from clickhouse_connect.driver.exceptions import Error, StreamFailureError
 
     if not isinstance(error, Error | StreamFailureError):
         return None
     text = _text(error)
     code = getattr(error, "code", None) or _code(str(error))
-    if code is None and not isinstance(error, OperationalError | StreamFailureError):
-        return Problem(kind="error", message=f"the driver cannot read the result: {text}")
     if code is None:
         return _transport(error, address, connecting=connecting)
     if code in _LOGIN:
@@ -55,6 +53,16 @@ def explain(error: BaseException, address: Address, *, connecting: bool) -> Prob
     if code in _BUSY or code == _CANCELLED:  # cancelled by another client: our own time limit is handled before
         return Problem(kind="unreadable_database", message=text, lost=True)
     return Problem(kind="error", message=text)
+
+
+def is_conversion_error(error: BaseException) -> bool:
+    """Whether the driver cannot read a value: an error of its own, without the server's code, that is not of the
+    transport."""
+    from clickhouse_connect.driver.exceptions import Error, OperationalError, StreamFailureError
+
+    if not isinstance(error, Error) or isinstance(error, OperationalError | StreamFailureError):
+        return False
+    return getattr(error, "code", None) is None and _code(str(error)) is None
 
 
 def _transport(error: BaseException, address: Address, *, connecting: bool) -> Problem:

@@ -14,7 +14,7 @@ from typing import ClassVar, TypeVar
 
 from assay.engines import outcomes
 from assay.engines.denodo.connection import CatalogConnection, DeadlinePassed, Reply, Unreachable
-from assay.engines.denodo.rows import MalformedAnswer, error_line, parse_cut_rows, parse_rows
+from assay.engines.denodo.rows import MalformedAnswer, UnreadableRows, error_line, parse_cut_rows, parse_rows
 from assay.engines.denodo.url import Endpoint, read_endpoint
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits
@@ -139,6 +139,9 @@ class DenodoHttpEngine:
             return self._refused_by_server(query, reply, wall_time_s)
         try:
             answer = (parse_cut_rows if reply.cut else parse_rows)(reply.body)
+        except UnreadableRows as error:
+            message = f"the response of {self._named} cannot be read: it {self._endpoint.scrubbed(str(error))}"
+            return outcomes.unreadable_value(query, message, wall_time_s=wall_time_s)
         except MalformedAnswer as error:
             why = f"its response {self._endpoint.scrubbed(str(error))}: check the address"
             return self._unreadable(query, why, ran=True)

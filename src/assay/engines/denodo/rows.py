@@ -41,6 +41,10 @@ class MalformedAnswer(ValueError):
     """The body does not have the execute endpoint's format. The text says how, as a predicate."""
 
 
+class UnreadableRows(MalformedAnswer):
+    """The body has the format, but its rows cannot be read."""
+
+
 class CatalogAnswer(Struct, frozen=True, kw_only=True):
     """The execute endpoint's response with status 200."""
 
@@ -100,7 +104,7 @@ class _Reader:
     def _realigned(self, cells: dict[str, Cell], names: tuple[str, ...]) -> Row:
         """Reorder a row whose cells are in another order, or lack some that are NULL."""
         if len(cells) < len(names) or len(set(self.columns)) < len(self.columns) or set(names) - set(self.columns):
-            raise MalformedAnswer(
+            raise UnreadableRows(
                 f"has rows with different columns: {', '.join(self.columns)} in the first, {', '.join(names)} "
                 "in another"
             )
@@ -139,7 +143,7 @@ def parse_rows(body: bytes) -> CatalogAnswer:
             return CatalogAnswer(rows=[], undecodable=undecodable, error=reason)
         raise error
     except RecursionError:
-        raise MalformedAnswer("is nested too deeply") from None
+        raise UnreadableRows("is nested too deeply") from None
     except ValueError as error:
         shown = " ".join(_shown(text, 60).split())
         raise MalformedAnswer(f"is not JSON ({error}); it begins with {shown!r}") from None

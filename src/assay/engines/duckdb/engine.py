@@ -15,6 +15,7 @@ from assay.engines.database_files import MEMORY, DatabaseFile, files_beside
 from assay.engines.duckdb.guard import called, calls_only_usual, effectful_functions
 from assay.engines.duckdb.repeatable import Repeatable, session_of
 from assay.engines.fetching import FIRST_ROWS, fetch_rest
+from assay.engines.reading import CONVERSION_ERRORS, UnreadableValue, description, is_conversion_error, reading
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, Row
@@ -155,7 +156,7 @@ class DuckdbEngine(DatabaseFile):
                 self._connection.execute("BEGIN TRANSACTION READ ONLY" if self._in_memory else "BEGIN TRANSACTION")
             execution = None if isolated else self._run_for_columns(query, statement, started)
             return execution or self._run(query, statement, started)
-        except (duckdb.Error, RuntimeError, ValueError, OverflowError, MemoryError) as error:
+        except (duckdb.Error, RuntimeError, MemoryError, UnreadableValue, *CONVERSION_ERRORS) as error:
             return self._failed(query, error, time.perf_counter() - started)
         finally:
             self._watchdog.stop()
@@ -265,10 +266,15 @@ class DuckdbEngine(DatabaseFile):
                 if _MAP_OF_UNIONS in str(kind):
                     why = f"the column {name!r} ({kind}) cannot be read without losing entries"
                     why += ": select map_entries() of it"
-                    return outcomes.failed(query, "error", "error", why, wall_time_s=time.perf_counter() - started)
+                    raise UnreadableValue(why)
         size_of = partial(_size, kinds=kinds)
-        rows: list[Row] = cursor.fetchmany(FIRST_ROWS)
-        cap = fetch_rest(cursor.fetchmany, rows, limits, size_of=size_of, check_clock=self._check_clock)
+
+        def fetch(count: int) -> list[Row]:
+            with reading(lambda: [(column[0], str(column[1])) for column in description]):
+                return cursor.fetchmany(count)
+
+        rows = fetch(FIRST_ROWS)
+        cap = fetch_rest(fetch, rows, limits, size_of=size_of, check_clock=self._check_clock)
         return outcomes.fetched(
             query,
             tuple([column[0] for column in description]),
@@ -283,9 +289,13 @@ class DuckdbEngine(DatabaseFile):
             raise RuntimeError("interrupted")
 
     def _failed(self, query: str, error: Exception, wall_time_s: float) -> Execution:
+        if isinstance(error, UnreadableValue):
+            return outcomes.unreadable_value(query, str(error), wall_time_s=wall_time_s)
         message = outcomes.first_line(error)
         if self._watchdog.fired and isinstance(error, duckdb.InterruptException | RuntimeError):
             return outcomes.timed_out(query, self._limits, wall_time_s)
+        if is_conversion_error(error):
+            return outcomes.unreadable_value(query, description((), error), wall_time_s=wall_time_s)
         if isinstance(error, MemoryError | duckdb.OutOfMemoryException) or "bad_alloc" in message:
             return outcomes.out_of_memory(query, self._limits, wall_time_s)
         if isinstance(error, duckdb.PermissionException) or "configuration has been locked" in message:

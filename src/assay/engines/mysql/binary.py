@@ -81,6 +81,8 @@ class BinaryResult(MySQLResult):  # type: ignore[misc] # PyMySQL has no types
     A row is a zero byte, a bitmap of its NULLs that begins at the third bit, and the other values one after another.
     """
 
+    is_binary = True
+
     def _get_descriptions(self) -> None:
         super()._get_descriptions()
         self._readers = [

@@ -13,16 +13,26 @@ import math
 import re
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from assay.engines import outcomes
 from assay.engines.mysql.content import beyond_reading, loaded_functions
+from assay.engines.reading import Column, UnreadableValue
 from assay.engines.sqlalchemy.base import CHECK_TIMEOUT_S, SqlAlchemyBase, require
 from assay.engines.url_parts import Reader, file, flag, one_of, read_parameters, text, whole
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, quoted
 
+_FLOAT = 4
+_TYPES = {
+    **dict(enumerate(("DECIMAL", "TINYINT", "SMALLINT", "INT", "FLOAT", "DOUBLE", "NULL", "TIMESTAMP", "BIGINT"))),
+    **dict(enumerate(("MEDIUMINT", "DATE", "TIME", "DATETIME", "YEAR", "DATE", "VARCHAR", "BIT"), start=9)),
+    **dict(enumerate(("JSON", "DECIMAL", "ENUM", "SET", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "BLOB"), start=245)),
+    **dict(enumerate(("VARCHAR", "CHAR", "GEOMETRY"), start=253)),
+}
+"""The protocol's codes of types, which drivers have in a cursor's description."""
 _AFTER_WATCHDOG_S = 0.2
 _KILL_TIMEOUT_S = 0.4
 _LATER_TIMEOUT_S = 20.0
@@ -277,6 +287,19 @@ class MysqlEngine(SqlAlchemyBase):
         if hasattr(result, "unbuffered_active"):
             result.unbuffered_active = False
             result.connection = None
+
+    def _check_columns(self, cursor: Any, columns: Sequence[Column]) -> None:
+        """A FLOAT in the text protocol has only six digits: see `assay.engines.mysql.binary`."""
+        if getattr(getattr(cursor, "_result", None), "is_binary", False):
+            return
+        for (name, _), column in zip(columns, cursor.description, strict=True):
+            if column[1] == _FLOAT:
+                why = f"the column {name!r} (FLOAT) cannot be read, because the driver receives only six digits of it"
+                raise UnreadableValue(f"{why}: use PyMySQL (mysql+pymysql://), or add 0e0 to it in the query")
+
+    @staticmethod
+    def _type_name(code: object) -> str:
+        return _TYPES.get(code, str(code)) if isinstance(code, int) else SqlAlchemyBase._type_name(code)
 
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:
         message = str(error.args[1]) if len(error.args) > 1 else outcomes.first_line(error)

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from assay.engines import outcomes
 from assay.engines.outcomes import Cap
 from assay.engines.postgres.guard import refusal, volatile_refusal
+from assay.engines.reading import UnreadableValue
 from assay.engines.url_parts import pairs_of, read_parameters
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
@@ -224,12 +225,16 @@ class PostgresEngine:
         rows: list[Row] = []
         size = 0
         cap: Cap | None = None
-        for chunk in session.chunks(query):
-            rows += chunk
-            size += _size(chunk, session.nested)
-            cap = "rows" if len(rows) > limits.max_rows else "bytes" if size > limits.max_result_bytes else None
-            if cap is not None:
-                break
+        try:
+            for chunk in session.chunks(query):
+                rows += chunk
+                size += _size(chunk, session.nested)
+                cap = "rows" if len(rows) > limits.max_rows else "bytes" if size > limits.max_result_bytes else None
+                if cap is not None:
+                    break
+        except UnreadableValue as error:
+            session.stop()
+            return outcomes.unreadable_value(query, str(error), wall_time_s=time.perf_counter() - started)
         wall_time_s = time.perf_counter() - started
         if cap is not None:
             session.stop()

@@ -7,17 +7,20 @@ import math
 import random
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import psycopg
-from psycopg.adapt import Transformer
+from psycopg.adapt import Loader, Transformer
 from psycopg.generators import fetch, send
-from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
+from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
+from psycopg.pq.abc import PGresult
 
 from assay.engines import outcomes
 from assay.engines.postgres import values
 from assay.engines.postgres.guard import HARMLESS, VOLATILE_FUNCTIONS
+from assay.engines.reading import Column, failing, reading
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Limits, Row
 from assay.model.databases.secret import masked
@@ -126,7 +129,10 @@ class Session:
                 self.nested = tuple([place for place in places if values.is_nested(result.ftype(place))])
                 first = False
             if result.ntuples:
-                yield reader.load_rows(0, result.ntuples, tuple)
+                # Any error of the server has arrived at this point: all that may fail is a conversion.
+                with reading(partial(_unreadable, reader, result), also=lambda error: isinstance(error, psycopg.Error)):
+                    rows = reader.load_rows(0, result.ntuples, tuple)
+                yield rows
 
     def stop(self) -> None:
         """Abandon the rest of a query's rows. Raises psycopg.Error if the server does not allow it."""
@@ -193,6 +199,28 @@ class Session:
         result = self.connection.pgconn.exec_(statements)
         if result.status not in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK):
             raise psycopg.errors.error_from_result(result)
+
+
+def _unreadable(reader: Transformer, result: PGresult) -> Sequence[Column]:
+    """The column of the first value that no loader can read."""
+    indices = range(result.nfields)
+    columns = [((result.fname(index) or b"").decode(errors="replace"), _type(result.ftype(index))) for index in indices]
+    loaders = [reader.get_loader(result.ftype(index), Format.TEXT) for index in indices]
+    for row in range(result.ntuples):
+        cells = [result.get_value(row, index) for index in indices]
+        attempts = [partial(_load, loader, cell) for loader, cell in zip(loaders, cells, strict=True)]
+        if (columns_of_row := failing(columns, attempts)) is not columns:
+            return columns_of_row
+    return columns
+
+
+def _load(loader: Loader, cell: bytes | None) -> object:
+    return None if cell is None else loader.load(cell)
+
+
+def _type(oid: int) -> str:
+    info = psycopg.postgres.types.get(oid)
+    return str(oid) if info is None else f"{info.name}[]" if oid == info.array_oid else info.name
 
 
 def _begin_statements(connection: psycopg.Connection[Any], limits: Limits) -> bytes:

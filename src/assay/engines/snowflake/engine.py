@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 import math
 import re
+from collections.abc import Sequence
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar
 
+from assay.engines.reading import Column, failing, reading
 from assay.engines.samples import rows_of
 from assay.engines.snowflake import errors, values
 from assay.engines.snowflake.schema import read_schema
@@ -155,12 +158,14 @@ class SnowflakeEngine(Warehouse):
         cursor.execute(query, timeout=self._limits.timeout_s)
         description = cursor.description
         places = values.readers([column.type_code for column in description])
+        columns = [(column.name, values.type_name(column.type_code)) for column in description]
 
         def fetch(wanted: int) -> list[Row]:
             rows = cursor.fetchmany(wanted)
-            return [_plain(row, places) for row in rows] if places else list(rows)
+            return [_plain(row, places, columns) for row in rows] if places else list(rows)
 
-        return Answer(columns=tuple(column.name for column in description), fetch=fetch)
+        names, types = zip(*columns, strict=True)
+        return Answer(columns=names, types=types, fetch=fetch)
 
     def _cancel(self) -> None:
         cursor = self._cursor
@@ -169,6 +174,9 @@ class SnowflakeEngine(Warehouse):
 
     def _explain(self, error: BaseException) -> Problem | None:
         return errors.explain(error)
+
+    def _is_conversion_error(self, error: Exception) -> bool:
+        return errors.is_conversion_error(error)
 
     def _secrets(self) -> tuple[str, ...]:
         return secrets_of(self._arguments)
@@ -216,11 +224,18 @@ def _in_quotes(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _plain(row: Any, places: list[tuple[int, Any]]) -> Row:
+def _plain(row: Any, places: list[tuple[int, Any]], columns: Sequence[Column]) -> Row:
     cells = list(row)
-    for place, reader in places:
-        if cells[place] is not None:
-            cells[place] = reader(cells[place])
+    present = [(place, reader) for place, reader in places if row[place] is not None]
+
+    def doubtful() -> Sequence[Column]:
+        return failing(
+            [columns[place] for place, _ in present], [partial(reader, row[place]) for place, reader in present]
+        )
+
+    with reading(doubtful):
+        for place, reader in present:
+            cells[place] = reader(row[place])
     return tuple(cells)
 
 

@@ -36,6 +36,8 @@ _SETUP = {
 }
 _QUERY: dict[int, FailureKind] = {630: "timeout", 604: "timeout", 300005: "out_of_memory"}
 _SESSION_GONE = frozenset({390104, 390111, 390112, 390115, 390195})
+_CONVERSION = 252005
+"""A value that the connector cannot convert to Python."""
 _NETWORK = frozenset({250001, 250002, 250005, 250006, 250007, 250011, 253003, 253005, 254007})
 _NUMBER = re.compile(r"^\s*(?:\d{4,6}\s*)?(?:\([0-9A-Z]{5}\))?\s*:?\s*")
 """The connector's prefix of a message: its number and SQLSTATE."""
@@ -61,6 +63,11 @@ def explain(error: BaseException) -> Problem | None:
     if number == 3001:
         return Problem(kind="error", message=f"{message}: the role lacks a privilege")
     return Problem(kind="error", message=message) if message else None
+
+
+def is_conversion_error(error: BaseException) -> bool:
+    """Whether the connector cannot convert a value."""
+    return getattr(error, "errno", None) == _CONVERSION
 
 
 def plain_message(error: BaseException) -> str:

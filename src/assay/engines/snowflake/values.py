@@ -26,6 +26,13 @@ def readers(type_codes: Sequence[int]) -> list[tuple[int, Callable[[Any], Cell]]
     return [(place, reader) for place, code in enumerate(type_codes) if (reader := _READERS.get(code)) is not None]
 
 
+def type_name(code: int) -> str:
+    """The name of a type, for messages."""
+    from snowflake.connector.constants import FIELD_TYPES
+
+    return FIELD_TYPES[code].name if 0 <= code < len(FIELD_TYPES) else str(code)
+
+
 def _document(text: str) -> Cell:
     """The value of a JSON text, exactly."""
     if not isinstance(text, str):

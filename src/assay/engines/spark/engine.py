@@ -161,7 +161,8 @@ class SparkEngine(Warehouse):
         # memory: it gets the limit of rows, which preserves their order.
         frame = frame.limit(self._limits.max_rows + 1)
         fetch = _fetcher(session.client.to_table_as_iterator(frame._plan.to_proto(session.client), {}))
-        return Answer(columns=tuple(schema.names), fetch=fetch)
+        kinds = tuple(field.dataType.simpleString() for field in schema)
+        return Answer(columns=tuple(schema.names), types=kinds, fetch=fetch)
 
     def _cancel(self) -> None:
         connection = self._connection

@@ -9,8 +9,10 @@ months are texts: the engine makes the server cast them, see `portable`.
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from assay.engines.reading import Column, reading
 from assay.model import Cell, Row
 from assay.model.results.cells import map_of
 
@@ -25,8 +27,15 @@ _MICROSECONDS_OF_A_DAY = 86_400_000_000
 
 def rows_of(table: pa.Table | pa.RecordBatch) -> list[Row]:
     """The rows of an Arrow table."""
-    columns = [cells_of(table.column(index)) for index in range(table.num_columns)]
+    columns = []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        with reading(partial(_named, field)):
+            columns.append(cells_of(column))
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def _named(field: pa.Field) -> list[Column]:
+    return [(field.name, str(field.type))]
 
 
 def cells_of(column: Any) -> list[Cell]:

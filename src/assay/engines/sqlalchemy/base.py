@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ from urllib.parse import quote
 
 from assay.engines import outcomes
 from assay.engines.fetching import fetch_rest
+from assay.engines.reading import Column, UnreadableValue, reading
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import Blame, DatabaseUrl, Execution, FailureKind, Limits, Row
@@ -23,6 +25,10 @@ CHECK_TIMEOUT_S = 10.0
 _FIRST_ROWS = 16
 _BUFFERED_ROWS = 4096
 _CHECK_QUERY = "SELECT 1"
+_CONVERSIONS = frozenset({"DataError", "NotSupportedError", "InterfaceError"})
+"""The DB-API's names of the exceptions for values. Servers' own errors have a code besides."""
+_CODE = re.compile(r"[0-9A-Z]{5}$|ORA-\d")
+"""An SQLSTATE, or Oracle's number, at the start of a message."""
 _Answer = TypeVar("_Answer")
 _Self = TypeVar("_Self", bound="SqlAlchemyBase")
 
@@ -164,6 +170,25 @@ class SqlAlchemyBase:
         """A driver's row as a tuple of plain values."""
         return tuple(row)
 
+    def _check_columns(self, cursor: Any, columns: Sequence[Column]) -> None:
+        """Raise UnreadableValue for a column whose values the driver does not return as they are."""
+
+    @staticmethod
+    def _type_name(code: object) -> str:
+        """The name of a type from the driver's code for it, for messages."""
+        return getattr(code, "name", None) or (code.__name__ if isinstance(code, type) else str(code))
+
+    @staticmethod
+    def _is_conversion_error(error: Exception) -> bool:
+        """Whether an exception of the driver's own means that it cannot convert a value: then it has no code of the
+        server."""
+        original: Any = getattr(error, "orig", None) or error
+        if type(original).__name__ not in _CONVERSIONS:
+            return False
+        codes = [getattr(original, name, None) for name in ("sqlstate", "pgcode", "errno", "code")]
+        first = next(iter(original.args), "")
+        return not (any(codes) or isinstance(first, int) or _CODE.match(str(first)))
+
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:  # noqa: ARG002
         """The kind and message of the driver's error, if the subclass knows more than the base class."""
         return None
@@ -243,11 +268,21 @@ class SqlAlchemyBase:
             )
         columns = tuple(str(name) for name in cursor.keys())  # noqa: SIM118 - not a mapping
 
-        def fetch(wanted: int) -> list[Row]:
-            return [self._plain(row) for row in cursor.fetchmany(wanted)]
+        described = [
+            (name, self._type_name(column[1])) for name, column in zip(columns, cursor.cursor.description, strict=True)
+        ]
 
-        rows = fetch(min(_FIRST_ROWS, self._limits.max_rows + 1))
-        cap = fetch_rest(fetch, rows, self._limits, size_of=_size, check_clock=self._check_clock)
+        def fetch(wanted: int) -> list[Row]:
+            with reading(lambda: described, also=self._is_conversion_error):
+                return [self._plain(row) for row in cursor.fetchmany(wanted)]
+
+        try:
+            self._check_columns(cursor.cursor, described)
+            rows = fetch(min(_FIRST_ROWS, self._limits.max_rows + 1))
+            cap = fetch_rest(fetch, rows, self._limits, size_of=_size, check_clock=self._check_clock)
+        except UnreadableValue:
+            self._cut(cursor)
+            raise
         if cap is None:
             cursor.close()
             self._finish_or_drop()
@@ -275,6 +310,8 @@ class SqlAlchemyBase:
             return outcomes.timed_out(query, self._limits, wall_time_s)
         if isinstance(error, MemoryError):
             return outcomes.out_of_memory(query, self._limits, wall_time_s)
+        if isinstance(error, UnreadableValue):
+            return outcomes.unreadable_value(query, self._scrubbed(str(error)), wall_time_s=wall_time_s)
         original: BaseException = getattr(error, "orig", None) or error
         message = self._scrubbed(outcomes.first_line(original))
         if kind == "error" and (known := self._explain(original)) is not None:

@@ -210,6 +210,11 @@ class SqlAlchemyEngine(SqlAlchemyBase):
     def _plain(row: Any) -> Row:
         return tuple([cell if type(cell) in _PLAIN else _plain(cell) for cell in row])
 
+    @staticmethod
+    def _is_conversion_error(error: Exception) -> bool:
+        # SQLite's driver reports it as an error of the database, without the library's code.
+        return SqlAlchemyBase._is_conversion_error(error) or "Could not decode to UTF-8" in str(error)
+
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:
         message = outcomes.first_line(error)
         lowered = message.lower()

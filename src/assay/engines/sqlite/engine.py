@@ -13,6 +13,7 @@ from marshal import dumps
 from assay.engines import outcomes
 from assay.engines.database_files import MEMORY, DatabaseFile, files_beside
 from assay.engines.fetching import FIRST_ROWS, fetch_rest
+from assay.engines.reading import CONVERSION_ERRORS, description, is_conversion_error
 from assay.engines.sqlite.file import open_read_only
 from assay.engines.sqlite.guard import Guard
 from assay.errors import DatabaseError
@@ -32,9 +33,8 @@ _LITERAL_OR_SEMICOLON = re.compile(
 )
 """What SQLite reads as a literal, a quoted name or a comment, or else a semicolon."""
 
-# What the driver raises for a query. Warning: several statements, before Python 3.12. ValueError: text
-# that cannot be encoded, or names that cannot be decoded. OverflowError: text of more than 2 GB.
-_QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, ValueError, MemoryError, OverflowError)
+# What the driver raises for a query, or for a value. Warning: several statements, before Python 3.12.
+_QUERY_ERRORS = (sqlite3.Error, sqlite3.Warning, MemoryError, *CONVERSION_ERRORS)
 
 
 class SqliteEngine(DatabaseFile):
@@ -272,6 +272,8 @@ class SqliteEngine(DatabaseFile):
             return outcomes.several_statements(query)
         if isinstance(error, UnicodeEncodeError):
             return outcomes.not_text(query, error)
+        if is_conversion_error(error):
+            return outcomes.unreadable_value(query, description((), error), wall_time_s=wall_time_s)
         code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
         message = outcomes.first_line(error)
         if code == sqlite3.SQLITE_READONLY:

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from assay.engines import outcomes
 from assay.engines.fetching import FIRST_ROWS, fetch_rest
+from assay.engines.reading import Column, UnreadableValue, description, is_conversion_error, reading
 from assay.engines.warehouse import held
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
@@ -42,6 +43,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     """A query's result before its first row is fetched."""
 
     columns: tuple[str, ...]
+    types: tuple[str, ...] = ()
+    """The columns' types, for messages; empty if the service does not tell them."""
     fetch: Callable[[int], list[Row]]
     """The next rows as plain values, at most as many as requested; empty at the end."""
     cost: Cost | None = None
@@ -170,6 +173,10 @@ class Warehouse:
         """What the driver's error means; None: it is the query's own mistake, in the driver's words."""
         return None
 
+    def _is_conversion_error(self, error: Exception) -> bool:  # noqa: ARG002
+        """Whether an exception of the driver's own means that it cannot convert a value."""
+        return False
+
     def _secrets(self) -> Sequence[str]:
         """Secrets that no message may repeat, in plain form and as a URL writes them."""
         password = urlsplit(self._url.reveal()).password
@@ -221,8 +228,17 @@ class Warehouse:
 
     def _fetch(self, answer: Answer, query: str, started: float) -> Execution:
         limits = self._limits
-        rows = answer.fetch(min(FIRST_ROWS, limits.max_rows + 1))
-        cap = fetch_rest(answer.fetch, rows, limits, size_of=_size, check_clock=self._check_clock)
+
+        def columns() -> list[Column]:
+            types = answer.types or ("",) * len(answer.columns)
+            return list(zip(answer.columns, types, strict=True))
+
+        def fetch(count: int) -> list[Row]:
+            with reading(columns, also=self._is_conversion_error):
+                return answer.fetch(count)
+
+        rows = fetch(min(FIRST_ROWS, limits.max_rows + 1))
+        cap = fetch_rest(fetch, rows, limits, size_of=_size, check_clock=self._check_clock)
         if cap is None and answer.is_cut is not None and answer.is_cut():
             cap = "bytes"
         elif cap is not None:
@@ -239,6 +255,11 @@ class Warehouse:
             return outcomes.timed_out(query, self._limits, wall_time_s)
         if isinstance(error, MemoryError):
             return outcomes.out_of_memory(query, self._limits, wall_time_s)
+        if ran and isinstance(error, UnreadableValue):
+            return outcomes.unreadable_value(query, masked(str(error), self._secrets()), wall_time_s=wall_time_s)
+        if ran and (is_conversion_error(error) or self._is_conversion_error(error)):  # before the columns are known
+            message = masked(description((), error), self._secrets())
+            return outcomes.unreadable_value(query, message, wall_time_s=wall_time_s)
         problem = self._explain(error) or Problem(
             kind="error" if ran else "unreadable_database", message=outcomes.first_line(error)
         )

@@ -119,6 +119,7 @@ FAILURES: Mapping[str, str] = {
     "truncated": "a limit cut the result",
     "billing_limit": "the query would exceed the limit of billed bytes",
     "masked": "the database masked values in the result",
+    "unreadable_value": "the query runs, but a value of its result cannot be read",
     "no_gold": "the case has no gold query",
     "unusable_gold": "the file of the gold result is missing or not a table",
     "unreadable_database": "the database cannot be read, or was lost",

@@ -22,7 +22,7 @@ def check(gold: Gold) -> Iterator[Found]:
     if done is None or done.succeeded:
         return
     failure = done.failure
-    if failure is not None and failure.kind == "unreadable_database":
+    if failure is not None and failure.kind in ("unreadable_database", "unreadable_value"):
         return  # the gold query is not the cause, and the report says so once
     message = failure.message if failure is not None else done.status
     yield Found(evidence=f"The query has no result: {message}")
