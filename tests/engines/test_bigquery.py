@@ -19,6 +19,7 @@ from assay.engines.bigquery.engine import BigqueryEngine
 from assay.engines.bigquery.values import reader_of
 from assay.errors import DatabaseError
 from assay.model import Cost, DatabaseUrl, Execution, Limits
+from assay.model.results.times import Interval
 from assay.testing import BigqueryFake, FakeQuery, Fault
 
 pytest.importorskip("google.cloud.bigquery", reason="needs the extra bigquery")
@@ -74,8 +75,8 @@ def cell_of(wire: Any, kind: str, mode: str = "NULLABLE", **more: Any) -> Any:
         ("DATETIME", "2024-02-29T12:34:56.5", datetime(2024, 2, 29, 12, 34, 56, 500000)),  # noqa: DTZ001  # noqa: DTZ001
         ("TIMESTAMP", "-62135596800000000", datetime(1, 1, 1, tzinfo=UTC)),
         ("TIMESTAMP", "253402300799999999", datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)),
-        ("INTERVAL", "1-2 3 4:5:6.789", timedelta(days=14 * 30 + 3, hours=4, minutes=5, seconds=6.789)),
-        ("INTERVAL", "-0-1 -2 -10:0:0", timedelta(days=-32, hours=-10)),
+        ("INTERVAL", "1-2 3 4:5:6.789", Interval(months=14, days=3, nanoseconds=14_706_789_000_000)),
+        ("INTERVAL", "-0-1 -2 -10:0:0", Interval(months=-1, days=-2, nanoseconds=-36_000_000_000_000)),
         ("JSON", '{"a": 2.50, "b": [1, null]}', {"a": Decimal("2.50"), "b": [1, None]}),
         ("JSON", '"text"', "text"),
         ("GEOGRAPHY", "POINT(1 2)", "POINT(1 2)"),

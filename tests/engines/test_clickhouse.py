@@ -29,6 +29,7 @@ from assay.engines.clickhouse.values import converter, has_nanoseconds
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Execution, Limits, Result
 from assay.model.results.cells import MapEntries, map_of
+from assay.model.results.times import interval_of, moment_of
 
 pytestmark = pytest.mark.xdist_group("clickhouse")
 LIMITS = Limits(timeout_s=60.0, max_memory_bytes=1024 * 1024 * 1024)
@@ -684,15 +685,15 @@ def test_digits_beyond_the_microsecond_are_kept() -> None:
     nanoseconds = 1_704_067_200_123_456_789
     berlin = ZoneInfo("Europe/Berlin")
     for kind, ticks, cell in (
-        ("DateTime64(9)", nanoseconds, "2024-01-01 01:00:00.123456789"),
+        ("DateTime64(9)", nanoseconds, moment_of("2024-01-01 01:00:00.123456789")),
         ("DateTime64(9)", nanoseconds - 789, datetime(2024, 1, 1, 1, 0, 0, 123456)),  # noqa: DTZ001
-        ("DateTime64(9, 'America/Lima')", nanoseconds, "2024-01-01 00:00:00.123456789+00:00"),
+        ("DateTime64(9, 'America/Lima')", nanoseconds, moment_of("2024-01-01 00:00:00.123456789+00:00")),
         ("DateTime64(9, 'UTC')", nanoseconds - 789, datetime(2024, 1, 1, 0, 0, 0, 123456, tzinfo=UTC)),
-        ("DateTime64(7)", -1, "1970-01-01 00:59:59.999999900"),
+        ("DateTime64(7)", -1, moment_of("1970-01-01 00:59:59.999999900")),
         ("Nullable(DateTime64(8))", None, None),
-        ("Array(DateTime64(9))", [nanoseconds + 1], ["2024-01-01 01:00:00.123456790"]),
-        ("Map(String, Time64(9))", [("a", 45_000_000_000_001)], {"a": "12:30:00.000000001"}),
-        ("Time64(9)", -45_000_000_000_001, "-12:30:00.000000001"),
+        ("Array(DateTime64(9))", [nanoseconds + 1], [moment_of("2024-01-01 01:00:00.123456790")]),
+        ("Map(String, Time64(9))", [("a", 45_000_000_000_001)], {"a": interval_of("12:30:00.000000001")}),
+        ("Time64(9)", -45_000_000_000_001, interval_of("-12:30:00.000000001")),
         ("Time64(9)", -45_000_000_001_000, -timedelta(hours=12, minutes=30, microseconds=1)),
         ("Tuple(Time64(7), DateTime64(3))", (1, 1_704_067_200_500), None),
     ):
@@ -700,7 +701,7 @@ def test_digits_beyond_the_microsecond_are_kept() -> None:
         found = converter(kind, berlin, None, in_ticks=True)
         assert found is not None, kind
         if "Tuple" in kind:
-            cell = ("00:00:00.000000100", datetime(2024, 1, 1, 1, 0, 0, 500_000))  # noqa: DTZ001, PLW2901
+            cell = (interval_of("00:00:00.000000100"), datetime(2024, 1, 1, 1, 0, 0, 500_000))  # noqa: DTZ001, PLW2901
         assert found([ticks]) == [cell], kind
     assert not any(map(has_nanoseconds, ("DateTime64(6)", "Time64(3)", "Dynamic", "JSON(a DateTime64(9))")))
 
@@ -709,8 +710,11 @@ def test_digits_beyond_the_microsecond_are_kept() -> None:
 @pytest.mark.parametrize(
     ("query", "cell"),
     [
-        ("SELECT toDateTime64('2024-01-01 00:00:00.123456789', 9, 'UTC')", "2024-01-01 00:00:00.123456789+00:00"),
-        ("SELECT [toTime64('12:30:00.123456788', 9)]", ["12:30:00.123456788"]),
+        (
+            "SELECT toDateTime64('2024-01-01 00:00:00.123456789', 9, 'UTC')",
+            moment_of("2024-01-01 00:00:00.123456789+00:00"),
+        ),
+        ("SELECT [toTime64('12:30:00.123456788', 9)]", [interval_of("12:30:00.123456788")]),
         ("SELECT toDateTime64('2024-01-01 00:00:00.5', 9, 'UTC')", datetime(2024, 1, 1, 0, 0, 0, 500_000, tzinfo=UTC)),
         ("SELECT CAST(NULL AS Nullable(DateTime64(9)))", None),
     ],

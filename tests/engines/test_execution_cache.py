@@ -135,7 +135,7 @@ def test_the_edges_of_each_kind_come_back(cell: object) -> None:
     found = back(ran((cell, "beside")))
     assert found.result is not None
     assert repr(found.result.rows[0][0]) == repr(settled(cell))
-    assert type(found.result.rows[0][0]) is type(cell)
+    assert type(found.result.rows[0][0]) is type(settled(cell))
 
 
 def test_an_execution_comes_back_as_one_of_an_earlier_time() -> None:

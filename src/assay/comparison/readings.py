@@ -18,10 +18,11 @@ from math import isfinite
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from assay.comparison.text_values import Leaves, nested, spelt_bytes, spelt_length, spelt_nested
+from assay.comparison.text_values import Leaves, nested, spelt_bytes, spelt_nested
 from assay.model import Cell, CellTypes, Result, Row
 from assay.model.results.cells import MapEntries
 from assay.model.results.result import Rows
+from assay.model.results.times import Clock, Interval, Moment, clock_of, interval_of, moment_of
 
 Kind: TypeAlias = Literal["number", "moment", "time", "clock", "length", "truth", "bytes", "nested"]
 """What a text may spell. A moment is a date or a timestamp, a length a duration, ``nested`` a list or an object; a
@@ -45,10 +46,8 @@ _NUMBER = re.compile(r"[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3
 _NO_FINITE = re.compile(r"[-+]?(?:inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE)
 """What programs write for infinite floats and NaN."""
 _LONGEST = 400
-_MOMENT = re.compile(
-    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d(?::?\d\d)?))?)?", re.ASCII
-)
-_TIME = re.compile(r"\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[+-]\d\d(?::?\d\d)?)?", re.ASCII)
+_BEYOND_MICROSECONDS = re.compile(r"(?<=\.\d{6})\d{1,3}", re.ASCII)
+_WITHOUT_SECONDS = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)(?![:\d])", re.ASCII)
 _TRUTH = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 _OF_OTHERS: frozenset[Kind] = frozenset({"clock", "nested"})
 """Kinds other than text that cells may be read as."""
@@ -86,23 +85,16 @@ def _number(cell: Cell) -> Cell:
 
 
 def _moment(cell: Cell) -> Cell:
-    text = cell.strip() if isinstance(cell, str) else ""
-    if not _MOMENT.fullmatch(text):
-        return None
-    try:
-        if len(text) == len("2024-01-31"):
-            return date.fromisoformat(text)
-        return datetime.fromisoformat(re.sub(r" ?(?:UTC|Z)$", "+00:00", text))
-    except ValueError:
-        return None
+    return moment_of(_WITHOUT_SECONDS.sub(r"\1:00", cell.strip())) if isinstance(cell, str) else None
+
+
+def _microseconds(cell: Cell) -> Cell:
+    """The same, cut to microseconds, as by an engine or a client that has no more."""
+    return _moment(_BEYOND_MICROSECONDS.sub("", cell)) if isinstance(cell, str) else None
 
 
 def _time(cell: Cell) -> Cell:
-    text = cell.strip() if isinstance(cell, str) else ""
-    try:
-        return time.fromisoformat(text) if _TIME.fullmatch(text) else None
-    except ValueError:
-        return None
+    return clock_of(cell.strip()) if isinstance(cell, str) else None
 
 
 def _clock(cell: Cell) -> Cell:
@@ -113,7 +105,7 @@ def _clock(cell: Cell) -> Cell:
 
 
 def _length(cell: Cell) -> Cell:
-    return spelt_length(cell) if isinstance(cell, str) else None
+    return interval_of(cell) if isinstance(cell, str) else None
 
 
 def _truth(cell: Cell) -> Cell:
@@ -229,11 +221,11 @@ def _kind_of(cell: Cell) -> str:
         return "truth"
     if isinstance(cell, (int, float, Decimal)):
         return "number"
-    if isinstance(cell, date):
+    if isinstance(cell, (date, Moment)):
         return "moment"
-    if isinstance(cell, time):
+    if isinstance(cell, (time, Clock)):
         return "time"
-    if isinstance(cell, timedelta):
+    if isinstance(cell, (timedelta, Interval)):
         return "length"
     if isinstance(cell, (bytes, bytearray, memoryview)):
         return "bytes"
@@ -362,6 +354,8 @@ def _readers(
         if None not in escaped and escaped != list(map(_bytes, texts)):
             yield partial(_spelt, (_escaped_bytes,))
     else:
+        if reading == "moment" and any(isinstance(cell, str) and _BEYOND_MICROSECONDS.search(cell) for cell in column):
+            yield partial(_spelt, (_microseconds,))
         kinds: Sequence[Kind] = _MIXED if reading == "mixed" else (reading,)
         yield partial(_spelt, tuple(_SPELL[kind] for kind in kinds if kind in lacks))
 

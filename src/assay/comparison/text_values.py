@@ -1,10 +1,9 @@
-"""What texts spell besides numbers, dates and truth values: durations, bytes, lists and objects."""
+"""What texts spell besides numbers, dates, durations and truth values: bytes, lists and objects."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 
 from msgspec import Struct
@@ -14,10 +13,6 @@ from assay.model.results.cells import MapEntries, cell_of_json, map_of
 
 _LONGEST = 1_000_000
 _DEEPEST = 40
-_DAYS = {"year": 360, "month": 30, "mon": 30, "week": 7, "day": 1}
-"""A month has 30 days, as in PostgreSQL's and DuckDB's comparison of durations."""
-_PART = re.compile(r"([+-]?\d{1,9}) (year|month|mon|week|day)s?,? ?", re.ASCII)
-_CLOCK = re.compile(r"([+-])?(\d{1,9}):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
 _HEX = re.compile(r"\\x(?:[0-9A-Fa-f]{2})*")
 _ESCAPED = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9A-Fa-f]{2})*")
 _ESCAPED_BY_DUCKDB = re.compile(r"(?:[\x20-\x5b\x5d-\x7e]|\\x[0-9A-F]{2})*")
@@ -35,26 +30,6 @@ class Leaves(Struct, frozen=True, kw_only=True):
     number: Callable[[int | float | Decimal], Cell]
     lists: bool = False
     """There are no objects: ``{}`` is a PostgreSQL array without elements."""
-
-
-def spelt_length(text: str) -> timedelta | None:
-    """A duration, for example ``3 days 04:05:06``, ``26:00:00``, ``1 year 2 mons``, ``1 day, 2:00:00``."""
-    text, place, days, found = text.strip(), 0, 0, False
-    while part := _PART.match(text, place):
-        days, place, found = days + int(part[1]) * _DAYS[part[2]], part.end(), True
-    clock = _CLOCK.fullmatch(text, place)
-    if clock is None and (place != len(text) or not found):
-        return None
-    try:
-        length = timedelta(days=days)
-        if clock is None:
-            return length
-        sign, hours, minutes, seconds, fraction = clock.groups()
-        micros = int((fraction or "0").ljust(6, "0")[:6])
-        rest = timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds), microseconds=micros)
-        return length - rest if sign == "-" else length + rest
-    except OverflowError:
-        return None
 
 
 def spelt_bytes(text: str, *, escapes: bool = False) -> bytes | None:

@@ -14,14 +14,14 @@ from typing import Any
 
 from assay.model import Cell
 from assay.model.results.cells import document_of
+from assay.model.results.times import interval
 
 Reader = Callable[[Any], Cell]
 """Converts a value in the service's JSON to a cell."""
-_DAYS_OF_MONTH = 30
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INTERVAL = re.compile(
     r"(?P<sign>-)?(?P<years>\d+)-(?P<months>\d+) (?P<days>-?\d+) "
-    r"(?P<negative>-)?(?P<hours>\d+):(?P<minutes>\d+):(?P<seconds>\d+)(?:\.(?P<fraction>\d{1,6}))?"
+    r"(?P<negative>-)?(?P<hours>\d+):(?P<minutes>\d+):(?P<seconds>\d+)(?:\.(?P<fraction>\d{1,9}))?"
 )
 
 
@@ -29,7 +29,7 @@ def reader_of(field: Any) -> Reader:
     """Returns the converter for the values of a column, by its field in the result's schema.
 
     NUMERIC and BIGNUMERIC are Decimal, and so are fractions in JSON. A TIMESTAMP is in UTC, a DATETIME has no time
-    zone. An INTERVAL is a timedelta whose months have 30 days, as in BigQuery's own comparison. An ARRAY is a list (the
+    zone. An INTERVAL is a timedelta, or an `Interval`. An ARRAY is a list (the
     service sends an empty one for NULL), a STRUCT a dictionary, or a list if its fields have no distinct names, a RANGE
     a dictionary of ``start`` and ``end``. GEOGRAPHY is text.
     """
@@ -85,13 +85,9 @@ def _interval(text: str) -> Cell:
     if match is None:
         return text
     months = (int(match["years"]) * 12 + int(match["months"])) * (-1 if match["sign"] else 1)
-    clock = timedelta(
-        hours=int(match["hours"]),
-        minutes=int(match["minutes"]),
-        seconds=int(match["seconds"]),
-        microseconds=int((match["fraction"] or "").ljust(6, "0")),
-    )
-    return timedelta(days=months * _DAYS_OF_MONTH + int(match["days"])) + (-clock if match["negative"] else clock)
+    seconds = (int(match["hours"]) * 60 + int(match["minutes"])) * 60 + int(match["seconds"])
+    length = seconds * 1_000_000_000 + int((match["fraction"] or "").ljust(9, "0"))
+    return interval(months=months, days=int(match["days"]), nanoseconds=-length if match["negative"] else length)
 
 
 _SCALARS: dict[str, Reader] = {

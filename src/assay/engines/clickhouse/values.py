@@ -6,8 +6,8 @@
 | Float32 | its exact value, as ClickHouse compares it with a Float64: 0.10000000149011612 and not 0.1 |
 | String, FixedString (without the padding) | str; bytes if it is not UTF-8 |
 | DateTime, DateTime64 | with the column's time zone; without one, the clock of the server's time zone |
-| DateTime64, Time64 with digits beyond the microsecond | text, in UTC if the column has a time zone |
-| Time, Interval of days or less; of months | timedelta; timedelta of 30 days a month, as for PostgreSQL |
+| DateTime64, Time64 with digits beyond the microsecond | `Moment`, `Interval` |
+| Time, Interval of days or less; of months or nanoseconds | timedelta; `Interval` |
 | Enum, IPv4, IPv6 | str |
 | Array, Tuple, named Tuple, JSON | list, tuple, dict, dict |
 | Map | dict; all entries if keys repeat; within a Dynamic a list of pairs |
@@ -29,6 +29,7 @@ from urllib.parse import unquote
 
 from assay.model import Cell
 from assay.model.results.cells import map_of
+from assay.model.results.times import interval, moment_at
 
 QUERY_FORMATS = {"String": "bytes", "FixedString": "bytes", "Map": "pairs", "Variant": "typed"}
 """How the driver shall return values: its dictionaries lose entries, and values of a Variant may look alike."""
@@ -36,9 +37,7 @@ TICKS = {"DateTime64": "int", "Time64": "int"}
 """How the driver shall return the times of a column with digits beyond the microsecond."""
 _NANOSECONDS = re.compile(r"(?:DateTime64|Time64)\([789]\b")
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - in UTC, as the driver has it
-_DAYS_OF_MONTH = 30
 _INTERVALS = {
-    "Nanosecond": timedelta(microseconds=0.001),
     "Microsecond": timedelta(microseconds=1),
     "Millisecond": timedelta(milliseconds=1),
     "Second": timedelta(seconds=1),
@@ -46,10 +45,8 @@ _INTERVALS = {
     "Hour": timedelta(hours=1),
     "Day": timedelta(days=1),
     "Week": timedelta(weeks=1),
-    "Month": timedelta(days=_DAYS_OF_MONTH),
-    "Quarter": timedelta(days=3 * _DAYS_OF_MONTH),
-    "Year": timedelta(days=12 * _DAYS_OF_MONTH),
 }
+_MONTHS = {"Month": 1, "Quarter": 3, "Year": 12}
 _AS_THEY_ARE = re.compile(
     r"U?Int\d+|Bool|Boolean|Decimal\d*|UUID|Date|Date32|B?Float(?:16|32|64)|Time|Time64|Enum\d*|Nothing"
 )
@@ -112,8 +109,7 @@ class _Readers:
         if _AS_THEY_ARE.fullmatch(name):
             return None
         if name.startswith("Interval"):
-            unit = _INTERVALS[name.removeprefix("Interval")]
-            return lambda number: number * unit
+            return _interval_reader(name.removeprefix("Interval"))
         match name:
             case "FixedString":
                 return lambda value: _text(value.rstrip(b"\0"))
@@ -180,14 +176,15 @@ class _Readers:
         return cell
 
     def _moment(self, ticks: int, scale: int, zone: tzinfo | None) -> Cell:
-        """A time from its number; a text if it has digits beyond the microsecond."""
+        """A time from its number; a `Moment` if it has digits beyond the microsecond."""
         microseconds, rest = divmod(ticks * 10 ** (9 - scale), 1000)
         moment = _EPOCH + timedelta(microseconds=microseconds)
         if zone is not None and not rest:
             return moment.replace(tzinfo=UTC).astimezone(zone)
-        shown = moment.replace(tzinfo=UTC) if zone is not None or self._own_zone else self._in_zone(moment)
         if rest:
-            return f"{shown:%Y-%m-%d %H:%M:%S.%f}{rest:03}{'' if shown.tzinfo is None else '+00:00'}"
+            zoned = zone is not None or self._own_zone is not None
+            whole = moment if zoned else self._in_zone(moment)
+            return moment_at(_microseconds(whole - _EPOCH) * 1000 + rest, offset_s=0 if zoned else None)
         return self._in_zone(moment)
 
     def _in_zone(self, value: datetime) -> datetime:
@@ -199,13 +196,22 @@ class _Readers:
 
 
 def _time(ticks: int, scale: int) -> Cell:
-    """A time of day or longer from its number; a text if it has digits beyond the microsecond."""
-    microseconds, rest = divmod(abs(ticks) * 10 ** (9 - scale), 1000)
-    if not rest:
-        return timedelta(microseconds=microseconds if ticks >= 0 else -microseconds)
-    seconds, fraction = divmod(microseconds, 1_000_000)
-    sign = "-" if ticks < 0 else ""
-    return f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}{rest:03}"
+    """A time of day or longer from its number; an `Interval` if it has digits beyond the microsecond."""
+    microseconds, rest = divmod(ticks * 10 ** (9 - scale), 1000)
+    whole = timedelta(microseconds=microseconds)
+    return interval(nanoseconds=microseconds * 1000 + rest) if rest else whole
+
+
+def _interval_reader(unit: str) -> _Read:
+    if unit in _MONTHS:
+        return lambda number: interval(months=number * _MONTHS[unit])
+    if unit == "Nanosecond":
+        return lambda number: interval(nanoseconds=number)
+    return lambda number: number * _INTERVALS[unit]
+
+
+def _microseconds(length: timedelta) -> int:
+    return length // timedelta(microseconds=1)
 
 
 def _or_null(read: _Read | None) -> _Read:

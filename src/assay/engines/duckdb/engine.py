@@ -14,6 +14,7 @@ from assay.engines import outcomes
 from assay.engines.database_files import MEMORY, DatabaseFile, files_beside
 from assay.engines.duckdb.guard import called, calls_only_usual, effectful_functions
 from assay.engines.duckdb.repeatable import Repeatable, session_of
+from assay.engines.duckdb.values import ExactColumn, read_rows, selected
 from assay.engines.fetching import FIRST_ROWS, fetch_rest
 from assay.engines.reading import CONVERSION_ERRORS, UnreadableValue, description, is_conversion_error, reading
 from assay.engines.watchdog import Watchdog
@@ -63,8 +64,6 @@ if int(duckdb.__version__.partition(".")[0]) >= 2:
 _LOCKS = "SET enable_external_access = false; SET lock_configuration = true"
 """Separate statements, since the order in which connection settings are applied is undefined."""
 
-_MAP_OF_UNIONS = "MAP(UNION("
-"""Such a type's dictionaries lose entries: of the keys 1 and true, a Python dict holds only one."""
 _NESTED = frozenset({"list", "array", "struct", "map", "union", "variant"})
 _CELL_BYTES = {
     **dict.fromkeys(("boolean", "tinyint", "smallint", "integer", "utinyint", "usmallint", "uinteger"), 28),
@@ -86,8 +85,8 @@ _functions: frozenset[str] | None = None
 class DuckdbEngine(DatabaseFile):
     """One DuckDB database file, or an empty one in memory, read-only.
 
-    Values are those of DuckDB's Python client, including Decimal, date, datetime, timedelta, UUID, and lists and dicts
-    for nested types.
+    Values are those of DuckDB's Python client, including Decimal, date, datetime, UUID, and lists and dicts for nested
+    types. Where the client changes values, they are read in another form: see `assay.engines.duckdb.values`.
     """
 
     name = "duckdb"
@@ -259,30 +258,46 @@ class DuckdbEngine(DatabaseFile):
     def _run(self, query: str, statement: duckdb.Statement, started: float) -> Execution:
         cursor = self._connection.execute(statement)
         description = cursor.description or []
-        limits = self._limits
-        kinds = [str(getattr(column[1], "id", None)) for column in description]
-        if not _NESTED.isdisjoint(kinds):
-            for name, kind, *_ in description:
-                if _MAP_OF_UNIONS in str(kind):
-                    why = f"the column {name!r} ({kind}) cannot be read without losing entries"
-                    why += ": select map_entries() of it"
-                    raise UnreadableValue(why)
-        size_of = partial(_size, kinds=kinds)
+        names = tuple([column[0] for column in description])
+        exact = [ExactColumn.of(column[1]) for column in description]
+        if any(column is not None and not column.usually_kept for column in exact):
+            return self._run_exactly(query, statement, names, exact)
+        rows, cap = self._fetch(cursor)
+        for index, column in enumerate(exact):
+            if column is not None and column.changes([row[index] for row in rows]):
+                return self._run_exactly(query, statement, names, exact)
+        return self._fetched(query, names, rows, cap, started)
+
+    def _run_exactly(
+        self, query: str, statement: duckdb.Statement, names: tuple[str, ...], exact: list[ExactColumn | None]
+    ) -> Execution:
+        """Run a query, which runs without error, for columns in a form that the client keeps."""
+        started = time.perf_counter()
+        try:
+            # The query itself is bound without error, so that the error is one of what is around it.
+            rows, cap = self._fetch(self._connection.execute(selected(statement.query, exact)))
+        except (duckdb.ParserException, duckdb.BinderException) as error:
+            why = f"its values cannot be read without changing them ({outcomes.first_line(error)}): cast them to text"
+            raise UnreadableValue(f"{why} in the query") from error
+        rows = read_rows(rows, exact)
+        return self._fetched(query, names, rows, cap, started)
+
+    def _fetch(self, cursor: duckdb.DuckDBPyConnection) -> tuple[list[Row], outcomes.Cap | None]:
+        columns = cursor.description or []
+        size_of = partial(_size, kinds=[str(getattr(column[1], "id", None)) for column in columns])
 
         def fetch(count: int) -> list[Row]:
-            with reading(lambda: [(column[0], str(column[1])) for column in description]):
+            with reading(lambda: [(column[0], str(column[1])) for column in columns]):
                 return cursor.fetchmany(count)
 
         rows = fetch(FIRST_ROWS)
-        cap = fetch_rest(fetch, rows, limits, size_of=size_of, check_clock=self._check_clock)
-        return outcomes.fetched(
-            query,
-            tuple([column[0] for column in description]),
-            rows,
-            wall_time_s=time.perf_counter() - started,
-            cap=cap,
-            limits=limits,
-        )
+        return rows, fetch_rest(fetch, rows, self._limits, size_of=size_of, check_clock=self._check_clock)
+
+    def _fetched(
+        self, query: str, names: tuple[str, ...], rows: list[Row], cap: outcomes.Cap | None, started: float
+    ) -> Execution:
+        wall_time_s = time.perf_counter() - started
+        return outcomes.fetched(query, names, rows, wall_time_s=wall_time_s, cap=cap, limits=self._limits)
 
     def _check_clock(self) -> None:
         if self._watchdog.fired:  # between two chunks, an interrupt has no running query to end

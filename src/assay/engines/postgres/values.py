@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -15,23 +13,19 @@ from psycopg.types.multirange import MultirangeInfo
 from psycopg.types.range import RangeInfo
 
 from assay.model.results.cells import document_of
+from assay.model.results.times import clock_of, interval_of, moment_of
 
 _AS_TEXT = ("inet", "cidr", "record")
 _OF_TIME = ("date", "timestamp", "timestamptz", "time", "timetz")
 _JSON = ("json", "jsonb")
-_DAYS_OF_MONTH = 30
-_INTERVAL = re.compile(
-    r"(?:(?P<years>[-+]?\d+) years? ?)?(?:(?P<months>[-+]?\d+) mons? ?)?(?:(?P<days>[-+]?\d+) days? ?)?"
-    r"(?:(?P<sign>[-+])?(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)(?:\.(?P<fraction>\d{1,6}))?)?"
-)
 
 
 def register(connection: psycopg.Connection[Any]) -> None:
     """Make this connection read values as Assay compares them.
 
     numeric is Decimal, including NaN and infinities; dates and times beyond Python's range (infinity, BC, after 9999,
-    24:00) are text; an interval is a timedelta whose months have 30 days, as in PostgreSQL's own comparison; json and
-    jsonb are decoded, with fractions as Decimal and all entries if keys repeat; arrays are lists; ranges, network
+    24:00), times of day with a zone, and intervals of months are those of `assay.model.results.times`; json and jsonb
+    are decoded, with fractions as Decimal and all entries if keys repeat; arrays are lists; ranges, network
     addresses, enums and composites are text.
     """
     adapters = connection.adapters
@@ -64,7 +58,7 @@ def _loaders() -> tuple[tuple[int, type[Loader]], ...]:
         oid = types[name].oid
         base = psycopg.adapters.get_loader(oid, Format.TEXT)
         assert base is not None, name
-        found.append((oid, _or_text(base)))
+        found.append((oid, _or_beyond_python(base)))
     return tuple(found)
 
 
@@ -74,10 +68,10 @@ def _nested_oids() -> frozenset[int]:
     return frozenset([types[name].oid for name in _JSON] + [kind.array_oid for kind in types if kind.array_oid])
 
 
-def _or_text(base: Callable[..., Any]) -> type[Loader]:
-    """A loader that returns the text if the Python type cannot hold the value."""
+def _or_beyond_python(base: Callable[..., Any]) -> type[Loader]:
+    """A loader that returns a value of `assay.model.results.times` if the Python type cannot hold the value."""
 
-    class OrTextLoader(Loader):
+    class BeyondPythonLoader(Loader):
         def __init__(self, oid: int, context: Any = None) -> None:
             super().__init__(oid, context)
             self._load = base(oid, context).load
@@ -86,9 +80,14 @@ def _or_text(base: Callable[..., Any]) -> type[Loader]:
             try:
                 return self._load(data)
             except (psycopg.DataError, ValueError, OverflowError):
-                return bytes(data).decode()
+                return _first(bytes(data).decode(), moment_of, clock_of)
 
-    return OrTextLoader
+    return BeyondPythonLoader
+
+
+def _first(text: str, *readers: Callable[[str], object]) -> object:
+    """What the first of these readers makes of a text; the text itself if none reads it."""
+    return next((value for read in readers if (value := read(text)) is not None), text)
 
 
 class _AnyTextLoader(Loader):
@@ -121,21 +120,4 @@ class _JsonLoader(Loader):
 
 class _IntervalLoader(Loader):
     def load(self, data: Any) -> object:
-        text = bytes(data).decode()
-        found = _INTERVAL.fullmatch(text)
-        if found is None:  # infinity
-            return text
-        years, months, days = (int(found[name] or 0) for name in ("years", "months", "days"))
-        try:
-            whole = timedelta(days=(years * 12 + months) * _DAYS_OF_MONTH + days)
-            if found["hours"] is None:
-                return whole
-            clock = timedelta(
-                hours=int(found["hours"]),
-                minutes=int(found["minutes"]),
-                seconds=int(found["seconds"]),
-                microseconds=int((found["fraction"] or "0").ljust(6, "0")),
-            )
-            return whole - clock if found["sign"] == "-" else whole + clock
-        except OverflowError:
-            return text
+        return _first(bytes(data).decode(), interval_of)  # an infinite one is text

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import warnings as python_warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from assay.engines.spark.unity import is_databricks_host, reader_grants
 from assay.engines.spark.url import SPARK_FORM, Address, spark_address
 from assay.engines.warehouse.base import CHECK_TIMEOUT_S, Answer, Problem, Warehouse
 from assay.errors import DatabaseError
-from assay.model import DatabaseSchema, DatabaseUrl, Limits, Row
+from assay.model import Cell, DatabaseSchema, DatabaseUrl, Limits, Row
 from assay.sql.statement import without_last_semicolon
 
 TAG = "assay"
@@ -160,7 +160,8 @@ class SparkEngine(Warehouse):
         # A server completes a partition's result before it sends any of it, so an unlimited result could fill its
         # memory: it gets the limit of rows, which preserves their order.
         frame = frame.limit(self._limits.max_rows + 1)
-        fetch = _fetcher(session.client.to_table_as_iterator(frame._plan.to_proto(session.client), {}))
+        stream = session.client.to_table_as_iterator(frame._plan.to_proto(session.client), {})
+        fetch = _fetcher(stream, [values.interval_reader(field.dataType) for field in schema])
         kinds = tuple(field.dataType.simpleString() for field in schema)
         return Answer(columns=tuple(schema.names), types=kinds, fetch=fetch)
 
@@ -201,7 +202,7 @@ class _Session:
             self.session.stop()
 
 
-def _fetcher(stream: Iterator[Any]) -> Any:
+def _fetcher(stream: Iterator[Any], readers: Sequence[Callable[[Any], Cell] | None]) -> Any:
     """Returns the next rows of a stream of Arrow tables, between which the driver sends other messages."""
     waiting: Any = None
     start = 0
@@ -215,7 +216,10 @@ def _fetcher(stream: Iterator[Any]) -> Any:
                 return []
         part = waiting.slice(start, wanted)
         start += part.num_rows
-        return values.rows_of(part)
+        rows = values.rows_of(part)
+        if not any(readers):
+            return rows
+        return [tuple([read(cell) if read else cell for read, cell in zip(readers, row, strict=True)]) for row in rows]
 
     return fetch
 

@@ -1,28 +1,34 @@
 """Convert Spark's values to cells. They arrive in Arrow batches, which are read by position, since names may repeat.
 
 DECIMAL is Decimal. TIMESTAMP is a datetime in UTC, which is the session's zone, TIMESTAMP_NTZ one without a zone, an
-INTERVAL of days a timedelta; dates and times outside of Python's years 1 to 9999 are texts. VARIANT is decoded, with
+INTERVAL of days a timedelta; those outside of Python's years 1 to 9999 a `Moment`. VARIANT is decoded, with
 fractions as Decimal. STRUCT and MAP are dicts, with frozen keys; if names or keys repeat, all entries. Intervals of
-months are texts: the engine makes the server cast them, see `portable`.
+months arrive as texts, since the engine makes the server cast them (`portable`), and are read by `interval_reader`.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assay.engines.reading import Column, reading
 from assay.model import Cell, Row
 from assay.model.results.cells import map_of
+from assay.model.results.times import Moment, interval
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _VARIANT = ("value", "metadata")
-_EPOCH = date(1970, 1, 1)
-_DAYS_OF_400_YEARS = 146_097
-_MICROSECONDS_OF_A_DAY = 86_400_000_000
+_OF_MONTHS = re.compile(r"INTERVAL '(-)?(\d+)(?:-(\d+))?' (YEAR|MONTH)(?: TO MONTH)?")
+_PARTS = re.compile(r"(?:-?\d+ (?:year|month|day|hour|minute)s ?)*(?:-?\d+(?:\.\d+)? seconds)?")
+_PART = re.compile(r"(-?)(\d+)(?:\.(\d+))? (\w+)s")
+_MONTHS, _DAYS = {"year": 12, "month": 1}, {"day": 1}
+_NANOSECONDS = {"hour": 3_600_000_000_000, "minute": 60_000_000_000, "second": 1_000_000_000}
+_NANOSECONDS_OF_A_DAY = 86_400_000_000_000
 
 
 def rows_of(table: pa.Table | pa.RecordBatch) -> list[Row]:
@@ -105,19 +111,14 @@ def _moments(column: Any) -> list[Cell]:
 
 
 def _moment(scalar: Any) -> Cell:
-    """The timestamp; a text if Python has no such year. Arrow's own texts have wrong years beyond 32767."""
+    """The timestamp; a `Moment` if Python has no such year."""
     try:
         return scalar.as_py()
     except (OverflowError, ValueError):
         count = scalar.value
-    day, microseconds = (count, None) if str(scalar.type) == "date32[day]" else divmod(count, _MICROSECONDS_OF_A_DAY)
-    cycles, rest = divmod(day + _EPOCH.toordinal() - 1, _DAYS_OF_400_YEARS)
-    alike = date.fromordinal(rest + 1)
-    text = f"{alike.year + 400 * cycles:+}-{alike:%m-%d}"
-    if microseconds is None:
-        return text
-    time_of_day = datetime(1, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
-    return f"{text} {time_of_day:%H:%M:%S.%f}"
+    if str(scalar.type) == "date32[day]":
+        return Moment(nanoseconds=count * _NANOSECONDS_OF_A_DAY)
+    return Moment(nanoseconds=count * 1000, zoned=scalar.type.tz is not None)
 
 
 def portable(data_type: Any) -> Any:
@@ -140,3 +141,52 @@ def portable(data_type: Any) -> Any:
             return data_type
         return types.StructType(fields)
     return data_type
+
+
+def interval_reader(data_type: Any) -> Callable[[Any], Cell] | None:
+    """Reads the texts of intervals in a value of this type that was cast by `portable`; None if it has none."""
+    from pyspark.sql import types
+
+    if isinstance(data_type, types.YearMonthIntervalType | types.CalendarIntervalType):
+        return _or_null(_interval)
+    if portable(data_type) is data_type:
+        return None
+    if isinstance(data_type, types.ArrayType):
+        read = interval_reader(data_type.elementType) or _same
+        return _or_null(lambda items: list(map(read, items)))
+    if isinstance(data_type, types.MapType):
+        key, value = (interval_reader(part) or _same for part in (data_type.keyType, data_type.valueType))
+        return _or_null(lambda cell: map_of([(key(name), value(item)) for name, item in _entries(cell)]))
+    readers = [interval_reader(field.dataType) or _same for field in data_type]
+    return _or_null(
+        lambda cell: map_of([(name, read(item)) for read, (name, item) in zip(readers, _entries(cell), strict=True)])
+    )
+
+
+def _or_null(read: Callable[[Any], Cell]) -> Callable[[Any], Cell]:
+    return lambda cell: None if cell is None else read(cell)
+
+
+def _same(cell: Cell) -> Cell:
+    return cell
+
+
+def _entries(cell: Any) -> Any:
+    return cell.items() if isinstance(cell, dict) else cell
+
+
+def _interval(text: str) -> Cell:
+    """An interval as Spark writes it: ``INTERVAL '1-2' YEAR TO MONTH``, ``1 years 2 months -3 days 4.5 seconds``."""
+    if match := _OF_MONTHS.fullmatch(text):
+        sign, first, rest, unit = match.groups()
+        months = int(first) * _MONTHS[unit.lower()] + int(rest or 0)
+        return interval(months=-months if sign else months)
+    if not _PARTS.fullmatch(text):
+        return text
+    totals = [0, 0, 0]
+    for sign, whole, fraction, unit in _PART.findall(text):
+        for index, units in enumerate((_MONTHS, _DAYS, _NANOSECONDS)):
+            count = int(whole) * units.get(unit, 0)
+            count += int(fraction.ljust(9, "0")) if unit == "second" and unit in units and fraction else 0
+            totals[index] += -count if sign else count
+    return interval(months=totals[0], days=totals[1], nanoseconds=totals[2])

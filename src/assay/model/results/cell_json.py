@@ -7,7 +7,10 @@ Decimal                                           {"type": "decimal", "text": "1
 NaN and the infinities                            {"type": "float", "text": "nan"}
 bytes                                             {"type": "bytes", "hex": "00ff"}
 date, time, datetime                              {"type": "date" | "time" | "timestamp", "text": ISO 8601}
+Clock                                             {"type": "time", "text": "12:00:00+02:00"}
+Moment                                            {"type": "moment", "text": "infinity" | "0044-03-15 BC"}
 timedelta                                         {"type": "interval", "days", "seconds", "microseconds"}
+Interval                                          {"type": "interval", "months", "days", "nanoseconds"}
 UUID                                              {"type": "UUID", "text": "..."}
 text with lone surrogates                         {"type": "text", "utf8_surrogatepass_hex": "..."}
 lists, tuples                                     {"type": "list" | "tuple", "items": [...]}
@@ -28,6 +31,7 @@ from uuid import UUID
 from assay.errors import RunError
 from assay.model.results.cells import MapEntries, map_of
 from assay.model.results.result import Cell
+from assay.model.results.times import Clock, Interval, Moment, clock_of, moment_of
 
 PACKED = (b'"type":"', b'"$":"')
 """What compact JSON contains of each cell that JSON cannot represent as it is, in today's and in the earlier form."""
@@ -64,6 +68,12 @@ def cell_to_json(cell: Cell) -> object:  # one branch per type
                 "seconds": cell.seconds,
                 "microseconds": cell.microseconds,
             }
+        case Clock():
+            return {"type": "time", "text": str(cell)}
+        case Moment():
+            return {"type": "moment", "text": str(cell)}
+        case Interval():
+            return {"type": "interval", "months": cell.months, "days": cell.days, "nanoseconds": cell.nanoseconds}
         case dict() | MapEntries():
             pairs = cell.items() if isinstance(cell, dict) else cell
             return {"type": "map", "entries": [[cell_to_json(key), cell_to_json(value)] for key, value in pairs]}
@@ -82,6 +92,8 @@ def cell_from_json(written: Any) -> Cell:
         if "$" in written:
             return _EARLIER[written["$"]](written["v"])
         kind = written["type"]
+        if kind == "interval" and "months" in written:
+            return Interval(months=written["months"], days=written["days"], nanoseconds=written["nanoseconds"])
         if kind == "interval":
             return timedelta(written["days"], written["seconds"], written["microseconds"])
         return _READERS.get(kind, str)(written[_KEYS.get(kind, "text")])
@@ -98,7 +110,8 @@ _READERS: Mapping[str, Callable[[Any], Cell]] = {
     "bytes": bytes.fromhex,
     "timestamp": datetime.fromisoformat,
     "date": date.fromisoformat,
-    "time": time.fromisoformat,
+    "time": lambda text: _required(clock_of(text)),
+    "moment": lambda text: _required(moment_of(text)),
     "UUID": UUID,
     "text": lambda text: bytes.fromhex(text).decode("utf-8", "surrogatepass"),
     "list": lambda items: list(map(cell_from_json, items)),
@@ -115,6 +128,12 @@ _EARLIER: Mapping[str, Callable[[Any], Cell]] = {
     "other": str,
 }
 """The form in older stored runs: ``{"$": "decimal", "v": "1.10"}``."""
+
+
+def _required(cell: Cell) -> Cell:
+    if cell is None:
+        raise ValueError
+    return cell
 
 
 def _digits(value: int) -> str:

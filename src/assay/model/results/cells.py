@@ -3,6 +3,7 @@
 - A moment has its offset in place of its zone. Python compares two moments of one zone by their digits, so that the
   hour that the end of summer time repeats would be one hour, and a moment of that hour never equals that of another
   zone.
+- A time of day with an offset is a `Clock`, since Python calls two of them equal if their moments are.
 - A map whose keys repeat is `MapEntries`, since a dictionary has room for only one of them. Keys that have no hash
   are frozen.
 """
@@ -19,7 +20,11 @@ from types import NoneType
 from typing import Any, TypeVar
 from uuid import UUID
 
-_SETTLED = frozenset({NoneType, bool, int, float, str, bytes, Decimal, date, time, timedelta, UUID})
+from assay.model.results.times import Clock, Interval, Moment, zoned_clock
+
+_SETTLED = frozenset(
+    {NoneType, bool, int, float, str, bytes, Decimal, date, timedelta, UUID} | {Moment, Clock, Interval}
+)
 """The types whose values are cells as they are."""
 _Rows = TypeVar("_Rows", bound=Sequence[Any])
 
@@ -96,6 +101,8 @@ def settled(cell: Any) -> Any:
                 return cell
             offset = cell.utcoffset()
             return cell if offset is None else cell.replace(tzinfo=timezone(offset), fold=0)
+        case time():
+            return zoned_clock(cell)
         case dict():
             entries = [(settled(key), settled(value)) for key, value in cell.items()]
             if all(map(is_, chain.from_iterable(entries), chain.from_iterable(cell.items()))):

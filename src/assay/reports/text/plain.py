@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from assay.errors import plural as plural  # noqa: PLC0414 - reports import it from here
 from assay.model import Cell, Cost, Rate
+from assay.model.results.times import Clock, Interval, Moment
 
 CellKind = Literal["null", "text", "number", "bytes", "boolean", "time", "other"]
 
@@ -122,7 +123,7 @@ def cell_text(cell: Cell, *, limit: int = _CELL_LENGTH) -> CellText:
             return CellText("time", cell.isoformat(sep=" "))
         case date() | time():
             return CellText("time", cell.isoformat())
-        case timedelta():
+        case timedelta() | Moment() | Clock() | Interval():
             return CellText("time", str(cell))
         case _:
             return _cut("other", _HIDDEN_IN_CELL.sub(_mark, str(cell)[: 4 * limit]), limit)
