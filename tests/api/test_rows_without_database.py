@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-import commands
 import pytest
 
 import assay
+import commands
 from assay.errors import InputError
 
 CASES: list[dict[str, Any]] = [

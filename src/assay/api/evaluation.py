@@ -128,6 +128,7 @@ def evaluate(
     files: FileOptions | None = None,
     allow_unmatched: bool = False,
     extract: bool = True,
+    diagnose: bool = True,
     lint: bool | LintOptions = False,
     witness: bool | WitnessSettings = False,
     scratch: str | None = None,
@@ -186,6 +187,8 @@ def evaluate(
         allow_unmatched: accept predictions that match no case; they are named in the provenance.
         extract: evaluate the one SQL statement in a prediction whose text has other words; False: evaluate every text
             as it came. The benchmarks' own metrics score the text of a file in either case.
+        diagnose: look for the causes of incorrect predictions (`assay docs causes`); False: no cause is computed, which
+            saves the queries of the repairs. No verdict depends on it.
         lint: also look for likely errors in the gold queries, and show them with the verdicts and the accuracy without
             the doubtful cases (`assay docs lint`). No verdict depends on it.
         witness: also look for a counterexample to each match, or for a proof that there is none: the result is the
@@ -221,6 +224,7 @@ def evaluate(
             "name": name,
             "allow_unmatched": allow_unmatched,
             "extract": extract,
+            "diagnose": diagnose,
             "limit": None if files is None else files.limit,
         }
     )
@@ -256,7 +260,7 @@ def evaluate(
         [one for one in asked if isinstance(one, str)],
         head_rows=own.head_rows,
         plain_queries=own.plain_queries,
-        diagnose=own.diagnose,
+        diagnose=diagnose and own.diagnose,
         cache=None if cached is None else cached.shared_by(workers or default_workers()),
     )
     worker = replace(worker, suite=tried_on, gold_apart=gold_databases is not None)
@@ -300,6 +304,7 @@ def evaluate(
             repeats=repeats,
             tags=read_tags(tags),
             extract=extract,
+            diagnose=diagnose and own.diagnose,
             suite=None if tried_on is None else f"{Path(tried_on.name).name} ({tried_on.digest})",
         )
         bases = {one.url.text: f"{__version__} {one.version} {one.fingerprint}" for one in known.needed}
@@ -390,8 +395,8 @@ def _warn_of_missing(cases: Sequence[Case], databases: Mapping[Hashable, Databas
     lacking = Counter(case.engine for case in cases if databases[database_key(case)].url.scheme == MISSING)
     engines = ", ".join(f"{engine} for {count:,}" for engine, count in lacking.most_common() if engine is not None)
     warnings.warn(
-        f"{lacking.total():,} of {len(cases):,} questions will be asked, and cannot be scored without a database unless "
-        "the system answers with rows: give the URL of "
+        f"{lacking.total():,} of {len(cases):,} questions will be asked, and cannot be scored without a database "
+        "unless the system answers with rows: give the URL of "
         + (f"each engine ({argument('--db')}): {engines}" if engines else f"a database ({argument('--db')})"),
         UserWarning,
         stacklevel=4,

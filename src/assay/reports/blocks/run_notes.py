@@ -34,6 +34,8 @@ def notes(report: RunNumbers) -> Iterable[str]:
         said = f"{which} {'counts' if wrong == 1 else 'count'} as incorrect" if wrong else ""
         has = ("has" if none == 1 else "have") + " no prediction"
         yield f"{plural(none, asking)} {'got no answer' if report.run.provenance.joining is None else has}{said}."
+    if not report.run.settings.diagnose and any(case.outcome == "incorrect" for case in report.run.summaries):
+        yield "The causes of incorrect predictions were not computed."
     yield from _lenient(report)
     yield from _by_chance(report)
     if numbers.reviews is not None:
