@@ -79,7 +79,7 @@ def test_one_url_of_such_an_engine_serves_the_questions_for_it_and_another_one_a
 def test_results_for_answers_need_no_database(benchmark: Path, tmp_path: Path) -> None:
     run = assay.evaluate(benchmark, tmp_path / "csv", databases={}, metrics=["match", "spider2_lite"])
     assert set(_outcomes(run).values()) == {"correct"}
-    with pytest.raises(InputError, match="no database is given: name it with"):
+    with pytest.raises(InputError, match="no database is given, and its gold query must be executed"):
         assay.evaluate([Case(id="1", question="?", golds=("SELECT 1",))], {"1": "SELECT 1"}, databases={})
 
 

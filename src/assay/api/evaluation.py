@@ -47,6 +47,8 @@ from assay.api.workers import (
     cache_folder,
     check_database_column,
     check_databases,
+    check_nothing_executed,
+    is_empty,
     locator,
     open_backend,
     tell_cost,
@@ -126,6 +128,7 @@ def evaluate(
     files: FileOptions | None = None,
     allow_unmatched: bool = False,
     extract: bool = True,
+    diagnose: bool = True,
     lint: bool | LintOptions = False,
     witness: bool | WitnessSettings = False,
     scratch: str | None = None,
@@ -146,7 +149,8 @@ def evaluate(
             index counts the rows from 0.
         databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL. For a question set for
             several engines (Spider 2.0) a mapping from ``sqlite``, ``snowflake`` and ``bigquery`` to URL or template:
-            a question whose engine has none is unscored if it needs a database. Empty: there is no database.
+            a question whose engine has none is unscored if it needs a database. Empty: there is no database, which
+            suffices if all gold results and predictions are rows.
         gold_databases: the databases of the gold queries, if they differ from those of the predictions, in the same
             forms: for a migration, or a virtual layer over a warehouse. Each side is read in its own dialect.
         metrics: names of registered metrics, or metrics; None: the usual ones (`assay docs metrics`).
@@ -183,6 +187,8 @@ def evaluate(
         allow_unmatched: accept predictions that match no case; they are named in the provenance.
         extract: evaluate the one SQL statement in a prediction whose text has other words; False: evaluate every text
             as it came. The benchmarks' own metrics score the text of a file in either case.
+        diagnose: look for the causes of incorrect predictions (`assay docs causes`); False: no cause is computed, which
+            saves the queries of the repairs. No verdict depends on it.
         lint: also look for likely errors in the gold queries, and show them with the verdicts and the accuracy without
             the doubtful cases (`assay docs lint`). No verdict depends on it.
         witness: also look for a counterexample to each match, or for a proof that there is none: the result is the
@@ -218,6 +224,7 @@ def evaluate(
             "name": name,
             "allow_unmatched": allow_unmatched,
             "extract": extract,
+            "diagnose": diagnose,
             "limit": None if files is None else files.limit,
         }
     )
@@ -253,7 +260,7 @@ def evaluate(
         [one for one in asked if isinstance(one, str)],
         head_rows=own.head_rows,
         plain_queries=own.plain_queries,
-        diagnose=own.diagnose,
+        diagnose=diagnose and own.diagnose,
         cache=None if cached is None else cached.shared_by(workers or default_workers()),
     )
     worker = replace(worker, suite=tried_on, gold_apart=gold_databases is not None)
@@ -263,7 +270,7 @@ def evaluate(
             worker, searched = replace(worker, scratch=server), replace(searched, scratch=True)
         pool = opened.enter_context(open_backend(backend, worker, workers))
         # The inputs are read while the workers start.
-        located, golds = locator(databases), None if gold_databases is None else locator(gold_databases)
+        located, golds = locator(databases, optional=True), None if gold_databases is None else locator(gold_databases)
         system = with_databases(predictions, located[0], limits) if is_system(predictions) else None
         with collector_paused():
             inputs = own.read(predictions if system is None else system)
@@ -297,6 +304,7 @@ def evaluate(
             repeats=repeats,
             tags=read_tags(tags),
             extract=extract,
+            diagnose=diagnose and own.diagnose,
             suite=None if tried_on is None else f"{Path(tried_on.name).name} ({tried_on.digest})",
         )
         bases = {one.url.text: f"{__version__} {one.version} {one.fingerprint}" for one in known.needed}
@@ -364,6 +372,8 @@ def _databases_of(
     """
     cases = inputs.cases
     check_database_column(databases, cases, inputs.columns, inputs.case_name)
+    if is_empty(databases):
+        check_nothing_executed(cases, inputs.predictions)
     named = databases_of(cases, locate)
     if asked and any(one.url.scheme == MISSING for one in named.values()):
         _warn_of_missing(cases, named)
@@ -383,10 +393,11 @@ def _databases_of(
 def _warn_of_missing(cases: Sequence[Case], databases: Mapping[Hashable, Database]) -> None:
     """Warn, before a system is asked, of the questions that it will be asked in vain."""
     lacking = Counter(case.engine for case in cases if databases[database_key(case)].url.scheme == MISSING)
-    engines = ", ".join(f"{engine} for {count:,}" for engine, count in lacking.most_common())
+    engines = ", ".join(f"{engine} for {count:,}" for engine, count in lacking.most_common() if engine is not None)
     warnings.warn(
-        f"{lacking.total():,} of {len(cases):,} questions will be asked, and cannot be scored without a database: "
-        f"give the URL of each engine ({argument('--db')}): {engines}",
+        f"{lacking.total():,} of {len(cases):,} questions will be asked, and cannot be scored without a database "
+        "unless the system answers with rows: give the URL of "
+        + (f"each engine ({argument('--db')}): {engines}" if engines else f"a database ({argument('--db')})"),
         UserWarning,
         stacklevel=4,
     )

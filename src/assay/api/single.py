@@ -13,7 +13,15 @@ from msgspec.structs import asdict, replace
 from assay.api.arguments import check_options
 from assay.api.frames import as_result
 from assay.api.public import public
-from assay.api.workers import check_databases, local_pool, make_pool, warn_of_idle_limit, worker_settings
+from assay.api.workers import (
+    MISSING,
+    check_databases,
+    is_empty,
+    local_pool,
+    make_pool,
+    warn_of_idle_limit,
+    worker_settings,
+)
 from assay.comparison.answer import Answer
 from assay.comparison.lenient import compare_leniently as compare_results
 from assay.engines.pool.pool import WorkerPool
@@ -61,7 +69,7 @@ def check(
     runs both again, so the database may change between calls. If there are several gold queries, the prediction is
     correct if it matches one of them. ``ordered`` None: row order counts if the gold query has ORDER BY; True and False
     override that. ``leniency`` says what not to count as a mistake. Either side may be a `GivenResult` in place of a
-    query: rows that are not executed.
+    query: rows that are not executed. If both are, ``database`` may be empty.
 
     Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
     read. Failures of the queries are never raised: they are part of the verdict.
@@ -140,13 +148,16 @@ def gather_with_rows(
     With ``causes`` the evidence says why a wrong query is wrong.
     """
     check_options(options.columns or "any")
-    url = DatabaseUrl.parse(database)
+    golds = (gold_sql,) if isinstance(gold_sql, str | GivenResult) else tuple(gold_sql)
+    if is_empty(database) and all(isinstance(side, GivenResult) for side in (predicted_sql, *golds)):
+        url = DatabaseUrl(text=f"{MISSING}:///")  # nothing is executed
+    else:
+        url = DatabaseUrl.parse(database)
     if url.is_template:
         raise InputError(f"{url} is a template: name one database")
     check_databases([url], {})
     if limits is not None:
         warn_of_idle_limit([url], limits)
-    golds = (gold_sql,) if isinstance(gold_sql, str | GivenResult) else tuple(gold_sql)
     case = Case(
         id="0",
         question="",

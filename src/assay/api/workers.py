@@ -14,7 +14,7 @@ from assay.engines.execution_cache.folder import DEFAULT_BYTES, CacheFolder
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers, dismiss_ahead
 from assay.errors import DatabaseError, InputError, Notice, UsageError, did_you_mean
-from assay.model import Case, ComparisonOptions, Cost, DatabaseUrl, Limits
+from assay.model import Case, ComparisonOptions, Cost, DatabaseUrl, Limits, Prediction
 from assay.model.databases.database import ENGINES
 from assay.platform.surface import argument, on_command_line, option
 from assay.ports import Backend
@@ -31,8 +31,11 @@ MISSING = "missing"
 """The scheme that stands for a database that was not given (`assay.engines.missing`)."""
 
 
-def locator(databases: DatabasesInput) -> tuple[Locate, str]:
+def locator(databases: DatabasesInput, *, optional: bool = False) -> tuple[Locate, str]:
     """A function from case to database URL, and the name of the databases in the run's settings.
+
+    ``optional``: if there is no database at all, every question has the URL that stands for a missing one, and
+    `check_nothing_executed` says whether one is needed.
 
     A question for one of several engines has the URL of its engine. If there is none, it has the URL that stands for a
     missing database, so that the others are scored. One URL of such an engine serves the questions for that engine.
@@ -43,6 +46,8 @@ def locator(databases: DatabasesInput) -> tuple[Locate, str]:
             'databases="sqlite:///shop.sqlite", its file as a Path, or a mapping from names of databases to URLs. '
             "A connection cannot be used: queries run in processes of their own"
         )
+    if optional and is_empty(databases):
+        return lambda db_id, engine=None: _missing(engine), ""  # noqa: ARG005 - the signature of a locator
     if isinstance(databases, str):
         template = DatabaseUrl.parse(databases)
 
@@ -70,6 +75,27 @@ def locator(databases: DatabasesInput) -> tuple[Locate, str]:
     return locate, ", ".join(f"{name}: {url}" for name, url in sorted(urls.items()))
 
 
+def is_empty(databases: DatabasesInput) -> bool:
+    """Whether no database is given: an empty mapping or a blank URL."""
+    return not (databases.strip() if isinstance(databases, str) else databases)
+
+
+def check_nothing_executed(cases: Sequence[Case], predictions: Sequence[Prediction] | None) -> None:
+    """Raise InputError, naming a case, if a run without databases would execute a query.
+
+    ``predictions`` None: they may be queries. A question for a named engine is unscored instead, since the databases of
+    other engines may be missing on purpose.
+    """
+    for index, case in enumerate(cases):
+        is_query = predictions is None or predictions[index].query is not None
+        if case.engine is None and (case.golds or is_query):
+            what = "its gold query" if case.golds else "its prediction, a query,"
+            raise InputError(
+                f"{case.origin or 'case ' + case.id}: no database is given, and {what} must be executed: name the "
+                f"database with {option('--db', 'URL')}. Only results that are given as rows need none"
+            )
+
+
 def check_database_column(databases: DatabasesInput, cases: Sequence[Case], columns: Sequence[str], name: str) -> None:
     """Raise InputError for a template of a URL if no case names its database, with the file's columns."""
     templates = [databases] if isinstance(databases, str) else [*databases.values()]
@@ -85,7 +111,7 @@ def check_database_column(databases: DatabasesInput, cases: Sequence[Case], colu
 
 
 def _missing(engine: str | None) -> DatabaseUrl:
-    return DatabaseUrl(text=f"{MISSING}:///{engine}")
+    return DatabaseUrl(text=f"{MISSING}:///{engine or ''}")
 
 
 def check_databases(urls: Iterable[DatabaseUrl], origins: Mapping[str, str | None]) -> None:

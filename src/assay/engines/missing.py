@@ -14,7 +14,7 @@ def shown_engine(engine: str) -> str:
 
 
 class MissingEngine:
-    """Stands for a missing database in a run whose questions are for several engines, for example Spider 2.0.
+    """Stands for a missing database in a run without any, or whose questions are for several engines (Spider 2.0).
 
     ``missing:///snowflake`` is the database of the questions for Snowflake if no URL of Snowflake is given. Every query
     fails there, with attribution to the setup. A question whose gold query and answer are both given as results needs
@@ -31,7 +31,7 @@ class MissingEngine:
     @classmethod
     def open(cls, url: DatabaseUrl, limits: Limits) -> MissingEngine:  # noqa: ARG003 - the port's
         """There is nothing to open."""
-        return cls(url.path)
+        return cls(url.text.partition("///")[2])
 
     @classmethod
     def check(cls, url: DatabaseUrl) -> None:
@@ -52,6 +52,8 @@ class MissingEngine:
         message = (
             f"the question needs {shown_engine(self._engine)}, but no such database is given: give --db "
             f"{self._engine}=URL"
+            if self._engine
+            else "the query cannot be executed, because no database is given: give --db URL"
         )
         return outcomes.failed(query, "error", "no_database", message, blame="setup", code=self._engine)
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from assay import registry
 from assay.api.arguments import check_options
 from assay.api.inputs import FileOptions, read_inputs
-from assay.api.workers import locator
+from assay.api.workers import check_nothing_executed, is_empty, locator
 from assay.errors import CaseFileError, InputError
 from assay.model import Case, ColumnRule, ComparisonOptions, Limits, Prediction
 from assay.reports.text.plain import one_line
@@ -72,13 +72,18 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: Settings) -> C
         options,
         allow_unmatched=shared or bool(settings.allow_unmatched),
     )
-    if settings.db is None:
-        raise CaseFileError(
-            "has no database: write  db: URL  in it, or set assay_db in pytest's ini file", path=str(path)
-        )
+    if is_empty(settings.db or ""):
+        try:
+            check_nothing_executed(inputs.cases, inputs.predictions if settings.predictions else None)
+        except InputError:
+            raise CaseFileError(
+                "has no database: write  db: URL  in it, or set assay_db in pytest's ini file", path=str(path)
+            ) from None
     golds = None if settings.gold_db is None else locator(settings.gold_db)[0]
     texts: TextReading = "off" if settings.extract is False else "file"
-    works = plan_work(inputs.cases, inputs.predictions, locator(settings.db)[0], golds, texts=texts)
+    works = plan_work(
+        inputs.cases, inputs.predictions, locator(settings.db or "", optional=True)[0], golds, texts=texts
+    )
     for url in {url.scheme: url for work in works for url in (work.url, work.gold_url) if url is not None}.values():
         registry.engine_class(url)
     return CaseFile(

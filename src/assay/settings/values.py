@@ -418,6 +418,15 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
             example="{time: 1s}",
         ),
     ] = None
+    diagnose: Annotated[
+        bool | None,
+        Setting(
+            "--causes/--no-causes",
+            EVIDENCE,
+            "Look for the causes of incorrect predictions. [default: causes]",
+            meaning="Look for the [causes](../guides/causes.md) of incorrect predictions. Default: true.",
+        ),
+    ] = None
     suite: Annotated[
         str | None,
         Setting(

@@ -75,18 +75,23 @@ def with_file(path: Path, flags: Settings, *, needs_database: bool = False) -> S
 
 
 def may_lack_database(settings: Settings) -> bool:
-    """Whether the questions may need no database: Spider 2.0 has gold results, and predictions may be results, too."""
+    """Whether the questions may need no database: their gold results are rows, and the predictions may be, too.
+
+    A live system may answer with queries, so it needs a database before it is asked.
+    """
     from assay import registry
-    from assay.cases.load import recognise
+    from assay.cases import load_questions
 
     if settings.system is not None or settings.cases is None:
         return False
-    if settings.case_format is not None:
-        return settings.case_format == "spider2"
+    formats = registry.case_formats()
     try:
-        return recognise(Path(settings.cases), registry.case_formats()).name == "spider2"
+        loaded = load_questions(
+            settings.cases, formats=formats, format=settings.case_format, fields=settings.case_fields
+        )
     except InputError:
         return False
+    return all(case.engine is not None or not case.golds for case in loaded.cases)
 
 
 def check_used(path: Path, settings: Settings) -> None:

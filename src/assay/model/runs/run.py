@@ -294,6 +294,8 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     """The suite whose databases answers were tried on too: its folder's name, and a hash of its content."""
     extract: bool = True
     """Whether the query is extracted from a prediction whose text is not a statement but contains one."""
+    diagnose: bool = True
+    """Whether the causes of incorrect predictions were looked for."""
     metric_infos: tuple[MetricInfo, ...] = ()
     """What each metric's class says of it, in the metrics' order. Runs of earlier versions have none."""
 

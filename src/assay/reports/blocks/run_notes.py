@@ -34,6 +34,8 @@ def notes(report: RunNumbers) -> Iterable[str]:
         query = "selection" if report.of_selections else "query"
         said = f"{which} {'counts' if wrong == 1 else 'count'} as incorrect" if wrong else ""
         yield f"{plural(none, asking)} {_is(none)} unanswered (no predicted {query}){said}."
+    if not report.run.settings.diagnose and any(case.outcome == "incorrect" for case in report.run.summaries):
+        yield "The causes of incorrect predictions were not computed."
     yield from _lenient(report)
     yield from _by_chance(report)
     if numbers.reviews is not None:

@@ -50,7 +50,7 @@ def explanation_parts(item: Evidence) -> Iterator[TextPart]:
         return
     if item.diagnosis is None:
         why = (
-            "the run was made without causes"
+            "the causes of incorrect predictions were not computed"
             if item.outcome == "incorrect"
             else f"a case that is {item.outcome} has none"
         )
