@@ -52,6 +52,10 @@ class Moment(Struct, frozen=True, kw_only=True):
             shown += f" {_clock_text(rest)}{'+00:00' if self.zoned else ''}"
         return shown if year > 0 else f"{shown} BC"
 
+    def __repr__(self) -> str:
+        """As lists and structures show it."""
+        return f"Moment({str(self)!r})"
+
 
 class Clock(Struct, frozen=True, kw_only=True):
     """A time of day that `time` cannot hold: with an offset from UTC, with nanoseconds, or 24:00.
@@ -67,6 +71,10 @@ class Clock(Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         """``12:00:00+02:00``."""
         return _clock_text(self.nanoseconds) + ("" if self.offset_s is None else _offset_text(self.offset_s))
+
+    def __repr__(self) -> str:
+        """As lists and structures show it."""
+        return f"Clock({str(self)!r})"
 
 
 class Interval(Struct, frozen=True, kw_only=True, eq=False):
@@ -110,6 +118,10 @@ class Interval(Struct, frozen=True, kw_only=True, eq=False):
         if self.nanoseconds or not parts:
             parts.append(("-" if self.nanoseconds < 0 else "") + _clock_text(abs(self.nanoseconds)))
         return " ".join(parts)
+
+    def __repr__(self) -> str:
+        """As lists and structures show it."""
+        return f"Interval({str(self)!r})"
 
 
 def moment_of(text: str) -> date | datetime | Moment | None:

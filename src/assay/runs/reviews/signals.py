@@ -38,6 +38,7 @@ _FLAGS: Final[Mapping[Flag, tuple[float, str]]] = {
     "order_by_chance": (0.3, "The rows come in the right order, but the query does not ask for one."),
     "tie_by_chance": (0.3, "The query takes some of the rows that tie, and other ones would be wrong."),
     "storage_order": (0.3, "The query reads any row of several, and another one would give another result."),
+    "interval_length": (0.1, "The intervals match only because a month counts as 30 days and a day as 24 hours."),
     "vacuous": (0.1, "The match is weak evidence: the result is empty, or computed over an empty input."),
 }
 """Of matches."""

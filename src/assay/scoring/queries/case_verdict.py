@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from assay.comparison.compare import compare
+from assay.comparison.interval_parts import interval_parts, may_have_intervals
 from assay.model import Ambiguity, Comparison, Execution, Failure, Flag, Outcome, Strength, Verdict
 from assay.model.failure import NOT_IN_LOG, befalls, blamed, ruling
 from assay.scoring.queries.chance_match import chance_flags, storage_order_flag
@@ -58,6 +60,8 @@ def find_verdict(context: CaseContext) -> tuple[Comparison | None, Verdict, Comp
     if compared is not None and strictly_equal and case.options.ordered is None:
         flags |= chance_flags(context, compared)
     flags |= storage_order_flag(context, compared)
+    if compared is not None and strictly_equal and _matches_by_length(context, compared.index):
+        flags |= {"interval_length"}
     return comparison, _decide(context, comparison, index=index, flags=flags, ambiguity=ambiguity), compared
 
 
@@ -132,6 +136,17 @@ def _flags(context: CaseContext, comparison: Comparison | None, *, of_gold_alone
         elif execution.status == "timeout":
             flags.add("timeout")
     return frozenset(flags) if flags else _NO_FLAGS
+
+
+def _matches_by_length(context: CaseContext, index: int) -> bool:
+    """Whether the rows match, in any order, and would not if intervals of one length but of other parts differed."""
+    execution = context.execution
+    gold, predicted = context.golds[index].result, None if execution is None else execution.result
+    if gold is None or predicted is None or not (may_have_intervals(gold) or may_have_intervals(predicted)):
+        return False
+    options = context.brief_options
+    exact = compare(interval_parts(predicted), interval_parts(gold), options, described=False)
+    return exact.decided and not exact.equal and compare(predicted, gold, options, described=False).equal
 
 
 def _see_vacuity(context: CaseContext, index: int, comparison: Comparison) -> Comparison:
