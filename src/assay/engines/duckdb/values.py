@@ -108,7 +108,7 @@ def _is_changed(kind: DuckDBPyType) -> bool:
 
 
 def _members(kind: DuckDBPyType) -> list[DuckDBPyType]:
-    members = [member for name, member in kind.children if not (kind.id == "array" and name == "size")]
+    members: list[Any] = [member for name, member in kind.children if not (kind.id == "array" and name == "size")]
     return members[1:] if kind.id == "union" else members  # the first is the tag
 
 
