@@ -8,6 +8,7 @@
 | DateTime, DateTime64 | with the column's time zone; without one, the clock of the server's time zone |
 | DateTime64, Time64 with digits beyond the microsecond | text, in UTC if the column has a time zone |
 | Time, Interval of days or less; of months | timedelta; timedelta of 30 days a month, as for PostgreSQL |
+| Interval of nanoseconds | timedelta; text if it has digits beyond the microsecond |
 | Enum, IPv4, IPv6 | str |
 | Array, Tuple, named Tuple, JSON | list, tuple, dict, dict |
 | Map | dict; all entries if keys repeat; within a Dynamic a list of pairs |
@@ -38,7 +39,6 @@ _NANOSECONDS = re.compile(r"(?:DateTime64|Time64)\([789]\b")
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - in UTC, as the driver has it
 _DAYS_OF_MONTH = 30
 _INTERVALS = {
-    "Nanosecond": timedelta(microseconds=0.001),
     "Microsecond": timedelta(microseconds=1),
     "Millisecond": timedelta(milliseconds=1),
     "Second": timedelta(seconds=1),
@@ -111,6 +111,8 @@ class _Readers:
             return lambda ticks: _time(ticks, kind.scale)
         if _AS_THEY_ARE.fullmatch(name):
             return None
+        if name == "IntervalNanosecond":
+            return lambda number: _time(number, 9)
         if name.startswith("Interval"):
             unit = _INTERVALS[name.removeprefix("Interval")]
             return lambda number: number * unit
