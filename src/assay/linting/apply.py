@@ -86,7 +86,8 @@ def lint_gold(
                     own.append(finding_of(rule, found, case, gold.index))
         findings += explained(own)
     failures = [gold.execution.failure for gold in golds if gold.execution is not None]
-    unread = next((one for one in failures if one is not None and one.kind in ("unreadable_database", "unreadable_value")), None)
+    kinds = ("unreadable_database", "unreadable_value")
+    unread = next((failure for failure in failures if failure is not None and failure.kind in kinds), None)
     if unread is not None:
         gaps["database"] = unread.message
     elif database is not None and names is None:

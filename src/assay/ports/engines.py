@@ -45,7 +45,8 @@ class Engine(Protocol):
         - ``refused``: no result, and nothing was executed. The kind is ``writes``, ``no_query``,
           ``several_statements`` or ``refused``.
         - ``error``: no result. The kind is ``error`` for the query's own error, ``out_of_memory``, ``masked``,
-          ``billing_limit``, or ``unreadable_value`` if a value of the result cannot be converted; for a lost connection it is ``crashed`` with ``blame`` ``engine`` or ``network``.
+          ``billing_limit``, or ``unreadable_value`` if a value of the result cannot be converted; for a lost
+          connection it is ``crashed`` with ``blame`` ``engine`` or ``network``.
 
         The `Failure` has the stage ``execute`` and a message of one line without credentials. Its ``blame`` is
         ``system``; the caller changes it to ``gold`` for a gold query.

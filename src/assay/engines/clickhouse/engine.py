@@ -147,7 +147,7 @@ class ClickhouseEngine(Warehouse):
     def _submit(self, query: str) -> Answer:
         # The driver appends a FORMAT clause, which must not follow a semicolon.
         text = (without_comments(query, self.dialect) if ";" in query else query).strip().rstrip("; \n\t")
-        with self._reading(text):
+        with self._reading_values(text):
             stream, in_ticks, most = self._opened(text)
         names, kinds = stream.source.column_names, [kind.name for kind in stream.source.column_types]
         zones: dict[int, tzinfo] = {}
@@ -169,7 +169,7 @@ class ClickhouseEngine(Warehouse):
         def rows() -> Iterator[Row]:
             nonlocal is_cut
             try:
-                with self._reading(text), stream as blocks:
+                with self._reading_values(text), stream as blocks:
                     for block in blocks:
                         attempts = [
                             (lambda cells=cells: cells) if convert is None else partial(convert, cells)
@@ -224,7 +224,7 @@ class ClickhouseEngine(Warehouse):
             column_formats=formats,
         )
 
-    def _reading(self, text: str) -> AbstractContextManager[None]:
+    def _reading_values(self, text: str) -> AbstractContextManager[None]:
         """Name the columns if a value cannot be read. The driver does not say which column it is in."""
 
         def columns() -> list[Column]:

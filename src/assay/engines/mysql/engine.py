@@ -13,13 +13,12 @@ import math
 import re
 import threading
 import time
-from collections.abc import Sequence
 from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from assay.engines import outcomes
 from assay.engines.mysql.content import beyond_reading, loaded_functions
-from assay.engines.reading import Column, UnreadableValue
+from assay.engines.reading import UnreadableValue
 from assay.engines.sqlalchemy.base import CHECK_TIMEOUT_S, SqlAlchemyBase, require
 from assay.engines.url_parts import Reader, file, flag, one_of, read_parameters, text, whole
 from assay.errors import DatabaseError
@@ -288,18 +287,18 @@ class MysqlEngine(SqlAlchemyBase):
             result.unbuffered_active = False
             result.connection = None
 
-    def _check_columns(self, cursor: Any, columns: Sequence[Column]) -> None:
+    def _check_columns(self, cursor: Any) -> None:
         """A FLOAT in the text protocol has only six digits: see `assay.engines.mysql.binary`."""
         if getattr(getattr(cursor, "_result", None), "is_binary", False):
             return
-        for (name, _), column in zip(columns, cursor.description, strict=True):
-            if column[1] == _FLOAT:
+        for name, code, *_ in cursor.description:
+            if code == _FLOAT:
                 why = f"the column {name!r} (FLOAT) cannot be read, because the driver receives only six digits of it"
                 raise UnreadableValue(f"{why}: use PyMySQL (mysql+pymysql://), or add 0e0 to it in the query")
 
     @staticmethod
-    def _type_name(code: object) -> str:
-        return _TYPES.get(code, str(code)) if isinstance(code, int) else SqlAlchemyBase._type_name(code)
+    def _type_name(column: Any) -> str:
+        return _TYPES.get(column[1], str(column[1]))
 
     def _explain(self, error: BaseException) -> tuple[FailureKind, str] | None:
         message = str(error.args[1]) if len(error.args) > 1 else outcomes.first_line(error)

@@ -201,7 +201,7 @@ class Session:
             raise psycopg.errors.error_from_result(result)
 
 
-def _unreadable(reader: Transformer, result: PGresult) -> Sequence[Column]:
+def _unreadable(reader: Any, result: PGresult) -> Sequence[Column]:
     """The column of the first value that no loader can read."""
     indices = range(result.nfields)
     columns = [((result.fname(index) or b"").decode(errors="replace"), _type(result.ftype(index))) for index in indices]

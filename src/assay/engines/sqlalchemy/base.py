@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from hashlib import blake2b
 from importlib.util import find_spec
 from itertools import chain
@@ -14,7 +15,7 @@ from urllib.parse import quote
 
 from assay.engines import outcomes
 from assay.engines.fetching import fetch_rest
-from assay.engines.reading import Column, UnreadableValue, reading
+from assay.engines.reading import UnreadableValue, description, is_conversion_error, reading
 from assay.engines.watchdog import Watchdog
 from assay.errors import DatabaseError, MissingDependency
 from assay.model import Blame, DatabaseUrl, Execution, FailureKind, Limits, Row
@@ -47,10 +48,15 @@ class SqlAlchemyBase:
     form: ClassVar[str] = "dialect+driver://user:password@host:port/database"
     """The form of its URLs, for messages."""
 
-    __slots__ = ("_connection", "_engine", "_limits", "_watchdog")
+    __slots__ = ("_connection", "_description", "_engine", "_limits", "_watchdog")
 
     def __init__(self, engine: Any, limits: Limits) -> None:
+        from sqlalchemy import event
+
         self._engine = engine
+        self._description: Sequence[Any] = ()
+        """The driver's description of the last result's columns."""
+        event.listen(engine, "after_cursor_execute", self._describe)
         self._limits = limits
         self._connection: Any = None
         self._watchdog = Watchdog(self._cancel)
@@ -170,13 +176,15 @@ class SqlAlchemyBase:
         """A driver's row as a tuple of plain values."""
         return tuple(row)
 
-    def _check_columns(self, cursor: Any, columns: Sequence[Column]) -> None:
+    def _check_columns(self, cursor: Any) -> None:
         """Raise UnreadableValue for a column whose values the driver does not return as they are."""
 
     @staticmethod
-    def _type_name(code: object) -> str:
-        """The name of a type from the driver's code for it, for messages."""
-        return getattr(code, "name", None) or (code.__name__ if isinstance(code, type) else str(code))
+    def _type_name(column: Any) -> str:
+        """The name of the type in a driver's description of a column, for messages; empty if there is none."""
+        code = column[1]
+        name = getattr(column, "type_display", None) or getattr(code, "name", None) or getattr(code, "__name__", code)
+        return "" if name is None else str(name)
 
     @staticmethod
     def _is_conversion_error(error: Exception) -> bool:
@@ -185,7 +193,7 @@ class SqlAlchemyBase:
         original: Any = getattr(error, "orig", None) or error
         if type(original).__name__ not in _CONVERSIONS:
             return False
-        codes = [getattr(original, name, None) for name in ("sqlstate", "pgcode", "errno", "code")]
+        codes = [getattr(original, name, None) for name in ("sqlstate", "pgcode", "errno", "code", "sqlite_errorcode")]
         first = next(iter(original.args), "")
         return not (any(codes) or isinstance(first, int) or _CODE.match(str(first)))
 
@@ -260,7 +268,9 @@ class SqlAlchemyBase:
         if self.streams:
             options |= {"stream_results": True, "max_row_buffer": _BUFFERED_ROWS}
         text = without_blank_statements(query, self.dialect)
-        cursor = self._connection.exec_driver_sql(text, execution_options=options)
+        self._description = ()
+        with self._reading():  # SQLAlchemy fetches the first row here
+            cursor = self._connection.exec_driver_sql(text, execution_options=options)
         if not cursor.returns_rows:
             self._finish_or_drop()
             return outcomes.failed(
@@ -268,16 +278,12 @@ class SqlAlchemyBase:
             )
         columns = tuple(str(name) for name in cursor.keys())  # noqa: SIM118 - not a mapping
 
-        described = [
-            (name, self._type_name(column[1])) for name, column in zip(columns, cursor.cursor.description, strict=True)
-        ]
-
         def fetch(wanted: int) -> list[Row]:
-            with reading(lambda: described, also=self._is_conversion_error):
+            with self._reading():
                 return [self._plain(row) for row in cursor.fetchmany(wanted)]
 
         try:
-            self._check_columns(cursor.cursor, described)
+            self._check_columns(cursor.cursor)
             rows = fetch(min(_FIRST_ROWS, self._limits.max_rows + 1))
             cap = fetch_rest(fetch, rows, self._limits, size_of=_size, check_clock=self._check_clock)
         except UnreadableValue:
@@ -290,6 +296,16 @@ class SqlAlchemyBase:
             self._cut(cursor)
         wall_time_s = time.perf_counter() - started
         return outcomes.fetched(query, columns, rows, wall_time_s=wall_time_s, cap=cap, limits=self._limits)
+
+    def _reading(self) -> AbstractContextManager[None]:
+        return reading(
+            lambda: [(str(column[0]), self._type_name(column)) for column in self._description],
+            also=self._is_conversion_error,
+        )
+
+    def _describe(self, _connection: Any, cursor: Any, *_: object) -> None:
+        """Called by SQLAlchemy after it has executed a statement, and before it fetches rows."""
+        self._description = cursor.description or ()
 
     def _finish_or_drop(self) -> None:
         """Undo the transaction, or close the connection, which undoes it too; the rows are valid either way."""
@@ -313,6 +329,9 @@ class SqlAlchemyBase:
         if isinstance(error, UnreadableValue):
             return outcomes.unreadable_value(query, self._scrubbed(str(error)), wall_time_s=wall_time_s)
         original: BaseException = getattr(error, "orig", None) or error
+        if kind == "error" and is_conversion_error(original):
+            message = self._scrubbed(description((), original))
+            return outcomes.unreadable_value(query, message, wall_time_s=wall_time_s)
         message = self._scrubbed(outcomes.first_line(original))
         if kind == "error" and (known := self._explain(original)) is not None:
             kind, message = known[0], self._scrubbed(known[1])

@@ -248,7 +248,7 @@ class Warehouse:
         done = outcomes.fetched(query, answer.columns, rows, wall_time_s=wall_time_s, cap=cap, limits=limits)
         return done if answer.cost is None else replace(done, cost=answer.cost)
 
-    def _failed(self, query: str, error: BaseException, started: float, *, ran: bool, last: bool) -> Execution | None:
+    def _failed(self, query: str, error: Exception, started: float, *, ran: bool, last: bool) -> Execution | None:
         wall_time_s = time.perf_counter() - started
         if self._watchdog.fired:
             self._drop()
