@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec.structs import asdict, replace
 
@@ -25,6 +24,7 @@ from assay.api.workers import (
 from assay.comparison.answer import Answer
 from assay.comparison.lenient import compare_leniently as compare_results
 from assay.engines.pool.pool import WorkerPool
+from assay.engines.pool.spawn import default_workers
 from assay.errors import AssayError, InputError, UnscoredError
 from assay.model import (
     STRICT,
@@ -49,7 +49,13 @@ from assay.runs.store.codec import decode_evidence
 from assay.runs.workers.worker_tasks import CaseOutcome
 from assay.sql.extraction import extracted
 
-_KEPT_POOLS = 2
+_PoolKey: TypeAlias = tuple[Limits, str, bool]
+_MOST_WORKERS = 32
+"""As many as the threads of Python's own executors at most."""
+_LEAST_KEPT = 4
+"""This many workers wait for the next call, and one per core if there are more cores."""
+_PATIENCE_S = 0.1
+"""How long a call waits while there is a worker per core: longer than most queries take, too short to be noticed."""
 
 
 @public
@@ -66,7 +72,8 @@ def check(
     """Whether a predicted query is right, by executing it and the gold query on a database.
 
     Both run read-only and under limits, in a worker process that is started with the first call and reused; every call
-    runs both again, so the database may change between calls. If there are several gold queries, the prediction is
+    runs both again, so the database may change between calls. Threads may call it at the same time: each has a worker
+    of its own. If there are several gold queries, the prediction is
     correct if it matches one of them. ``ordered`` None: row order counts if the gold query has ORDER BY; True and False
     override that. ``leniency`` says what not to count as a mistake. Either side may be a `GivenResult` in place of a
     query: rows that are not executed. If both are, ``database`` may be empty.
@@ -187,10 +194,13 @@ def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
 
 
 class KeptPools:
-    """The workers for single pairs, one for each of the limits used last, kept until the interpreter ends.
+    """The workers for single pairs, kept until the interpreter ends, for callers in any thread.
 
-    Each current folder has its own worker: a worker keeps the folder it was started in, and a URL may
-    be relative to it.
+    Each call has a worker of its own, which waits for the next call with the same limits in the same folder: a worker
+    keeps the folder it was started in, and a URL may be relative to it. While fewer calls run than there are cores, a
+    call that finds no worker waiting starts one. Otherwise it waits `_PATIENCE_S` for one: short queries then share the
+    cores, and behind long ones it starts a worker, up to `_MOST_WORKERS`. So no call waits for the time limit of a
+    query in another thread.
     """
 
     def __init__(self, make: Callable[[Limits, bool], WorkerPool]) -> None:
@@ -198,24 +208,52 @@ class KeptPools:
         self._begin()
 
     def _begin(self) -> None:
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._process_id = os.getpid()
-        self._pools: OrderedDict[tuple[Limits, str, bool], WorkerPool] = OrderedDict()
+        self._waiting: list[tuple[_PoolKey, WorkerPool]] = []
+        """The workers that no call uses, the one used last behind the others."""
+        self._busy = 0
 
     def run(self, limits: Limits, task: object, *, causes: bool = False) -> TaskDone | TaskLost:
-        """Run one task. Callers in other threads wait: a pool serves one at a time."""
+        """Run one task."""
         if self._process_id != os.getpid():
             self._begin()  # in a forked child, lock and workers belong to the parent
         key = (limits, os.getcwd(), causes)
-        with self._lock:
-            pool = self._pools.pop(key, None)
-            if pool is None or pool.closed:  # an interrupted pool is closed
-                pool = self._make(limits, causes)
-            self._pools[key] = pool
-            if len(self._pools) > _KEPT_POOLS:
-                self._pools.popitem(last=False)[1].close()
+        pool = self._take(key)
+        try:
             (outcome,) = pool.run([[Task(id=0, payload=task)]])
             return outcome
+        finally:
+            self._put_back(key, pool)
+
+    def _take(self, key: _PoolKey) -> WorkerPool:
+        """A worker that waits, or a new one as soon as one more may run."""
+
+        def is_free(most: int) -> bool:
+            return self._busy < most or any(other == key for other, _ in self._waiting)
+
+        cores = default_workers()
+        with self._changed:
+            self._changed.wait_for(lambda: is_free(cores), timeout=_PATIENCE_S)
+            self._changed.wait_for(lambda: is_free(_MOST_WORKERS))
+            latest = next((at for at, (other, _) in reversed([*enumerate(self._waiting)]) if other == key), None)
+            if latest is None:
+                pool = self._make(*key[::2])
+                pool.start(shared=True)
+            else:
+                pool = self._waiting.pop(latest)[1]
+            self._busy += 1
+        return pool
+
+    def _put_back(self, key: _PoolKey, pool: WorkerPool) -> None:
+        with self._changed:
+            self._busy -= 1
+            if not pool.closed:  # an interrupted one is
+                self._waiting.append((key, pool))
+            surplus = self._waiting.pop(0)[1] if len(self._waiting) > max(_LEAST_KEPT, default_workers()) else None
+            self._changed.notify_all()
+        if surplus is not None:
+            surplus.close()
 
 
 _POOLS = KeptPools(

@@ -107,15 +107,18 @@ class WorkerPool:
         # A worker that could not be forked has none. As a process id, 0 would mean a whole group of processes.
         return tuple(pid for worker in self._workers if (pid := worker.pid))
 
-    def start(self) -> None:
-        """Start the workers and return at once: they import while the caller continues."""
+    def start(self, *, shared: bool = False) -> None:
+        """Start the workers and return at once: they import while the caller continues.
+
+        ``shared``: the process that imports for the workers serves other such pools, too.
+        """
         if self._watch is not None and not self._closed:
             return
         with self._changing:
             if self._closed:
                 raise UsageError("this pool is closed: make a new one")
             atexit.register(self.close)
-            self._starter = spawn.take(self._setup)
+            self._starter = (spawn.take_shared if shared else spawn.take)(self._setup)
             for _ in range(self._size):
                 self._workers.append(self._spawn())
         spawn.dismiss_ahead()

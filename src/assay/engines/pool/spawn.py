@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
@@ -129,6 +130,40 @@ class Forks:
         return Template(lambda control: _popen("template", (control, self._setup), control, subprocess.DEVNULL))
 
 
+class Shared:
+    """Starts the workers of several pools, which threads use, and ends with the last of these pools."""
+
+    def __init__(self, starter: Starter) -> None:
+        self._starter = starter
+        self._changing = threading.Lock()
+        self._pools = 0
+
+    def join(self) -> bool:
+        """Count one pool more; False if the last one has ended."""
+        with self._changing:
+            self._pools += self._pools >= 0
+            return self._pools > 0
+
+    def prepare(self, count: int) -> None:
+        """See `Starter.prepare`."""
+        self._starter.prepare(count)
+
+    def spawn(self) -> Spawned:
+        """See `Starter.spawn`."""
+        with self._changing:
+            return self._starter.spawn()
+
+    def close(self) -> None:
+        """Count one pool less, and end with the last one."""
+        with self._changing:
+            self._pools -= 1
+            if not self._pools:
+                self._pools = -1
+                self._starter.close()
+
+
+_shared: list[tuple[tuple[Any, ...], Shared]] = []
+"""The latest shared starter, under its `_key`: at most one."""
 _ahead: list[tuple[tuple[Any, ...], Starter]] = []
 """What was started ahead, under its `_key`: at most one."""
 
@@ -150,6 +185,17 @@ def take(setup: str) -> Starter:
     if _ahead and _ahead[0][0] == _key(setup):
         return _ahead.pop()[1]
     return starter_of(setup)
+
+
+def take_shared(setup: str) -> Starter:
+    """The starter that other pools with this ``setup`` use already, else a new one. For one thread at a time."""
+    key = _key(setup)
+    if _shared and _shared[0][0] == key and _shared[0][1].join():
+        return _shared[0][1]
+    starter = Shared(take(setup))
+    starter.join()
+    _shared[:] = [(key, starter)]
+    return starter
 
 
 def dismiss_ahead() -> None:
