@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -111,8 +111,7 @@ def _is_changed(kind: DuckDBPyType) -> bool:
 
 
 def _members(kind: DuckDBPyType) -> list[DuckDBPyType]:
-    size = "size" if kind.id == "array" else None
-    members = [cast("DuckDBPyType", member) for name, member in kind.children if name != size]
+    members: list[Any] = [member for name, member in kind.children if not (kind.id == "array" and name == "size")]
     return members[1:] if kind.id == "union" else members  # the first is the tag
 
 
