@@ -86,7 +86,7 @@ class DuckdbEngine(DatabaseFile):
     """One DuckDB database file, or an empty one in memory, read-only.
 
     Values are those of DuckDB's Python client, including Decimal, date, datetime, UUID, and lists and dicts for nested
-    types. Where the client changes values, they are read in another form: see `assay.engines.duckdb.values`.
+    types. If the client changes values, they are read in another form: see `assay.engines.duckdb.values`.
     """
 
     name = "duckdb"
