@@ -276,7 +276,7 @@ def test_target_codes_that_the_structures_lack_are_not_told_as_the_systems_inven
     score = selection_score([dimension("INDICATOR", missing=[stale])])
     run = make_selection_run([evidence("old", [("How many?", score)])])
     assert (
-        "In 1 case the target has codes or dimensions that the structures lack: old. "
+        'In 1 case the target has codes or dimensions that the structures lack: "old". '
         "The case is out of date, or the structures are."
     ) in RunReport(run).notes
     page = Page(html(run))

@@ -152,55 +152,9 @@ _USUAL: Mapping[Field, tuple[str, ...]] = {
 _SEPARATORS = re.compile(r"[\s_\-]+")
 
 
-_ROW_NUMBERS = frozenset(
-    [
-        "no",
-        "nr",
-        "num",
-        "number",
-        "nummer",
-        "numero",
-        "número",
-        "n°",
-        "#",
-        "sno",
-        "slno",
-        "srno",
-        "serialno",
-        "serialnumber",
-        "lfdnr",
-        "lfdno",
-        "row",
-        "rowno",
-        "rownr",
-        "rownum",
-        "rownumber",
-        "row#",
-        "case",
-        "caseno",
-        "casenr",
-        "casenumber",
-        "case#",
-        "testcase",
-        "testno",
-        "testnr",
-        "questionno",
-        "questionnr",
-        "questionnum",
-        "questionnumber",
-        "question#",
-        "frage#",
-        "fragenr",
-        "q#",
-        "qno",
-        "qnr",
-        "qnum",
-        "qnumber",
-        "item#",
-        "itemno",
-        "itemnr",
-        "itemnumber",
-    ]
+_ROW_NUMBERS = re.compile(
+    r"(?:(?:s|sl|sr|serial|lfd|row|case|test|question|frage|q|item)?(?:no|nr|num|number|nummer|numero|número|n°|#))"
+    r"|row|case|testcase"
 )
 """Names of columns that number the rows of a table, as `is_row_number` compares them."""
 
@@ -208,7 +162,7 @@ _ROW_NUMBERS = frozenset(
 def is_row_number(name: str) -> bool:
     """Whether a column's name says that it numbers the rows: ``No.``, ``Nr``, ``#``, ``№``, ``S.No``, ``Row``."""
     plain = unicodedata.normalize("NFKC", name).casefold()
-    return "".join(character for character in plain if character.isalnum() or character in "#°") in _ROW_NUMBERS
+    return _ROW_NUMBERS.fullmatch("".join(sign for sign in plain if sign.isalnum() or sign in "#°")) is not None
 
 
 @lru_cache(maxsize=1024)
