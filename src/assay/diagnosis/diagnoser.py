@@ -140,7 +140,8 @@ class CauseFinder:
 
     def _repair(self, pair: _Pair, is_right: Callable[[str], bool], guard: float) -> _Search:
         """The smallest repair that corrects the prediction."""
-        tried, alone = 0, {}
+        tried = 0
+        alone: dict[str, str] = {}
 
         def corrects(query: str) -> bool:
             nonlocal tried
@@ -320,8 +321,8 @@ class _Changes(Struct, frozen=True, kw_only=True):
         gold = pair.read.bound[0].bound.text
         before, after = pair.signs_of(repair.query, pair.predicted), pair.signs_of(gold, repair.query)
         if before is None or after is None:
-            before = after = pair.signs
-            after = [sign for sign in after if _clause(sign.difference) not in clauses]
+            before = list(pair.signs)
+            after = [sign for sign in before if _clause(sign.difference) not in clauses]
         repaired = [sign for sign in before if sign.difference.inside or _clause(sign.difference) in clauses]
         if not repaired:
             return cls(others=pair.signs)

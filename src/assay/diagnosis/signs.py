@@ -98,11 +98,11 @@ class _Around(Struct, frozen=True):
         """The function that only one side applies to the key of an ORDER BY or GROUP BY; otherwise the kind."""
         sides = []
         for query in (self.gold, self.predicted):
-            selects = query.all_selects
             if one.clause == "GROUP BY":
-                sides.append([term for select in selects for term in select.group])
+                sides.append([term for select in query.all_selects for term in select.group])
             else:
-                sides.append([key.term for select in (query, *selects) for key in select.order])
+                orders = (query.order, *(select.order for select in query.all_selects))
+                sides.append([key.term for order in orders for key in order])
         if len(sides[0]) != len(sides[1]):
             return one.kind
         pairs = [(left, right) for left, right in zip(*sides, strict=True) if left.merged != right.merged]

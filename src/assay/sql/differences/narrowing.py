@@ -70,10 +70,10 @@ class Mixture:
         """The mixture of the joins of the same tables."""
         return [
             _with(
-                self._node(one, _with(other, this=one.this, on=one.args.get("on"))),
-                on=self._condition(one.args.get("on"), other.args.get("on")),
+                self._node(left, _with(right, this=left.this, on=left.args.get("on"))),
+                on=self._condition(left.args.get("on"), right.args.get("on")),
             )
-            for one, other in zip(gold, predicted, strict=True)
+            for left, right in zip(gold, predicted, strict=True)
         ]
 
     def _chosen(self, gold: Value, predicted: Value) -> Value:
@@ -124,24 +124,24 @@ class Mixture:
         """
         if gold is None or predicted is None:
             return self._chosen(gold, predicted)
-        kinds = [exp.Or if isinstance(one, exp.Or) else exp.And for one in (gold, predicted)]
-        sides = [_operands(one, kind) for one, kind in zip((gold, predicted), kinds, strict=True)]
+        kinds = [exp.Or if isinstance(side, exp.Or) else exp.And for side in (gold, predicted)]
+        sides = [_operands(side, kind) for side, kind in zip((gold, predicted), kinds, strict=True)]
         if kinds[0] is not kinds[1]:
             partners, others = _partners(sides[0], sides[1], _CORRESPOND)
             if len(partners) == len(sides[0]) and (not others or kinds[1] is exp.And):
                 connective = self._chosen(*kinds)
-                core = _combined(connective, [self.of(one, partners[place]) for place, one in enumerate(sides[0])])
-                return _combined(exp.And, [core, *self.elements((), others, by_text=True)])
-            kinds, sides = [exp.And], [_operands(one, exp.And) for one in (gold, predicted)]
+                core = _combined(connective, [self.of(left, partners[index]) for index, left in enumerate(sides[0])])
+                return _combined(exp.And, [*filter(None, [core]), *self.elements((), others, by_text=True)])
+            kinds, sides = [exp.And], [_operands(side, exp.And) for side in (gold, predicted)]
         grouped = [_grouped(side, other) for side, other in (sides, reversed(sides))]
         return _combined(kinds[0], self.elements(*grouped, by_text=True))
 
 
 def _with(node: exp.Expr, **args: Value) -> exp.Expr:
     """The node with other arguments."""
-    made = type(node)()
-    made.args = {**node.args, **args}
-    return made
+    other = type(node)()
+    other.args = {**node.args, **args}
+    return other
 
 
 def _is_same_column(gold: Value, predicted: Value) -> bool:
@@ -149,7 +149,7 @@ def _is_same_column(gold: Value, predicted: Value) -> bool:
     if not isinstance(gold, exp.Column) or not isinstance(predicted, exp.Column):
         return False
     tables = {column.table.lower() for column in (gold, predicted)} - {""}
-    return gold.name.lower() == predicted.name.lower() and len(tables) < 2
+    return bool(gold.name.lower() == predicted.name.lower()) and len(tables) < 2
 
 
 def _is_another(gold: exp.Expr, predicted: exp.Expr) -> bool:
@@ -159,7 +159,8 @@ def _is_another(gold: exp.Expr, predicted: exp.Expr) -> bool:
     if type(gold) is not type(predicted):
         return not _wraps(gold) and not _wraps(predicted)
     names = {*gold.args, *predicted.args}
-    return sum((gold.args.get(name) or None) != (predicted.args.get(name) or None) for name in names) > 1
+    differing = [name for name in names if (gold.args.get(name) or None) != (predicted.args.get(name) or None)]
+    return len(differing) > 1
 
 
 def _partners(
@@ -169,7 +170,7 @@ def _partners(
     partners: dict[int, exp.Expr] = {}
     others = list(predicted)
     for test in tests:
-        for index in (one for one in range(len(gold)) if one not in partners):
+        for index in (index for index in range(len(gold)) if index not in partners):
             partner = next((other for other in others if test(gold[index], other)), None)
             if partner is not None:
                 partners[index] = partner
@@ -218,12 +219,12 @@ def _operands(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
     """The conditions that a chain of AND or of OR combines."""
     waiting, operands = [node], []
     while waiting:
-        one = waiting.pop()
-        inner = one.unnest()
+        condition = waiting.pop()
+        inner = condition.unnest()
         if type(inner) is kind:
             waiting += [inner.expression, inner.this]
         else:
-            operands.append(one)
+            operands.append(condition)
     return operands
 
 
@@ -242,9 +243,9 @@ def _combined(kind: type[exp.Expr], operands: Sequence[exp.Expr]) -> exp.Expr | 
     """The chain of AND or OR of these conditions; None if there are none."""
     if len(operands) < 2:
         return operands[0] if operands else None
-    whole, *others = (exp.Paren(this=one) if isinstance(one, exp.And | exp.Or) else one for one in operands)
-    for one in others:
-        whole = kind(this=whole, expression=one)
+    whole, *others = (exp.Paren(this=term) if isinstance(term, exp.And | exp.Or) else term for term in operands)
+    for term in others:
+        whole = kind(this=whole, expression=term)
     return whole
 
 
