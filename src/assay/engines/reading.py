@@ -73,7 +73,8 @@ def description(columns: Sequence[Column], error: BaseException) -> str:
     names = [f"{name!r} ({kind})" if kind else repr(name) for name, kind in doubtful]
     more = f", or of {len(names) - _MOST_COLUMNS} more" if len(names) > _MOST_COLUMNS else ""
     where = f"the column {' or '.join(names[:_MOST_COLUMNS])}{more}" if names else "the result"
-    text = str(getattr(error, "orig", error)).strip()  # SQLAlchemy adds the statement.split("\n", 1)[0].strip()
+    original = getattr(error, "orig", error)  # SQLAlchemy adds the statement
+    text = str(original).strip().split("\n", 1)[0].strip()
     return f"a value of {where} cannot be read ({text or type(error).__name__}): cast it to text in the query"
 
 

@@ -86,7 +86,9 @@ def lint_gold(
                     own.append(finding_of(rule, found, case, gold.index))
         findings += explained(own)
     failures = [gold.execution.failure for gold in golds if gold.execution is not None]
-    unread = next((one for one in failures if one is not None and one.kind in ("unreadable_database", "unreadable_value")), None)
+    unread = next(
+        (one for one in failures if one is not None and one.kind in ("unreadable_database", "unreadable_value")), None
+    )
     if unread is not None:
         gaps["database"] = unread.message
     elif database is not None and names is None:
