@@ -279,7 +279,8 @@ class DuckdbEngine(DatabaseFile):
         except (duckdb.ParserException, duckdb.BinderException) as error:
             why = f"its values cannot be read without changing them ({outcomes.first_line(error)}): cast them to text"
             raise UnreadableValue(f"{why} in the query") from error
-        rows = read_rows(rows, exact)
+        with reading(lambda: [(name, str(column.kind)) for name, column in zip(names, exact, strict=True) if column]):
+            rows = read_rows(rows, exact)
         return self._fetched(query, names, rows, cap, started)
 
     def _fetch(self, cursor: duckdb.DuckDBPyConnection) -> tuple[list[Row], outcomes.Cap | None]:

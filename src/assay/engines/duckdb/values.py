@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from assay.engines.reading import UnreadableValue
 from assay.model import Cell, Row
 from assay.model.results.cells import map_of
 from assay.model.results.times import clock_of, interval_of, moment_of
@@ -91,7 +90,7 @@ def selected(query: str, columns: Sequence[ExactColumn | None]) -> str:
 
 
 def read_rows(rows: Sequence[Row], columns: Sequence[ExactColumn | None]) -> list[Row]:
-    """The rows of `selected` as cells. Raises UnreadableValue."""
+    """The rows of `selected` as cells. Raises ValueError for a text that is not a value of its type."""
     readers = [None if column is None else column.reader() for column in columns]
     return [
         tuple([cell if read is None else read(cell) for read, cell in zip(readers, row, strict=True)]) for row in rows
@@ -172,7 +171,7 @@ def _reader(kind: DuckDBPyType) -> Callable[[Any], Cell]:
 
 def _read(read: Callable[[str], Cell], text: str) -> Cell:
     if (cell := read(text)) is None:
-        raise UnreadableValue(f"the value {text!r} cannot be read: cast it to text in the query")
+        raise ValueError(f"{text!r} is not a value of its type")
     return cell
 
 
