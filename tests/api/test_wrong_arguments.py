@@ -157,6 +157,8 @@ _KNOWN = {
     "systems/denodo.py": "evidence",
     "cases/joining/candidates.py": "asks which surface it is",
     "linting/page.py": "a page of the reference",
+    "cases/sdmx/records.py": "asks which surface it is",
+    "systems/http/refusals.py": "asks which surface it is",
     "cases/tools/inspect_logs.py": "a command of Inspect's",
     "api/inputs.py": "asks which surface it is",
     "api/part_workbooks.py": "options of assay denodo alone",

@@ -159,14 +159,6 @@ def test_what_is_not_the_drivers_error_is_not_explained() -> None:
     assert explain(ValueError("x"), address("clickhouse://h"), connecting=False) is None
 
 
-def test_a_result_that_the_driver_cannot_read_is_the_querys_fault() -> None:
-    exceptions = pytest.importorskip("clickhouse_connect.driver.exceptions")
-    error = exceptions.NotSupportedError("AggregateFunction(sum, UInt64) deserialization not supported")
-    problem = explain(error, address("clickhouse://h"), connecting=False)
-    assert problem is not None
-    assert (problem.kind, problem.lost) == ("error", False)
-
-
 def test_rights_beyond_reading_are_read_from_the_grants() -> None:
     lines = [
         "GRANT SELECT, SHOW TABLES ON shop.* TO me",

@@ -134,7 +134,7 @@ def identifier_of(table: Table, fields: FieldNames, *, of_questions: bool) -> Fi
 
 
 def row_number_of(table: Table) -> str | None:
-    """The column that numbers the rows, by its name and by its values, of which each has a digit and no two are equal.
+    """The column that numbers the rows, by its name and its values: each has a digit, and no two are equal.
 
     It is the id of a question set without another one. Predictions may count otherwise: theirs is the id only if it is
     the questions' id, too.

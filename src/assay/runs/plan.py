@@ -78,7 +78,7 @@ class Database(NamedTuple):
 def databases_of(cases: Sequence[Case], locate: Locate) -> dict[Hashable, Database]:
     """The databases by `database_key`. Raises InputError, naming a case without a database.
 
-    A case of which only the id is known (`assay.model.failure.NOT_IN_LOG`) executes nothing, so that any will do.
+    A case with a known id and nothing else (`assay.model.failure.NOT_IN_LOG`) executes nothing, so any will do.
     """
     found: dict[Hashable, Database] = {}
     for index, case in enumerate(parts_of(cases, "id", "database", "engine", "origin")):

@@ -51,7 +51,7 @@ def leaderboard(
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random draws.")] = 0,
     by: Annotated[
         str,
-        typer.Option(metavar="UNIT", help="What tests resample: database, or case for a fixed benchmark."),
+        typer.Option(metavar="UNIT", help="Unit that tests resample: database, or case for a fixed benchmark."),
     ] = "database",
     full: Full = False,
 ) -> None:
