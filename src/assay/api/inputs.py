@@ -47,8 +47,9 @@ from assay.platform.surface import flag, on_command_line
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.aggregate.difficulties import spelled_once
 from assay.runs.reviews.finding import fingerprint_file
+from assay.sql.extraction import extracted
 from assay.systems.concurrency import Sayings
-from assay.systems.predictions import answered, without_fence
+from assay.systems.predictions import answered
 
 if TYPE_CHECKING:
     import pandas
@@ -384,7 +385,7 @@ def _read_predictions(
         None if is_absent(one) else {"rows": list(one)} if isinstance(one, (list, tuple)) else one for one in items
     ]
     if all(isinstance(one, Prediction) for one in items):
-        loaded = LoadedPredictions(predictions=tuple(without_fence(with_read_measures(one)) for one in items))
+        loaded = LoadedPredictions(predictions=tuple(extracted(with_read_measures(one)) for one in items))
     elif any(isinstance(one, Prediction) for one in items):
         raise UsageError("some predictions are assay.Prediction and some are not: give all of one kind")
     elif selections:
@@ -433,7 +434,7 @@ def as_prediction(answer: object, case: Case) -> Prediction:
     """A callable's answer to a case as a Prediction. Raises UsageError unless it is one, a text, rows or None."""
     if isinstance(answer, Prediction):
         answer = with_read_measures(answer)
-        return without_fence(answer if answer.case_id == case.id else replace(answer, case_id=case.id))
+        return extracted(answer if answer.case_id == case.id else replace(answer, case_id=case.id))
     if is_absent(answer):
         return Prediction(case_id=case.id, failure=unanswered("the system gave no answer to this case"))
     if not isinstance(answer, str):

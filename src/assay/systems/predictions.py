@@ -6,10 +6,10 @@ import json
 import re
 
 from assay.errors import AssayError
-from assay.model import Blame, Case, Extraction, Failure, FailureKind, GivenResult, Prediction, TokenUsage
+from assay.model import Blame, Case, Failure, FailureKind, GivenResult, Prediction, TokenUsage
 from assay.model.cases.decision import holds_nothing
 from assay.model.results.given import InvalidRows, answered_rows
-from assay.sql.extraction import Reading, clean_query, extracted, read_text
+from assay.sql.extraction import ONLY_THINKING, clean_query, extraction_of, read_text
 
 _MOST_CHARACTERS = 300
 _MOST_SPOKEN, _MOST_SPOKEN_ROWS = 20_000, 100
@@ -82,11 +82,14 @@ def answered(
     """
     reading = read_text(text or "")
     query, extraction = reading.query, extraction_of(reading)
-    if query is None and text is not None:
+    if query is None and text is not None and not reading.only_thinking:
         # Prose is evaluated as it is: the verdict quotes it. The content of a fence that is not SQL counts if alone.
-        query = text.strip() if reading.words and "```" in text else clean_query(text)
+        as_it_came = extraction is not None or (reading.words and "```" in text)
+        query = text if as_it_came else clean_query(text)
     failure = None
-    if query is None:
+    if reading.only_thinking:
+        failure = without_query(ONLY_THINKING, words="")
+    elif query is None:
         instead = first_line(next((words for words in (said, text or "") if not holds_nothing(words)), ""))
         message = f'the system returned no query: "{instead}"' if instead else "the system returned no query"
         words = said if in_answer else ""
@@ -103,20 +106,6 @@ def answered(
         failure=failure,
         extraction=extraction,
     )
-
-
-def extraction_of(reading: Reading) -> Extraction | None:
-    """How the query was extracted from a live system's text; None if the text is only the query."""
-    if reading.query is None and len(reading.others) > 1:
-        return Extraction(place=None, others=reading.others, live=True)
-    if reading.place is None or reading.bare:
-        return None
-    return Extraction(place=reading.place, others=reading.others, live=True)
-
-
-def without_fence(prediction: Prediction) -> Prediction:
-    """An answer from Python code: its text is read as that of a live system."""
-    return extracted(prediction, live=True)
 
 
 def answered_with_rows(

@@ -27,6 +27,7 @@ Flag = Literal[
     "noisy_timing",
     "lenient",
     "extracted",
+    "several_statements",
 ]
 """``strict_order``: the gold query could not be parsed, or its ties could not be seen, so its row order counts as it
 came. ``order_by_chance``: the rows are in the order that the gold query asks for, but nothing in the prediction asks
@@ -34,7 +35,7 @@ for it. ``tie_by_chance``: the prediction's own LIMIT cuts through rows that tie
 wrong. ``storage_order``: the prediction reads any row of several, and on this data another row gives another result.
 ``noisy_timing``: the measured times vary so much that another measurement may earn another reward. ``lenient``: right
 only by the leniency that the case or the run declares. ``extracted``: the prediction's text is not a statement; the
-one in it was evaluated."""
+one in it was evaluated. ``several_statements``: the text has several in fences or tags, and the last was evaluated."""
 
 Strength = Literal[
     "matched_on_one_database",

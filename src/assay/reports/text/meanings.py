@@ -53,6 +53,7 @@ FLAGS: Mapping[str, str] = {
     "noisy_timing": "the measured times vary so much that another measurement may earn another reward",
     "lenient": "correct only by a leniency of the case or the run",
     "extracted": "the prediction is not a statement: the one in its text was evaluated",
+    "several_statements": "the prediction's text has several statements: the last in its fences or tags was evaluated",
     "strict_order": "ties in the gold result are unknown, so its row order was required as returned",
 }
 
