@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import asdict, replace
@@ -17,7 +17,7 @@ from assay.api.workers import check_databases, local_pool, make_pool, warn_of_id
 from assay.comparison.answer import Answer
 from assay.comparison.lenient import compare_leniently as compare_results
 from assay.engines.pool.pool import WorkerPool
-from assay.errors import AssayError, InputError, UnscoredError
+from assay.errors import AssayError, InputError, UnscoredError, UsageError
 from assay.model import (
     STRICT,
     Case,
@@ -39,14 +39,14 @@ from assay.reports.text.pair import HEAD_ROWS, pair_text
 from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
 from assay.runs.workers.worker_tasks import CaseOutcome
-from assay.sql.extraction import extracted
+from assay.sql.extraction import SEVERAL_QUERIES, are_queries, completion_of, extracted
 
 _KEPT_POOLS = 2
 
 
 @public
 def check(
-    predicted_sql: str | GivenResult,
+    predicted_sql: str | GivenResult | Sequence[Any] | Mapping[str, Any],
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
@@ -60,8 +60,8 @@ def check(
     Both run read-only and under limits, in a worker process that is started with the first call and reused; every call
     runs both again, so the database may change between calls. If there are several gold queries, the prediction is
     correct if it matches one of them. ``ordered`` None: row order counts if the gold query has ORDER BY; True and False
-    override that. ``leniency`` says what not to count as a mistake. Either side may be a `GivenResult` in place of a
-    query: rows that are not executed.
+    override that. ``leniency`` says what not to count as a mistake. The prediction may be chat messages. Either side
+    may be a `GivenResult` in place of a query: rows that are not executed.
 
     Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
     read. Failures of the queries are never raised: they are part of the verdict.
@@ -80,7 +80,7 @@ def _of_pair(evidence: Evidence) -> PairVerdict:
 
 @public
 def gather_evidence(
-    predicted_sql: str | GivenResult,
+    predicted_sql: str | GivenResult | Sequence[Any] | Mapping[str, Any],
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
@@ -96,7 +96,7 @@ def gather_evidence(
 
 @public
 def diagnose(
-    predicted_sql: str | GivenResult,
+    predicted_sql: str | GivenResult | Sequence[Any] | Mapping[str, Any],
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
@@ -126,7 +126,7 @@ judge, examine = check, gather_evidence
 
 
 def gather_with_rows(
-    predicted_sql: str | GivenResult,
+    predicted_sql: str | GivenResult | Sequence[Any] | Mapping[str, Any],
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
@@ -157,9 +157,22 @@ def gather_with_rows(
     if isinstance(predicted_sql, GivenResult):
         prediction = Prediction(case_id="0", result=predicted_sql)
     else:
-        prediction = extracted(Prediction(case_id="0", query=predicted_sql))
+        prediction = extracted(Prediction(case_id="0", query=_text_of(predicted_sql)))
     task = Work(case=case, prediction=prediction, url=url, head_rows=head_rows)
     return read_outcome(_POOLS.run(limits or Limits(), task, causes=causes))
+
+
+def _text_of(predicted: object) -> str:
+    """The text of a prediction, or of the chat messages that it is."""
+    if isinstance(predicted, str):
+        return predicted
+    if (text := completion_of(predicted)) is not None:
+        return text
+    if are_queries(predicted):
+        raise UsageError(f"the prediction {SEVERAL_QUERIES}")
+    raise UsageError(
+        f"the prediction is {type(predicted).__name__}: give the query as text, chat messages, or rows as a GivenResult"
+    )
 
 
 def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
@@ -247,7 +260,7 @@ def compare(
 
 @public
 def assert_equivalent(
-    predicted: str,
+    predicted: str | Sequence[Any] | Mapping[str, Any],
     gold: str | Sequence[str],
     *,
     database: str,

@@ -9,7 +9,15 @@ from assay.errors import AssayError
 from assay.model import Blame, Case, Failure, FailureKind, GivenResult, Prediction, TokenUsage
 from assay.model.cases.decision import holds_nothing
 from assay.model.results.given import InvalidRows, answered_rows
-from assay.sql.extraction import ONLY_THINKING, clean_query, extraction_of, read_text
+from assay.sql.extraction import (
+    ONLY_THINKING,
+    SEVERAL_QUERIES,
+    are_queries,
+    clean_query,
+    completion_of,
+    extraction_of,
+    read_text,
+)
 
 _MOST_CHARACTERS = 300
 _MOST_SPOKEN, _MOST_SPOKEN_ROWS = 20_000, 100
@@ -108,18 +116,22 @@ def answered(
     )
 
 
-def answered_with_rows(
+def answered_with_value(
     case: Case,
     value: object,
     *,
     timings_s: tuple[tuple[str, float], ...] = (),
     tokens: TokenUsage | None = None,
 ) -> Prediction | None:
-    """The system answered with rows instead of a query; None if the value has no rows.
+    """The system answered with chat messages, or with rows instead of a query; None for other values.
 
-    Rows of different lengths, or too many of them, are an unreadable answer.
+    Rows of different lengths, too many of them, or a list of queries are an unreadable answer.
     """
+    if (text := completion_of(value)) is not None:
+        return answered(case, text, timings_s=timings_s, tokens=tokens)
     try:
+        if are_queries(value):
+            raise InvalidRows(SEVERAL_QUERIES)
         result = answered_rows(value)
     except InvalidRows as error:
         message = f"the result from the system {error}"

@@ -24,6 +24,11 @@ _THINKING = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_
 _CALLS = frozenset({"tool_use", "tool_call", "function_call", "custom_tool_call", "mcp_call"})
 _RESULTS = frozenset({"tool_result", "function_call_output", "custom_tool_call_output", "tool_output"})
 _TEXTS = frozenset({"text", "output_text", "refusal"})
+_OF_MESSAGES = frozenset(
+    {"role", "from", "type", "content", "parts", "value", "tool_calls", "function_call", "refusal", "name", "audio"}
+    | {"annotations", "reasoning", "reasoning_content", "additional_kwargs", "response_metadata"}
+)
+"""Keys of messages. A record with others may be a row of a table with a column called ``role``."""
 _IN_TEXT = re.compile(r"['\"](?:role|from|type|choices|candidates)['\"]\s*:")
 """What the JSON of every message contains."""
 _MOST_LITERAL = 1_000_000
@@ -65,6 +70,13 @@ def completion_of(value: object) -> str | None:
     return next((entry.text for entry in answer if entry.text.strip()), "")
 
 
+def completion_of_record(record: Mapping[str, Any]) -> str | None:
+    """As `completion_of`, of a record that is nothing but one message of a model, or one response; None for others."""
+    is_message = _role(record) in _MODEL_ROLES and (record.get("type") == "message" or _OF_MESSAGES.issuperset(record))
+    is_response = "choices" in record or "candidates" in record or record.get("object") == "response"
+    return completion_of(record) if is_message or is_response else None
+
+
 def completion_in_text(text: str) -> str | None:
     """As `completion_of`, of a text that is messages in JSON, or as Python prints them; None for other texts."""
     if not text.lstrip().startswith(("[", "{")) or not _IN_TEXT.search(text):
@@ -79,6 +91,15 @@ def completion_in_text(text: str) -> str | None:
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             return None
     return completion_of(value)
+
+
+def is_conversation(items: Sequence[object]) -> bool:
+    """Whether items are the messages of one conversation, the model's and others'."""
+    roles = {_role(item) if isinstance(item, Mapping) and "content" in item else None for item in items}
+    return None not in roles and not roles <= _MODEL_ROLES
+
+
+SEVERAL_QUERIES = "is a list of queries, and one prediction is one query: give each case one text, not a list"
 
 
 def are_queries(value: object) -> bool:
