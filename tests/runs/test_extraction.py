@@ -19,16 +19,19 @@ from assay.reports.text.explanation import explanation_of
 from many_cases import each
 
 GOLD, OTHER = "SELECT a FROM t WHERE b = 1", "SELECT a FROM t"
-AMBIGUOUS = f"```sql\n{GOLD}\n```\nor\n```sql\n{OTHER}\n```"
+AMBIGUOUS = f"First: {GOLD};\nSecond: {OTHER};"
+SEVERAL = f"```sql\n{OTHER}\n```\nor\n```sql\n{GOLD}\n```"
 TEXTS = {
     "bare": GOLD,
     **{name: wrap(GOLD) for name, wrap in WRAPPINGS.items()},
-    "several": AMBIGUOUS,
+    "ambiguous": AMBIGUOUS,
+    "several": SEVERAL,
+    "only thinking": f"<think>```sql\n{GOLD}\n```",
     "declined": f"I cannot answer that. The closest is:\n```sql\n{GOLD}\n```",
     "code": f"```python\nimport sqlite3\nsqlite3.connect('t.sqlite').execute(\"{GOLD}\")\n```",
     "wrong": f"Here it is:\n```sql\n{OTHER}\n```",
 }
-NOT_RIGHT = {"several", "declined", "code", "wrong"}
+NOT_RIGHT = {"ambiguous", "only thinking", "declined", "code", "wrong"}
 CASES = [Case(id=name, question=name, golds=(GOLD,)) for name in TEXTS]
 OFFICIAL = ("bird_ex", "bird_soft_f1", "spider_ex", "spider_em")
 
@@ -86,29 +89,22 @@ def test_every_source_is_read_alike(source: str, tmp_path: Path, database: str) 
     wrong = NOT_RIGHT
     assert {name for name, item in found.items() if item.outcome == "incorrect"} == wrong
     assert {item.prediction.query for name, item in found.items() if name not in wrong} == {GOLD}
-    assert "contains 2 different statements" in found["several"].verdict.reason
-    assert "extracted" in found["words and a fence"].verdict.flags
-    assert "extracted" not in found["bare"].verdict.flags | found["several"].verdict.flags
+    assert "contains 2 different statements" in found["ambiguous"].verdict.reason
+    assert "the model's thinking" in found["only thinking"].verdict.reason
+    flagged = {name for name, item in found.items() if "extracted" in item.verdict.flags}
+    assert flagged == set(TEXTS) - NOT_RIGHT - {"bare"} | {"wrong"}
+    assert {name for name, item in found.items() if "several_statements" in item.verdict.flags} == {"several"}
+    for name, item in found.items():  # each metric scores the query that counts
+        assert ({score.value for score in item.scores} == {1.0}) is (name not in wrong), name
 
 
-def test_the_benchmarks_score_the_text_of_a_file(tmp_path: Path, database: str) -> None:
-    found = _by_id(_run("file", tmp_path, database))
-    plain = _by_id(_run("file", tmp_path, database, extract=False))
-    for name, item in found.items():
-        assert [item.score(metric) for metric in OFFICIAL] == [plain[name].score(metric) for metric in OFFICIAL], name
-        expected = 1.0 if name == "bare" else 0.0
-        assert item.score("bird_ex") is not None
-        assert item.score("bird_ex").value == expected, name  # type: ignore[union-attr]
-    live = _by_id(_run("system", tmp_path, database))
-    assert {one.value for one in (live["words and a fence"].score(metric) for metric in OFFICIAL) if one} == {1.0}
-
-
-@pytest.mark.parametrize("source", ["file", "mapping", "system"])
+@pytest.mark.parametrize("source", ["file", "mapping", "callable", "system"])
 def test_without_extraction_every_text_is_evaluated_as_it_came(source: str, tmp_path: Path, database: str) -> None:
     run = _run(source, tmp_path, database, extract=False)
     assert not run.settings.extract
     for name, item in _by_id(run).items():
         assert item.prediction.query == TEXTS[name]
+        assert item.score("bird_ex").value == float(name == "bare"), name  # type: ignore[union-attr]
         assert (item.outcome == "correct") is (name == "bare")
         assert "extracted" not in item.verdict.flags
 
@@ -118,7 +114,7 @@ class Calling(Live):
 
     def answer(self, case: Case) -> Prediction:
         raw = json.dumps({"sql": GOLD})
-        return Prediction(case_id=case.id, query=GOLD, raw=raw, extraction=Extraction(place="tool", live=True))
+        return Prediction(case_id=case.id, query=GOLD, raw=raw, extraction=Extraction(place="tool"))
 
 
 @pytest.mark.parametrize("extract", [True, False])
@@ -133,7 +129,8 @@ def test_the_argument_of_a_tool_call_is_the_query_and_not_a_text(database: str, 
 def test_the_summary_counts_them_in_one_note_and_explain_shows_the_text(tmp_path: Path, database: str) -> None:
     run = _run("file", tmp_path, database)
     count = sum("extracted" in item.verdict.flags for item in run.evidence)
-    assert count == len(WRAPPINGS) + 1
+    assert count == len(WRAPPINGS) + 2
+    assert str(run.summary()).count("flag several_statements") == 1
     notes = [line for line in str(run.summary()).splitlines() if "not a statement but contain" in line]
     assert len(notes) == 1
     assert f"{count} predictions" in notes[0]
@@ -142,7 +139,8 @@ def test_the_summary_counts_them_in_one_note_and_explain_shows_the_text(tmp_path
     assert f"prediction:\n    {GOLD}" in text
     assert "also in the text, not counted:\n    SELECT z FROM y" in text
     assert "from a code fence in the text" in text
-    assert OTHER in explanation_of(found["several"])
+    assert OTHER in explanation_of(found["ambiguous"])
+    assert "The last of several, which counts, is from" in explanation_of(found["several"])
     document = json.loads(case_document([found["a labelled draft"]]))
     assert "SELECT z FROM y" in json.dumps(document)
 
@@ -151,13 +149,16 @@ def test_the_summary_counts_them_in_one_note_and_explain_shows_the_text(tmp_path
 def test_a_single_pair_is_read_like_a_run(name: str, tmp_path: Path, database: str) -> None:
     evidence = gather_evidence(TEXTS[name], GOLD, database=database)
     assert (evidence.outcome == "correct") is (name not in NOT_RIGHT)
-    assert ("extracted" in evidence.verdict.flags) is (name not in {"bare", "code", "several", "declined"})
+    assert ("extracted" in evidence.verdict.flags) is (
+        name not in {"bare", "code", "ambiguous", "only thinking", "declined"}
+    )
 
 
-def test_equal_queries_from_different_texts_keep_their_own_scores(database: str) -> None:
+def test_equal_queries_from_different_texts_keep_their_own_flags(database: str) -> None:
     """The verdict on a pair of queries is remembered, but one text may be the query and another contain it."""
     cases = [Case(id=str(n), question="", golds=(GOLD,)) for n in range(4)]
     texts = {"0": GOLD, "1": f"Here:\n```sql\n{GOLD}\n```", "2": GOLD, "3": f"Here:\n```sql\n{GOLD}\n```"}
     run = assay.evaluate(cases, texts, databases=database, metrics=["match", "bird_ex"], workers=1)
     scores = [[item.score(name).value for name in ("match", "bird_ex")] for item in run.evidence]  # type: ignore[union-attr]
-    assert scores == [[1.0, 1.0], [1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]
+    assert scores == [[1.0, 1.0]] * 4
+    assert ["extracted" in item.verdict.flags for item in run.evidence] == [False, True] * 2

@@ -152,7 +152,6 @@ def test_the_one_statement_is_found_however_it_is_wrapped(wrapping: str, query: 
         "Select the customers and count them.",
         "I would select the best from the list of the singers.",
         "You need a SELECT statement to read from the table.",
-        "<think>SELECT a FROM t",
         "```python\nwith open(path) as file:\n    print(1)\n```",
         "Which of the two do you mean?",
         "The SQL: SELECT a FROM t; DROP TABLE t",
@@ -341,19 +340,14 @@ def test_what_stands_beside_a_refusal_is_not_made_a_query(decision: str) -> None
 @each(
     "text",
     [
-        "```sql\nSELECT a FROM t\n```\nor\n```sql\nSELECT b FROM t\n```",
         "First: SELECT a FROM t;\nSecond: SELECT b FROM t;",
         "SELECT a FROM t;\n\nAlternatively you can write this:\n\nSELECT b FROM t;",
         '[{"sql": "SELECT a FROM t"}, {"sql": "SELECT b FROM t"}]',
         "The SQL: SELECT a FROM t; SELECT b FROM t",
-        "```sql\nSELECT a FROM t;\nSELECT b FROM t;\n```",
-        "```sql\nSELECT a FROM t; -- one\nSELECT b FROM t; -- two\n```",
         '["SELECT a FROM t", "SELECT b FROM t"]',
-        "<sql>SELECT a FROM t</sql> or <sql>SELECT b FROM t</sql>",
-        "Not the final one:\n```sql\nSELECT a FROM t\n```\nNot final either:\n```sql\nSELECT b FROM t\n```",
     ],
 )
-def test_of_several_statements_none_counts_unless_one_is_the_final_one(text: str) -> None:
+def test_of_several_statements_in_words_or_json_none_counts_unless_one_is_the_final_one(text: str) -> None:
     found = extracted(Prediction(case_id="1", query=text))
     assert found.query == text
     assert found.extraction is not None

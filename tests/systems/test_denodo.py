@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from answering import ask_all
 from assay.errors import InputError, SystemLost, SystemUnusable
-from assay.model import Case, Prediction, Secret, TokenUsage
+from assay.model import Case, Extraction, Prediction, Secret, TokenUsage
 from assay.systems.denodo import DenodoSystem
 from assay.systems.http.extras import token_usage
 from assay.systems.options import SystemOptions
@@ -61,6 +61,7 @@ def test_everything_the_answer_says_is_kept(ask: Ask) -> None:
             context_tables=("bank.client",),
             tokens=TokenUsage(input=10, output=5),
             timings_s=(("sql_execution_time", 0.5), ("vector_store_search_time", 0.0), ("llm_time", 1.5)),
+            extraction=Extraction(place="fence"),
         )
         (call,) = server.calls
         assert dict(call.body) == {

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from assay.model import Case, Prediction
 from assay.ports import ChatMessage, Completion
+from assay.sql.extraction.tool_calls import tool_calls_of
 from assay.systems.chat.prompt import Prompt
 from assay.systems.chat.sql import _prediction
 from assay.systems.chat.system import ChatSystem
-from assay.systems.chat.tool_calls import tool_calls_of
 from assay.systems.options import SystemOptions
 from assay.testing.chat.answers import ChatAnswer
 from assay.testing.chat.emulator import ChatEmulator

@@ -82,7 +82,6 @@ from assay.runs.plan import (
     Job,
     Locate,
     OnProgress,
-    TextReading,
     Works,
     database_key,
     databases_of,
@@ -311,10 +310,9 @@ def evaluate(
         provenance = provenance_of(
             inputs, [one for one in known.needed if one.url.scheme != MISSING], reviews=reviewed, folder=output
         )
-        texts: TextReading = "off" if not extract else "file" if system is None else "live"
 
         def planned(cases: Sequence[Case], answers: Sequence[Prediction]) -> Works:
-            return Works(works_of(cases, answers, known.of_predictions, known.of_golds, texts=texts), bases)
+            return Works(works_of(cases, answers, known.of_predictions, known.of_golds, extract=extract), bases)
 
         with collector_paused():
             works = planned(inputs.cases, inputs.predictions)

@@ -30,6 +30,7 @@ from assay.cases import join, load_predictions, load_questions
 from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.joining.join import with_missing
 from assay.cases.load import check_queries, recognise
+from assay.cases.records import shortened
 from assay.cases.values import is_absent
 from assay.errors import CaseFileError, InputError, UsageError, plural
 from assay.model import (
@@ -50,8 +51,16 @@ from assay.platform.surface import flag, on_command_line
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.aggregate.difficulties import spelled_once
 from assay.runs.reviews.finding import fingerprint_file
+from assay.sql.extraction import (
+    SEVERAL_QUERIES,
+    are_queries,
+    completion_of,
+    completion_of_record,
+    extracted,
+    is_conversation,
+)
 from assay.systems.concurrency import Sayings
-from assay.systems.predictions import answered, timed, without_fence
+from assay.systems.predictions import answered, timed
 
 if TYPE_CHECKING:
     import pandas
@@ -398,11 +407,14 @@ def _read_predictions(
         name = f"{plural(len(items), 'prediction')} in memory"
     if not items:
         raise InputError("there is no prediction to evaluate")
-    items = [
-        None if is_absent(one) else {"rows": list(one)} if isinstance(one, (list, tuple)) else one for one in items
-    ]
+    if keys is None and is_conversation(items):
+        raise InputError(
+            "the predictions are one conversation: give one list of messages per case, for example "
+            '{"case id": [{"role": "assistant", "content": "SELECT …"}]}'
+        )
+    items = [_without_messages(item) for item in items]
     if all(isinstance(one, Prediction) for one in items):
-        loaded = LoadedPredictions(predictions=tuple(without_fence(with_read_measures(one)) for one in items))
+        loaded = LoadedPredictions(predictions=tuple(extracted(with_read_measures(one)) for one in items))
     elif any(isinstance(one, Prediction) for one in items):
         raise UsageError("some predictions are assay.Prediction and some are not: give all of one kind")
     elif selections:
@@ -419,6 +431,18 @@ def _read_predictions(
             loaded = replace(loaded, stated=True)
     _no_id_twice([one.case_id for one in parts_of(loaded.predictions, "case_id")], "predictions")
     return loaded, name
+
+
+def _without_messages(item: Any) -> Any:
+    """A prediction in memory as a reader of files gets it: chat messages as their text, a list as rows."""
+    if isinstance(item, str) or is_absent(item):
+        return item if isinstance(item, str) else None
+    text = completion_of_record(item) if isinstance(item, Mapping) else completion_of(item)
+    if text is not None:
+        return text
+    if are_queries(item):
+        raise InputError(f"a prediction {SEVERAL_QUERIES}. The list begins with {shortened(str(next(iter(item))))}")
+    return {"rows": list(item)} if isinstance(item, (list, tuple)) else item
 
 
 def _ask_each(system: Ask, cases: Sequence[Case]) -> tuple[Prediction, ...]:
@@ -450,12 +474,16 @@ def _ask(system: Ask, case: Case) -> Prediction:
 
 
 def as_prediction(answer: object, case: Case) -> Prediction:
-    """A callable's answer to a case as a Prediction. Raises UsageError unless it is one, a text, rows or None."""
+    """A callable's answer to a case as a Prediction. Raises UsageError unless it is one, text, messages, rows, None."""
     if isinstance(answer, Prediction):
         answer = with_read_measures(answer)
-        return without_fence(answer if answer.case_id == case.id else replace(answer, case_id=case.id))
+        return extracted(answer if answer.case_id == case.id else replace(answer, case_id=case.id))
     if is_absent(answer):
         return Prediction(case_id=case.id, failure=unanswered("the system gave no answer to this case"))
+    if not isinstance(answer, str) and (text := completion_of(answer)) is not None:
+        answer = text
+    if are_queries(answer):
+        raise UsageError(f"the system's answer to case {case.id!r} {SEVERAL_QUERIES}")
     if not isinstance(answer, str):
         # Rows in place of a query: lists, an object with ``rows``, a Result, an Arrow table or a data frame.
         try:
@@ -471,7 +499,8 @@ def as_prediction(answer: object, case: Case) -> Prediction:
             return Prediction(case_id=case.id, failure=failure)
         except UsageError:
             raise UsageError(
-                f"the system answered case {case.id!r} with {type(answer).__name__}: give text, rows, or None"
+                f"the system answered case {case.id!r} with {type(answer).__name__}: give text, chat messages, rows, "
+                "or None"
             ) from None
         return Prediction(case_id=case.id, result=given)
     return answered(case, answer)

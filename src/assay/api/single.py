@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec.structs import asdict, replace
@@ -25,7 +25,7 @@ from assay.comparison.answer import Answer
 from assay.comparison.lenient import compare_leniently as compare_results
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers
-from assay.errors import AssayError, InputError, UnscoredError
+from assay.errors import AssayError, InputError, UnscoredError, UsageError
 from assay.model import (
     STRICT,
     Case,
@@ -47,7 +47,7 @@ from assay.reports.text.pair import HEAD_ROWS, pair_text
 from assay.runs.plan import Work
 from assay.runs.store.codec import decode_evidence
 from assay.runs.workers.worker_tasks import CaseOutcome
-from assay.sql.extraction import extracted
+from assay.sql.extraction import SEVERAL_QUERIES, are_queries, completion_of, extracted
 
 _PoolKey: TypeAlias = tuple[Limits, str, bool]
 _MOST_WORKERS = 32
@@ -60,7 +60,7 @@ _PATIENCE_S = 0.1
 
 @public
 def check(
-    predicted_sql: str | GivenResult,
+    predicted_sql: str | GivenResult | Sequence[Any] | Mapping[str, Any],
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
@@ -75,8 +75,8 @@ def check(
     runs both again, so the database may change between calls. Threads may call it at the same time: each has a worker
     of its own. If there are several gold queries, the prediction is
     correct if it matches one of them. ``ordered`` None: row order counts if the gold query has ORDER BY; True and False
-    override that. ``leniency`` says what not to count as a mistake. Either side may be a `GivenResult` in place of a
-    query: rows that are not executed. If both are, ``database`` may be empty.
+    override that. ``leniency`` says what not to count as a mistake. The prediction may be chat messages. Either side
+    may be a `GivenResult` in place of a query: rows that are not executed. If both are, ``database`` may be empty.
 
     Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
     read. Failures of the queries are never raised: they are part of the verdict.
@@ -95,7 +95,7 @@ def _of_pair(evidence: Evidence) -> PairVerdict:
 
 @public
 def gather_evidence(
-    predicted_sql: str | GivenResult,
+    predicted_sql: str | GivenResult | Sequence[Any] | Mapping[str, Any],
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
@@ -111,7 +111,7 @@ def gather_evidence(
 
 @public
 def diagnose(
-    predicted_sql: str | GivenResult,
+    predicted_sql: str | GivenResult | Sequence[Any] | Mapping[str, Any],
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
@@ -141,7 +141,7 @@ judge, examine = check, gather_evidence
 
 
 def gather_with_rows(
-    predicted_sql: str | GivenResult,
+    predicted_sql: str | GivenResult | Sequence[Any] | Mapping[str, Any],
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
     database: str,
@@ -175,9 +175,22 @@ def gather_with_rows(
     if isinstance(predicted_sql, GivenResult):
         prediction = Prediction(case_id="0", result=predicted_sql)
     else:
-        prediction = extracted(Prediction(case_id="0", query=predicted_sql))
+        prediction = extracted(Prediction(case_id="0", query=_text_of(predicted_sql)))
     task = Work(case=case, prediction=prediction, url=url, head_rows=head_rows)
     return read_outcome(_POOLS.run(limits or Limits(), task, causes=causes))
+
+
+def _text_of(predicted: object) -> str:
+    """The text of a prediction, or of the chat messages that it is."""
+    if isinstance(predicted, str):
+        return predicted
+    if (text := completion_of(predicted)) is not None:
+        return text
+    if are_queries(predicted):
+        raise UsageError(f"the prediction {SEVERAL_QUERIES}")
+    raise UsageError(
+        f"the prediction is {type(predicted).__name__}: give the query as text, chat messages, or rows as a GivenResult"
+    )
 
 
 def read_outcome(outcome: TaskDone | TaskLost) -> tuple[Evidence, Executions]:
@@ -296,7 +309,7 @@ def compare(
 
 @public
 def assert_equivalent(
-    predicted: str,
+    predicted: str | Sequence[Any] | Mapping[str, Any],
     gold: str | Sequence[str],
     *,
     database: str,

@@ -14,6 +14,7 @@ from assay.cases.records import InvalidCell, Record, Table, shortened
 from assay.cases.values import UnusableValue, is_absent, name_of, text_of, usable
 from assay.errors import CaseFileError
 from assay.model import FieldNames
+from assay.sql.extraction import completion_of
 
 T = TypeVar("T")
 
@@ -99,9 +100,9 @@ def reader_of(
 
 
 def _holds_objects(table: Table, column: str) -> bool:
-    """Whether a column's first filled value is an object, for example Spider's ``sql``: not a query or result."""
+    """Whether a column's first filled value is an object, as Spider's ``sql`` is: not a query, result or message."""
     first = next((value for record in table.records if (value := record.values.get(column)) is not None), None)
-    return isinstance(first, dict) and not tells_result(first)
+    return isinstance(first, dict) and not tells_result(first) and completion_of(first) is None
 
 
 def question_text(value: object) -> str:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from assay.cases.fields import ALIASES, normal
 from assay.errors import CaseFileError
+from assay.sql.extraction import SEVERAL_QUERIES, are_queries, completion_of, completion_of_record
 
 PLAIN = "prediction"
 """The column name for a bare text: in a list of texts, or in an object from ids to texts."""
@@ -146,7 +147,11 @@ def _of_columns(document: Mapping[str, object]) -> list[dict[str, object]] | Non
 
 def _check_wrapper(path: Path, document: Mapping[str, object]) -> None:
     """Raise CaseFileError for an object that holds lists of records under names that are not read."""
-    lists = [key for key, value in document.items() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    lists = [
+        key
+        for key, value in document.items()
+        if isinstance(value, list) and value and isinstance(value[0], dict) and completion_of(value) is None
+    ]
     if not lists:
         return
     first, keys = lists[0], ", ".join(f'"{key}"' for key in lists[:3])
@@ -158,11 +163,16 @@ def _check_wrapper(path: Path, document: Mapping[str, object]) -> None:
 
 
 def record_of(path: Path, place: str, value: object, *, key: str | None = None) -> Record:
-    """One record from one value of a document: an object, or a bare text (null: no answer)."""
+    """One record from one value of a document: an object, a bare text (null: no answer), or chat messages."""
     if isinstance(value, dict):
-        return Record(place=place, values=value, key=key)
+        text = completion_of_record(value)
+        return Record(place=place, values=value if text is None else {PLAIN: text}, key=key)
     if value is None or isinstance(value, str):
         return Record(place=place, values={PLAIN: value}, key=key)
+    if (text := completion_of(value)) is not None:
+        return Record(place=place, values={PLAIN: text}, key=key)
+    if are_queries(value):
+        raise CaseFileError(SEVERAL_QUERIES, path=str(path), place=place)
     raise CaseFileError(
         f"contains {kind_of(value)}: write an object, for example "
         '{"id": "1", "question": "…", "gold_sql": "SELECT …"}; a prediction may also be its query as a text',

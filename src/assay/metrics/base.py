@@ -39,9 +39,6 @@ class QueryMetric:
     lowest: ClassVar[float] = 0.0
     highest: ClassVar[float] = 1.0
     depends_on_queries_only: ClassVar[bool] = True
-    scores_text: ClassVar[bool] = False
-    """Whether it scores the whole text of a file's prediction, as its benchmark's script does, and not the query that
-    was extracted from the text."""
     scores_unusable_gold: ClassVar[bool] = False
     """Whether it may score a case whose gold query cannot be used, as its benchmark's script does."""
 

@@ -25,8 +25,6 @@ _BLANK = re.compile(r"(?>[ \t\f\n\r]|--[^\n]*|/\*.*?(?:\*/|\Z))*+", re.DOTALL)
 
 
 class _BirdMetric(ResultMetric):
-    scores_text: ClassVar[bool] = True
-
     def score(self, case: Case, prediction: Prediction, executions: Executions, comparison: Comparison | None) -> Score:
         """As other result metrics, but a gold that fails only in the scripts makes the answer wrong, as there."""
         golds = executions.golds

@@ -40,7 +40,6 @@ class SpiderEx(QueryMetric):
     """
 
     name: ClassVar[str] = "spider_ex"
-    scores_text: ClassVar[bool] = True
     meaning: ClassVar[str] = "Spider test suite: execution match on every database, its quirks kept"
     default_place: ClassVar[int] = 5
 

@@ -40,7 +40,6 @@ class Spider2Lite(ResultMetric):
     """
 
     name: ClassVar[str] = "spider2_lite"
-    scores_text: ClassVar[bool] = True
     scores_unusable_gold: ClassVar[bool] = True
     meaning: ClassVar[str] = "Spider 2.0-lite: the gold query's columns found among the predicted ones"
     default_place: ClassVar[int] = 6

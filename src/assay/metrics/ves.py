@@ -43,7 +43,6 @@ class Ves(QueryMetric):
     """
 
     name: ClassVar[str] = "ves"
-    scores_text: ClassVar[bool] = True
     meaning: ClassVar[str] = (
         "speed of correct answers relative to the gold query, as BIRD rewards it; 0 unless Results Match"
     )
@@ -67,7 +66,6 @@ class BirdRves(QueryMetric):
     """BIRD's R-VES: 0 unless BIRD EX, else 100 times the root of the reward; ratios beyond 3 deviations are dropped."""
 
     name: ClassVar[str] = "bird_rves"
-    scores_text: ClassVar[bool] = True
     meaning: ClassVar[str] = "BIRD: 100 times the root of that reward; 0 unless bird_ex"
     highest: ClassVar[float] = 100.0 * math.sqrt(1.25)
     binary: ClassVar[bool] = False

@@ -102,9 +102,8 @@ class Metric(Protocol):
     Its class may have every attribute of `assay.model.MetricInfo`: whether it is ``binary``, its ``label``, its
     ``meaning``, its range, whether higher is better. That is all that reports, gates and comparisons need to know.
 
-    With ``scores_text = True`` it scores the whole text of a file's prediction, as a benchmark's script does, and not
-    the query that was extracted from the text. With ``scores_unusable_gold = True`` it is also asked for a case whose
-    gold query cannot be used, which other metrics leave unscored.
+    With ``scores_unusable_gold = True`` it is also asked for a case whose gold query cannot be used, which other
+    metrics leave unscored.
 
     It may also set ``depends_on_queries_only = True``: its score then depends on the
     database, the gold queries, the predicted query and the case's options alone (not on the question, the

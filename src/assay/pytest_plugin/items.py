@@ -121,7 +121,7 @@ class AssayItem(pytest.Function):
         try:
             return self._checker.score(
                 self.case,
-                to_judge(self.case, prediction, read.texts),
+                to_judge(self.case, prediction, extract=read.extract),
                 self._work.url,
                 gold_url=self._work.gold_url,
                 options=read.options,

@@ -18,7 +18,7 @@ from assay.api.workers import check_nothing_executed, is_empty, locator
 from assay.errors import CaseFileError, InputError
 from assay.model import Case, ColumnRule, ComparisonOptions, Limits, Prediction
 from assay.reports.text.plain import one_line
-from assay.runs.plan import TextReading, Work, plan_work
+from assay.runs.plan import Work, plan_work
 from assay.settings import Settings, read_run_file
 
 _NAME_LENGTH = 120
@@ -37,8 +37,8 @@ class CaseFile(Struct, frozen=True, kw_only=True):
     options: ComparisonOptions
     """What counts as a difference."""
     limits: Limits
-    texts: TextReading
-    """How texts with words in addition to the query are read."""
+    extract: bool
+    """Whether the query is extracted from texts that contain more."""
     system: str | None
     """A live system named by the file; the plugin does not ask it."""
 
@@ -80,10 +80,9 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: Settings) -> C
                 "has no database: write  db: URL  in it, or set assay_db in pytest's ini file", path=str(path)
             ) from None
     golds = None if settings.gold_db is None else locator(settings.gold_db)[0]
-    texts: TextReading = "off" if settings.extract is False else "file"
-    works = plan_work(
-        inputs.cases, inputs.predictions, locator(settings.db or "", optional=True)[0], golds, texts=texts
-    )
+    extract = settings.extract is not False
+    locate = locator(settings.db or "", optional=True)[0]
+    works = plan_work(inputs.cases, inputs.predictions, locate, golds, extract=extract)
     for url in {url.scheme: url for work in works for url in (work.url, work.gold_url) if url is not None}.values():
         registry.engine_class(url)
     return CaseFile(
@@ -91,7 +90,7 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: Settings) -> C
         has_answers=settings.predictions is not None,
         options=comparison,
         limits=settings.limits(),
-        texts=texts,
+        extract=extract,
         system=settings.system,
     )
 

@@ -18,7 +18,7 @@ from assay.llm_judge import JudgeSettings, Opinion, QueryJudge, QueryPair
 from assay.llm_judge.opinion import unscored
 from assay.model import Failure
 from assay.ragas.surface import MetricResult, SingleTurnSample, WrongArgument
-from assay.sql.extraction import read_text
+from assay.sql.extraction import completion_of, read_text
 
 __all__ = ["EquivalenceScore", "LLMSQLEquivalence", "SQLSemanticEquivalence"]
 
@@ -153,6 +153,8 @@ def _pair(sample: Any) -> QueryPair:
         return sample.get(name) if isinstance(sample, Mapping) else getattr(sample, name, None)
 
     response, reference, contexts = value("response"), value("reference"), value("reference_contexts")
+    if (completion := completion_of(response)) is not None:
+        response = completion
     for name, text in (("response", response), ("reference", reference)):
         if not isinstance(text, str) or not text.strip():
             raise WrongArgument(f"the sample's {name} is {text!r}: give the text of a query")

@@ -7,7 +7,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Literal, NamedTuple, TypeAlias, overload
+from typing import NamedTuple, TypeAlias, overload
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -94,26 +94,20 @@ def databases_of(cases: Sequence[Case], locate: Locate) -> dict[Hashable, Databa
     return found
 
 
-TextReading = Literal["file", "live", "off"]
-"""How the text of a prediction is read that is not a statement (`assay.sql.extraction`). ``file``: the query in it is
-extracted, and the benchmarks' metrics score the text; ``live``: they score the query as well; ``off``: the text is
-evaluated as it came."""
-
-
 def plan_work(
     cases: Sequence[Case],
     predictions: Sequence[Prediction],
     locate: Locate,
     locate_gold: Locate | None = None,
     *,
-    texts: TextReading = "file",
+    extract: bool = True,
 ) -> list[Work]:
     """Combine each case with its answer and its database. Raises InputError, naming a case without a database.
 
     ``locate_gold`` gives the databases of the gold queries, where they have their own.
     """
     golds = None if locate_gold is None else databases_of(cases, locate_gold)
-    return list(works_of(cases, predictions, databases_of(cases, locate), golds, texts=texts))
+    return list(works_of(cases, predictions, databases_of(cases, locate), golds, extract=extract))
 
 
 def works_of(
@@ -122,22 +116,26 @@ def works_of(
     databases: Mapping[Hashable, Database],
     gold_databases: Mapping[Hashable, Database] | None = None,
     *,
-    texts: TextReading = "file",
+    extract: bool = True,
 ) -> Iterator[Work]:
     """As `plan_work`, one after the other."""
     for index, (case, prediction) in enumerate(zip(cases, predictions, strict=True)):
         key = database_key(case)
         url = databases[key].url
         gold_url = None if gold_databases is None else gold_databases[key].url
-        yield Work(index=index, case=case, prediction=to_judge(case, prediction, texts), url=url, gold_url=gold_url)
+        evaluated = to_judge(case, prediction, extract=extract)
+        yield Work(index=index, case=case, prediction=evaluated, url=url, gold_url=gold_url)
 
 
-def to_judge(case: Case, prediction: Prediction, texts: TextReading) -> Prediction:
-    """The prediction as it is evaluated: within the size that is kept, and with the query in its text."""
+def to_judge(case: Case, prediction: Prediction, *, extract: bool) -> Prediction:
+    """The prediction as it is evaluated: within the size that is kept, and with the query in its text.
+
+    ``extract`` False: with the text as it came.
+    """
     prediction = within_size(prediction)
     if case.options.table is not None:
         return completed(case, prediction)
-    return written(prediction) if texts == "off" else extracted(prediction, live=texts == "live")
+    return extracted(prediction) if extract else written(prediction)
 
 
 def digest_of(work: Work, bases: Mapping[str, str]) -> str:

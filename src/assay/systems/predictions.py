@@ -8,12 +8,20 @@ import re
 from msgspec.structs import replace
 
 from assay.errors import AssayError
-from assay.model import Blame, Case, Extraction, Failure, FailureKind, GivenResult, Prediction, TokenUsage
+from assay.model import Blame, Case, Failure, FailureKind, GivenResult, Prediction, TokenUsage
 from assay.model.cases.decision import holds_nothing
 from assay.model.failure import has_no_answer
 from assay.model.results.given import InvalidRows, answered_rows
 from assay.model.verdicts.summary import answer_time_s
-from assay.sql.extraction import Reading, clean_query, extracted, read_text
+from assay.sql.extraction import (
+    ONLY_THINKING,
+    SEVERAL_QUERIES,
+    are_queries,
+    clean_query,
+    completion_of,
+    extraction_of,
+    read_text,
+)
 
 _MOST_CHARACTERS = 300
 _MOST_SPOKEN, _MOST_SPOKEN_ROWS = 20_000, 100
@@ -93,11 +101,14 @@ def answered(
     """
     reading = read_text(text or "")
     query, extraction = reading.query, extraction_of(reading)
-    if query is None and text is not None:
+    if query is None and text is not None and not reading.only_thinking:
         # Prose is evaluated as it is: the verdict quotes it. The content of a fence that is not SQL counts if alone.
-        query = text.strip() if reading.words and "```" in text else clean_query(text)
+        as_it_came = extraction is not None or (reading.words and "```" in text)
+        query = text if as_it_came else clean_query(text)
     failure = None
-    if query is None:
+    if reading.only_thinking:
+        failure = without_query(ONLY_THINKING, words="")
+    elif query is None:
         instead = first_line(next((words for words in (said, text or "") if not holds_nothing(words)), ""))
         message = f'the system returned no query: "{instead}"' if instead else "the system returned no query"
         words = said if in_answer else ""
@@ -116,32 +127,22 @@ def answered(
     )
 
 
-def extraction_of(reading: Reading) -> Extraction | None:
-    """How the query was extracted from a live system's text; None if the text is only the query."""
-    if reading.query is None and len(reading.others) > 1:
-        return Extraction(place=None, others=reading.others, live=True)
-    if reading.place is None or reading.bare:
-        return None
-    return Extraction(place=reading.place, others=reading.others, live=True)
-
-
-def without_fence(prediction: Prediction) -> Prediction:
-    """An answer from Python code: its text is read as that of a live system."""
-    return extracted(prediction, live=True)
-
-
-def answered_with_rows(
+def answered_with_value(
     case: Case,
     value: object,
     *,
     timings_s: tuple[tuple[str, float], ...] = (),
     tokens: TokenUsage | None = None,
 ) -> Prediction | None:
-    """The system answered with rows instead of a query; None if the value has no rows.
+    """The system answered with chat messages, or with rows instead of a query; None for other values.
 
-    Rows of different lengths, or too many of them, are an unreadable answer.
+    Rows of different lengths, too many of them, or a list of queries are an unreadable answer.
     """
+    if (text := completion_of(value)) is not None:
+        return answered(case, text, timings_s=timings_s, tokens=tokens)
     try:
+        if are_queries(value):
+            raise InvalidRows(SEVERAL_QUERIES)
         result = answered_rows(value)
     except InvalidRows as error:
         message = f"the result from the system {error}"

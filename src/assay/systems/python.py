@@ -19,9 +19,10 @@ from msgspec.structs import replace
 from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Prediction
 from assay.model.cases.measures import with_read_measures
+from assay.sql.extraction import extracted
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
-from assay.systems.predictions import NO_TIME, QuestionFailed, answered, answered_with_rows, failed, without_fence
+from assay.systems.predictions import NO_TIME, QuestionFailed, answered, answered_with_value, failed
 from assay.systems.pricing import Pricing
 from assay.systems.retrying import TryAgain, with_retries
 
@@ -159,18 +160,18 @@ class PythonSystem:
         if isinstance(given, Prediction):
             given = with_read_measures(given)
             cost_usd = self._pricing.cost_usd(given.tokens) if given.cost_usd is None else given.cost_usd
-            return without_fence(replace(given, case_id=case.id, cost_usd=cost_usd))
+            return extracted(replace(given, case_id=case.id, cost_usd=cost_usd))
         self._pricing.cost_usd(None)
         if given is not None and not isinstance(given, str):
-            with_rows = answered_with_rows(case, given, timings_s=(("wall_time", wall_time_s),))
-            if with_rows is None:
+            prediction = answered_with_value(case, given, timings_s=(("wall_time", wall_time_s),))
+            if prediction is None:
                 raise QuestionFailed(
-                    f"{self._label} returned {type(given).__name__}: return the query as str, rows as a list, None, "
-                    "or a Prediction",
+                    f"{self._label} returned {type(given).__name__}: return the query as str, rows or chat messages as "
+                    "a list, None, or a Prediction",
                     code="wrong type",
                     rejected=True,
                 )
-            return with_rows
+            return prediction
         return answered(case, given, timings_s=(("wall_time", wall_time_s),))
 
     def _event_loop(self) -> asyncio.AbstractEventLoop:

@@ -16,6 +16,7 @@ from assay.cases.text.json import json_lines_table
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import Case, CaseOptions, FieldNames, Prediction
 from assay.ports import LoadedCases, LoadedPredictions
+from assay.sql.extraction import completion_of
 
 InputMode = Literal["jsonl_path", "dict_list"]
 
@@ -199,7 +200,7 @@ def _output(values: Mapping[str, Any], name: str, place: str) -> Output:
         raise CaseFileError(f'has neither "completion" nor "predicted_sql", {hint}', path=name, place=place)
     if len(answers) == 2 and answers[0] != answers[1]:
         raise CaseFileError('has both "completion" and "predicted_sql", and they differ', path=name, place=place)
-    answer = answers[0]
+    answer = answers[0] if (text := completion_of(answers[0])) is None else text
     if not (answer is None or isinstance(answer, str)):
         field = next(field for field in _ANSWERS if field in values)
         raise CaseFileError(f'"{field}" is {str(answer)[:40]!r}, no text: write {_SHAPE}', path=name, place=place)

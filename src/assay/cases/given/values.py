@@ -29,6 +29,7 @@ from assay.cases.values import UnusableValue, answer_of, golds_of, is_absent
 from assay.errors import CaseFileError
 from assay.model import CellTypes, GivenResult
 from assay.model.results.given import InvalidRows, result_from_rows
+from assay.sql.extraction import SEVERAL_QUERIES, are_queries, completion_of
 
 NAMES = ("value", "rows", "columns", "file", "sheet", "range", "any_of")
 _MAIN = frozenset({"value", "rows", "file", "any_of"})
@@ -80,7 +81,13 @@ def listed_results_of(value: object, files: ResultFiles, *, in_text: bool = Fals
 
 
 def answer_or_rows(value: object, files: ResultFiles, *, what: str) -> str | GivenResult | None:
-    """A system's query, or the rows that it gave in its place: an object that says a result."""
+    """A system's query or completion, or the rows that it gave in its place: an object that says a result."""
+    if type(value) is str:
+        return value
+    if (text := completion_of(value)) is not None:
+        return text
+    if are_queries(value):
+        raise UnusableValue(f"{what} {SEVERAL_QUERIES}")
     if tells_result(value):
         found = results_of(value, files)
         if len(found) != 1:

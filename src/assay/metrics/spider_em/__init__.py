@@ -47,7 +47,6 @@ class _ExactSetMatch(QueryMetric):
     """What `SpiderEm` and its components share. The best of several gold queries that the script can read counts."""
 
     needs_schema: ClassVar[bool] = True
-    scores_text: ClassVar[bool] = True
 
     def score(
         self,

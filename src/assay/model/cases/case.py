@@ -98,26 +98,25 @@ class Case(Struct, frozen=True, kw_only=True, gc=False):
 
 
 ExtractionPlace = Literal["fence", "json", "words", "tool"]
-"""``fence`` a code fence; ``json`` a JSON object; ``words`` prose, or what follows a model's thinking; ``tool`` an
-argument of a tool call."""
+"""``fence`` a code fence or tags; ``json`` a JSON object; ``words`` prose, or what follows a model's
+thinking; ``tool`` an argument of a tool call."""
 
 
 class Extraction(Struct, frozen=True, kw_only=True, gc=False):
     """How a query was taken from a text that is not a statement but contains one (`assay.sql.extraction`)."""
 
     place: ExtractionPlace | None
-    """Where in the text the query is. None: the text contains several different statements and marks none as the final
-    one, so that none of them is evaluated."""
+    """Where in the text the query is. None: no statement in the text is evaluated."""
     others: tuple[str, ...] = ()
     """The other statements in the text, such as a draft. They do not count."""
-    live: bool = False
-    """Whether a system gave the text when it was asked. The benchmarks' scripts score the texts of files, so that their
-    metrics score the extracted query of a live system and the whole text of a file."""
+    several: bool = False
+    """Whether the text contains several different statements and marks none as the final one. The last of those in code
+    fences or tags counts; of those in prose or JSON, none does."""
 
     @property
     def failure(self) -> Failure | None:
         """Why no statement of the text is evaluated; None if one is."""
-        if self.place is not None:
+        if self.place is not None or not self.several:
             return None
         message = f"it contains {len(self.others)} different statements and does not mark one of them as the final one"
         return Failure(stage="read", kind="no_query", blame="system", message=message)

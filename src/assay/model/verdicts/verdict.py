@@ -28,6 +28,7 @@ Flag = Literal[
     "lenient",
     "extracted",
     "interval_length",
+    "several_statements",
 ]
 """``strict_order``: the gold query could not be parsed, or its ties could not be seen, so its row order counts as it
 came. ``order_by_chance``: the rows are in the order that the gold query asks for, but nothing in the prediction asks
@@ -36,7 +37,7 @@ wrong. ``storage_order``: the prediction reads any row of several, and on this d
 ``noisy_timing``: the measured times vary so much that another measurement may earn another reward. ``lenient``: right
 only by the leniency that the case or the run declares. ``extracted``: the prediction's text is not a statement; the
 one in it was evaluated. ``interval_length``: the results match only because a month counts as 30 days and a day as
-24 hours."""
+24 hours. ``several_statements``: the text has several in fences or tags, and the last was evaluated."""
 
 Strength = Literal[
     "matched_on_one_database",

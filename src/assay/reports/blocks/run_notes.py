@@ -95,8 +95,13 @@ def _extracted(report: RunNumbers) -> Iterable[str]:
         contain = "contains" if extracted == 1 else "contain"
         yield (
             f"{plural(extracted, 'prediction')} {_is(extracted)} not a statement but {contain} one, which was "
-            "evaluated (flag extracted; --no-extract evaluates texts as written). The benchmarks' own metrics score "
-            "the whole text of a file's prediction."
+            "evaluated by every metric (flag extracted). --no-extract evaluates each text as it came, as the "
+            "benchmarks' scripts do."
+        )
+    if several := report.flagged("several_statements"):
+        yield (
+            f"{plural(several, 'prediction')} {'contains' if several == 1 else 'contain'} several statements in code "
+            "fences or tags: the last one was evaluated (flag several_statements)."
         )
 
 

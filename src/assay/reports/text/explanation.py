@@ -82,7 +82,8 @@ _PLACES: Mapping[ExtractionPlace, str] = {
 def _extracted(extraction: Extraction, text: str | None) -> Iterator[str]:
     """Where the query was in the text, the statements that do not count, and the text."""
     if extraction.place is not None:
-        yield f"\nThe prediction is not a statement. The one that counts is from {_PLACES[extraction.place]}."
+        which = "The last of several, which counts," if extraction.several else "The one that counts"
+        yield f"\nThe prediction is not a statement. {which} is from {_PLACES[extraction.place]}."
     for query in extraction.others:
         yield f"\nalso in the text, not counted:\n{indent(query.strip(), MARGIN)}"
     if text is not None:

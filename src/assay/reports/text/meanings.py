@@ -54,6 +54,7 @@ FLAGS: Mapping[str, str] = {
     "lenient": "correct only by a leniency of the case or the run",
     "interval_length": "the results match only if a month has 30 days and a day 24 hours",
     "extracted": "the prediction is not a statement: the one in its text was evaluated",
+    "several_statements": "the prediction's text has several statements: the last in its fences or tags was evaluated",
     "strict_order": "ties in the gold result are unknown, so its row order was required as returned",
 }
 

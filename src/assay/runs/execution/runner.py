@@ -20,7 +20,7 @@ from assay.runs.execution.interruption import is_stopping
 from assay.runs.execution.reviewing import verdicts_by
 from assay.runs.execution.strengths import Search, awaits_search, has_untried_repair, lacks_score, with_score
 from assay.runs.execution.timing import time_pairs
-from assay.runs.plan import Job, OnProgress, TextReading, Waiting, Work, plan_places, to_judge
+from assay.runs.plan import Job, OnProgress, Waiting, Work, plan_places, to_judge
 from assay.runs.progress import Progress, TimeLeft, counted
 from assay.runs.reviews.applying import RunReviews
 from assay.runs.reviews.collection import Reviews
@@ -131,8 +131,8 @@ class CaseRunner:
         self._summaries[place] = summary
 
     def _answer(self, place: int, prediction: Prediction) -> None:
-        texts: TextReading = "live" if self.job.settings.extract else "off"
-        self.works.answer(place, to_judge(self.works[place].case, prediction, texts))
+        extract = self.job.settings.extract
+        self.works.answer(place, to_judge(self.works[place].case, prediction, extract=extract))
         self._unanswered.discard(place)
 
     def _arrived(self) -> None:

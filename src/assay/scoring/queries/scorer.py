@@ -24,6 +24,7 @@ from assay.model import (
     Diagnosis,
     Evidence,
     Execution,
+    Flag,
     Leniency,
     Limits,
     Prediction,
@@ -40,7 +41,6 @@ from assay.scoring.queries.given_rows import read_executions
 from assay.scoring.queries.metric_scores import MetricScorer
 from assay.scoring.queries.verdicts import undisputed
 from assay.scoring.time_limit import NO_HEARTBEAT, OutOfTimeError, TimeLimit
-from assay.sql.extraction import written
 
 
 class QueryScorer:
@@ -135,25 +135,10 @@ class QueryScorer:
             evidence = replace(scored.evidence, prediction=prediction)
             return ScoredCase(evidence=evidence, executions=scored.executions)
         scored = self._scored(case, prediction, url, requests, gold_url=gold_url)
-        return scored if prediction.extraction is None else self._with_text(scored, url, gold_url)
-
-    def _with_text(self, scored: ScoredCase, url: DatabaseUrl, gold_url: DatabaseUrl | None) -> ScoredCase:
-        """The case with the flag that its query was extracted, and with the benchmarks' scores of the whole text."""
-        evidence = scored.evidence
-        found, metrics = evidence.prediction.extraction, self._metrics_for(evidence.prediction).metrics
-        if found is None or found.place in (None, "tool"):  # the argument of a tool call is the query, not a text
+        if not (flags := _flags_of(prediction)):
             return scored
-        scores = evidence.scores
-        if not found.live and any(getattr(metric, "scores_text", False) for metric in metrics):
-            of_text = self._scored(
-                evidence.case, written(evidence.prediction), url, (), gold_url=gold_url
-            ).evidence.scores
-            scores = tuple(
-                theirs if getattr(metric, "scores_text", False) else ours
-                for metric, ours, theirs in zip(metrics, scores, of_text, strict=True)
-            )
-        verdict = replace(evidence.verdict, flags=evidence.verdict.flags | {"extracted"})
-        return replace(scored, evidence=replace(evidence, verdict=verdict, scores=scores))
+        verdict = replace(scored.evidence.verdict, flags=scored.evidence.verdict.flags | flags)
+        return replace(scored, evidence=replace(scored.evidence, verdict=verdict))
 
     def _metrics_for(self, prediction: Prediction) -> _Metrics:
         """The metrics that were asked for; of a prediction with a context, also those of retrieval."""
@@ -295,6 +280,14 @@ class QueryScorer:
             return partial(with_head, rows=0 if verdict.outcome == "correct" else _HEAD_ROWS, cut=False)
         right = all([score.value == 1.0 for score in scores])  # noqa: C419 - every case passes here: a generator takes longer
         return partial(with_head, rows=1 if right else self._head_rows, cut=True)
+
+
+def _flags_of(prediction: Prediction) -> frozenset[Flag]:
+    """That a prediction's query was extracted from a text, and that the text contains several."""
+    how = prediction.extraction
+    if how is None or how.place in (None, "tool"):  # the argument of a tool call is the query, not a text
+        return frozenset()
+    return frozenset(("extracted", "several_statements")) if how.several else frozenset(("extracted",))
 
 
 class _Metrics(Struct, frozen=True):

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from assay.model import ExtractionPlace
+
 _THING = r"(?:\s+(?:SQL|VQL|query|statement|answer|version|code|one|solution|result|form|attempt|try))+"
 _FINAL = re.compile(
     rf"\b(?:final|finali[sz]ed|corrected|revised){_THING}\b"
@@ -61,17 +63,28 @@ class Candidate(Struct, frozen=True, kw_only=True):
     draft: bool = False
     label: str = ""
     """The adjacent comments, in which its author may call it the draft or the final one."""
+    place: ExtractionPlace = "words"
 
 
-def choose(text: str, found: Sequence[Candidate]) -> Candidate | None:
-    """The statement that counts; None if the text contains several different ones and marks none as the final one.
+class Choice(Struct, frozen=True, kw_only=True):
+    """The statement of a text that counts."""
+
+    candidate: Candidate
+    several: bool = False
+    """Whether it counts only as the last of several different ones."""
+
+
+def choose(text: str, found: Sequence[Candidate], *, last: bool) -> Choice | None:
+    """The statement that counts; None if there is none, or none of several different ones is marked as the final one.
+
+    ``last``: without such a mark, the last of several counts.
 
     A statement that the author advises against does not count. One that is retracted before a further one is a draft.
 
     A statement that occurs twice is one. Its author may call it the draft or the final one in an adjacent comment, or
     else in the sentence before it; what precedes a code fence applies to each statement in it.
     """
-    first: dict[str, Candidate] = {}
+    every: dict[str, Candidate] = {}
     finals: dict[str, Candidate] = {}
     others: dict[str, Candidate] = {}
     place, before = 0, ""
@@ -84,15 +97,17 @@ def choose(text: str, found: Sequence[Candidate]) -> Candidate | None:
         labels = map(_marks, (_first_comment(candidate.query), candidate.label, before))
         is_draft, is_final = next(filter(any, labels), (False, False))
         key = " ".join(candidate.query.split()).rstrip("; ")
-        first.setdefault(key, candidate)
+        groups = [every]
         if not (is_draft or candidate.draft or _is_taken_back(text, found, number)):
-            others.setdefault(key, candidate)
-            if is_final:
-                finals.setdefault(key, candidate)
-    for group in (first, finals, others):
+            groups += [others, finals] if is_final else [others]
+        for group in groups:
+            group[key] = group.pop(key, candidate)  # the last of its repetitions decides its rank
+    for group in (every, finals, others):
         if len(group) == 1:
-            return next(iter(group.values()))
-    return None
+            return Choice(candidate=next(iter(group.values())))
+    if not last or not every:
+        return None
+    return Choice(candidate=list((finals or others or every).values())[-1], several=True)
 
 
 def _is_taken_back(text: str, found: Sequence[Candidate], number: int) -> bool:

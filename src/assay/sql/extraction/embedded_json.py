@@ -22,6 +22,17 @@ def _whole_number(digits: str) -> int | float:
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
+def is_json(text: str) -> bool:
+    """Whether a text is one JSON object or list."""
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        read_json(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 _DECODER = json.JSONDecoder(parse_int=_whole_number)
 
 

@@ -29,7 +29,7 @@ def queries_in_json(text: str) -> tuple[list[Candidate], bool]:
     JSON: objects in the text, or a text that is one string, or a list of strings.
     """
     found = [
-        Candidate(query=query, start=0, end=len(text))
+        Candidate(query=query, start=0, end=len(text), place="json")
         for item in _strings(text)
         if (query := clean_query(item)) is not None and is_statement(query)
     ]
@@ -41,7 +41,7 @@ def queries_in_json(text: str) -> tuple[list[Candidate], bool]:
             if query is None:
                 declined = True
             else:
-                found.append(Candidate(query=query, start=start, end=end, draft=is_draft))
+                found.append(Candidate(query=query, start=start, end=end, draft=is_draft, place="json"))
     return found, declined
 
 

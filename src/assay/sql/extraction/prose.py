@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from assay.sql.extraction.candidate import Candidate
-from assay.sql.extraction.statements import GOES_ON, NOTES, WITH, Parser, masked, opening_of
+from assay.sql.extraction.statements import ENDS_STATEMENT, GOES_ON, NOTES, WITH, Parser, masked, opening_of
 
 _TITLE_LINE = re.compile(r"\n[ \t>]*[A-Z][a-z'’]+\b")
 _SENTENCE = re.compile(
@@ -16,12 +16,12 @@ _SENTENCE = re.compile(
 """The beginning of a sentence or a heading. SQL that no parser can read must not be mistaken for one."""
 
 _VALUES = r"(?-i:VALUES)\s*\((?!\s*SELECT\b)"
-_AT_LINE_START = re.compile(rf"^[ \t>*-]*(?P<query>\(*(?:{WITH}|SELECT\b|{_VALUES}))", re.MULTILINE | re.IGNORECASE)
+_AT_LINE_START = re.compile(rf"^[ \t>*#-]*(?P<query>\(*(?:{WITH}|SELECT\b|{_VALUES}))", re.MULTILINE | re.IGNORECASE)
 _AFTER_A_MARK = re.compile(
     rf"(?:[:`\"'“‘„«「『.!?：。！？；，]|\*\*)[ \t\u3000*]*(?P<query>\(*(?:{WITH}|SELECT\b|{_VALUES}))",
     re.IGNORECASE,
 )
-_WITHIN_A_LINE = re.compile(r"(?P<before>\w*)[ \t]+(?P<query>SELECT\b)")
+_WITHIN_A_LINE = re.compile(r"(?<!\w)(?P<before>\w*+)(?<![ \t])[ \t]++(?P<query>SELECT\b)")
 _OPERATOR = r"(?i:IN|EXISTS|ANY|ALL|SOME|AND|OR|AS|NOT|LIKE|FROM|JOIN|ON|WHEN|THEN|ELSE|BY|UNION)"
 _IN_PARENTHESES = re.compile(
     rf"(?:\A|(?!{_OPERATOR}\b)\b\w+[ \t]+|[^\x00-\x7f])(?P<open>[(（])[ \t]*(?P<query>{WITH}|SELECT\b)"
@@ -47,7 +47,7 @@ _HAS_FROM = re.compile(r"\bFROM\b", re.IGNORECASE)
 _FULL_STOP = re.compile(r"\.(?=[ \t]+[A-Z][a-z'’]*\b)")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
 _AFTER_END = " \t\r\n\u3000;`\"'”’»」』)）*.。！？；"
-_STOP = re.compile("[;。；]")
+_STOP = re.compile(f"[;。；]|{ENDS_STATEMENT.pattern}", ENDS_STATEMENT.flags)
 
 _MOST_STARTS = 50
 """Limit for the positions in one text at which a statement is searched."""
@@ -201,7 +201,9 @@ def _is_prose(tail: str) -> bool:
     tail = tail.lstrip(_AFTER_END)
     if (notes := NOTES.match(tail)) is not None:
         tail = tail[notes.end() :]
-    if not re.search(r"\w", tail) or opening_of(tail) == "query":  # a further query is a separate candidate
+    if ENDS_STATEMENT.match(tail) or not re.search(r"\w", tail):
+        return True
+    if opening_of(tail) == "query":  # a separate candidate
         return True
     return not GOES_ON.match(tail) and opening_of(tail) != "command" and _SENTENCE.match(tail) is not None
 

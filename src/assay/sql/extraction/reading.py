@@ -1,4 +1,4 @@
-"""Read the text of a prediction: it is a statement, or it contains exactly one, or neither."""
+"""Read a text: it is a statement, or it contains one that counts, or neither."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from assay.model import Extraction, ExtractionPlace, Prediction
+from assay.model import ExtractionPlace
 from assay.model.cases.decision import holds_nothing, is_null_word
 from assay.sql.extraction.candidate import Candidate, choose
-from assay.sql.extraction.fences import (
-    clean_query,
-    fenced,
-    is_one_fence,
-    thinking_in,
-    without_end,
-    without_fences,
-    without_thinking,
-)
+from assay.sql.extraction.fences import clean_query, without_end
+from assay.sql.extraction.marked import marked_statements
 from assay.sql.extraction.objects import beside_json, queries_in_json
+from assay.sql.extraction.regions import begins_with_region, without_regions
 from assay.sql.extraction.statements import is_statement, opening_of
+from assay.sql.extraction.templates import split_completion, without_tokens
 
 _REFUSES = re.compile(
     r"\b(?:I|we)(?: am|'m|’m| are|'re|’re)?(?: sorry[,.]?(?: but)? I)? ?"
@@ -38,9 +32,7 @@ _REFUSES = re.compile(
     r"|^\W*(?:(?:sql|query|answer|final answer)\W+)?null\W*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_THINKING_MARK = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
-_END_MARK = re.compile(r"(?:\s*(?:<\|\w+\|>|</s>))+\s*\Z")
-"""Tokens with which models end a text."""
+_THINKING_MARK = re.compile(r"</?\w+>|\[/?\w+\]|<[|｜][\w ]+[|｜]>|◁/?\w+▷")
 _EMPTY_FENCE = re.compile(r"```\w*\s*```")
 _BLANKS = " \t\r\n\f\v"
 _UNREADABLE = f"{_BLANKS}\x85\xa0\u1680{''.join(map(chr, range(0x2000, 0x200C)))}\u2028\u2029\u202f\u205f\u2060\u3000"
@@ -51,17 +43,19 @@ _MOST_OTHERS = 5
 class Reading(Struct, frozen=True, kw_only=True):
     """What a text holds.
 
-    ======================================  ==========================  =========
-    text                                    ``query``                   ``place``
-    ======================================  ==========================  =========
-    ``SELECT 1;``                           ``SELECT 1``                None
-    one code fence                          its content                 ``fence``
-    ``{"sql": "SELECT 1"}``                 ``SELECT 1``                ``json``
-    prose with one statement                the statement               ``words``
-    thinking, then a statement              the statement               ``words``
-    two different statements                None; both are ``others``   None
-    prose, or a refusal with a statement    None                        None
-    ======================================  ==========================  =========
+    =========================================  =============================  =========
+    text                                       ``query``                      ``place``
+    =========================================  =============================  =========
+    ``SELECT 1;``                              ``SELECT 1``                   None
+    one code fence, ``<sql>…</sql>``           its content                    ``fence``
+    several of them                            the last one's content         ``fence``
+    ``{"sql": "SELECT 1"}``                    ``SELECT 1``                   ``json``
+    prose with one statement                   the statement                  ``words``
+    thinking, then a statement                 the statement                  ``words``
+    two different statements in prose          None; both are ``others``      None
+    thinking alone                             None                           None
+    prose, or a refusal with a statement       None                           None
+    =========================================  =============================  =========
     """
 
     query: str | None
@@ -69,12 +63,15 @@ class Reading(Struct, frozen=True, kw_only=True):
     """Where in the text the query is; None if the text is the query, or has none."""
     words: str = ""
     """The text around the query, without the thinking."""
-    bare: bool = False
-    """Whether the text has no words besides the query: it is a statement, one code fence or one JSON object."""
     complete: bool = True
     """False if the query extends to the end of the text and no mark ends it."""
     others: tuple[str, ...] = ()
     """Other statements in the text, which do not count: drafts, or all of several statements without a final one."""
+    several: bool = False
+    """Whether the text contains several different statements and marks none as the final one: the last of those in
+    fences or tags counts, and none of those in prose."""
+    only_thinking: bool = False
+    """Whether the text ends within a model's thinking, or at its end."""
 
 
 def refuses(words: str) -> bool:
@@ -82,117 +79,84 @@ def refuses(words: str) -> bool:
     return _REFUSES.search(words) is not None
 
 
-def _without_end_mark(text: str) -> str:
-    return _END_MARK.sub("", text) if text.rstrip().endswith(">") else text
+def read_plain_text(text: str) -> Reading:
+    """The query in a text that is not chat messages.
 
-
-def read_text(text: str) -> Reading:
-    """The query in a text.
-
-    A text that is a statement is that statement. Otherwise the code fences count, else JSON, else statements in the
-    words, if they contain exactly one statement, or mark one as the final one. Text between ``<think>`` and
-    ``</think>`` is skipped. A text that declines has no query, except the word ``null`` if it is all of its answer.
+    A text that is a statement is that statement. Otherwise the statements in code fences and tags count, else those in
+    JSON, else those in the words. Of several, the one counts that is marked as the final one; without such a mark, the
+    last one in fences or tags, and none in JSON or words. A model's thinking is skipped. A text that declines has no
+    query, except the word ``null`` if it is all of its answer.
     """
     if holds_nothing(text):
         return Reading(query=None)
-    whole = _without_end_mark(text).strip(_UNREADABLE)
+    whole = without_tokens(text).strip(_UNREADABLE)
     if is_null_word(whole) or is_statement(whole):
         place: ExtractionPlace | None = None if whole == text.strip(_BLANKS) else "words"
-        return Reading(query=without_end(whole), place=place, bare=True, complete=whole.endswith(";"))
-    answer = without_thinking(text)
-    drafts = _drafts(text) if answer != text else ()
+        return Reading(query=without_end(whole), place=place, complete=whole.endswith(";"))
+    answer, thoughts = split_completion(text)
+    drafts = _statements_anywhere(thoughts) if thoughts else ()
+    answer = without_tokens(answer)
     if holds_nothing(answer):
-        return Reading(query=None, words=answer.strip())
-    if answer != text and is_statement(answer):
+        return Reading(query=None, words=answer.strip(), others=drafts, only_thinking=bool(thoughts))
+    if answer != text and (is_null_word(answer) or is_statement(answer)):
         complete = answer.rstrip().endswith(";")
         return Reading(query=without_end(answer), place="words", complete=complete, others=drafts)
-    answer = _without_end_mark(answer)
-    place, found = _found(answer)
-    chosen = choose(answer, found)
-    if not found and opening_of(answer) in ("query", "command"):
+    place, candidates = _candidates(answer)
+    choice = choose(answer, candidates, last=place == "fence")
+    if not candidates and opening_of(answer) in ("query", "command"):
         # A dialect that the parser does not know, or a mistake: the engine will report what is wrong.
-        return Reading(query=without_end(answer), bare=answer == text, place=None if answer == text else "words")
-    if chosen is None:
-        others = tuple(dict.fromkeys(candidate.query for candidate in found))
+        return Reading(query=without_end(answer), place=None if answer == text else "words")
+    if choice is None:
+        others = tuple(dict.fromkeys(candidate.query for candidate in candidates))[:_MOST_OTHERS]
         words = (beside_json(answer) if place == "json" else answer).strip()
-        return Reading(query=None, words=words, others=others[:_MOST_OTHERS])
+        return Reading(query=None, words=words, others=others, several=len(others) > 1)
+    chosen = choice.candidate
     if chosen.query == without_end(text):
-        return Reading(query=chosen.query, bare=True, complete=text.rstrip().endswith(";"))
+        return Reading(query=chosen.query, complete=text.rstrip().endswith(";"))
     after = answer[chosen.end :].strip().lstrip(";`")
     words = _EMPTY_FENCE.sub("", f"{answer[: chosen.start].strip().rstrip('`')}\n{after}").strip()
-    if not is_null_word(chosen.query) and refuses(without_fences(words)):
+    if not is_null_word(chosen.query) and refuses(without_regions(words)):
         return Reading(query=None, words=answer.strip())
-    rest = _in_words(without_fences(answer)) if place == "fence" else ()
-    others = (*drafts, *(candidate.query for candidate in (*found, *rest)))
+    rest = _in_words(without_regions(answer)) if place == "fence" else ()
+    others = (*drafts, *(candidate.query for candidate in (*candidates, *rest)))
     return Reading(
-        query=clean_query(chosen.query) if place != "words" else without_end(chosen.query),
-        place=place,
+        query=without_end(chosen.query) if chosen.place == "words" else clean_query(chosen.query),
+        place=chosen.place,
         words=words,
-        bare=answer == text and place != "words" and (is_one_fence(text) or not words),
         complete=chosen.complete,
-        others=tuple(dict.fromkeys(one for one in others if one != chosen.query))[:_MOST_OTHERS],
+        others=tuple(dict.fromkeys(other for other in others if other != chosen.query))[:_MOST_OTHERS],
+        several=choice.several,
     )
 
 
-def _found(answer: str) -> tuple[ExtractionPlace, Sequence[Candidate]]:
+def _candidates(answer: str) -> tuple[ExtractionPlace, Sequence[Candidate]]:
     """The statements in a text that is not one, and where they are."""
     whole = answer.strip()
-    as_json = whole.startswith(("{", "[", '"'))
-    if not as_json and (found := list(fenced(answer))):
-        return "fence", found
-    found, declined = queries_in_json(answer)
-    if (found or declined) and opening_of(answer) != "query":
-        return "json", () if declined else found
-    if as_json and (found := list(fenced(answer))):
-        return "fence", found
+    as_json = whole.startswith(("{", "[", '"')) and not begins_with_region(whole)
+    if not as_json and (marked := list(marked_statements(answer))):
+        return "fence", marked
+    in_json, declined = queries_in_json(answer)
+    if (in_json or declined) and opening_of(answer) != "query":
+        return "json", () if declined else in_json
+    if as_json and (marked := list(marked_statements(answer))):
+        return "fence", marked
     bare = whole.strip("`").strip().removeprefix("sql").strip()
     if is_null_word(bare):
-        return "fence" if bare != whole else "words", [Candidate(query=bare, start=0, end=len(answer))]
+        place: ExtractionPlace = "fence" if bare != whole else "words"
+        return place, [Candidate(query=bare, start=0, end=len(answer), place=place)]
     from assay.sql.extraction.prose import statements_in_words
 
-    return "words", statements_in_words(without_fences(answer))
+    return "words", statements_in_words(without_regions(answer))
 
 
 def _in_words(text: str) -> Sequence[Candidate]:
-    from assay.sql.extraction.prose import statements_in  # most texts are statements: its patterns take long to compile
+    from assay.sql.extraction.prose import statements_in  # most texts are statements: its patterns compile slowly
 
     return statements_in(text)
 
 
-def _drafts(text: str) -> tuple[str, ...]:
+def _statements_anywhere(text: str) -> tuple[str, ...]:
     """The statements in a model's thinking."""
-    thoughts = _THINKING_MARK.sub(" ", thinking_in(text))
-    found = list(fenced(thoughts)) or _in_words(thoughts)
-    return tuple(dict.fromkeys(candidate.query for candidate in found))[:_MOST_OTHERS]
-
-
-def extracted(prediction: Prediction, *, live: bool = False) -> Prediction:
-    """The prediction with the one query that its text contains; unchanged if the text is a statement or declines.
-
-    ``live``: a system returned the text in this run. The text stays in ``raw``.
-    """
-    text = prediction.query
-    if text is None or prediction.extraction is not None or prediction.given != "answer":
-        return prediction
-    reading = read_text(text)
-    if reading.query is None:
-        if len(reading.others) < 2:
-            return prediction
-        return replace(prediction, extraction=Extraction(place=None, others=reading.others, live=live))
-    if reading.place is None:
-        return prediction
-    plain = is_null_word(reading.query) or (live and reading.bare)
-    how = None if plain else Extraction(place=reading.place, others=reading.others, live=live)
-    return replace(prediction, query=reading.query, raw=prediction.raw or text, extraction=how)
-
-
-def written(prediction: Prediction) -> Prediction:
-    """The prediction with its original text in place of the query that was extracted from it.
-
-    A tool call is not a text: its argument stays the query.
-    """
-    found = prediction.extraction
-    if found is None or found.place == "tool":
-        return prediction
-    query = prediction.query if found.place is None else prediction.raw
-    return replace(prediction, query=query, raw=None if query == prediction.raw else prediction.raw, extraction=None)
+    plain = _THINKING_MARK.sub(" ", text)
+    candidates = list(marked_statements(plain)) or _in_words(plain)
+    return tuple(dict.fromkeys(candidate.query for candidate in candidates))[:_MOST_OTHERS]

@@ -32,19 +32,25 @@ GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _DOUBTFUL = re.compile(
-    rf"`{{3}}|~{{3}}|</?(?i:think|thinking|reasoning)>|;[ \t\r\n]*[^;\s-]|\n[ \t>]*(?:[*#]+[ \t*]|[A-Z][a-z'’]+\b)"
+    rf"`{{3}}|~{{3}}|<(?i:think|thinking|reasoning)>|◁|;[ \t\r\n]*[^;\s-]"
+    rf"|\n[ \t>]*(?:[*#]+[ \t*]|[A-Z][a-z'’]+\b)"
     rf"|\n[ \t]*\r?\n\s*(?!(?i:{GOES_ON.pattern}))[A-Za-z]"
 )
 """What may follow a statement that is not the whole text: a reason to parse the text."""
-_MAY_BE_DOUBTFUL = re.compile(r"[`~<;\n]")
+ENDS_STATEMENT = re.compile(
+    r"</[a-z]|\[/\w+\]|<[|｜]\w"
+    r"|^[ \t>*#_]*(?:(?:SQL|final)[ _]?)?(?:query|result|answer|explanation|question|observation|output|response|note)"
+    r"s?[ \t*_]*:(?=[\s*]|\Z)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A closing tag, a special token, or a label at the beginning of a line: no SQL outside of literals and comments."""
+_MAY_BE_DOUBTFUL = re.compile(r"[`~<;\n◁]|\[/")
 """A character that all of these contain and most statements do not."""
-_SEVERAL_ENDS = re.compile(r";\s*;\s*\Z")
-"""Semicolons that some engines reject if a comment follows them."""
 _NOTE_IN_LINE = re.compile(r"[ \t]*(?:--[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/)")
 _STYLES = (
     re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/"),
     re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|`[^`\n]+`|(?<=\S)[ \t]+#[^\n]*", re.DOTALL),
-    re.compile(r"\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|\[[^\]\n]*\]|'(?:[^']|'')*'|`[^`\n]+`", re.DOTALL),
+    re.compile(r"\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|\[(?!/\w+\])[^\]\n]*\]|'(?:[^']|'')*'|`[^`\n]+`", re.DOTALL),
 )
 """What engines read as strings, quoted names and comments, each in its own way."""
 QUOTED = _STYLES[0]
@@ -79,12 +85,15 @@ def is_statement(text: str) -> bool:
     opening = opening_of(text)
     if opening in (None, "command"):
         return opening == "command" and "\n```" not in text
-    if opening == "query" and not (_MAY_BE_DOUBTFUL.search(text) and _DOUBTFUL.search(text)):
+    may_be_doubtful = _MAY_BE_DOUBTFUL.search(text) is not None
+    if opening == "query" and not (may_be_doubtful and (_DOUBTFUL.search(text) or ENDS_STATEMENT.search(text))):
         return True
-    notes = next((rest for rest in _after_semicolons(text) if NOTES.fullmatch(rest)), "")
-    if not _SEVERAL_ENDS.search(masked(before := text[: len(text) - len(notes)])):
-        text = before
-    if opening == "query" and not _DOUBTFUL.search(masked(text, comments=" ")):
+    notes = next((rest for rest in _after_semicolons(text) if NOTES.fullmatch(rest.replace(";", " "))), "")
+    text = text[: len(text) - len(notes)]
+    plain = masked(text, comments=" ")
+    if ENDS_STATEMENT.search(plain):
+        return False
+    if opening == "query" and not _DOUBTFUL.search(plain):
         return True
     return Parser().reads(text) and all(map(opening_of, _after_semicolons(text)))
 

@@ -17,10 +17,10 @@ from assay.model import Failure, Prediction, Secret
 from assay.model.databases.secret import masked_address
 from assay.platform.surface import argument, on_command_line, option
 from assay.ports import ChatMessage, Completion
+from assay.sql.extraction.tool_calls import tool_calls_of
 from assay.systems.address import MASK, Address, http_address, is_secret_name, without_scheme
 from assay.systems.chat.adapting import Adaptations
 from assay.systems.chat.stream import parse_answer
-from assay.systems.chat.tool_calls import tool_calls_of
 from assay.systems.http.complaint import complaint_of
 from assay.systems.http.exchange import Exchange, Reply
 from assay.systems.http.extras import parameter_value, text_of, token_usage

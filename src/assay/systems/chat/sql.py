@@ -8,13 +8,14 @@ from assay.errors import InputError, SystemUnusable
 from assay.model import Case, Extraction, Failure, Prediction
 from assay.model.cases.decision import holds_nothing
 from assay.ports import ChatMessage, Completion, SchemaSource
-from assay.sql.extraction import read_text, without_thinking
+from assay.sql.extraction import extraction_of, read_text, split_completion
+from assay.sql.extraction.tool_calls import queries_of, runs_queries
 from assay.systems.chat.model import HttpChatModel
 from assay.systems.chat.prompt import Prompt, PromptTemplate
-from assay.systems.chat.tool_calls import incomplete_call, queries_of, runs_queries
+from assay.systems.chat.tool_calls import incomplete_call
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import history_messages
-from assay.systems.predictions import extraction_of, first_line, without_query
+from assay.systems.predictions import first_line, without_query
 
 TOTAL_TIME = "total_execution_time"
 
@@ -111,10 +112,10 @@ def _of_tools(completion: Completion, options: SystemOptions) -> Said | None:
     queries = queries_of(completion.tool_calls, options.query_tool)
     if not queries:
         return None
-    words = without_thinking(completion.message.content).strip()
+    words = split_completion(completion.message.content)[0].strip()
     if len(queries) > 1:
-        return Said(query=None, words=words, extraction=Extraction(place=None, others=tuple(queries), live=True))
-    return Said(query=queries[0], words=words, extraction=Extraction(place="tool", live=True))
+        return Said(query=None, words=words, extraction=Extraction(place=None, others=tuple(queries), several=True))
+    return Said(query=queries[0], words=words, extraction=Extraction(place="tool"))
 
 
 def _why_none(completion: Completion, said: Said, options: SystemOptions) -> Failure:
@@ -139,7 +140,7 @@ def _why_none(completion: Completion, said: Said, options: SystemOptions) -> Fai
     if not holds_nothing(words):
         return without_query(f'the model returned no query: "{first_line(words)}"', words=words)
     content = completion.message.content
-    if rest := without_thinking(content).strip():
+    if rest := split_completion(content)[0].strip():
         return _unanswered(f'the model returned no query: its answer begins "{first_line(rest)}"')
     return _unanswered(f"the model returned no query{', only its thoughts' if content.strip() else ''}")
 

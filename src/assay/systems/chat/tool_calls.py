@@ -1,53 +1,16 @@
-"""The query in a chat model's tool call."""
+"""Tool calls of a chat model that end within their arguments."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable
 
-from assay.model.cases.decision import is_null_word
 from assay.ports import ToolCall
-from assay.sql.extraction import queries_in_json, read_text
-from assay.sql.extraction.embedded_json import read_json
+from assay.sql.extraction import read_text
+from assay.sql.extraction.tool_calls import runs_queries
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_OF_QUERIES = frozenset({"sql", "query", "queries", "vql"})
-_OF_OTHER_TASKS = frozenset(
-    {"check", "checker", "delete", "describe", "explain", "format", "list", "log", "parse", "remove", "rewrite", "save"}
-    | {"schema", "schemas", "store", "table", "tables", "update", "validate", "validator"}
-)
-
-
-_ARGUMENTS = ("arguments", "input", "args", "parameters")
 _JSON_BEGINS = re.compile(r"\s*(?:(?:```|~~~)\w*\s*)?(?=[{\[\"])")
-_DEEPEST = 5
-
-
-def tool_calls_of(message: dict[str, Any]) -> tuple[ToolCall, ...]:
-    """The tool calls of an assistant's message: functions and custom tools, also in the earlier ``function_call``."""
-    calls = message.get("tool_calls")
-    given = calls if isinstance(calls, list) else [calls]
-    return tuple(_tool_call(call) for call in (*given, message.get("function_call")) if isinstance(call, dict) and call)
-
-
-def _tool_call(call: dict[str, Any]) -> ToolCall:
-    tool = next((call[kind] for kind in ("function", "custom") if isinstance(call.get(kind), dict)), call)
-    arguments = next((tool[name] for name in _ARGUMENTS if name in tool), None)
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(name=str(tool.get("name") or ""), arguments=text)
-
-
-def runs_queries(name: str, query_tool: str | None) -> bool:
-    """Whether a tool of that name executes a query: it is ``query_tool``, or if that is None, named like one.
-
-    ``run_sql``, ``query`` and ``executeQuery`` are; ``sql_db_schema`` and ``check_query`` have another purpose.
-    """
-    if query_tool is not None:
-        return name == query_tool
-    words = {word.lower() for word in _WORD.findall(name)}
-    return not words.isdisjoint(_OF_QUERIES) and words.isdisjoint(_OF_OTHER_TASKS)
 
 
 def incomplete_call(calls: Iterable[ToolCall], query_tool: str | None, *, cut_off: bool) -> ToolCall | None:
@@ -78,37 +41,3 @@ def _ends(text: str) -> bool:
             return False
         text = text[end:]
     return True
-
-
-def queries_of(calls: Iterable[ToolCall], query_tool: str | None) -> Sequence[str]:
-    """The different queries that the calls would execute, in their order."""
-    return tuple(
-        dict.fromkeys(
-            query for call in calls if runs_queries(call.name, query_tool) for query in _queries(call.arguments)
-        )
-    )
-
-
-def _queries(arguments: str) -> Iterator[str]:
-    found, declined = queries_in_json(arguments)
-    if found or declined:
-        yield from (one.query for one in found if not one.draft and not declined)
-        return
-    try:
-        texts: Iterable[str] = _texts(read_json(arguments))
-    except (ValueError, RecursionError):
-        texts = (arguments,)
-    # Arguments under query names count, and so does a text that is the query itself.
-    for text in texts:
-        query = read_text(text).query
-        if query is not None and not is_null_word(query):
-            yield query
-
-
-def _texts(value: Any, depth: int = 0) -> Iterator[str]:
-    """The texts in a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)) and depth < _DEEPEST:
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item, depth + 1)

@@ -22,7 +22,7 @@ from assay.systems.http.exchange import Exchange
 from assay.systems.http.extras import json_kind, parameter_value, shown_json, text_of, timings, token_usage
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import check_placeholders, filled, history_messages
-from assay.systems.predictions import QuestionFailed, UnknownForm, answered, answered_with_rows
+from assay.systems.predictions import QuestionFailed, UnknownForm, answered, answered_with_value
 
 DEFAULT_TEMPLATE = '{"question": "{question}"}'
 _HISTORY = "{history}"
@@ -107,15 +107,15 @@ class HttpSystem:
         if given is None or isinstance(given, str):
             prediction = answered(case, given, said=_prose(said), timings_s=seconds_of, tokens=tokens)
         else:
-            with_rows = answered_with_rows(case, given, timings_s=seconds_of, tokens=tokens)
-            if with_rows is None:
+            with_value = answered_with_value(case, given, timings_s=seconds_of, tokens=tokens)
+            if with_value is None:
                 path = self._options.query_path or "the usual names"
                 raise UnknownForm(
                     f"the answer has {json_kind(given)} at {path!r} instead of a query: "
                     f"{shown_json(given)}; {_NAME_THE_PATH}",
                     code=_NO_QUERY,
                 )
-            prediction = with_rows
+            prediction = with_value
         failure = None if decision in _HELD_BACK else prediction.failure
         context = self._context(case, said)
         return replace(

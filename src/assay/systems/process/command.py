@@ -26,7 +26,7 @@ from assay.sql.extraction.embedded_json import read_json
 from assay.systems.address import without_scheme
 from assay.systems.options import SystemOptions
 from assay.systems.placeholders import check_placeholders, filled
-from assay.systems.predictions import QuestionFailed, answered, answered_with_rows, failed, first_line
+from assay.systems.predictions import QuestionFailed, answered, answered_with_value, failed, first_line
 from assay.systems.retrying import TryAgain, with_retries
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n([^`]*)```", re.IGNORECASE)
@@ -131,7 +131,7 @@ class CommandSystem:
         found = None if query is None else _json_in(query)
         prediction = None
         if isinstance(found, list) or (isinstance(found, dict) and "rows" in found):
-            prediction = answered_with_rows(case, found, timings_s=measured)
+            prediction = answered_with_value(case, found, timings_s=measured)
         if prediction is None:
             prediction = answered(case, query, said=said, in_answer=False, timings_s=measured)
         return self._with_context(prediction, found) if isinstance(found, dict) else prediction
