@@ -76,7 +76,7 @@ def test_a_callable_may_skip_a_case(city: pytest.Pytester) -> None:
     [
         ("return 'SELECT 1'", "*assay_predict returns str: return a callable*"),
         ("async def predict(case): return 'SELECT 1'\nreturn predict", "*assay_predict is async*"),
-        ("return lambda case: 7", "*with int: give text, rows, or None*"),
+        ("return lambda case: 7", "*with int: give text, chat messages, rows, or None*"),
     ],
 )
 def test_a_callable_that_is_none(city: pytest.Pytester, body: str, told: str) -> None:
