@@ -14,6 +14,7 @@ from contextlib import closing
 from datetime import UTC, date, datetime, timedelta, timezone
 from datetime import time as time_of_day
 from decimal import Decimal
+from math import inf
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -34,6 +35,7 @@ from assay.engines.pool.executor import Executor
 from assay.errors import InputError
 from assay.model import DatabaseUrl, Execution, Failure, Limits, Result, Row
 from assay.model.results.cells import FrozenMap, MapEntries, settled
+from assay.model.results.times import Clock, Moment, interval, moment_at
 
 ENGINES = {"sqlite": "assay.engines.sqlite.engine:SqliteEngine", "duckdb": "assay.engines.duckdb.engine:DuckdbEngine"}
 KEY = key_of("a")
@@ -55,6 +57,7 @@ def back(execution: Execution) -> Execution:
     return found
 
 
+COUNTS = st.integers(-(2**31), 2**31)
 ZONES = st.sampled_from([None, UTC, timezone(timedelta(hours=-3, minutes=-30))])
 PLAIN = st.one_of(
     st.none(),
@@ -66,7 +69,11 @@ PLAIN = st.one_of(
     st.binary(),
     st.decimals(),
     st.dates(),
-    st.times(timezones=ZONES).map(lambda time: time.replace(fold=0)),
+    st.times().map(lambda time: time.replace(fold=0)),
+    st.builds(Clock, nanoseconds=st.integers(0, 86_400_000_000_000), offset_s=st.integers(-86_399, 86_399)),
+    st.builds(moment_at, nanoseconds=st.integers(-(10**20), 10**20), offset_s=st.sampled_from([None, 0])),
+    st.sampled_from([Moment(nanoseconds=inf), Moment(nanoseconds=-inf)]),
+    st.builds(interval, months=COUNTS, days=COUNTS, nanoseconds=st.integers(-(10**18), 10**18)),
     st.datetimes(timezones=ZONES).map(lambda time: time.replace(fold=0)),
     st.timedeltas(),
     st.uuids(),

@@ -16,6 +16,7 @@ from assay import DatabaseError, Execution, Limits
 from assay.engines import outcomes
 from assay.engines.fetching import fetch_rest
 from assay.model import ColumnSchema, DatabaseSchema, DatabaseUrl, Row, TableSchema
+from assay.sql.statement import without_blank_statements
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _STEERS = {
@@ -88,7 +89,7 @@ class CsvFolderEngine:
         started = monotonic()
         self._late, self._refused, self._deadline = False, None, started + self._limits.timeout_s
         try:
-            cursor = self._connection.execute(query.rstrip("; \t\r\n"))
+            cursor = self._connection.execute(without_blank_statements(query, self.dialect))
             rows: list[Row] = cursor.fetchmany(100)
             cap = fetch_rest(cursor.fetchmany, rows, self._limits, size_of=_size, check_clock=self._check_clock)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
