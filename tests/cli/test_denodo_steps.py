@@ -50,6 +50,7 @@ def test_both_parts_of_a_workbooks_own_queries_need_no_ai_sdk_and_merge_into_the
     f1 = step(server, tmp_path, *columns, "--f1-output", "f1.xlsx")
     assert (f1.returncode, f1.stderr) == (0, "")
     executed = server.executed - before
+    del executed["SELECT 1"]  # once per connection
     assert set(executed.values()) == {1}  # nothing is timed
     ves = step(server, tmp_path, *columns, "--ves-output", "ves.xlsx")
     assert (ves.returncode, ves.stderr) == (0, "")
