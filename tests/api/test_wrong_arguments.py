@@ -193,7 +193,7 @@ _MISUSES: dict[str, Callable[[], object]] = {
     "Gates(max_drop=...)": lambda: _run().check(assay.Gates(minimum=(("match", 0.1),)), baseline=_run()),
     "witness=True": lambda: assay.evaluate(*_PAIR, databases="sqlite://", scratch="postgresql://h/d"),
     "suite": lambda: assay.evaluate(*_PAIR, databases="sqlite://", metrics=["suite_match"]),
-    "open_system(...)": lambda: assay.evaluate(*_PAIR, databases="sqlite://", repeats=3),
+    "open_system(...)": lambda: assay.evaluate(_PAIR[0], str, databases="sqlite://", repeats=3),
     "databases=": lambda: assay.estimate(*_PAIR[:1]),
     "output=": lambda: assay.estimate([{"question": "q", "predicted_sql": "SELECT 1"}], databases="sqlite://", more=3),
     "tokens_path='usage'": lambda: assay.open_system("http://h/ask", price_in=1.0, price_out=1.0),

@@ -403,11 +403,11 @@ def test_a_packed_log_is_the_same_as_the_document(tmp_path: Path) -> None:
     assert _queries(packed) == _queries(document) == [ANSWER] * 3
 
 
-def test_of_several_epochs_one_is_named(tmp_path: Path) -> None:
+def test_several_epochs_are_several_answers_unless_one_is_named(tmp_path: Path) -> None:
     second = {**_sample(1, 2), "output": {"completion": "SELECT 2"}}
     path = _packed(tmp_path, [_sample(1), second])
-    with pytest.raises(CaseFileError, match=r"more than one epoch.*--prediction-column 'epoch 1'"):
-        _read(path)
+    _, both = _read(path)
+    assert [(one.query, one.repeat) for one in both] == [(f"```sql\n{ANSWER}\n```", 0), ("SELECT 2", 1)]
     (case,), (prediction,) = _read(path, prediction="epoch 2")
     assert (case.id, prediction.query) == ("1", "SELECT 2")
 

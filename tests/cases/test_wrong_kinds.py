@@ -208,7 +208,7 @@ def test_ids_that_occur_again_are_named_with_their_rows_and_the_options(tmp_path
     assert "and in in.csv, line 3" in message or repeats > 2
     assert 'so does "b"' in message
     assert "--id-column @position" in message
-    with pytest.raises(CaseFileError, match=r"--prediction-id-column @position.*--repeat N"):
+    with pytest.raises(CaseFileError, match=rf"--prediction-id-column @position.*--repeat {repeats} "):
         load_predictions(path, formats=registry.case_formats())
 
 

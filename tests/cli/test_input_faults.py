@@ -282,7 +282,7 @@ FAULTS: Mapping[str, Fault] = {
     "Spider 2.0 gold results without the evaluation file": spider2(without="bench/gold/spider2lite_eval.jsonl"),
     "gold queries in several dialects": tool(EVALBENCH),
     "predictions of several pipelines": tool(TOOLKIT),
-    "a log of several epochs": tool(INSPECT),
+    "a log without the epoch that is named": tool(INSPECT, "--prediction-column", "epoch 3"),
     "a truncated log": Fault(files={"log.eval": b"PK\x03\x04 cut"}, cases="log.eval", predictions=None),
     "a db_id with `..`": in_database("../dbs/shop"),
     "a db_id that is a link out of the folder": in_database("link"),

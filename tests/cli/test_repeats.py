@@ -148,13 +148,13 @@ def test_a_command_asked_again_is_not(flaky: tuple[Path, Any], shop: Path, tmp_p
     assert (other.returncode, "repeats was 3, now 2" in other.stderr) == (2, True)
 
 
-def test_answers_from_a_file_cannot_be_asked_for_again(shop: Path, tmp_path: Path) -> None:
+def test_a_file_with_fewer_answers_than_expected_is_refused(shop: Path, tmp_path: Path) -> None:
     answers = tmp_path / "answers.jsonl"
     answers.write_text('{"id": "kq-01", "predicted_sql": "SELECT 1"}\n')
     given = ("run", cases_path(), "-p", answers, "--db", f"sqlite:///{shop / 'shop.sqlite'}", "--limit", 1, "-q")
     done = assay(*given, "--repeat", 2)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "only a live system can be asked" in done.stderr
+    assert "has one answer to each question, and --repeat expects 2" in done.stderr
     assert assay(*given, "--repeat", 1).returncode == 0
     assert assay(*given, "--repeat", 0).returncode == 2
 

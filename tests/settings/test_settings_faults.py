@@ -190,7 +190,6 @@ def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Pat
         ("gates: {must_pass: [id:1, smoke]}", "line 4, column 27", "must-pass 'smoke'"),
         ("gates: {must_pass: [id:1, tag:x]}", "line 4, column 27", "must-pass tag:x matches no case"),
         ("gates: {must_pass: tag:x}", "line 4, column 20", "must-pass tag:x matches no case"),
-        ("repeat: 2", "line 4, column 9", "each question was to be asked 2 times, and only a live system"),
         ("suite: nowhere", "line 4, column 8", "{folder}/nowhere is not a folder: name a folder that  assay"),
         ("system: command:x\nheaders: [NOEQ]", "line 5, column 11", "a header is ***: write NAME=VALUE"),
         ("system: command:x\nheaders: [A=1, a=2]", "line 5, column 16", "the header a is given twice"),

@@ -166,8 +166,8 @@ def evaluate(
             call with the same folder goes on with them. None: no limit.
         timing_extra_s: without a budget, how long to time pairs again whose noise could change their score.
         concurrency: how many questions a live system is asked at once.
-        repeats: how often a live system is asked each question; the run then says how steady it is
-            (`assay docs repeats`).
+        repeats: how often a live system is asked each question, or how many predictions each id has. A column that
+            numbers samples says it by itself (`assay docs repeats`).
         workers: processes that execute queries, on a cluster those of each node; None: one per core, on this machine
             at most 8.
         backend: what executes the queries: ``local`` (None), or ``ray`` or ``ray://HOST:PORT`` for a Ray cluster
@@ -234,7 +234,11 @@ def evaluate(
         own = cases
     else:
         reading = files or FileOptions()
-        own = OwnInputs(read=lambda given: read_inputs(cases, given, reading, allow_unmatched=allow_unmatched))
+        own = OwnInputs(
+            read=lambda given: read_inputs(
+                cases, given, reading, allow_unmatched=allow_unmatched, repeats=1 if is_system(given) else repeats
+            )
+        )
     options = own.options or ComparisonOptions(
         columns=columns,
         relative_tolerance=relative_tolerance,
@@ -245,9 +249,8 @@ def evaluate(
     tried_on = _suite(suite)
     asked = with_witnesses(_with_suite(metrics_asked_for(metrics), tried_on), searched)
     wanted = [registry.metric(one) if isinstance(one, str) else one for one in asked]
-    check_repeats(repeats, live=is_system(predictions))
+    check_repeats(repeats, several=is_system(predictions) or not (callable(predictions) or own is cases))
     infos = tuple(map(MetricInfo.of, wanted))
-    check_names(infos, repeats)
     check_options(
         options.columns,
         relative_tolerance=options.relative_tolerance,
@@ -275,6 +278,7 @@ def evaluate(
             inputs = own.read(predictions if system is None else system)
             if on_cases is not None:
                 on_cases(inputs.cases)
+            check_names(infos, repeats := max(repeats, inputs.repeats))
             known = _databases_of(
                 inputs, databases, located[0], None if golds is None else golds[0], asked=system is not None
             )
@@ -315,7 +319,7 @@ def evaluate(
             return Works(works_of(cases, answers, known.of_predictions, known.of_golds, extract=extract), bases)
 
         with collector_paused():
-            works = planned(inputs.cases, inputs.predictions)
+            works = planned(repeated(inputs.cases, inputs.repeats), inputs.predictions)
         _tell_before(known, works, limits, workers=pool.size, golds_apart=gold_databases is not None)
         if system is None:
             inputs = replace(inputs, cases=(), predictions=())  # the work has them
@@ -371,7 +375,7 @@ def _databases_of(
     cases = inputs.cases
     check_database_column(databases, cases, inputs.columns, inputs.case_name)
     if is_empty(databases):
-        check_nothing_executed(cases, inputs.predictions)
+        check_nothing_executed(repeated(cases, inputs.repeats), inputs.predictions)
     named = databases_of(cases, locate)
     if asked and any(one.url.scheme == MISSING for one in named.values()):
         _warn_of_missing(cases, named)

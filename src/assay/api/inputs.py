@@ -31,6 +31,7 @@ from assay.cases.from_records import read_cases, read_predictions, unanswered
 from assay.cases.joining.join import with_missing
 from assay.cases.load import check_queries, recognise
 from assay.cases.records import shortened
+from assay.cases.samples import first_questions, has_samples, with_samples
 from assay.cases.values import is_absent
 from assay.errors import CaseFileError, InputError, UsageError, plural
 from assay.model import (
@@ -47,9 +48,10 @@ from assay.model import (
 from assay.model.cases.measures import with_read_measures
 from assay.model.results.given import InvalidRows, answered_rows, result_from_rows
 from assay.platform.spool import parts_of, spooled
-from assay.platform.surface import flag, on_command_line
+from assay.platform.surface import flag, on_command_line, option
 from assay.ports import LoadedCases, LoadedPredictions, System
 from assay.runs.aggregate.difficulties import spelled_once
+from assay.runs.aggregate.repeats import repeated
 from assay.runs.reviews.finding import fingerprint_file
 from assay.sql.extraction import (
     SEVERAL_QUERIES,
@@ -104,6 +106,7 @@ class Inputs(Struct, frozen=True, kw_only=True):
 
     cases: Sequence[Case]
     predictions: Sequence[Prediction]
+    """``repeats`` for each case, one after the other; of a live system one, to be filled by what it answers."""
     blank_rows: int
     """Blank rows of the question set, which were skipped."""
     unmatched: tuple[str, ...]
@@ -119,6 +122,8 @@ class Inputs(Struct, frozen=True, kw_only=True):
     """The columns of the files that were not read."""
     notes: tuple[str, ...] = ()
     """What the files say of how the evaluation ended that wrote them."""
+    repeats: int = 1
+    """How many answers each question has, or is to have."""
     columns: tuple[str, ...] = ()
     """The columns of the question set, for messages."""
     case_format: str | None = None
@@ -154,9 +159,11 @@ def read_inputs(
     *,
     allow_unmatched: bool,
     selections: bool = False,
+    repeats: int = 1,
 ) -> Inputs:
     """Read both sides and join them. ``predictions`` None: they are in the cases' own file.
 
+    ``repeats``: how many answers each question has; for 1, as many as a column of samples numbers.
     ``selections``: values in memory have the shapes of SDMX files. Raises InputError if a file cannot be used, if it
     is ambiguous which prediction belongs to which case, and if predictions match no case, unless ``allow_unmatched``.
     """
@@ -166,7 +173,9 @@ def read_inputs(
     in_one = predictions is None or predictions is cases
     try:
         table = BOTH if in_one else CASES
-        every_case, case_name, blank_rows = _read_cases(cases, options, selections=selections, table=table)
+        every_case, case_name, blank_rows = _read_cases(
+            cases, options, selections=selections, table=table, samples=repeats if in_one else None
+        )
     except CaseFileError as error:
         if selections or (swapped := _swapped(cases, predictions, options)) is None:
             raise
@@ -195,7 +204,7 @@ def read_inputs(
             or _format_of_pairs(cases, predictions, options),
         )
         loaded, prediction_name = _answers(
-            cases, predictions, reading, selections=selections, table=BOTH if in_one else PREDICTIONS
+            cases, predictions, reading, selections=selections, table=BOTH if in_one else PREDICTIONS, repeats=repeats
         )
         if shared:
             check_own_predictions(prediction_name, every_case, loaded, options.prediction_fields)
@@ -216,16 +225,12 @@ def read_inputs(
         if shared and every_case.missing:
             every_case, joined = with_missing(every_case, joined)
             wanted = _selected(every_case.cases, options)
-        answers, unmatched, joining = joined.predictions[: len(wanted)], joined.unmatched, joined.joining
+        repeats = joined.repeats
+        answers, unmatched, joining = joined.predictions[: len(wanted) * repeats], joined.unmatched, joined.joining
         unread, notes = joined.unread, joined.notes
-        check_not_copied(prediction_name, wanted, answers, loaded.columns)
+        check_not_copied(prediction_name, repeated(wanted, repeats), answers, loaded.columns)
     if unmatched and not allow_unmatched:
-        shown = ", ".join(f'"{one}"{_near(one, wanted)}' for one in unmatched[:_UNMATCHED_SHOWN])
-        more = f" and {len(unmatched) - _UNMATCHED_SHOWN} more" if len(unmatched) > _UNMATCHED_SHOWN else ""
-        raise InputError(
-            f"{prediction_name}: {plural(len(unmatched), 'prediction')} without a matching case in {case_name}: "
-            f"{shown}{more}. Remove them, correct their ids, or allow them ({flag('--allow-unmatched')})"
-        )
+        raise InputError(f"{prediction_name}: {_unmatched(unmatched, wanted, case_name)}")
     files = [fingerprint_file(fspath(source)) for source in (cases, predictions) if isinstance(source, (str, PathLike))]
     return Inputs(
         cases=wanted,
@@ -239,11 +244,21 @@ def read_inputs(
         joining=joining,
         unread=unread,
         notes=notes,
+        repeats=repeats,
         columns=tuple(
             dict.fromkeys([*(one.name for one in every_case.beside), *(use.column for use in every_case.columns)])
         ),
         case_format=options.case_format,
         case_fields=options.case_fields if isinstance(cases, (str, PathLike)) else None,
+    )
+
+
+def _unmatched(ids: Sequence[str], cases: Sequence[Case], case_name: str) -> str:
+    shown = ", ".join(f'"{one}"{_near(one, cases)}' for one in ids[:_UNMATCHED_SHOWN])
+    more = f" and {len(ids) - _UNMATCHED_SHOWN} more" if len(ids) > _UNMATCHED_SHOWN else ""
+    return (
+        f"{plural(len(ids), 'prediction')} without a matching case in {case_name}: {shown}{more}. Remove them, correct "
+        f"their ids, or allow them ({flag('--allow-unmatched')})"
     )
 
 
@@ -307,13 +322,13 @@ def _format_of_pairs(cases: CasesInput, predictions: object, options: FileOption
 
 
 def _answers(
-    cases: CasesInput, predictions: Any, options: FileOptions, *, selections: bool, table: Path
+    cases: CasesInput, predictions: Any, options: FileOptions, *, selections: bool, table: Path, repeats: int
 ) -> tuple[LoadedPredictions, str]:
     """The predictions, from the cases' own file where none are given."""
     if predictions is not None:
-        return _read_predictions(predictions, options, selections=selections, table=table)
+        return _read_predictions(predictions, options, selections=selections, table=table, repeats=repeats)
     try:
-        return _read_predictions(cases, options, selections=selections, table=table)
+        return _read_predictions(cases, options, selections=selections, table=table, repeats=repeats)
     except CaseFileError as error:
         if options.prediction_fields.prediction is not None:
             raise
@@ -347,12 +362,14 @@ def _swapped(cases: Any, predictions: Any, options: FileOptions) -> str | None:
 
 
 def _read_cases(
-    cases: CasesInput, options: FileOptions, *, selections: bool, table: Path = CASES
+    cases: CasesInput, options: FileOptions, *, selections: bool, table: Path = CASES, samples: int | None = None
 ) -> tuple[LoadedCases, str, int]:
-    """The cases, their name for messages, and how many blank rows were skipped."""
+    """The cases, their name for messages, and how many blank rows were skipped. ``samples``: as of `load_questions`."""
     if isinstance(cases, (str, PathLike)):
         formats = registry.case_formats()
-        found = load_questions(cases, formats=formats, format=options.case_format, fields=options.case_fields)
+        found = load_questions(
+            cases, formats=formats, format=options.case_format, fields=options.case_fields, samples=samples
+        )
         return found, fspath(cases), sum(getattr(one, "blank_rows", 0) for one in formats)
     if isinstance(cases, Mapping):
         raise UsageError("the cases are one mapping: give a list of mappings, one for each case")
@@ -375,6 +392,8 @@ def _read_cases(
             reader = row_format(options.case_format, rows.columns, argument="case_format")
             fields = named_index(cases, options.case_fields, columns=rows.columns)
             built = read_cases(rows, fields) if reader is None else reader.cases_of(rows, fields)
+    if samples is not None:
+        built = first_questions(built, repeats=samples)
     _no_id_twice([case.id for case in parts_of(built.cases, "id")], "cases")
     return built, f"{plural(len(built.cases), 'case')} in memory", 0
 
@@ -383,12 +402,16 @@ def _no_id_twice(ids: Sequence[str], what: str) -> None:
     seen: set[str] = set()
     for one in ids:
         if one in seen:
-            raise InputError(f"the id {one!r} occurs twice among the {what}: give each its own")
+            several = f", or write {option('--repeat', 'N')} for N answers to each question"
+            raise InputError(
+                f"the id {one!r} occurs twice among the {what}: give each its own"
+                f"{several if what == 'predictions' else ''}"
+            )
         seen.add(one)
 
 
 def _read_predictions(
-    predictions: Any, options: FileOptions, *, selections: bool, table: Path = PREDICTIONS
+    predictions: Any, options: FileOptions, *, selections: bool, table: Path = PREDICTIONS, repeats: int = 1
 ) -> tuple[LoadedPredictions, str]:
     if isinstance(predictions, (str, PathLike)):
         loaded = load_predictions(
@@ -396,6 +419,7 @@ def _read_predictions(
             formats=registry.case_formats(),
             format=options.prediction_format,
             fields=options.prediction_fields,
+            repeats=repeats,
         )
         return loaded, fspath(predictions)
     keys: list[str | None] | None = None
@@ -429,7 +453,9 @@ def _read_predictions(
         if loaded.by_position and not any(isinstance(one, Mapping) for one in items):
             # Bare query texts are in the cases' order.
             loaded = replace(loaded, stated=True)
-    _no_id_twice([one.case_id for one in parts_of(loaded.predictions, "case_id")], "predictions")
+    loaded = with_samples(loaded, name, repeats=repeats)
+    if not has_samples(loaded):
+        _no_id_twice([one.case_id for one in parts_of(loaded.predictions, "case_id")], "predictions")
     return loaded, name
 
 

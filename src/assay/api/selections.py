@@ -134,14 +134,22 @@ def evaluate_selections(
     )
     reviewed = reviews_for(cases, reviews)
     system = predictions if is_system(predictions) else None
-    check_repeats(repeats, live=system is not None)
+    check_repeats(repeats, several=not callable(predictions) or system is not None)
     options = FileOptions(
         case_format=_FORMAT,
         prediction_format=_FORMAT,
         prediction_fields=FieldNames(id=prediction_id),
         limit=limit,
     )
-    inputs = read_inputs(cases, predictions, options, allow_unmatched=allow_unmatched, selections=True)
+    inputs = read_inputs(
+        cases,
+        predictions,
+        options,
+        allow_unmatched=allow_unmatched,
+        selections=True,
+        repeats=1 if system is not None else repeats,
+    )
+    repeats = inputs.repeats if system is None else repeats
     _check_cases(inputs.cases)
     if on_cases is not None:
         on_cases(inputs.cases)

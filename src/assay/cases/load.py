@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from assay.cases.fields import POSITION, did_you_mean, listed
+from assay.cases.samples import first_questions, has_samples, with_samples
 from assay.cases.text.decoding import check_size, closest_file, empty, head_of
 from assay.cases.text.file_kinds import other_kind
 from assay.errors import CaseFileError, InputError, UsageError
@@ -94,11 +95,13 @@ def load_questions(
     formats: Sequence[CaseFormat],
     format: str | None = None,
     fields: FieldNames = FieldNames(),  # noqa: B008 (frozen)
+    samples: int | None = None,
 ) -> LoadedCases:
     """Load a question set, with the data needed for joining.
 
-    ``format`` names one of ``formats``; None: the one that recognises the file. Raises CaseFileError with file, row and
-    column for an unusable file, including one in which two cases share an id; InputError for an unknown format;
+    ``format`` names one of ``formats``; None: the one that recognises the file. ``samples``: the rows contain the
+    predictions, too, that many for each case, or, for 1, as many as a column numbers. Raises CaseFileError with file,
+    row and column for an unusable file, including one in which two cases share an id; InputError for an unknown format;
     UsageError for a limit below 1.
     """
     path = Path(path)
@@ -111,6 +114,8 @@ def load_questions(
             found = LoadedCases(cases=cases, by_position=counted)
     if not found.cases:
         raise CaseFileError("contains no question", path=str(path))
+    if samples is not None:
+        found = first_questions(found, repeats=samples)
     _no_id_twice(path, found.cases, "id", found.beside)
     return found
 
@@ -144,8 +149,9 @@ def load_predictions(
     formats: Sequence[CaseFormat],
     format: str | None = None,
     fields: FieldNames = FieldNames(),  # noqa: B008 (frozen)
+    repeats: int = 1,
 ) -> LoadedPredictions:
-    """Load a prediction file, in its order. Raises as `load_cases` does."""
+    """Load a prediction file, in its order. Raises as `load_cases` does, and as `with_samples` for ``repeats``."""
     path = Path(path)
     chosen = _format(path, formats, format, fields, option="--prediction-format")
     with _nested_within_reason(path):
@@ -154,7 +160,9 @@ def load_predictions(
         loaded = replace(loaded, stated=True, chosen=True)
     if not loaded.predictions:
         raise CaseFileError("contains no prediction", path=str(path))
-    _no_id_twice(path, loaded.predictions, "case_id", loaded.beside)
+    loaded = with_samples(loaded, str(path), repeats=repeats)
+    if not has_samples(loaded):
+        _no_id_twice(path, loaded.predictions, "case_id", loaded.beside)
     return loaded
 
 
@@ -212,6 +220,7 @@ def _no_id_twice(path: Path, rows: Sequence[Case] | Sequence[Prediction], name: 
     for row in rows:
         origins.setdefault(id_of(row), []).append(row.origin or "")
     (first, places), *others = [(id_, places) for id_, places in origins.items() if len(places) > 1]
+    most = max(map(len, origins.values()))
     times = "twice" if len(places) == 2 else f"{len(places)} times"
     message = f'the id "{first}" occurs {times}: {_joined([f"in {place}" for place in places[:_MOST_PLACES]])}'
     if others:
@@ -226,8 +235,8 @@ def _no_id_twice(path: Path, rows: Sequence[Case] | Sequence[Prediction], name: 
     message += f"; or use row numbers:  {written(option, POSITION)}"
     if name == "case_id":
         message += (
-            ". Several answers to one question: put each in a file of its own; for a live system write "
-            f"{written('--repeat', 'N')}"
+            f". If these are several answers to one question, write  {written('--repeat', most)}  or number them in a "
+            'column "sample"'
         )
     raise CaseFileError(message, path=str(path))
 

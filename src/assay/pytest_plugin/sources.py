@@ -72,6 +72,10 @@ def read_case_file(path: Path, *, holds_settings: bool, defaults: Settings) -> C
         options,
         allow_unmatched=shared or bool(settings.allow_unmatched),
     )
+    if inputs.repeats > 1:
+        raise CaseFileError(
+            f"has {inputs.repeats} answers to a question, and a test compares one: write  assay run", path=str(path)
+        )
     if is_empty(settings.db or ""):
         try:
             check_nothing_executed(inputs.cases, inputs.predictions if settings.predictions else None)
@@ -104,6 +108,8 @@ def answers_of(source: Any, cases: Sequence[Case], what: str) -> dict[str, Predi
         inputs = read_inputs(cases, source, FileOptions(), allow_unmatched=True)
     except InputError as error:
         raise InputError(f"{what}: {error}") from error
+    if inputs.repeats > 1:
+        raise InputError(f"{what}: has {inputs.repeats} answers to a question, and a test compares one")
     return {prediction.case_id: prediction for prediction in inputs.predictions}
 
 

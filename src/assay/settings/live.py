@@ -38,7 +38,7 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
         Setting(
             "--repeat",
             LIVE,
-            "Ask each question N times and report consistency.",
+            "Ask each question N times, or expect N answers in the file.",
             "N",
             least=1,
             most=1000,

@@ -24,7 +24,8 @@ from assay.cases.joining.candidates import no_fit
 from assay.cases.joining.echoes import check_echoes, differing
 from assay.cases.joining.sides import DATABASES, QUESTIONS, Sides
 from assay.cases.joining.strategies import way_of
-from assay.errors import InputError
+from assay.cases.samples import first_answers
+from assay.errors import InputError, plural
 from assay.model import Case, Joining, Prediction
 from assay.model.failure import NOT_IN_LOG
 from assay.platform.spool import parts_of, spooled
@@ -37,14 +38,16 @@ class Joined(Struct, frozen=True, kw_only=True):
     """Predictions, joined to their cases."""
 
     predictions: Sequence[Prediction]
-    """One per case, in the cases' order, with the case's id. A case without an answer has a failure that says so."""
+    """In the cases' order, with the case's id. A case without an answer has a failure that says so."""
     unmatched: tuple[str, ...]
     """The ids (or positions) of predictions without a case, in the file's order."""
     joining: Joining
     unread: tuple[str, ...] = ()
     """The columns of either file that were not read."""
     notes: tuple[str, ...] = ()
-    """What the files say of how the evaluation ended that wrote them."""
+    """What the files say of how the evaluation ended that wrote them, and which samples are missing."""
+    repeats: int = 1
+    """How many predictions each case has. They follow one another."""
 
 
 def join(
@@ -69,8 +72,12 @@ def join(
         by_position = all(case.id == str(place) for place, case in enumerate(given))
         questions = LoadedCases(cases=given, by_position=by_position)
     sides = Sides(questions, loaded)
-    way = way_of(sides, wanted=wanted, same_file=same_file, echoes=not ignore_questions)
-    answered_by = array("q", [_NOBODY]) * len(questions.cases)
+    numbers = [one.repeat for one in parts_of(loaded.predictions, "repeat")]
+    repeats = 1 + max(numbers, default=0)
+    first, rows = (loaded, range(len(numbers))) if repeats == 1 else first_answers(loaded)
+    way = way_of(Sides(questions, first), wanted=wanted, same_file=same_file, echoes=not ignore_questions)
+    way = replace(way, places=[way.places[row] for row in rows])
+    answered_by = array("q", [_NOBODY]) * (len(questions.cases) * repeats)
     unmatched = []
     for number, place in enumerate(way.places):
         if place is None:
@@ -79,14 +86,14 @@ def join(
             at = (prediction.origin or "").partition(", ")[2] if way.by == "question" else ""
             unmatched.append(at or prediction.case_id)
         else:
-            answered_by[place] = number
+            answered_by[place * repeats + numbers[number]] = number
     if questions.cases and loaded.predictions and len(unmatched) == len(loaded.predictions):
         raise InputError(no_fit(sides))
     compared = 0 if ignore_questions else check_echoes(sides, way)
     differ = differing(sides, way) if ignore_questions else 0
     return Joined(
-        predictions=_answers(questions, loaded, answered_by, exact=way.by == "id" and not way.loose),
-        unmatched=tuple(unmatched),
+        predictions=_answers(questions, loaded, answered_by, repeats, exact=way.by == "id" and not way.loose),
+        unmatched=tuple(dict.fromkeys(unmatched)),
         joining=Joining(
             by=way.by,
             stated=way.by == "position" and (loaded.stated or questions.stated),
@@ -100,28 +107,43 @@ def join(
             left_out=_left_out(questions, loaded),
         ),
         unread=_unread(sides, same_file=same_file),
-        notes=tuple(dict.fromkeys((*questions.notes, *loaded.notes))),
+        notes=(*dict.fromkeys((*questions.notes, *loaded.notes)), *_missing_samples(answered_by, repeats)),
+        repeats=repeats,
     )
 
 
 def _answers(
-    questions: LoadedCases, loaded: LoadedPredictions, answered_by: array[int], *, exact: bool
+    questions: LoadedCases, loaded: LoadedPredictions, answered_by: array[int], repeats: int, *, exact: bool
 ) -> Sequence[Prediction]:
-    """Each case's answer, under the case's id. ``exact``: the ids of answers are those of their cases."""
-    count = len(questions.cases)
+    """Each case's answers, under the case's id. ``exact``: the ids of answers are those of their cases."""
+    count = len(answered_by)
     if exact and len(loaded.predictions) == count and answered_by == array("q", range(count)):
         return loaded.predictions  # as they are in most files
 
     def answers() -> Iterator[Prediction]:
-        for case, number in zip(parts_of(questions.cases, "id"), answered_by, strict=True):
+        asked = ((case.id, sample) for case in parts_of(questions.cases, "id") for sample in range(repeats))
+        for (id_, sample), number in zip(asked, answered_by, strict=True):
             if number == _NOBODY:
-                failure = unanswered("no prediction in the file answers this case")
-                yield Prediction(case_id=case.id, failure=failure)
+                which = "" if repeats == 1 else f": its answer {sample + 1} of {repeats} is missing"
+                failure = unanswered(f"no prediction in the file answers this case{which}")
+                yield Prediction(case_id=id_, failure=failure, repeat=sample)
                 continue
             prediction = loaded.predictions[number]
-            yield prediction if prediction.case_id == case.id else replace(prediction, case_id=case.id)
+            yield prediction if prediction.case_id == id_ else replace(prediction, case_id=id_)
 
     return spooled(answers(), Prediction)
+
+
+def _missing_samples(answered_by: array[int], repeats: int) -> Iterator[str]:
+    """A sentence for samples that are missing from questions with other samples."""
+    groups = [answered_by[start : start + repeats] for start in range(0, len(answered_by), repeats)]
+    short = [group.count(_NOBODY) for group in groups if 0 < group.count(_NOBODY) < repeats]
+    if short:
+        missing = plural(sum(short), "answer is", "answers are")
+        yield (
+            f"{missing} missing: {plural(len(short), 'question has', 'questions have')} fewer than {repeats} answers. "
+            "Each missing answer counts as unanswered."
+        )
 
 
 def with_missing(questions: LoadedCases, joined: Joined) -> tuple[LoadedCases, Joined]:
@@ -134,7 +156,11 @@ def with_missing(questions: LoadedCases, joined: Joined) -> tuple[LoadedCases, J
     ]
     message = "the evaluation ended before the question was answered: its log has neither the question nor an answer"
     failure = replace(unanswered(message), code=NOT_IN_LOG)
-    predictions = [Prediction(case_id=id_, failure=failure) for id_ in questions.missing]
+    predictions = [
+        Prediction(case_id=id_, failure=failure, repeat=sample)
+        for id_ in questions.missing
+        for sample in range(joined.repeats)
+    ]
     return (
         replace(questions, cases=spooled(chain(questions.cases, cases), Case)),
         replace(joined, predictions=spooled(chain(joined.predictions, predictions), Prediction)),

@@ -29,7 +29,8 @@ class InspectFormat(ToolFormat):
     """Samples with ``id``, ``input``, ``target`` and the model's ``output``; further fields lie in ``metadata``.
 
     ``input`` is a text or a list of messages, and the user's last message is the question; several targets are several
-    gold queries. Of several epochs the name of the prediction says which: ``--prediction-column "epoch 2"``.
+    gold queries. Several epochs are several answers to each question, unless
+    the name of the prediction says which one counts: ``--prediction-column "epoch 2"``.
     """
 
     name = "inspect"
@@ -76,11 +77,11 @@ class InspectFormat(ToolFormat):
         return replace(table, records=tuple(first.values())), fields
 
     def for_predictions(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
-        """The samples of one epoch."""
+        """The samples of one epoch, if one is named; otherwise of all, as several answers to each question."""
+        wanted = fields.prediction
+        if wanted is None or not wanted.startswith("epoch"):
+            return table, fields  # the usual columns, or a column or a path
         epochs = sorted({_epoch(record) for record in table.records})
-        wanted = fields.prediction if fields.prediction is None or fields.prediction.startswith("epoch") else None
-        if wanted is None and fields.prediction is not None and len(epochs) == 1:
-            return table, fields  # a column or a path
         names = [f"epoch {epoch}" for epoch in epochs]
         name = chosen(table.path, wanted, names, "epoch", option("--prediction-column", names[0]))
         kept = [record for record in table.records if f"epoch {_epoch(record)}" == name]

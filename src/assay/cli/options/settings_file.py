@@ -139,12 +139,8 @@ def at(path: Path, *trail: str | int) -> Iterator[None]:
 def _check_run(path: Path, own: Settings, both: Settings, left: set[str]) -> None:
     """Check what only a run uses, as it would, before it begins."""
     from assay.model.databases.secret import check_headers, read_headers
-    from assay.runs.aggregate.repeats import check_repeats
     from assay.runs.store.suite_folder import check_suite
 
-    if "repeat" in left:
-        with at(path, "repeat"):
-            check_repeats(own.repeat or 1, live=both.system is not None)
     if "suite" in left:
         with at(path, "suite"):
             check_suite(Path(own.suite or ""))

@@ -13,21 +13,23 @@ from assay.runs.aggregate.rates import Answers, Values, mean_of_each, rate_of
 from assay.stats import pass_all_k, pass_at_k
 
 
-def check_repeats(repeats: int, *, live: bool) -> None:
-    """Raise UsageError for fewer than one answer per question, and for more than one if no live system is asked."""
+def check_repeats(repeats: int, *, several: bool) -> None:
+    """Raise UsageError for fewer than one answer per question, and for more than one if ``several`` are not possible:
+    neither a live system is asked nor answers are read.
+    """
     if repeats < 1:
         raise UsageError(f"repeats is {repeats}: ask each question at least once")
-    if repeats > 1 and not live:
+    if repeats > 1 and not several:
         system = "--system" if on_command_line() else "open_system(...)"
         raise UsageError(
             f"each question was to be asked {repeats} times, and only a live system can be asked: give {system}, or "
-            f"leave {argument('--repeat')} out for existing answers"
+            f"leave {argument('--repeat')} out"
         )
 
 
-def repeated(cases: Sequence[Case], repeats: int) -> tuple[Case, ...]:
+def repeated(cases: Sequence[Case], repeats: int) -> Sequence[Case]:
     """The cases, each repeated as often as it was asked, in the order of the answers."""
-    return tuple(case for case in cases for _ in range(repeats))
+    return cases if repeats == 1 else tuple(case for case in cases for _ in range(repeats))
 
 
 def repeat_totals(summaries: Sequence[CaseSummary], *, asked: int, confidence: float = 0.95) -> RepeatTotals:

@@ -144,7 +144,7 @@ def _answers(cases: Path, settings: Settings) -> tuple[list[str], list[str]]:
         ignore_questions=bool(settings.ignore_questions),
     )
     inputs = read_inputs(cases, settings.predictions, options, allow_unmatched=True)
-    given = sum(one.failure is None for one in inputs.predictions)
+    given = len({one.case_id for one in inputs.predictions if one.failure is None})
     joining: Joining | None = inputs.joining
     how = "" if joining is None else f", joined by {joining.by}{_columns(joining.prediction_columns)}"
     notes = []
@@ -152,7 +152,8 @@ def _answers(cases: Path, settings: Settings) -> tuple[list[str], list[str]]:
         matching = "prediction matches" if len(inputs.unmatched) == 1 else "predictions match"
         matched = f"{len(inputs.unmatched):,} {matching} no case, for example {inputs.unmatched[0]!r}"
         notes.append(f"{settings.predictions}: {matched}: correct their ids, or set allow_unmatched: true")
-    return [f"answers to {given:,} of {plural(len(inputs.cases), 'case')}{how}"], notes
+    each = "" if inputs.repeats == 1 else f" with up to {inputs.repeats} answers each"
+    return [f"answers to {given:,} of {plural(len(inputs.cases), 'case')}{each}{how}"], notes
 
 
 def _trouble_with_databases(cases: Sequence[Case], databases: DatabasesInput) -> Iterator[str]:
