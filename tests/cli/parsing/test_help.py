@@ -65,6 +65,11 @@ def test_help_fits_a_screen(
 
 
 @each("verb", VERBS, ids=" ".join)
+def test_every_option_of_seconds_takes_a_unit(verb: tuple[str, ...]) -> None:
+    assert not [one.opts for one in VERBS[verb].params if one.metavar in ("S", "SECONDS")]
+
+
+@each("verb", VERBS, ids=" ".join)
 def test_no_help_speaks_of_what_the_verb_lacks(verb: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     names = {name for one in VERBS[verb].params for name in one.opts}
     run_command_line([*verb, "--help-all" if verb[-1] in USUAL else "--help"])

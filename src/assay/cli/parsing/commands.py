@@ -101,7 +101,7 @@ class Verb(SparingCommand):
             if is_whole or one.param_type_name == "argument" or {*self.usual} & {*one.opts, *one.secondary_opts}
         ]
         _write_parameters(shown, ctx, formatter, grouped=is_whole)
-        if any(one.metavar == DURATION for one in shown):
+        if is_whole and any(one.metavar == DURATION for one in shown):
             formatter.write_paragraph()
             formatter.write_text(f"{DURATION} is in seconds, or has a unit: {DURATION_EXAMPLES}.")
         if is_whole:
