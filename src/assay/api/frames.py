@@ -60,13 +60,18 @@ def frame_columns(frame: Any, *, as_arrays: bool = False) -> tuple[list[str], li
     return None
 
 
+def is_frame(value: Any) -> bool:
+    """Whether this is an Arrow table, or a pandas or polars data frame."""
+    return (type(value).__module__.partition(".")[0], type(value).__name__) in _FRAMES
+
+
 def frame_records(frame: Any) -> list[dict[str, Any]] | None:
     """The rows of an Arrow table, or a pandas or polars data frame, by column; None for anything else.
 
     A named index of pandas is a column, too. Raises UsageError if two columns have one name.
     """
     library, kind = type(frame).__module__.partition(".")[0], type(frame).__name__
-    if (library, kind) not in _FRAMES:
+    if not is_frame(frame):
         return None
     if library == "pandas":
         named = [name for name in frame.index.names if name is not None and name not in frame.columns]

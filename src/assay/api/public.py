@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, ParamSpec, TypeVar, Union, get_args, get
 
 from msgspec import Struct
 
+from assay.api.tables import tables_as_databases
 from assay.errors import UsageError, did_you_mean
 from assay.model.databases.mistyped import FILE_SCHEMES
 from assay.platform.surface import Fields, for_python
@@ -72,9 +73,10 @@ def public(function: Callable[_P, _T]) -> Callable[_P, _T]:
         for name in _DATABASES:
             if isinstance(path := kwargs.get(name), os.PathLike):
                 kwargs[name] = url_of(Path(path))
-        for name, value in (*zip(parameters, args, strict=False), *kwargs.items()):
-            _check(name, value, parameters[name])
-        return named(*args, **kwargs)
+        with tables_as_databases(kwargs, _DATABASES):
+            for name, value in (*zip(parameters, args, strict=False), *kwargs.items()):
+                _check(name, value, parameters[name])
+            return named(*args, **kwargs)
 
     return called
 

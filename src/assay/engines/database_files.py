@@ -65,7 +65,7 @@ class DatabaseFile:
         if url.path == MEMORY:
             return "empty"
         cls.check(url)
-        return fingerprint_file(url.path)
+        return url.digest_of_tables or fingerprint_file(url.path)
 
 
 def check_no_parameters(url: DatabaseUrl, kind: str) -> None:

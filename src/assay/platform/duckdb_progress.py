@@ -10,6 +10,6 @@ def without_progress_bar(connection: Any) -> None:
 
     The setting is read first: in a notebook without ipywidgets there is no bar, and turning it off is an error there.
     """
-    found = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
-    if found is None or found[0]:
+    ((is_shown,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+    if is_shown:
         connection.execute("SET enable_progress_bar = false")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from typing import Final
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
@@ -74,6 +75,11 @@ _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """A secret of the environment: ``${NAME}``."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 """All that a name may consist of where it becomes a host, a user or a parameter."""
+
+
+FOLDER_OF_TABLES: Final = "assay-tables-"
+"""How the name of a folder begins that holds the file of tables in memory, called by a digest of their content."""
+_TABLES: Final = re.compile(rf"/{FOLDER_OF_TABLES}[^/]+/(?P<digest>[0-9a-f]+)\.duckdb$")
 
 
 class DatabaseUrl(Struct, frozen=True, kw_only=True):
@@ -160,8 +166,16 @@ class DatabaseUrl(Struct, frozen=True, kw_only=True):
             secrets.append(user_info["password"])
         return any(_REFERENCE.sub("", secret) for secret in secrets)
 
+    @property
+    def digest_of_tables(self) -> str | None:
+        """The digest of the content, for the file of tables in memory (`assay.api.tables`); None for any other URL."""
+        match = _TABLES.search(self.text)
+        return None if match is None else match["digest"]
+
     def __str__(self) -> str:
-        return _masked(self.text)
+        # The file of tables is gone when its URL is read again: what stays is what was in it.
+        digest = self.digest_of_tables
+        return _masked(self.text) if digest is None else f"duckdb:///tables-{digest}"
 
     def __repr__(self) -> str:
         return f"DatabaseUrl({str(self)!r})"
