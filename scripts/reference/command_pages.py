@@ -11,6 +11,7 @@ import typer
 
 from assay.cli.parsing.panels import OTHER, place_of
 from assay.cli.verbs.docs import docs_folder, find_page
+from assay.settings.setting import DURATION_EXAMPLES
 
 MADE = "Made from the code by `python scripts/reference`."
 FOLDER = "docs/reference/commands"
@@ -55,6 +56,7 @@ def _index(top: Any, verbs: list[tuple[tuple[str, ...], Any]]) -> Iterator[str]:
             yield from (f"## {panel}", "")
         yield from ("| verb | what it does |", "|---|---|", *panels[panel], "")
     yield from ("## Options of `assay` itself", "", *_options(top.params))
+    yield from ("## Times", "", f"`TIME` is in seconds, or has a unit (ms, s, m, min, h): {DURATION_EXAMPLES}.", "")
     yield from ("## Exit status", "", "| status | meaning |", "|---|---|")
     yield from (f"| {status} | {meaning} |" for status, meaning in _STATUSES.items())
     yield ""

@@ -34,6 +34,7 @@ $ assay run eval.yaml --limit 5
 ```
 """
 _COLUMNS = {"case_fields": "of the question set", "prediction_fields": "of the predictions"}
+_TIME = "[time](commands/README.md#times)"
 _KINDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 
 
@@ -75,7 +76,7 @@ def _table(title: str, rows: Iterable[str]) -> Iterator[str]:
 def _row(field: Field) -> str:
     setting = field.setting
     assert isinstance(setting, Setting)
-    kinds = ", or ".join(dict.fromkeys(_kind(kind) for kind in field.kinds))
+    kinds = _TIME if setting.is_duration else ", or ".join(dict.fromkeys(_kind(kind) for kind in field.kinds))
     return f"| `{field.name}` | {kinds} | {setting.meaning or cell(setting.help.replace('``', '`'))} |"
 
 

@@ -24,7 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("assay_cases", "question sets to collect: paths or globs, relative to this file", type="paths")
     parser.addini("assay_db", "URL of the database, or a template with {db_id}, if a case file does not name one")
     parser.addini("assay_predictions", "file of answers, if a case file does not name one")
-    parser.addini("assay_timeout", "time limit per query in seconds, if a case file does not set one")
+    parser.addini("assay_timeout", "time limit per query, for example 30 or 500ms, if a case file does not set one")
     parser.addini(MIN, "minimum share of correct answers over all cases, for example 0.8 or 80%")
     parser.addini(MAX_UNSCORED, "maximum share of unscored cases, for example 0.05 or 5%: within it they do not fail")
     parser.addini(BASELINE, "folder of a finished run: what is correct there must be correct")

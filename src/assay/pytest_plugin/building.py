@@ -13,6 +13,7 @@ from assay.pytest_plugin.items import CALLABLE, MAPPING, AssayItem
 from assay.pytest_plugin.session import checker_of
 from assay.pytest_plugin.sources import CaseFile, answers_of, item_names, marker_name, read_case_file
 from assay.settings import Settings, url_relative_to
+from assay.settings.setting import fields_of
 from assay.systems.concurrency import Sayings
 
 
@@ -91,10 +92,9 @@ def _defaults(config: pytest.Config) -> Settings:
 
 
 def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.0 < seconds < float("inf"):
-        raise InputError(f"assay_timeout is {text!r}: use a number of seconds above 0, for example 10")
+    setting = fields_of(Settings)["timeout_s"].setting
+    assert setting is not None
+    seconds = setting.seconds(text)
+    if seconds is None:
+        raise InputError(f"assay_timeout is {text!r}: write {setting.durations}")
     return seconds

@@ -20,7 +20,7 @@ themselves.
 from __future__ import annotations
 
 from assay.settings.reading import is_run_file, place_of, read_run_file, url_relative_to
-from assay.settings.sections import GateSettings, LintFileSettings, WitnessFileSettings, read_duration
+from assay.settings.sections import GateSettings, LintFileSettings, WitnessFileSettings
 from assay.settings.values import Settings, declarations
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "declarations",
     "is_run_file",
     "place_of",
-    "read_duration",
     "read_run_file",
     "url_relative_to",
 ]

@@ -32,7 +32,7 @@ Trail = tuple[str | int, ...]
 
 
 def check_settings(content: dict[str, Any], node: Any, path: Path) -> dict[str, Any]:
-    """The content with each setting under its own name, if the file uses an earlier one.
+    """The content with each setting under its own name, if the file uses an earlier one, and durations in seconds.
 
     Raises CaseFileError for the first name that no setting has, else for the first value that its setting cannot be.
     ``node`` is what ``content`` was made from, as ruamel has it.
@@ -50,7 +50,7 @@ def check_settings(content: dict[str, Any], node: Any, path: Path) -> dict[str, 
             "predictions and system are both named: the answers come from a file or are asked for",
             of_key=True,
         )
-    return content
+    return _in_seconds(content, Settings)
 
 
 def check_cases(cases: Sequence[Any], node: Any, path: Path) -> None:
@@ -120,6 +120,11 @@ class _Checker:
             for step, entry, kinds_of_entry, entry_is_optional in within:
                 self.value(entry, kinds_of_entry, (*trail, step), optional=entry_is_optional)
             return
+        setting = _declared(trail)
+        if setting is not None and setting.is_duration and value is not None:
+            if setting.seconds(value) is None:
+                self._unfit(value, setting.durations, trail)
+            return
         if not (value is None and optional) and not any(is_of(value, kind) for kind in kinds):
             self._unfit(value, " or ".join(dict.fromkeys(_kinds(kinds))), trail)
         if value is not None:
@@ -158,6 +163,18 @@ class _Checker:
             trail = (self._written.get(str(trail[0]), trail[0]), *trail[1:])
         place = location_of(self._node, trail, of_key=of_key) if trail else None
         raise CaseFileError(f"{message}: write  {write}" if write else message, path=str(self._path), place=place)
+
+
+def _in_seconds(content: dict[str, Any], of: type[Any]) -> dict[str, Any]:
+    """The checked content of a mapping, with each duration as a number of seconds."""
+    numbers = dict(content)
+    for name, field in fields_of(of).items():
+        value = content.get(name)
+        if field.section is not None and isinstance(value, dict):
+            numbers[name] = _in_seconds(value, field.section)
+        elif field.setting is not None and field.setting.is_duration and value is not None:
+            numbers[name] = field.setting.seconds(value)
+    return numbers
 
 
 def _hint(name: str, known: Sequence[str], trail: Trail) -> str:

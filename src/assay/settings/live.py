@@ -77,7 +77,7 @@ class LiveSettings(Struct, frozen=True, kw_only=True):
             "--system-timeout",
             LIVE,
             "Time limit per question. [default: 120]",
-            "SECONDS",
+            "TIME",
             old=("--ask-timeout", "ask_timeout_s", "ask_timeout", "system_timeout"),
             least=0.01,
             most=MOST_SECONDS,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import re
 from typing import Annotated
 
 from msgspec import Struct
 
-from assay.errors import UsageError
 from assay.model.runs.gate import HEADLINE
-from assay.settings.setting import EVIDENCE, GATES, LINT, Setting
+from assay.settings.setting import EVIDENCE, GATES, LINT, MOST_SECONDS, Setting
 
 
 class GateSettings(Struct, frozen=True, kw_only=True):
@@ -161,18 +158,27 @@ class WitnessFileSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = True
     time: Annotated[
-        str | float | None,
-        Setting("--witness-time", EVIDENCE, "CPU time per pair, e.g. 2s or 500ms. [default: 1s]", "TIME", example="1s"),
+        float | None,
+        Setting(
+            "--witness-time",
+            EVIDENCE,
+            "CPU time per pair. [default: 1s]",
+            "TIME",
+            least=0.001,
+            most=MOST_SECONDS,
+            example="1s",
+        ),
     ] = None
     total: Annotated[
-        str | float | None,
+        float | None,
         Setting(
             "--witness-total",
             EVIDENCE,
-            "CPU time for all pairs, e.g. 10m. [default: no limit]",
+            "CPU time for all pairs. [default: no limit]",
             "TIME",
+            least=0,
+            most=MOST_SECONDS,
             example="10m",
-            meaning="CPU time for all pairs, for example 10m. Default: no limit.",
         ),
     ] = None
     seed: Annotated[
@@ -203,23 +209,6 @@ class WitnessFileSettings(Struct, frozen=True, kw_only=True):
             example="postgresql://user@host/scratch",
         ),
     ] = None
-
-
-_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(ms|s|m|min|h)?", re.ASCII)
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
-
-
-def read_duration(given: str | float, *, of: str, from_zero: bool = False) -> float:
-    """Seconds from a text e.g. ``500ms``, ``2s``, ``10m`` or ``1h``; a number alone is seconds.
-
-    Raises UsageError, naming ``of``, for anything else, and for 0 unless ``from_zero``.
-    """
-    found = _DURATION.fullmatch(str(given).strip())
-    seconds = float(found[1]) * _SECONDS[found[2]] if found is not None else math.nan
-    if not math.isfinite(seconds) or (seconds == 0 and not from_zero):
-        least = "from 0 up" if from_zero else "above 0"
-        raise UsageError(f"{of} is {given!r}: write a time {least}, for example 500ms, 2s, 10m or 1h")
-    return seconds
 
 
 def _several(given: str | tuple[str, ...]) -> tuple[str, ...]:

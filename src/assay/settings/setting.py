@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
@@ -26,6 +27,11 @@ EVIDENCE: Final = "Evidence"
 LINT: Final = "Rules"
 MOST_SECONDS: Final = 1_000_000
 """Twelve days. What is longer is a slip, and far longer times no clock can count."""
+DURATION: Final = "TIME"
+"""The metavar of a duration."""
+DURATION_EXAMPLES: Final = "30, 500ms, 2s, 10m or 1h"
+_DURATION: Final = re.compile(r"(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)\s*(ms|s|m|min|h)?", re.ASCII)
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, None: 1.0}
 
 
 class Setting(Struct, frozen=True):
@@ -37,6 +43,7 @@ class Setting(Struct, frozen=True):
     """The heading of the help that it stands under."""
     help: str
     metavar: str | None = None
+    """What the option takes. ``TIME`` marks a duration; ``FILE``, ``DIR`` and ``RUN`` mark a path."""
     short: str | None = None
     """A second name of one letter, e.g. ``-o``."""
     old: tuple[str, ...] = ()
@@ -60,6 +67,11 @@ class Setting(Struct, frozen=True):
         return self.metavar in ("FILE", "DIR", "RUN")
 
     @property
+    def is_duration(self) -> bool:
+        """Whether it is a duration: a number of seconds, or a number with a unit."""
+        return self.metavar == DURATION
+
+    @property
     def reach(self) -> str:
         """The numbers that it can be."""
         return f"from {self.least:g} up" if self.most is None else f"from {self.least:g} to {self.most:,.0f}"
@@ -67,6 +79,17 @@ class Setting(Struct, frozen=True):
     def has(self, number: float) -> bool:
         """Whether it can be this number."""
         return self.least is None or (self.least <= number < math.inf and number <= (self.most or math.inf))
+
+    @property
+    def durations(self) -> str:
+        """The durations that it can be, with the ways to write one."""
+        return f"a time {self.reach} seconds, for example {DURATION_EXAMPLES}"
+
+    def seconds(self, written: object) -> float | None:
+        """Seconds from a number alone, or one with a unit: ms, s, m, min or h. None if it cannot be the value."""
+        match = _DURATION.fullmatch(str(written).strip())
+        seconds = math.nan if match is None else float(match[1]) * _UNITS[match[2]]
+        return seconds if self.has(seconds) else None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -18,11 +18,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.cli.options.stored_runs import A_RUN, run_folders
+from assay.cli.parsing.faults import UnfitValue
+from assay.cli.parsing.panels import OTHER
 from assay.errors import UsageError, did_you_mean
 from assay.model import FieldNames
 from assay.model.databases.database import ENGINES
 from assay.settings import Settings
-from assay.settings.setting import Field, Setting, fault_of_path, fields_of
+from assay.settings.setting import DURATION, MOST_SECONDS, Field, Setting, fault_of_path, fields_of
 from assay.settings.values import check_engine
 
 if TYPE_CHECKING:
@@ -152,15 +154,11 @@ class _Option(Struct, frozen=True):
             kind = list[float] if any(get_args(one)[:1] == (float,) for one in self.field.kinds) else list[str]
         elif self.has_several_names or self.field.is_text_or_mapping:
             kind = list[kind]  # type: ignore[valid-type]
-        option = typer.Option(
+        option = option_of(
+            self.setting,
             *self.names,
             *(name for name in self.setting.old if name.startswith("--")),
-            metavar=self.setting.metavar,
-            help=self.setting.help,
-            min=self.setting.least,
-            max=self.setting.most,
-            show_default=False,
-            rich_help_panel=None if self.names == self.setting.names else self.setting.group,
+            panel=None if self.names == self.setting.names else self.setting.group,
         )
         return Parameter(
             self.parameter_name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
@@ -264,13 +262,33 @@ def typed(declared: type[Any], name: str, *names: str, help: str | None = None) 
     setting = fields_of(declared)[name].setting
     if setting is None or setting.option is None:
         raise LookupError(f"{declared.__name__}.{name} is not an option")
+    return option_of(setting if help is None else replace(setting, help=help), *names)
+
+
+def duration_option(name: str, help: str, *, least: float = 0.01, panel: str | None = None) -> Any:
+    """The parser's option of a duration that is not a setting of a run."""
+    setting = Setting(name, panel or OTHER, help, DURATION, least=least, most=MOST_SECONDS)
+    return option_of(setting, show_default=True, panel=panel)
+
+
+def option_of(setting: Setting, *names: str, show_default: bool = False, panel: str | None = None) -> Any:
+    """The parser's option of a declaration, under its own names or others."""
+
+    def seconds(written: object) -> float:
+        duration = setting.seconds(written)
+        if duration is None:
+            raise UnfitValue(setting.durations)
+        return duration
+
     return typer.Option(
         *(names or setting.names),
         metavar=setting.metavar,
-        help=help or setting.help,
+        help=setting.help,
         min=setting.least,
         max=setting.most,
-        show_default=False,
+        parser=seconds if setting.is_duration else None,
+        show_default=show_default,
+        rich_help_panel=panel,
     )
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from assay.cli.options.declared import typed
 from assay.errors import UsageError
 from assay.model.witness import MOST_ROWS, WitnessSettings
-from assay.settings import LintFileSettings, WitnessFileSettings, read_duration
+from assay.settings import LintFileSettings, WitnessFileSettings
 from assay.settings.setting import fields_of
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ class WitnessFlags(Struct, frozen=True, kw_only=True):
     """Options of the search for counterexamples."""
 
     witness: Annotated[bool, typed(WitnessFileSettings, "with_run")] = False
-    time: Annotated[str | None, typed(WitnessFileSettings, "time")] = None
-    total: Annotated[str | None, typed(WitnessFileSettings, "total")] = None
+    time: Annotated[float | None, typed(WitnessFileSettings, "time")] = None
+    total: Annotated[float | None, typed(WitnessFileSettings, "total")] = None
     seed: Annotated[int | None, typed(WitnessFileSettings, "seed")] = None
     rows: Annotated[int | None, typed(WitnessFileSettings, "rows")] = None
     scratch: Annotated[str | None, typed(WitnessFileSettings, "scratch")] = None
@@ -41,14 +41,13 @@ class WitnessFlags(Struct, frozen=True, kw_only=True):
                 if getattr(self, name) is not None:
                     raise UsageError(f"{option} is for the search for counterexamples: add --witness, or omit it")
             return None
-        time, total = section.time, section.total
         default = WitnessSettings()
         rows = default.max_rows if section.rows is None else section.rows
         if not 0 <= rows <= MOST_ROWS:
             raise UsageError(f"witness, rows is {rows}: give 0 to {MOST_ROWS}")
         return WitnessSettings(
-            seconds=default.seconds if time is None else read_duration(time, of=_named("time", self.time)),
-            total_s=None if total is None else read_duration(total, of=_named("total", self.total), from_zero=True),
+            seconds=default.seconds if section.time is None else section.time,
+            total_s=section.total,
             seed=default.seed if section.seed is None else section.seed,
             max_rows=rows,
         )
@@ -99,8 +98,3 @@ _OF_SEARCH = {
     if name != "with_run" and field.setting is not None
 }
 """The settings of the search, each with its option."""
-
-
-def _named(what: str, flag: str | None) -> str:
-    """The place where the user wrote it."""
-    return f"witness, {what}" if flag is None else f"--witness-{what}"

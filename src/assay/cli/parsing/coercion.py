@@ -1,9 +1,9 @@
 """Spare a command what newer versions of typer do for each of its options, given or not: build a validator.
 
 Those come from pydantic, whose import and whose validators for sixty options take longer than all else that a command
-line needs. An option that is not given needs none, nor do texts, a path that nothing is demanded of, and a count in
-plain digits within its bounds; typer converts whatever else is given. Versions of typer without such validators are
-left as they are.
+line needs. An option that is not given needs none, nor do texts, a path that nothing is demanded of, a count in plain
+digits within its bounds, and an option with a parser of its own; typer converts whatever else is given. Versions of
+typer without such validators are left as they are.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ class _Sparing:
         self._converter = converter
         self._annotation = getattr(described, "annotation", None)
         self._info = info = getattr(described, "parameter_info", None)
+        self._parser = getattr(info, "parser", None)
         self._is_plain = (
             self._annotation in (str, Path, int, list[str])
-            and getattr(info, "parser", None) is None
+            and self._parser is None
             and getattr(info, "path_type", None) is None
             and not any(getattr(info, demand, False) for demand in _DEMANDS)
             and all(getattr(info, permit, True) for permit in ("file_okay", "dir_okay"))
@@ -62,6 +63,8 @@ class _Sparing:
         takes_several = param.multiple or param.nargs == -1
         if value is None:
             return () if takes_several else None
+        if self._parser is not None and not takes_several and param.nargs == 1:
+            return self._parser(value)
         if self._is_plain and (takes_several or param.nargs == 1):
             found = self._several(value) if takes_several else self._one(value)
             if found is not None:

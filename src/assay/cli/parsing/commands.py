@@ -20,6 +20,7 @@ from assay.cli.parsing.completion import completer_of
 from assay.cli.parsing.faults import PARSER_ERROR, no_such_verb, too_many, with_context
 from assay.cli.parsing.panels import OTHER, USUAL, earlier_names, panel_of, place_of
 from assay.errors import UsageError
+from assay.settings.setting import DURATION, DURATION_EXAMPLES
 
 _EXAMPLE: Final = re.compile(r"(.*?): +(assay .*)")
 """A paragraph of a verb's help: what for, and the command."""
@@ -93,15 +94,18 @@ class Verb(SparingCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write what it takes, and its options by groups; of many, the usual ones."""
         parameters = self.get_params(ctx)
-        if not self.usual or _shows_all(ctx):
-            _write_parameters(parameters, ctx, formatter)
-            return
+        is_whole = not self.usual or _shows_all(ctx)
         shown = [
             one
             for one in parameters
-            if one.param_type_name == "argument" or {*self.usual} & {*one.opts, *one.secondary_opts}
+            if is_whole or one.param_type_name == "argument" or {*self.usual} & {*one.opts, *one.secondary_opts}
         ]
-        _write_parameters(shown, ctx, formatter, grouped=False)
+        _write_parameters(shown, ctx, formatter, grouped=is_whole)
+        if any(one.metavar == DURATION for one in shown):
+            formatter.write_paragraph()
+            formatter.write_text(f"{DURATION} is in seconds, or has a unit: {DURATION_EXAMPLES}.")
+        if is_whole:
+            return
         formatter.write_paragraph()
         formatter.write_text(f"All {len(parameters)} options:  {ctx.command_path} {HELP_ALL}")
 

@@ -18,6 +18,10 @@ PARSER_ERROR: Final[type[Any]] = typer.BadParameter.__mro__[2]
 _KINDS: Final = {"NoSuchOption": "option", "MissingParameter": "missing", "BadOptionUsage": "valueless"}
 
 
+class UnfitValue(typer.BadParameter):
+    """Raised for a value that an option cannot have. The message says what to write."""
+
+
 _LONG = 100_000
 """From here on a number is written with commas."""
 
@@ -78,7 +82,8 @@ def _said(error: Any, context: Any) -> str:
     parameter = getattr(error, "param", None)
     if parameter is None:
         return _sentence(str(error.message))
-    given, expected = getattr(error, "given", None), _expected(parameter)
+    given = getattr(error, "given", None)
+    expected = str(error.message) if isinstance(error, UnfitValue) else _expected(parameter)
     if given is not None and expected is not None:
         return f"{_name(parameter)} is {given!r}: write {expected}"
     return f"{_name(parameter)}: {_sentence(str(error.message))}"

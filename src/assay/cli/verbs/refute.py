@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.messages import tell
-from assay.cli.options.declared import JsonFile
+from assay.cli.options.declared import JsonFile, duration_option
 from assay.cli.options.query_texts import read_queries
 from assay.cli.options.stored_runs import is_run
 from assay.errors import InputError, UsageError
@@ -31,7 +31,7 @@ def refute(
         str | None,
         typer.Option(metavar="NAME", help="Dialect for --schema: sqlite or duckdb. [default: the one that runs them]"),
     ] = None,
-    seconds: Annotated[float, typer.Option(metavar="S", min=0.01, help="CPU time for the search.")] = 1.0,
+    seconds: Annotated[float, duration_option("--seconds", "CPU time for the search.")] = 1.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the databases.")] = 0,
     rows: Annotated[
         int,

@@ -13,7 +13,7 @@ import typer
 from msgspec import Struct
 
 from assay.cli.messages import say, tell
-from assay.cli.options.declared import JsonFile, Only
+from assay.cli.options.declared import JsonFile, Only, duration_option
 from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, UsageError
 from assay.model.cases.leniency import STRICT, Leniency
@@ -174,7 +174,7 @@ def review(
     ] = True,
     idle: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Seconds without a request after which to end.", rich_help_panel=_BROWSER),
+        duration_option("--idle", "Time without a request after which to end.", panel=_BROWSER),
     ] = None,
 ) -> None:
     """Review the cases of a run, also of `assay sdmx`, in the browser, or one case on the command line.
@@ -186,8 +186,6 @@ def review(
     Decisions are stored in reviews.jsonl next to the question set. They hold for later runs and other systems: commit
     the file with the question set.
     """
-    if idle is not None and not idle > 0:
-        raise UsageError(f"--idle {idle:g}: expected a number of seconds above 0, or no --idle at all")
     if minutes is not None and not minutes > 0:
         raise UsageError(f"--minutes {minutes:g}: expected a number above 0")
     decision = decided.decision()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options.declared import JsonFile, Only, Quiet, file_options
+from assay.cli.options.declared import JsonFile, Only, Quiet, duration_option, file_options
 from assay.cli.options.stored_runs import A_RUN
 from assay.errors import InputError, UsageError, did_you_mean, plural
 from assay.settings import Settings
@@ -40,7 +40,7 @@ def build(  # one parameter an option
             help="Kind of databases: 'observed': like the real data; 'declared': any.",
         ),
     ] = "observed",
-    seconds: Annotated[float, typer.Option(metavar="S", min=0.01, help="CPU time per gold query.")] = 4.0,
+    seconds: Annotated[float, duration_option("--seconds", "CPU time per gold query.")] = 4.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the databases.")] = 0,
     settings: Annotated[
         Settings,

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.options.declared import duration_option
 from assay.cli.options.stored_runs import A_RUN, check_different
-from assay.errors import UsageError
 
 
 def view(
@@ -23,9 +23,7 @@ def view(
         ),
     ] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
-    idle: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Seconds without a request after which to end.")
-    ] = None,
+    idle: Annotated[float | None, duration_option("--idle", "Time without a request after which to end.")] = None,
 ) -> None:
     """Show a run's HTML report in a browser, on 127.0.0.1 only, until Ctrl-C. A reload shows the run as it then is.
 
@@ -35,8 +33,6 @@ def view(
 
     A folder of runs, with their leaderboard and every comparison; new runs come by themselves:  assay view runs
     """
-    if idle is not None and not idle > 0:
-        raise UsageError(f"--idle {idle:g}: write a number of seconds above 0, or omit it")
     runs = [run, candidate] if candidate is not None else [run]
     check_different(runs)
     from assay.cli.view.folder import FolderSite, draw_report, holds_runs

@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from assay._version import __version__
-from assay.cli.options.declared import JsonFile, Only, Password, Token
+from assay.cli.options.declared import JsonFile, Only, Password, Token, duration_option
 from assay.cli.verbs.doctor.facts import EngineFact, Extra, Findings, Machine, Package, Protection, Reached
 from assay.errors import install_command
 from assay.reports.text.plain import one_line, plural
@@ -28,7 +28,7 @@ def doctor(
     ] = None,
     *,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit for each request to a database.")
+        float, duration_option("--timeout", "Time limit for each request to a database.", least=0.1)
     ] = 10.0,
     untried: Annotated[bool, typer.Option("--untried", help="Skip the test of the limits.")] = False,
     settings: Annotated[Settings, Only(("user", "denodo_config"), helps={"user": "Database user. Prefer ASSAY_USER."})],
