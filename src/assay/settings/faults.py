@@ -236,7 +236,7 @@ def _example(trail: Trail) -> str | None:
 def _shown(trail: Trail) -> str:
     """A value for a setting, also for a column's, whose name only the file's author knows."""
     setting = _declared(trail)
-    if setting is not None and setting.least is not None:
+    if setting is not None and setting.least is not None and not setting.is_duration:
         return f"{setting.least:g}"
     return _example(trail) or ("…" if trail[0] in _COLUMN_EXAMPLES else "true")
 

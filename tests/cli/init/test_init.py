@@ -89,7 +89,7 @@ def test_its_run_has_the_sample_s_verdicts(sample: Path, capsys: pytest.CaptureF
         ("--timeout 2.5 --max-rows 7", "timeout_s", 2.5),
         ("--id-column id --prediction-id-column id", "case_fields", FieldNames(id="id")),
         ("--prediction-column predicted_sql", "prediction_fields", FieldNames(prediction="predicted_sql")),
-        ("--witness-time 2s --witness", "witness", WitnessFileSettings(time="2s")),
+        ("--witness-time 2s --witness", "witness", WitnessFileSettings(time=2.0)),
         ("--lint --lint-only limit-over-tie", "lint", LintFileSettings(only=("limit-over-tie",), with_run=True)),
         ("--min match=80% --must-pass tag:a", "gates", None),
         ("--cache kept --cache-size 5", "cache", "kept"),
