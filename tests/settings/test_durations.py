@@ -57,7 +57,7 @@ def test_a_duration_is_read_from_a_file(trail: tuple[str, ...], tmp_path: Path) 
     assert {text: _read(tmp_path, trail, text) for text in READ} == READ
     for text in UNREAD:
         with pytest.raises(
-            CaseFileError, match=rf"{trail[-1]} is .*, and a time from .* 500ms, 2s, 10m or 1h is expec"
+            CaseFileError, match=rf"{trail[-1]} is .*, and a time from .* 500ms, 2s, 10m or 1h\) is expec"
         ):
             _read(tmp_path, trail, text)
 
@@ -68,7 +68,7 @@ def test_a_bad_duration_has_one_message_on_the_command_line(option: str, capsys:
         assert run_command_line([*OTHERS.get(option, ("run", "c.jsonl")), f"{option}={text}"]) == 2
         printed = capsys.readouterr().err
         assert printed.startswith(f"assay: error: {option} is {text!r}: write a time from ")
-        assert "seconds, for example 30, 500ms, 2s, 10m or 1h: see  assay " in printed
+        assert "seconds (for example 30, 500ms, 2s, 10m or 1h): see  assay " in printed
 
 
 def test_a_duration_is_a_number_within_its_bounds() -> None:
