@@ -182,7 +182,7 @@ def test_tables_have_an_id_and_an_answer_in_each_row(suffix, tmp_path):
 
 def test_columns_of_a_table_may_be_named(write):
     path = write("p.csv", f"key,text\n7,{URL.replace(',', '/')}\n")
-    with pytest.raises(CaseFileError, match="--prediction-column"):
+    with pytest.raises(CaseFileError, match='no column found for the answer; the columns are "key", "text"'):
         load(path)
     (prediction,) = load(path, id="key", prediction="text").predictions
     assert (prediction.case_id, raws(prediction)) == ("7", [URL.replace(",", "/")])

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from assay.cases.fields import columns_of, did_you_mean, missing_columns, normal
+from assay.cases.fields import columns_of, did_you_mean, listed, normal
 from assay.cases.records import InvalidCell, Table, kind_of
 from assay.cases.text.decoding import lines_of, read_text
 from assay.cases.text.json import json_lines_table, parse_json
@@ -82,7 +82,11 @@ def _of_table(table: Table, fields: FieldNames, answer_columns: Sequence[str]) -
     if not columns_of("prediction", fields.prediction, table.columns, path=str(table.path)) and not any(
         normal(column) in usual for column in table.columns
     ):
-        raise missing_columns({"prediction": table.columns}, table.columns, path=str(table.path))
+        raise CaseFileError(
+            f"no column found for the answer; the columns are {listed(table.columns) or 'missing'}. Name one of them "
+            f"{listed(answer_columns)}",
+            path=str(table.path),
+        )
     for row in table.records:
         values = {column: _plain_cell(cell) for column, cell in row.values.items()}
         if invalid := next((cell for cell in values.values() if isinstance(cell, InvalidCell)), None):
