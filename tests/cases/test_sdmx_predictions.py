@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+import polars as pl
 import pytest
 
 from assay.cases import POSITION
 from assay.cases.sdmx.format import SdmxFormat
+from assay.cases.sdmx.in_memory import predictions_in_memory
 from assay.errors import CaseFileError
 from assay.model import FieldNames
 from assay.runs.reviews.finding import fingerprint_file
@@ -140,7 +142,7 @@ def test_named_keys(write):
         ("p.jsonl", '{"id": "a", "turns": "x"}\n', "line 1", ["expected a list of answers"]),
         ("p.jsonl", '{"id": "a", "answer": "x", "latency_s": "fast"}\n', "line 1", ["latency_s", "expected a number"]),
         ("p.jsonl", '{"id": "a", "answer": "x", "answer": "y"}\n', "line 1", ['key "answer" more than once']),
-        ("p.csv", "id,answer\n", None, ['has the suffix ".csv"']),
+        ("p.txt", "id,answer\n", None, ['has the suffix ".txt"']),
     ],
 )
 def test_unusable_predictions(name, content, place, says, write):
@@ -165,3 +167,28 @@ def test_a_folder_of_predictions_has_a_fingerprint_of_names_and_contents(tmp_pat
     renamed = fingerprint_file(str(tmp_path))
     (tmp_path / "c.json").write_text('{"id": "a", "answer": "3"}')
     assert len({before.digest, renamed.digest, fingerprint_file(str(tmp_path)).digest}) == 3
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet"])
+def test_tables_have_an_id_and_an_answer_in_each_row(suffix, tmp_path):
+    path = tmp_path / f"p.{suffix}"
+    frame = pl.DataFrame({"Case ID": ["a", "b", "c"], "URL": [URL, json.dumps(SELECTION), None]})
+    {"csv": frame.write_csv, "xlsx": frame.write_excel, "parquet": frame.write_parquet}[suffix](path)
+    predictions = load(path).predictions
+    assert [one.case_id for one in predictions] == ["a", "b", "c"]
+    assert [raws(one) for one in predictions] == [[URL], [SELECTION], [None]]
+    assert predictions[2].failure.kind == "unanswered"
+
+
+def test_columns_of_a_table_may_be_named(write):
+    path = write("p.csv", f"key,text\n7,{URL.replace(',', '/')}\n")
+    with pytest.raises(CaseFileError, match='no column found for the answer; the columns are "key", "text"'):
+        load(path)
+    (prediction,) = load(path, id="key", prediction="text").predictions
+    assert (prediction.case_id, raws(prediction)) == ("7", [URL.replace(",", "/")])
+
+
+@pytest.mark.parametrize("column", ["URL", "Answer", "response"])
+def test_columns_of_a_data_frame_have_the_usual_names(column):
+    (prediction,) = predictions_in_memory([{"Case ID": "a", column: URL}]).predictions
+    assert (prediction.case_id, raws(prediction)) == ("a", [URL])

@@ -35,6 +35,7 @@ class Typed(Struct, frozen=True, kw_only=True):
 
     type: str
     values: Values
+    collation: str = ""
 
 
 class Kind(Struct, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     types: Mapping[str, Typed]
     same: str
     """SQL for whether ``a`` and ``b`` are equal, or both NULL."""
-    cast: str = "CAST({value} AS {type})"
+    cast: str = "CAST({value} AS {type}){collation}"
 
 
 def _quoted(text: str) -> str:
@@ -215,6 +216,34 @@ _SQLITE = {
     "text": Typed(type="TEXT", values=_WORDS),
     "blob": Typed(type="BLOB", values=st.sampled_from(("x''", "x'00'", "x'61'", "x'ff'"))),
 }
+_MARIADB = {
+    "signed": Typed(type="SIGNED", values=_integers(64)),
+    "unsigned": Typed(type="UNSIGNED", values=_integers(64, signed=False)),
+    **{
+        f"decimal{digits}": Typed(type=f"DECIMAL({digits}, {places})", values=_decimals(digits, places))
+        for digits, places in ((4, 1), (18, 4), (65, 30))
+    },
+    "float": Typed(type="FLOAT", values=_FLOATS),
+    "double": Typed(type="DOUBLE", values=_FLOATS),
+    "char": Typed(type="CHAR", values=_WORDS),
+    "exact char": Typed(type="CHAR", values=_WORDS, collation=" COLLATE utf8mb4_nopad_bin"),
+    "binary": Typed(type="BINARY", values=st.sampled_from(("x''", "x'61'", "x'41'", "x'6120'", "x'00'", "x'6100'"))),
+    "date": Typed(type="DATE", values=st.one_of(_DAYS, _texts("0000-00-00", "2024-00-00", "2024-02-30"))),
+    "time": Typed(
+        type="TIME(6)",
+        values=st.one_of(_TIMES, _texts("838:59:59", "838:59:59.999999", "-838:59:59", "-00:00:00.5", "00:00:00.5")),
+    ),
+    "datetime": Typed(type="DATETIME(6)", values=st.one_of(_MOMENTS, _texts("0000-00-00 00:00:00", "2024-00-00"))),
+    "uuid": Typed(type="UUID", values=_UUIDS),
+    "inet6": Typed(type="INET6", values=_texts("::1", "::ffff:1.2.3.4", "::ffff:102:304", "1:0:0::", "1::")),
+}
+
+
+def _mariadb(request: pytest.FixtureRequest, _: Path) -> str:
+    server = request.getfixturevalue("mariadb")
+    return f"mariadb://root@{server.host}:{server.port}/information_schema"
+
+
 ENGINES: Mapping[str, Kind] = {
     "duckdb": Kind(url=lambda *_: "duckdb:///:memory:", types=_DUCKDB, same="a IS NOT DISTINCT FROM b"),
     "sqlite": Kind(url=lambda _, folder: f"sqlite:///{_sqlite(folder)}", types=_SQLITE, same="a IS b"),
@@ -223,12 +252,18 @@ ENGINES: Mapping[str, Kind] = {
         types=_POSTGRES,
         same="a IS NOT DISTINCT FROM b",
     ),
+    "mariadb": Kind(url=_mariadb, types=_MARIADB, same="a <=> b"),
 }
+_SERVERS = {"postgresql": "postgres", "mariadb": "mariadb"}
 Exception_ = Callable[[Any, Any], bool]
 
 
 def _almost(one: Any, two: Any) -> bool:
     return isinstance(one, float) and isinstance(two, float) and isclose(one, two, rel_tol=_ALMOST, abs_tol=_ALMOST)
+
+
+def _in_one_collation(one: Any, two: Any) -> bool:
+    return isinstance(one, str) and isinstance(two, str) and one.casefold().rstrip(" ") == two.casefold().rstrip(" ")
 
 
 EXCEPTIONS: Mapping[tuple[str, str], Exception_] = {
@@ -239,6 +274,10 @@ EXCEPTIONS: Mapping[tuple[str, str], Exception_] = {
     ("sqlite", "number"): lambda one, two: isinstance(one, float) or isinstance(two, float),
     ("postgresql", "float"): _almost,
     ("postgresql", "double"): _almost,
+    ("mariadb", "float"): _almost,
+    ("mariadb", "double"): _almost,
+    # Texts match exactly; the usual collations of MariaDB ignore case and blanks at the end.
+    ("mariadb", "char"): _in_one_collation,
     # Entries of a map may come in any order; DuckDB compares them in theirs.
     **{
         ("duckdb", name): lambda one, two: set(map(repr, one.items())) == set(map(repr, two.items()))
@@ -247,7 +286,7 @@ EXCEPTIONS: Mapping[tuple[str, str], Exception_] = {
 }
 """Where Assay and an engine differ, as documented among the cells: whether a pair is such a case."""
 CASES = [
-    pytest.param(engine, name, marks=[pytest.mark.xdist_group("postgres")] if engine == "postgresql" else [])
+    pytest.param(engine, name, marks=[pytest.mark.xdist_group(_SERVERS[engine])] if engine in _SERVERS else [])
     for engine, kind in ENGINES.items()
     for name in kind.types
 ]
@@ -286,7 +325,7 @@ def test_assay_and_the_engine_agree_on_equality(
         @settings(max_examples=15, deadline=None, database=None, suppress_health_check=list(HealthCheck))
         @given(st.lists(_or_null(typed.values), min_size=6, max_size=10))
         def agree(values: list[str]) -> None:
-            cast = [kind.cast.format(value=value, type=typed.type) for value in values]
+            cast = [kind.cast.format(value=value, type=typed.type, collation=typed.collation) for value in values]
             rows = " UNION ALL ".join(f"SELECT {value} AS x" for value in cast)
             query = (
                 f"WITH v AS ({rows}) SELECT a, b, {kind.same} AS same FROM (SELECT l.x AS a, r.x AS b FROM v l, v r) p"

@@ -112,6 +112,7 @@ TABLE: list[tuple[FailureKind, Blame, Side, tuple[Outcome, Blame, bool]]] = [
     ("crashed", "system", "gold", ("unscored", "engine", False)),
     *((kind, "system", "gold", ("unscored", "setup", True)) for kind in ("truncated", "billing_limit")),
     *(("masked", "system", side, ("unscored", "setup", True)) for side in get_args(Side)),
+    *(("unreadable_value", "assay", side, ("unscored", "assay", True)) for side in get_args(Side)),
     ("unreadable_database", "engine", "predicted", ("unscored", "engine", False)),
     ("unreadable_database", "system", "predicted", ("unscored", "setup", False)),
     ("unreadable_database", "engine", "gold", ("unscored", "engine", False)),

@@ -20,6 +20,7 @@ from assay.model import (
     Turn,
     TurnAnswer,
 )
+from assay.model.failure import lacks_query
 from assay.runs.aggregate.selections import selection_totals
 from assay.runs.store.codec import decode_evidence, encode_evidence
 from assay.scoring.selections.scorer import SelectionScorer
@@ -226,3 +227,27 @@ def test_the_bundled_example_scores_as_its_comments_say() -> None:
         count_hierarchy=True,
     )
     assert next(one for one in counted.evidence if one.case.id == "unemployment-g7").outcome == "correct"
+
+
+WORDS = [
+    "I could not find a dataset for this.",
+    "Sorry!",
+    "null",
+    '"null"',
+    "<html><body>502 Bad Gateway</body></html>",
+]
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_words_alone_are_unanswered_unless_the_target_selects_nothing(words: str) -> None:
+    evidence = judged(case(selection("FRA")), words)
+    assert evidence.outcome == "incorrect"
+    assert lacks_query(evidence.verdict.failure)
+    assert "only words" in evidence.verdict.reason
+    assert judged(case(Selection()), words).outcome == "correct"
+
+
+@pytest.mark.parametrize("answer", ["Here it is: https://x/data/IMF.RES,WEO/FRA", '{"indicator_selection": []}', "[]"])
+def test_a_selection_is_an_answer_even_within_words_or_if_empty(answer: str) -> None:
+    failure = judged(case(selection("FRA")), answer).verdict.failure
+    assert failure is None or failure.kind == "unknown_structure"

@@ -83,7 +83,7 @@ class Setting(Struct, frozen=True):
     @property
     def durations(self) -> str:
         """The durations that it can be, with the ways to write one."""
-        return f"a time {self.reach} seconds, for example {DURATION_EXAMPLES}"
+        return f"a time {self.reach} seconds (for example {DURATION_EXAMPLES})"
 
     def seconds(self, written: object) -> float | None:
         """Seconds from a number alone, or one with a unit: ms, s, m, min or h. None if it cannot be the value."""

@@ -305,7 +305,7 @@ class Settings(LiveSettings, frozen=True, kw_only=True):
         Setting(
             "--timeout",
             LIMITS,
-            "Time limit per query, e.g. 500ms. [default: 30]",
+            "Time limit per query. [default: 30]",
             "TIME",
             least=0.01,
             most=MOST_SECONDS,

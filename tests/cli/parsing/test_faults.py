@@ -9,6 +9,7 @@ import pytest
 from assay.cli.app import run_command_line
 from many_cases import each
 
+A_TIME = "a time from 0.01 to 1,000,000 seconds (for example 30, 500ms, 2s, 10m or 1h)"
 FAULTS = [
     (["run"], "CASES must be given (question set, or YAML file with all settings of a run)"),
     (["run", "x", "--timeot", "3"], "assay run has no option --timeot (did you mean --timeout?)"),
@@ -19,14 +20,8 @@ FAULTS = [
     (["run", "x", "--limit", "5", "--limit", "0"], "--limit is '0': write a whole number from 1 up"),
     (["run", "x", "--limit=1.5"], "--limit is '1.5': write a whole number from 1 up"),
     (["run", "x", "--penalty", "a"], "--penalty is 'a': write a number"),
-    (
-        ["run", "x", "--timeout", "much"],
-        "--timeout is 'much': write a time from 0.01 to 1,000,000 seconds, for example 30, 500ms, 2s, 10m or 1h",
-    ),
-    (
-        ["denodo", "-i", "x", "-t", "much"],
-        "--timeout is 'much': write a time from 0.01 to 1,000,000 seconds, for example 30, 500ms, 2s, 10m or 1h",
-    ),
+    (["run", "x", "--timeout", "much"], f"--timeout is 'much': write {A_TIME}"),
+    (["denodo", "-i", "x", "-t", "much"], f"--timeout is 'much': write {A_TIME}"),
     (["view", "x", "--port", "70000"], "--port is '70000': write a whole number from 0 to 65535"),
     (["run", "x", "y z"], "assay run takes CASES and options, not 'y z' as well"),
     (["demo", "a", "b", "c"], "assay demo takes FOLDER and options, not 'b' 'c' as well"),

@@ -146,7 +146,8 @@ class PredictionReader:
     def _wrapped(self, held: Mapping[str, object], origin: str, *, bare: bool = True) -> TurnAnswer:
         """An answer with its neighbouring fields; if ``bare``, a mapping without a known key is the answer itself."""
         named = (self._answer,) if self._answer is not None else ANSWER_KEYS
-        found = [key for key in named if key in held]
+        usual = frozenset(map(normal, ANSWER_KEYS))
+        found = [key for key in held if (normal(str(key)) in usual if self._answer is None else key == self._answer)]
         given = [key for key in found if not is_null(held[key]) and held[key] != ""]
         if len(given) > 1:
             raise Misread(f'both "{given[0]}" and "{given[1]}" could be the answer: keep one of them', (given[1],))
@@ -158,6 +159,8 @@ class PredictionReader:
                 return _answer({key: held[key] for key in shape if key in held}, origin, beside=held)
         if bare:
             return _answer(held, origin)
+        if self._answer is None and (columns := columns_of("prediction", None, tuple(map(str, held)), path="")):
+            return _answer(held[columns[0]], origin, (columns[0],), beside=held)
         raise Misread(
             f"has no answer, only {listed([str(key) for key in held]) or 'an empty object'}. Write it under "
             f'"{named[0]}", several under "turns", or in the shape of a target (indicator_selection)'

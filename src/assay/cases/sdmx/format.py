@@ -77,12 +77,14 @@ class SdmxFormat:
         return tuple(cases)
 
     def predictions(self, path: Path, fields: FieldNames) -> LoadedPredictions:
-        """Read predictions, from a file or a folder of files. Raises CaseFileError with file and place.
+        """Read predictions, from a file (also a table: CSV, Excel, Parquet) or a folder of YAML and JSON files.
+
+        Raises CaseFileError with file and place.
 
         Their answers are kept as they came (``TurnAnswer.raw``): interpreting them needs the structures.
         """
-        from assay.cases.sdmx.answers import PredictionReader
-        from assay.cases.sdmx.records import records_of
+        from assay.cases.sdmx.answers import ANSWER_KEYS, PredictionReader
+        from assay.cases.sdmx.records import records_of, records_of_table
 
         _fixed_names(path, fields, ("id", "prediction"))
         reader = PredictionReader(fields)
@@ -90,7 +92,7 @@ class SdmxFormat:
         with collector_paused():
             for file in _files(path):
                 called = _called(path, file)
-                for record in records_of(file):
+                for record in records_of_table(file, fields, ANSWER_KEYS) or records_of(file):
                     predictions.extend(reader.read(file, called, record))
         return reader.loaded(path, predictions)
 

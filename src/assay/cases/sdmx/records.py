@@ -1,4 +1,4 @@
-"""Read the records of SDMX case files and prediction files: YAML, JSON and JSON Lines.
+"""Read the records of SDMX case files and prediction files: YAML, JSON, JSON Lines; predictions also in tables.
 
 Scalars are texts as written: ``NO`` and ``1.10`` in YAML, and the numbers of JSON. A value that is invalid raises
 `Misread` with its place in the record, for which the record knows line and column.
@@ -12,11 +12,12 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from assay.cases.fields import did_you_mean
-from assay.cases.records import kind_of
+from assay.cases.fields import columns_of, did_you_mean, listed, normal
+from assay.cases.records import InvalidCell, Table, kind_of
 from assay.cases.text.decoding import lines_of, read_text
 from assay.cases.text.json import json_lines_table, parse_json
-from assay.errors import InputError
+from assay.errors import CaseFileError, InputError
+from assay.model import FieldNames
 from assay.platform.shell import quoted
 from assay.platform.surface import on_command_line
 from assay.sdmx.errors import dotted
@@ -61,6 +62,41 @@ def records_of(path: Path) -> Iterator[Record]:
         f'{path}: has the suffix "{path.suffix}": SDMX cases are .yaml, .yml, .json or .jsonl files; for questions '
         f"with gold queries, {of_queries(path)}"
     )
+
+
+def records_of_table(path: Path, fields: FieldNames, answer_columns: Sequence[str]) -> Iterator[Record] | None:
+    """The rows of a CSV, Excel or Parquet file of predictions; None for any other file.
+
+    Raises CaseFileError with the cell, and if no column is named like an answer or one of ``answer_columns``.
+    """
+    from assay.cases.tables.formats import CsvFormat, ExcelFormat, ParquetFormat
+
+    for format in (CsvFormat(), ExcelFormat(), ParquetFormat()):
+        if format.recognises(path):
+            return _of_table(format.records(path, fields, ("prediction",)), fields, answer_columns)
+    return None
+
+
+def _of_table(table: Table, fields: FieldNames, answer_columns: Sequence[str]) -> Iterator[Record]:
+    usual = {normal(name) for name in answer_columns}
+    if not columns_of("prediction", fields.prediction, table.columns, path=str(table.path)) and not any(
+        normal(column) in usual for column in table.columns
+    ):
+        raise CaseFileError(
+            f"no column found for the answer; the columns are {listed(table.columns) or 'missing'}. Name one of them "
+            f"{listed(answer_columns)}",
+            path=str(table.path),
+        )
+    for row in table.records:
+        values = {column: _plain_cell(cell) for column, cell in row.values.items()}
+        if invalid := next((cell for cell in values.values() if isinstance(cell, InvalidCell)), None):
+            raise CaseFileError(f"contains {invalid}", path=str(table.path), place=row.place)
+        yield Record(value=values, place=row.place, alone=False)
+
+
+def _plain_cell(cell: object) -> object:
+    """A cell as JSON has it: a whole number that Excel keeps as a float is an integer."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
 def of_queries(path: Path) -> str:

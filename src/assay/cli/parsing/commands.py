@@ -101,13 +101,11 @@ class Verb(SparingCommand):
             if is_whole or one.param_type_name == "argument" or {*self.usual} & {*one.opts, *one.secondary_opts}
         ]
         _write_parameters(shown, ctx, formatter, grouped=is_whole)
-        if is_whole and any(one.metavar == DURATION for one in shown):
-            formatter.write_paragraph()
-            formatter.write_text(f"{DURATION} is in seconds, or has a unit: {DURATION_EXAMPLES}.")
-        if is_whole:
-            return
         formatter.write_paragraph()
-        formatter.write_text(f"All {len(parameters)} options:  {ctx.command_path} {HELP_ALL}")
+        if any(one.metavar == DURATION for one in shown):
+            formatter.write_text(f"{DURATION} is in seconds, or has a unit: {DURATION_EXAMPLES}.")
+        if not is_whole:
+            formatter.write_text(f"All {len(parameters)} options:  {ctx.command_path} {HELP_ALL}")
 
 
 def _check_one_file(typed: Sequence[str]) -> None:

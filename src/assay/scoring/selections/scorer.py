@@ -28,7 +28,7 @@ from assay.model import (
 )
 from assay.ports import SelectionDiagnoser
 from assay.scoring.selections.metrics import SelectionMetric, selection_metrics
-from assay.sdmx.answers.parser import answer_notes, datasets_named, read_answer, silent_notes
+from assay.sdmx.answers.parser import answer_notes, datasets_named, read_answer, silent_notes, without_selection
 from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.data.observations import DataSource
 from assay.sdmx.matching import pair_datasets
@@ -166,9 +166,15 @@ def _aligned(case: Case, prediction: Prediction) -> list[TurnAnswer]:
 def _read(answer: TurnAnswer, turn: Turn, structures: Structures | None) -> TurnAnswer:
     if answer.selection is not None or answer.failure is not None:
         return answer
+    read = Selection() if answer.raw is None else read_answer(answer.raw, structures)
+    # Words are the right answer to a question if one of its targets selects nothing.
+    expects_data = bool(turn.targets) and all(target.datasets for target in turn.targets)
+    if isinstance(read, Selection) and not read.datasets and expects_data:
+        words = without_selection(answer.raw, answer.text)
+        if words is not None:
+            return replace(answer, failure=Failure(stage="read", kind="no_query", blame="system", message=words))
     if answer.raw is None:
         return replace(answer, selection=Selection())
-    read = read_answer(answer.raw, structures)
     if isinstance(read, Failure):
         wrong = _wrong_datasets(answer.raw, turn, structures) if read.kind == "unknown_structure" else None
         return replace(answer, failure=read) if wrong is None else replace(answer, selection=wrong)

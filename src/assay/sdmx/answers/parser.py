@@ -105,6 +105,23 @@ def silent_notes(raw: str | None, text: str | None) -> tuple[str, ...]:
     return (f"neither the message's attachments nor its text have a query{said}",)
 
 
+def without_selection(raw: str | None, text: str | None) -> str | None:
+    """What an answer without datasets has instead of a selection: prose, an error page, null; None for a selection.
+
+    An empty selection, for example an empty list, is a selection.
+    """
+    if notes := silent_notes(raw, text):
+        return notes[0]
+    if raw is None:
+        return None
+    try:
+        if isinstance(_parse(raw), dict | list):
+            return None
+    except (_NotJson, SelectionError):
+        pass
+    return f"the answer has only words, which select nothing: {excerpt(raw)}"
+
+
 class _Lookup(Structures):
     """Structures that record which requested datasets are missing."""
 
