@@ -149,7 +149,8 @@ def evaluate(
         databases: a URL, a template of one with ``{db_id}``, or a mapping from db_id to URL. For a question set for
             several engines (Spider 2.0) a mapping from ``sqlite``, ``snowflake`` and ``bigquery`` to URL or template:
             a question whose engine has none is unscored if it needs a database. Empty: there is no database, which
-            suffices if all gold results and predictions are rows.
+            suffices if all gold results and predictions are rows. A database may be tables in memory,
+            ``{"orders": frame}``: they are in a temporary file of DuckDB for the time of the call.
         gold_databases: the databases of the gold queries, if they differ from those of the predictions, in the same
             forms: for a migration, or a virtual layer over a warehouse. Each side is read in its own dialect.
         metrics: names of registered metrics, or metrics; None: the usual ones (`assay docs metrics`).

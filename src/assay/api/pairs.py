@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from assay.api.arguments import check_options
 from assay.api.single import read_outcome
-from assay.api.workers import check_databases, make_pool, warn_of_idle_limit
+from assay.api.workers import DatabaseInput, check_databases, make_pool, url_of_one, warn_of_idle_limit
 from assay.engines.pool.pool import WorkerPool
-from assay.errors import AssayError, InputError, UsageError
+from assay.errors import AssayError, UsageError
 from assay.model import Case, CaseOptions, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction
 from assay.model.witness import Refutation, WitnessSettings
 from assay.ports import Executions, Task, TaskDone
@@ -32,7 +32,7 @@ def examine_pair(
     predicted_sql: str,
     gold_sql: str | Sequence[str],
     *,
-    database: str,
+    database: DatabaseInput,
     comparison: ComparisonOptions | None = None,
     ordered: bool | None = None,
     limits: Limits | None = None,
@@ -55,9 +55,7 @@ def examine_pair(
     golds = (gold_sql,) if isinstance(gold_sql, str) else tuple(gold_sql)
     if not golds:
         raise UsageError("the gold query is missing: give at least one")
-    url = DatabaseUrl.parse(database)
-    if url.is_template:
-        raise InputError(f"{url} is a template: name one database")
+    url = url_of_one(database)
     check_databases([url], {})
     if limits is not None:
         warn_of_idle_limit([url], limits)

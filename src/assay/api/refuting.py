@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from assay import registry
 from assay.api.public import public
 from assay.api.single import KeptPools
-from assay.api.workers import check_databases
+from assay.api.workers import DatabaseInput, check_databases, url_of_one
 from assay.engines.pool.pool import WorkerPool
 from assay.errors import AssayError, DatabaseError, InputError, UsageError
 from assay.model import DatabaseSchema, DatabaseUrl, Limits
@@ -32,7 +32,7 @@ def refute(
     first_sql: str,
     second_sql: str,
     *,
-    database: str | None = None,
+    database: DatabaseInput | None = None,
     schema: DatabaseSchema | str | PathLike[str] | None = None,
     dialect: str | None = None,
     seconds: float = 1.0,
@@ -70,9 +70,7 @@ def refute(
     made: DatabaseSchema | None = None
     notes: tuple[str, ...] = ()
     if database is not None:
-        url = DatabaseUrl.parse(database)
-        if url.is_template:
-            raise InputError(f"{url} is a template: name one database")
+        url = url_of_one(database)
         if dialect is not None:
             raise UsageError("the database says which dialect its queries have: leave out the dialect")
         check_databases([url], {})

@@ -14,10 +14,12 @@ from assay.api.frames import as_result
 from assay.api.public import public
 from assay.api.workers import (
     MISSING,
+    DatabaseInput,
     check_databases,
     is_empty,
     local_pool,
     make_pool,
+    url_of_one,
     warn_of_idle_limit,
     worker_settings,
 )
@@ -25,7 +27,7 @@ from assay.comparison.answer import Answer
 from assay.comparison.lenient import compare_leniently as compare_results
 from assay.engines.pool.pool import WorkerPool
 from assay.engines.pool.spawn import default_workers
-from assay.errors import AssayError, InputError, UnscoredError, UsageError
+from assay.errors import AssayError, UnscoredError, UsageError
 from assay.model import (
     STRICT,
     Case,
@@ -63,7 +65,7 @@ def check(
     predicted_sql: str | GivenResult | Sequence[Any] | Mapping[str, Any],
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
-    database: str,
+    database: DatabaseInput,
     columns: ColumnRule = "any",
     ordered: bool | None = None,
     leniency: Leniency | None = None,
@@ -77,6 +79,7 @@ def check(
     correct if it matches one of them. ``ordered`` None: row order counts if the gold query has ORDER BY; True and False
     override that. ``leniency`` says what not to count as a mistake. The prediction may be chat messages. Either side
     may be a `GivenResult` in place of a query: rows that are not executed. If both are, ``database`` may be empty.
+    ``database`` is a URL, or tables in memory: ``{"orders": frame}``, data frames of pandas or polars or Arrow tables.
 
     Raises InputError for a URL without an engine and DatabaseError for a database that cannot be
     read. Failures of the queries are never raised: they are part of the verdict.
@@ -98,7 +101,7 @@ def gather_evidence(
     predicted_sql: str | GivenResult | Sequence[Any] | Mapping[str, Any],
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
-    database: str,
+    database: DatabaseInput,
     columns: ColumnRule = "any",
     ordered: bool | None = None,
     leniency: Leniency | None = None,
@@ -114,7 +117,7 @@ def diagnose(
     predicted_sql: str | GivenResult | Sequence[Any] | Mapping[str, Any],
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
-    database: str,
+    database: DatabaseInput,
     columns: ColumnRule = "any",
     ordered: bool | None = None,
     leniency: Leniency | None = None,
@@ -144,7 +147,7 @@ def gather_with_rows(
     predicted_sql: str | GivenResult | Sequence[Any] | Mapping[str, Any],
     gold_sql: str | GivenResult | Sequence[str | GivenResult],
     *,
-    database: str,
+    database: DatabaseInput,
     options: CaseOptions,
     limits: Limits | None,
     head_rows: int = 0,
@@ -159,9 +162,7 @@ def gather_with_rows(
     if is_empty(database) and all(isinstance(side, GivenResult) for side in (predicted_sql, *golds)):
         url = DatabaseUrl(text=f"{MISSING}:///")  # nothing is executed
     else:
-        url = DatabaseUrl.parse(database)
-    if url.is_template:
-        raise InputError(f"{url} is a template: name one database")
+        url = url_of_one(database)
     check_databases([url], {})
     if limits is not None:
         warn_of_idle_limit([url], limits)
@@ -312,7 +313,7 @@ def assert_equivalent(
     predicted: str | Sequence[Any] | Mapping[str, Any],
     gold: str | Sequence[str],
     *,
-    database: str,
+    database: DatabaseInput,
     columns: ColumnRule = "any",
     ordered: bool | None = None,
     limits: Limits | None = None,

@@ -20,7 +20,7 @@ _EXAMPLE = 'databases={"shop": {"orders": orders}}, with a data frame of pandas 
 def tables_as_databases(arguments: dict[str, Any], names: tuple[str, ...]) -> Iterator[None]:
     """A context in which the arguments of these names have URLs in place of tables.
 
-    The files are removed at its end. Raises UsageError for what is no table.
+    The files are removed at its end. Raises UsageError for anything that is not a table.
     """
     folders: list[Path] = []
     try:
@@ -57,9 +57,7 @@ def _url_of(argument: str, tables: Mapping[Any, Any], folders: list[Path]) -> st
         raise UsageError(f"{argument} has no table: give at least one:  {_EXAMPLE}")
     for name, table in tables.items():
         if not is_frame(table):
-            raise UsageError(
-                f"{argument}[{name!r}] is of the type {type(table).__name__}, which is no table: {_EXAMPLE}"
-            )
+            raise UsageError(f"{argument}[{name!r}] is of the type {type(table).__name__}: give a table:  {_EXAMPLE}")
         if not isinstance(name, str) or not name.strip():
             raise UsageError(f"{argument} has a table called {name!r}: a table's name is a text")
         if any(name.casefold() == other.casefold() for other in frames):

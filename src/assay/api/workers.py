@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from assay import registry
 from assay.engines.execution_cache.folder import DEFAULT_BYTES, CacheFolder
@@ -25,8 +25,12 @@ from assay.runs.workers.worker_tasks import WorkerSettings
 
 _ESTIMATE_S = 30.0
 """How long a run waits for what it will bill."""
-DatabasesInput: TypeAlias = "str | Mapping[str, str]"
-"""A URL or a template of one; or one for each database, or for each engine of a question set for several."""
+DatabaseInput: TypeAlias = "str | Mapping[str, Any]"
+"""A URL, or tables in memory by name, which are a URL once `tables_as_databases` has written them."""
+DatabasesInput: TypeAlias = "str | Mapping[str, Any]"
+"""A URL or a template of one; or one for each database, or for each engine of a question set for several. A database
+may be tables in memory, as in `DatabaseInput`.
+"""
 MISSING = "missing"
 """The scheme that stands for a database that was not given (`assay.engines.missing`)."""
 
@@ -73,6 +77,20 @@ def locator(databases: DatabasesInput, *, optional: bool = False) -> tuple[Locat
         raise InputError(f"no database is given for db_id {db_id!r}{hint}; the databases are {', '.join(sorted(urls))}")
 
     return locate, ", ".join(f"{name}: {url}" for name, url in sorted(urls.items()))
+
+
+def url_of_one(database: DatabaseInput) -> DatabaseUrl:
+    """The URL of a single database. Raises InputError for a template, and UsageError for tables without a file."""
+    if not isinstance(database, str):
+        raise UsageError(
+            f"database is of the type {type(database).__name__}: give its URL, for example sqlite:///shop.sqlite, its "
+            'file as a Path, or its tables, {"orders": frame}. A connection cannot be used: queries run in processes '
+            "of their own"
+        )
+    url = DatabaseUrl.parse(database)
+    if url.is_template:
+        raise InputError(f"{url} is a template: name one database")
+    return url
 
 
 def is_empty(databases: DatabasesInput) -> bool:

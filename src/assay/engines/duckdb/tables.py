@@ -71,8 +71,9 @@ def write_tables(path: Path, tables: Mapping[str, Any]) -> str:
 def _write(connection: duckdb.DuckDBPyConnection, name: str, table: Any) -> None:
     is_pandas = type(table).__module__.partition(".")[0] == "pandas"
     if is_pandas:
-        for column in table.columns[table.dtypes == object]:
-            _check_objects(str(column), table[column])
+        for column, kind in table.dtypes.items():
+            if kind.kind == "O":
+                _check_objects(str(column), table[column])
         connection.execute(f"SET pandas_analyze_sample = {max(1, len(table))}").fetchall()
     elif (column := _column_of_objects(table)) is not None:
         raise UsageError(f"the column {column!r} has cells of the type Object")
