@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from assay.engines.odd_characters import odd_character
 from assay.model import Blame, Execution, Failure, FailureKind, Limits, Result, Row
 from assay.model.results.cells import SettledRows
 from assay.model.results.columns import ColumnRows
@@ -23,7 +24,9 @@ def failed(
     code: str | None = None,
 ) -> Execution:
     """An Execution without rows. The attribution is usually ``system``: the engine's caller knows whose query it
-    was."""
+    was. The message of a query that cannot be run names the first character that only looks like one of SQL's."""
+    if kind in ("error", "no_query", "refused") and not query.isascii() and (odd := odd_character(query)) is not None:
+        message = f"{message}; the query has {odd}"
     failure = Failure(stage="execute", kind=kind, blame=blame, message=message, code=code)
     return Execution(query=query, status=status, failure=failure, wall_time_s=wall_time_s)
 
