@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 import xlsxwriter
 
+from assay import registry
 from assay.api.inputs import FileOptions, read_inputs
 from assay.cases import load_cases
 from assay.cases.tables import workbook
 from assay.errors import CaseFileError, UsageError
 from assay.model import FieldNames
+from many_cases import each
 
 QUESTIONS = [
     ["id", "question", "gold_sql", "difficulty"],
@@ -132,3 +134,32 @@ def test_a_workbook_that_inflates_without_end_costs_a_message(tmp_path: Path, fo
     path.write_bytes(raw)
     with pytest.raises(CaseFileError, match=r"is not a readable Excel file|cannot be read within"):
         load_cases(path, formats=formats)
+
+
+def _workbook(path: Path, sheets: dict[str, list[list[str]]]) -> Path:
+    with xlsxwriter.Workbook(path) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for number, row in enumerate(rows):
+                sheet.write_row(number, 0, row)
+    return path
+
+
+@each(
+    ("others", "fields", "said"),
+    [
+        ({}, {"question": "Frge"}, 'unknown column "Frge" for the question; .*did you mean "Frage"'),
+        ({"Notes": [["remark"], ["x"]]}, {"question": "Frge"}, 'unknown column "Frge" for .*did you mean "Frage"'),
+        ({"Notes": [["remark"], ["x"]]}, {"gold": "goldsq"}, 'unknown column "goldsq" for .*did you mean "gold_sql"'),
+        ({}, {}, "no column found for the question; .*--question-column Frage"),
+        ({"Notes": [["remark"], ["x"]]}, {}, "no column found for the question; .*--question-column Frage"),
+        ({"B": [["id", "Frage", "gold_sql"], ["1", "?", "SELECT 1"]]}, {}, 'no sheet has .*"B" has .*and so the gold'),
+    ],
+)
+def test_a_missing_column_is_told_alike_with_one_sheet_and_with_several(
+    others: dict[str, list[list[str]]], fields: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    own = [["id", "Frage", "gold_sql"], ["1", "how many?", "SELECT 1"]]
+    path = _workbook(tmp_path / "book.xlsx", {"Q": own, **others})
+    with pytest.raises(CaseFileError, match=said):
+        load_cases(path, formats=registry.case_formats(), fields=FieldNames(**fields))

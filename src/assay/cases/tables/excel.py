@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from assay.cases.fields import Field, columns_of, describe, did_you_mean, listed, sheet_option
+from assay.cases.fields import WITHOUT_GOLD, Field, columns_of, describe, did_you_mean, listed, sheet_option
 from assay.cases.records import InvalidCell, Record, Table, header_of, without_end
 from assay.cases.tables.header import SEARCHED_ROWS, check_header_row, has_columns, header_row_of, other_header
 from assay.cases.tables.invalid_cells import cell_name
@@ -122,15 +122,40 @@ def _chosen(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Seq
             f"the sheets {listed([sheet.name for sheet in fitting])} all have {what}: name the one to read ({option})",
             path=str(path),
         )
-    if not fitting:
-        held = "; ".join(
-            f'"{sheet.name}" has {listed([name for name in _header(sheet)[0] if name], most=6)}' for sheet in visible
-        )
-        raise CaseFileError(
-            f"no sheet has {what}: {held}. Name the sheet ({option}) and its columns",
-            path=str(path),
-        )
-    return fitting[0]
+    return fitting[0] if fitting else _nearest(path, visible, fields, wanted)
+
+
+def _nearest(path: Path, sheets: Sequence[Sheet], fields: FieldNames, wanted: Sequence[Field]) -> Sheet:
+    """The only sheet with the most of the wanted fields: what it lacks is told as of a workbook with one sheet.
+
+    Raises CaseFileError if there are several, or if none has any.
+    """
+    columns = {sheet.name: [name for name in _header(sheet)[0] if name] for sheet in sheets}
+    for field in wanted:
+        name = getattr(fields, field)
+        if name is not None and name != WITHOUT_GOLD and not any(name in own for own in columns.values()):
+            every = list(dict.fromkeys(column for own in columns.values() for column in own))
+            hint = did_you_mean(name, every, form="; {}")
+            raise CaseFileError(
+                f'unknown column "{name}" for {describe(field)}; the columns of the sheets {listed(list(columns))} are '
+                f"{listed(every)}{hint}",
+                path=str(path),
+            )
+    recognised = {sheet.name: [field for field in wanted if _has(path, sheet, fields, (field,))] for sheet in sheets}
+    most = max(map(len, recognised.values()))
+    nearest = [sheet for sheet in sheets if len(recognised[sheet.name]) == most]
+    if most and len(nearest) == 1:
+        return nearest[0]
+    held = "; ".join(
+        f'"{name}" has {listed(own, most=6)}'
+        + (f", and so {' and '.join(map(describe, recognised[name]))}" if recognised[name] else "")
+        for name, own in columns.items()
+    )
+    raise CaseFileError(
+        f"no sheet has {' and '.join(map(describe, wanted))}: {held}. Name the sheet "
+        f"({sheet_option('sheet', wanted)}) and its columns",
+        path=str(path),
+    )
 
 
 def _from_header(path: Path, sheet: Sheet, fields: FieldNames, wanted: Sequence[Field]) -> Sheet:
