@@ -81,6 +81,34 @@ def test_a_call_with_a_mistake_gives_its_worker_back(database: str) -> None:
         assert single._POOLS._busy == 0
 
 
+FIRST_READS = """
+    import sys, threading
+    from assay.errors import RunError
+    from assay.model import Evidence
+    from assay.runs.store.codec import decode_value
+    sys.setswitchinterval(1e-6)
+    refused, ready = [], threading.Barrier(8)
+    def first_read():
+        ready.wait()
+        try:
+            decode_value(b'{"case": {"id": "a"}}', Evidence)
+        except RunError:
+            refused.append("refused")
+    threads = [threading.Thread(target=first_read) for _ in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    print(len(refused))
+"""
+
+
+def test_threads_that_read_their_first_evidence_at_once_do_not_crash_the_process() -> None:
+    """msgspec alone crashed in about half of such processes."""
+    command = [sys.executable, "-c", textwrap.dedent(FIRST_READS)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    ended = [(process.communicate(timeout=120)[0], process.returncode) for process in processes]
+    assert ended == [("8\n", 0)] * 4
+
+
 SCRIPT = """
     import os, signal, sys, threading, time
     import assay

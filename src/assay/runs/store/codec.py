@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from copy import copy
 from functools import lru_cache
 from itertools import chain
+from threading import RLock
 from types import NoneType
 from typing import Any, TypeVar, cast
 
@@ -49,11 +50,14 @@ _BLAME_OF_BEFORE, _BLAME = b'"blame":"judge"', b'"blame":"assay"'
 
 _PACKED, _PACKED_BEFORE = PACKED
 _ENCODER = msgspec.json.Encoder(order="deterministic")
+_ONE_AT_A_TIME = RLock()
+"""msgspec publishes what it learns of a type before it has learned all: a second thread then crashes the process."""
 
 
 @lru_cache(maxsize=8)
 def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(kind)
+    with _ONE_AT_A_TIME:
+        return msgspec.json.Decoder(kind)
 
 
 def encode_evidence(evidence: Evidence) -> bytes:
