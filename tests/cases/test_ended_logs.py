@@ -90,6 +90,18 @@ def test_the_missing_samples_of_a_log_that_ended_early_are_unanswered_in_every_m
     assert 'lacks 4 samples ("q3", "q4", "q5", "q6")' in note
 
 
+@pytest.mark.parametrize("epochs", [[1, 1], [1, 2]])
+def test_the_epochs_that_a_log_lacks_are_unanswered(tmp_path: Path, epochs: list[int]) -> None:
+    samples = [_sample(number, epoch=epoch) for number, epoch in enumerate(epochs, start=1)]
+    log = _log(samples, dataset={"samples": 2, "sample_ids": ["q1", "q2"]})
+    log["eval"]["config"] = {"epochs": 2}
+    run = _run(_written(tmp_path, log))
+    rate = run.rate("match")
+    assert rate is not None
+    assert (rate.numerator, rate.n) == (1.0, 2)  # each case is answered in one of two epochs
+    assert "2 answers of other epochs are missing" in _notes(run)[0]
+
+
 @pytest.mark.parametrize(
     ("dataset", "config", "count"),
     [

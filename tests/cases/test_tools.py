@@ -220,6 +220,11 @@ def test_each_tools_own_file_is_read_whole(
     assert (prediction.tokens is None) == (name in {"deepeval", "ragas"})
 
 
+def test_a_span_with_an_error_is_no_answer(tmp_path: Path) -> None:
+    _, (prediction,) = _read(_written(tmp_path, [{**BRAINTRUST[0], "error": "timeout"}, BRAINTRUST[1]]))
+    assert prediction.query is None
+
+
 def test_of_several_pipelines_one_is_named(tmp_path: Path) -> None:
     path = _written(tmp_path, TOOLKIT)
     with pytest.raises(CaseFileError, match=r'more than one pipeline.*"ibm:granite-greedy".*--prediction-column'):

@@ -242,3 +242,5 @@ def test_a_json_text_keeps_entries_and_digits() -> None:
     assert found == MapEntries([("a", 1), ("b", MapEntries([("c", 1), ("c", 2)])), ("a", 2)])
     assert repr(found) == "{'a': 1, 'b': {'c': 1, 'c': 2}, 'a': 2}"
     assert document_of("[" + "9" * 5000 + "]") == "[" + "9" * 5000 + "]"
+    deep = ["[" * 100 + "]" * 100, "[" * 101 + "]" * 101]
+    assert [type(document_of(text)) for text in deep] == [list, str]

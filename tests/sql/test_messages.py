@@ -62,6 +62,9 @@ MESSAGES: dict[str, object] = {
     "LangChain's call": [
         {"type": "ai", "content": "", "tool_calls": [{"name": "sql_db_query", "args": {"query": QUERY}, "id": "1"}]}
     ],
+    "LangChain's pairs": [("human", "How many?"), ("ai", QUERY)],
+    "a call of another name": {"role": "assistant", "tool_calls": [{"name": "run", "args": {"sql": QUERY}}]},
+    "a record of nothing but a query": [{"sql": QUERY}],
     "under messages": {"messages": [{"role": "assistant", "content": QUERY}]},
     "absent fields": [{"role": "assistant", "content": QUERY, "tool_calls": None, "name": None}],
 }
@@ -101,6 +104,7 @@ def test_several_queries_in_one_turn_are_several_statements() -> None:
             [{"role": "admin", "content": "x"}],
             [{"type": "a", "text": "b"}],
             [{"role": "user"}],
+            [("a", "b"), ("user", "c")],
         ),
     ],
 )
@@ -123,6 +127,7 @@ def test_a_record_is_a_message_only_if_it_is_nothing_else() -> None:
 def test_lists_of_queries_and_conversations_are_recognized() -> None:
     assert are_queries([QUERY])
     assert are_queries((QUERY, DRAFT))
+    assert are_queries([{"sql": QUERY}, {"sql": DRAFT}])
     assert not are_queries(["a", "b"])
     assert not are_queries(QUERY)
     message = {"role": "assistant", "content": QUERY}

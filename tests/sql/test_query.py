@@ -89,7 +89,6 @@ def test_names_in_generated_queries_mean_what_mariadb_reads(mariadb: Any) -> Non
         _hold(oracle, "mysql", count=40)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 def test_names_in_many_generated_queries(dialect: str) -> None:
     oracle = sqlite_oracle(TABLES) if dialect == "sqlite" else duckdb_oracle(TABLES)
@@ -97,7 +96,6 @@ def test_names_in_many_generated_queries(dialect: str) -> None:
         _hold(oracle, dialect, count=2000)
 
 
-@pytest.mark.slow
 def test_names_in_queries_of_spider_mean_what_sqlite_reads(shared_data: Path) -> None:
     folder = shared_data / "spider-dev"
     cases = {one["id"]: one for one in map(json.loads, (folder / "dev.jsonl").read_text().splitlines())}

@@ -143,7 +143,6 @@ def test_where_a_backslash_escapes_nothing_the_text_ends_earlier() -> None:
     assert read_mysql(named, ansi_quotes=True).does == "several"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", ["1+", "(", "'a\\''", "/* */ ", "`a`.", "a ", "''", '"', "\\'"])
 def test_long_texts_are_read_in_time(part: str) -> None:
     query = ("SELECT " + part * 1_000_000)[:1_000_000]

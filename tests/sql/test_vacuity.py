@@ -200,7 +200,6 @@ def _says_nothing(connection: sqlite3.Connection | duckdb.DuckDBPyConnection, qu
     return len(rows) == 1 and rows[0][-1] == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_a_row_is_over_nothing_exactly_where_every_relation_under_it_is_empty(engine: str) -> None:
     connection = _connect(engine)

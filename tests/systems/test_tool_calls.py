@@ -156,7 +156,7 @@ def test_a_cut_call_is_told_from_a_complete_one() -> None:
     ],
 )
 def test_each_form_of_a_call_is_read(message: Mapping[str, object]) -> None:
-    for name, query in (("run_sql", QUERY), ("get_weather", None)):
+    for name, query in (("run_sql", QUERY), ("check_sql", None), ("run", QUERY)):
         completion = Completion(
             message=ChatMessage(role="assistant", content=""),
             tool_calls=tool_calls_of(json.loads(json.dumps(message).replace("TOOL", name))),
@@ -165,4 +165,4 @@ def test_each_form_of_a_call_is_read(message: Mapping[str, object]) -> None:
         assert prediction.query == query
         if query is None:
             assert prediction.failure is not None
-            assert '"get_weather"' in prediction.failure.message
+            assert '"check_sql"' in prediction.failure.message

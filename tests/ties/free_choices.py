@@ -53,6 +53,12 @@ WINDOWS = [
     _window("LAST_VALUE(id) OVER (ORDER BY k)", "FIRST_VALUE(id) OVER (PARTITION BY k ORDER BY id)"),
     _window(f"NTH_VALUE(id, 2) OVER (ORDER BY k {_ALL})", f"NTH_VALUE(id, 2) OVER (ORDER BY k, id DESC {_ALL})"),
     _window("NTILE(4) OVER (ORDER BY k)", "NTILE(4) OVER (ORDER BY k, id DESC)"),
+    Choice(
+        gold="SELECT id, ROW_NUMBER() OVER () AS v FROM T",
+        other="SELECT id, 7 - id AS v FROM T",
+        wrong="SELECT -id, ROW_NUMBER() OVER () AS v FROM T",
+        is_list=True,
+    ),
     _window("ROW_NUMBER() OVER (ORDER BY k)", "ROW_NUMBER() OVER (ORDER BY k, id DESC)"),
     _window(
         "SUM(id) OVER (ORDER BY k ROWS UNBOUNDED PRECEDING)",
@@ -219,5 +225,7 @@ MERGING = [
     ("SELECT MIN(n), COUNT(*) FROM c", "SELECT 'ANN', 4", "SELECT 'Bob', 4"),
     ("SELECT n FROM c WHERE id = 1 UNION SELECT n FROM c WHERE id = 3", "SELECT 'ANN'", "SELECT 'Bob'"),
     ("SELECT n FROM c WHERE id = 1 UNION SELECT n FROM c WHERE id = 3", "SELECT 'ann'", "SELECT 'Bob'"),
+    ("SELECT n FROM c EXCEPT SELECT n FROM c WHERE id = 4", "SELECT 'ann'", "SELECT 'Bob'"),
+    ("SELECT n FROM c EXCEPT SELECT n FROM c WHERE id = 4", "SELECT 'ANN'", "SELECT 'Bob'"),
 ]
 """Queries that keep one spelling of several, each with another result that it may return, and a wrong one."""

@@ -105,7 +105,7 @@ def _clickhouse(_: Path, request: pytest.FixtureRequest) -> str:
 
 def _cases() -> Iterator[Any]:
     for engine, choices in ON.items():
-        marks = [pytest.mark.xdist_group(engine)] if engine not in ("sqlite", "duckdb") else []
+        marks = [pytest.mark.server] if engine not in ("sqlite", "duckdb") else []
         for choice in choices:
             yield pytest.param(engine, choice, marks=marks, id=f"{engine}: {choice.gold}")
 
@@ -134,10 +134,7 @@ def test_another_choice_is_correct_and_what_is_determined_counts(
 @pytest.mark.parametrize(("gold", "other", "wrong"), MERGING)
 @pytest.mark.parametrize(
     "engine",
-    [
-        pytest.param(name, marks=[] if name in ("sqlite", "duckdb") else [pytest.mark.xdist_group(name)])
-        for name in COLLATED
-    ],
+    [pytest.param(name, marks=[] if name in ("sqlite", "duckdb") else [pytest.mark.server]) for name in COLLATED],
 )
 def test_any_spelling_of_equal_texts_is_correct(
     scorer: QueryScorer, urls: Callable[[str], str], engine: str, gold: str, other: str, wrong: str

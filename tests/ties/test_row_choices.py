@@ -67,8 +67,8 @@ def _choices(rows: Rows, *, parted: bool, most: int) -> Iterator[list[int]]:
         yield [taken for part_taken in way for taken in part_taken]
 
 
-@pytest.mark.parametrize("engine", ["sqlite", pytest.param("duckdb", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("seed", [0, *(1, 2)])
 def test_gold_is_ambiguous_where_its_choice_matters_and_only_there(engine: str, seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     rows = _table(chance)

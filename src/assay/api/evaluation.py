@@ -186,7 +186,7 @@ def evaluate(
         files: how to read the files, if they do not show it themselves.
         allow_unmatched: accept predictions that match no case; they are named in the provenance.
         extract: evaluate the one SQL statement in a prediction whose text has other words; False: evaluate every text
-            as it came. The benchmarks' own metrics score the text of a file in either case.
+            as it came.
         diagnose: look for the causes of incorrect predictions (`assay docs causes`); False: no cause is computed, which
             saves the queries of the repairs. No verdict depends on it.
         lint: also look for likely errors in the gold queries, and show them with the verdicts and the accuracy without

@@ -176,8 +176,17 @@ def without_last_semicolon(text: str, dialect: str) -> str:
 
 
 def without_blank_statements(text: str, dialect: str) -> str:
-    """The text up to its last statement if semicolons without a statement follow it, which servers reject."""
-    return without_last_semicolon(text, dialect) if text.count(";") > 1 else text
+    """The text without semicolons before its first statement and after its last, which servers reject."""
+    if text.count(";") == (1 if text.rstrip().endswith(";") else 0):
+        return text
+    from sqlglot import TokenType
+
+    try:
+        tokens = reader(dialect).tokenize(text)
+    except parser_errors():
+        return text
+    kept = [token for token in tokens if token.token_type is not TokenType.SEMICOLON]
+    return text[kept[0].start : kept[-1].end + 1] if kept else text
 
 
 def _bare_words(tokens: Sequence[Token]) -> list[str]:

@@ -67,7 +67,9 @@ class InspectFormat(ToolFormat):
                 raise CaseFileError("is not a sample: expected an object", path=str(path), place=f"sample {number}")
             records.append(Record(place=f"sample {sample.get('id', number)}", values=_flat(sample)))
         missing = _missing(log, [str(record.values.get("id")) for record in records])
-        return replace(Table.of(path, records), missing=missing, notes=_notes(path, log, missing))
+        lacking = _lacking_epochs(log, records)
+        notes = _notes(path, log, missing, len(lacking))
+        return replace(Table.of(path, [*records, *lacking]), missing=missing, notes=notes)
 
     def for_cases(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
         """Each sample once, however many epochs it was asked for."""
@@ -146,6 +148,24 @@ def _missing(log: Mapping[str, object], ids: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"missing sample {number}" for number in range(1, lacking + 1))
 
 
+def _lacking_epochs(log: Mapping[str, object], records: Sequence[Record]) -> list[Record]:
+    """A sample without output for each epoch that a log which ended early has of some samples only, or of none."""
+    epochs = _within(log, "eval", "config", "epochs")
+    if not isinstance(epochs, int) or not 1 < epochs <= _MOST_EPOCHS or not _ending(log):
+        return []
+    first: dict[str, Record] = {}
+    for record in records:
+        first.setdefault(str(record.values.get("id")), record)
+    present = {(str(record.values.get("id")), _epoch(record)) for record in records}
+    return [
+        Record(place=record.place, values={**record.values, "epoch": epoch, "output": None, "error": None})
+        for id_, record in first.items()
+        for epoch in range(1, epochs + 1)
+        if (id_, epoch) not in present
+    ]
+
+
+_MOST_EPOCHS = 1_000
 _MOST_MISSING = 1_000_000
 
 
@@ -162,14 +182,15 @@ def _ending(log: Mapping[str, object]) -> str:
 _LONGEST_ERROR = 120
 
 
-def _notes(path: Path, log: Mapping[str, object], missing: Sequence[str]) -> tuple[str, ...]:
+def _notes(path: Path, log: Mapping[str, object], missing: Sequence[str], lacking: int) -> tuple[str, ...]:
     """A sentence on how the evaluation ended and what the log lacks; none for a whole log."""
     ending = _ending(log)
-    if not ending and not missing:
+    if not ending and not missing and not lacking:
         return ()
     named = "" if missing[:1] == ("missing sample 1",) else f" ({listed(missing, most=5)})"
     lacks = f"the log lacks {plural(len(missing), 'sample')}{named}" if missing else ""
-    return (f"{path.name}: {'; '.join(filter(None, (ending, lacks)))}.",)
+    epochs = f"{plural(lacking, 'answer')} of other epochs are missing" if lacking else ""
+    return (f"{path.name}: {'; '.join(filter(None, (ending, lacks, epochs)))}.",)
 
 
 def _within(value: object, *keys: str) -> object:

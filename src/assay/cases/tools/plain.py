@@ -147,10 +147,14 @@ class BraintrustFormat(ToolFormat):
         return _roots(table), fields
 
     def for_predictions(self, table: Table, fields: FieldNames) -> tuple[Table, FieldNames]:
-        """The root spans, with tokens and seconds from their metrics."""
-
+        """The root spans, with tokens and seconds from their metrics. One with an error has no output."""
         table = _roots(table)
-        return changed(table, (_measured(record.values.get("metrics")) for record in table.records)), fields
+        return changed(table, map(_answered, table.records)), fields
+
+
+def _answered(record: Record) -> dict[str, object]:
+    failed = {"output": None} if record.values.get("error") else {}
+    return {**_measured(record.values.get("metrics")), **failed}
 
 
 def _roots(table: Table) -> Table:

@@ -120,7 +120,7 @@ class Access(Struct, frozen=True, kw_only=True):
 
 def check_no_folder(db: str) -> None:
     """Raise UsageError for a folder in place of a URL, with the URL of the databases in it."""
-    if ":" in db or not Path(db).is_dir():
+    if not db or ":" in db or not Path(db).is_dir():
         return
     from assay.cli.options.two_files import template_in
     from assay.platform.shell import command_line

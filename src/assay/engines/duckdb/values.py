@@ -2,7 +2,8 @@
 
 The client returns 9999-12-31 for an infinite date, cuts nanoseconds, gives a month 30 days, and returns a map with
 nested keys as a structure of two lists. Columns with such values are selected a second time: dates, times and intervals
-as text, maps as lists of entries, and structures as tuples. `ExactColumn` has the expression for a type, and reads what
+as text, maps as lists of entries, and structures as tuples. A VARIANT does not tell the types of what it contains: one
+with a date, a time or an interval cannot be read. `ExactColumn` has the expression for a type, and reads what
 it returns.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,23 +24,40 @@ from assay.model.results.times import clock_of, interval_of, moment_of
 if TYPE_CHECKING:
     from duckdb.sqltypes import DuckDBPyType
 
-_READERS: dict[str, Callable[[str], Cell]] = {
+
+def _without_times(value: Cell) -> Cell:
+    """The value of a VARIANT. Raises ValueError if the client may have changed something in it."""
+    if _has_time(value):
+        raise ValueError("a VARIANT contains a date, a time or an interval")
+    return value
+
+
+def _has_time(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(_has_time(part) for entry in value.items() for part in entry)
+    return any(map(_has_time, value)) if isinstance(value, list | tuple) else isinstance(value, _TIMES)
+
+
+_TIMES = (date, time, timedelta)
+_READERS: dict[str, Callable[[Any], Cell]] = {
     **dict.fromkeys(("date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"), moment_of),
-    "timestamp with time zone": moment_of,
+    **dict.fromkeys(("timestamp with time zone", "timestamptz_ns"), moment_of),
     **dict.fromkeys(("time", "time_ns", "time with time zone"), clock_of),
     "interval": interval_of,
     "bignum": int,
+    "variant": _without_times,
 }
-"""Reads the text of a value, by its type."""
+"""Reads the text of a value, by its type; of a VARIANT, the value."""
 _USUALLY_KEPT = frozenset({"date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp with time zone"}) | {
     "time",
     "time with time zone",
+    "variant",
 }
 """The client returns most values of these types as they are: a column is selected again only if it has others."""
 _EXTREMES = frozenset({date.min, date.max, datetime.min, datetime.max})  # noqa: DTZ901 - as the client returns them
 """What the client returns for infinite values, too."""
 _NESTED = frozenset({"list", "array", "struct", "tuple", "map", "union"})
-_CHANGED = re.compile(r"\b(?:DATE|TIME|TIME_NS|TIMESTAMP\w*|INTERVAL|BIGNUM|MAP)\b")
+_CHANGED = re.compile(r"\b(?:DATE|TIME|TIME_NS|TIMESTAMP\w*|INTERVAL|BIGNUM|MAP|VARIANT)\b")
 """What the name of a nested type with such a value contains; so may a field's name."""
 
 
@@ -65,6 +83,8 @@ class ExactColumn(Struct, frozen=True, kw_only=True):
 
     def changes(self, cells: Sequence[Cell]) -> bool:
         """Whether the client may have changed one of these values of a type that it usually keeps."""
+        if str(self.kind.id) == "variant":
+            return any(map(_has_time, cells))
         types = set(map(type, cells))
         if str in types:
             return True
@@ -113,6 +133,8 @@ def _members(kind: DuckDBPyType) -> list[DuckDBPyType]:
 
 def _expression(kind: DuckDBPyType, value: str, depth: int) -> str:
     if not _is_changed(kind):
+        return value
+    if str(kind.id) == "variant":
         return value
     if str(kind.id) in _READERS:
         return f"CAST({value} AS VARCHAR)"
@@ -169,7 +191,7 @@ def _reader(kind: DuckDBPyType) -> Callable[[Any], Cell]:
     )
 
 
-def _read(read: Callable[[str], Cell], text: str) -> Cell:
+def _read(read: Callable[[Any], Cell], text: Any) -> Cell:
     if (cell := read(text)) is None:
         raise ValueError(f"{text!r} is not a value of its type")
     return cell

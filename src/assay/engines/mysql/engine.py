@@ -24,7 +24,7 @@ from assay.engines.url_parts import Reader, file, flag, one_of, read_parameters,
 from assay.errors import DatabaseError
 from assay.model import DatabaseSchema, DatabaseUrl, Execution, FailureKind, Limits, quoted
 
-_FLOAT = 4
+_FLOAT, _BIT = 4, 16
 _TYPES = {
     **dict(enumerate(("DECIMAL", "TINYINT", "SMALLINT", "INT", "FLOAT", "DOUBLE", "NULL", "TIMESTAMP", "BIGINT"))),
     **dict(enumerate(("MEDIUMINT", "DATE", "TIME", "DATETIME", "YEAR", "DATE", "VARCHAR", "BIT"), start=9)),
@@ -288,8 +288,17 @@ class MysqlEngine(SqlAlchemyBase):
             result.connection = None
 
     def _check_columns(self, cursor: Any) -> None:
-        """A FLOAT in the text protocol has only six digits: see `assay.engines.mysql.binary`."""
-        if getattr(getattr(cursor, "_result", None), "is_binary", False):
+        """Raise UnreadableValue for a column whose values the driver cannot receive.
+
+        A BIT that an expression such as MAX returns arrives as its digits, one of a column as its bits, and nothing in
+        an answer says which it is. A FLOAT in the text protocol has only six digits: see `assay.engines.mysql.binary`.
+        """
+        result = getattr(cursor, "_result", None)
+        for field in getattr(result, "fields", None) or ():
+            if field.type_code == _BIT and not field.org_name:
+                why = f"the column {field.name!r} (BIT) cannot be read, because its bits and its digits look alike"
+                raise UnreadableValue(f"{why}: add 0 to it in the query")
+        if getattr(result, "is_binary", False):
             return
         for name, code, *_ in cursor.description:
             if code == _FLOAT:

@@ -66,12 +66,31 @@ def cell_of_json(text: str | bytes) -> Any:
     return json.loads(text, parse_float=Decimal, object_pairs_hook=map_of)
 
 
-def document_of(text: str | bytes) -> Any:
+def document_of(text: str) -> Any:
     """As `cell_of_json`; the text itself if its numbers are too long, or its values nested too deeply."""
     try:
-        return cell_of_json(text)
+        value = cell_of_json(text)
     except (ValueError, RecursionError):
         return text
+    opened = text.count("[") + text.count("{")
+    return text if opened > _MOST_NESTED and _is_deep(value) else value
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether lists and objects are nested so deeply that comparing them, or writing them as JSON, would fail."""
+    level = [value]
+    for _ in range(_MOST_NESTED):
+        level = [part for item in level for part in _parts(item)]
+    return bool(level)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, MapEntries):
+        return [part for _, part in value]
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+_MOST_NESTED = 100
 
 
 class SettledRows(tuple[tuple[Any, ...], ...]):

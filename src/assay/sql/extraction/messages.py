@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from assay.ports import ToolCall
 from assay.sql.extraction.embedded_json import read_json
-from assay.sql.extraction.statements import is_statement, opening_of
+from assay.sql.extraction.statements import is_query
 from assay.sql.extraction.tool_calls import queries_of, tool_call_of, tool_calls_of
 
 _MODEL_ROLES = frozenset({"assistant", "model", "ai", "gpt", "chatbot", "bot", "aimessage", "aimessagechunk"})
@@ -47,6 +47,7 @@ def completion_of(value: object) -> str | None:
 
     ===================================================================  ===================================
     ``[{"role": "assistant", "content": "SELECT 1"}]``                   OpenAI, TRL, ShareGPT, LangChain
+    ``[("human", "Which?"), ("ai", "SELECT 1")]``                        LangChain's pairs
     ``[{"type": "text", "text": "SELECT 1"}]``                           parts of a content
     ``{"role": "assistant", "tool_calls": [{"function": {…}}]}``         a tool call: the query that it passes
     ``[{"type": "tool_use", "name": "run_sql", "input": {…}}]``          Anthropic
@@ -57,9 +58,10 @@ def completion_of(value: object) -> str | None:
     Several different queries in one turn's tool calls are a JSON list of them. The answer is empty if the assistant
     says nothing.
     """
-    entries = _entries(_plain(value))
+    value = _plain(value)
+    entries = _entries(value)
     if entries is None:
-        return None
+        return _query_of_item(value[0]) if isinstance(value, list) and len(value) == 1 else None
     turns = list(reversed(entries))
     while turns and not turns[0].by_model:
         turns.pop(0)
@@ -108,8 +110,14 @@ def are_queries(value: object) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(text, str) and opening_of(text) == "query" and is_statement(text) for text in value)
+        and all((isinstance(item, str) and is_query(item)) or _query_of_item(item) is not None for item in value)
     )
+
+
+def _query_of_item(item: object) -> str | None:
+    """The query in a mapping of nothing else, such as ``{"sql": "SELECT 1"}``."""
+    values = list(item.values()) if isinstance(item, Mapping) and len(item) == 1 else []
+    return values[0] if values and isinstance(values[0], str) and is_query(values[0]) else None
 
 
 def _plain(value: Any) -> Any:
@@ -158,6 +166,8 @@ def _entries_of_mapping(value: Mapping[str, Any]) -> list[_Entry] | None:
 def _entries_of_item(item: Any) -> list[_Entry] | None:
     """One message, or one item of a response; None if it is something else."""
     item = _plain(item)
+    if isinstance(item, list) and len(item) == 2 and _role({"role": item[0]}) is not None:
+        item = {"role": item[0], "content": item[1]}
     if not isinstance(item, Mapping):
         return None
     if (role := _role(item)) is not None:

@@ -37,14 +37,15 @@ _DOUBTFUL = re.compile(
     rf"|\n[ \t]*\r?\n\s*(?!(?i:{GOES_ON.pattern}))[A-Za-z]"
 )
 """What may follow a statement that is not the whole text: a reason to parse the text."""
+_LABEL = r"(?:(?:SQL|final)[ _]?)?(?:query|result|answer|explanation|question|observation|output|response|note)s?"
 ENDS_STATEMENT = re.compile(
-    r"</[a-z]|\[/\w+\]|<[|｜]\w"
-    r"|^[ \t>*#_]*(?:(?:SQL|final)[ _]?)?(?:query|result|answer|explanation|question|observation|output|response|note)"
-    r"s?[ \t*_]*:(?=[\s*]|\Z)",
+    rf"</[a-z]|\[/\w+\]|<[|｜]\w|^[ \t>*#_]*{_LABEL}[ \t*_]*:(?=[\s*]|\Z)|^[ \t]*\#+[ \t]*{_LABEL}[ \t*_]*$"
+    r"|(?-i:\b(?:(?:SQL_?)?Result|Answer|Explanation)):(?=\s)",
     re.MULTILINE | re.IGNORECASE,
 )
-"""A closing tag, a special token, or a label at the beginning of a line: no SQL outside of literals and comments."""
-_MAY_BE_DOUBTFUL = re.compile(r"[`~<;\n◁]|\[/")
+"""A closing tag, a special token, a label at the beginning of a line, a heading, or a label within a line that begins
+with a capital letter: no SQL outside of literals and comments."""
+_MAY_BE_DOUBTFUL = re.compile(r"[`~<;\n◁:]|\[/")
 """A character that all of these contain and most statements do not."""
 _NOTE_IN_LINE = re.compile(r"[ \t]*(?:--[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/)")
 _STYLES = (
@@ -96,6 +97,11 @@ def is_statement(text: str) -> bool:
     if opening == "query" and not _DOUBTFUL.search(plain):
         return True
     return Parser().reads(text) and all(map(opening_of, _after_semicolons(text)))
+
+
+def is_query(text: str) -> bool:
+    """Whether a text is one or several statements that return rows, and nothing else."""
+    return opening_of(text) == "query" and is_statement(text)
 
 
 def masked(text: str, *, comments: str = "x") -> str:

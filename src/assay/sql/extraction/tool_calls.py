@@ -12,6 +12,7 @@ from assay.ports import ToolCall
 from assay.sql.extraction.embedded_json import read_json
 from assay.sql.extraction.objects import queries_in_json
 from assay.sql.extraction.reading import read_plain_text
+from assay.sql.extraction.statements import is_query
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _OF_QUERIES = frozenset({"sql", "query", "queries", "vql"})
@@ -46,17 +47,27 @@ def runs_queries(name: str, query_tool: str | None) -> bool:
     """
     if query_tool is not None:
         return name == query_tool
-    words = {word.lower() for word in _WORD.findall(name)}
+    words = _words(name)
     return not words.isdisjoint(_OF_QUERIES) and words.isdisjoint(_OF_OTHER_TASKS)
 
 
 def queries_of(calls: Iterable[ToolCall], query_tool: str | None) -> Sequence[str]:
-    """The different queries that the calls would execute, in their order."""
-    return tuple(
-        dict.fromkeys(
-            query for call in calls if runs_queries(call.name, query_tool) for query in _queries(call.arguments)
-        )
-    )
+    """The different queries that the calls would execute, in their order.
+
+    If no ``query_tool`` is named, a tool of another name counts as well if an argument is a query.
+    """
+    return tuple(dict.fromkeys(query for call in calls for query in _queries_of_call(call, query_tool)))
+
+
+def _queries_of_call(call: ToolCall, query_tool: str | None) -> Iterator[str]:
+    if runs_queries(call.name, query_tool):
+        yield from _queries(call.arguments)
+    elif query_tool is None and _words(call.name).isdisjoint(_OF_OTHER_TASKS):
+        yield from filter(is_query, _queries(call.arguments))
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(name)}
 
 
 def _queries(arguments: str) -> Iterator[str]:

@@ -73,7 +73,7 @@ _MAY_CHOOSE = re.compile(
 )
 """What a text has if an engine besides SQLite may choose which rows it reads, apart from bare columns."""
 _READS_BARE_COLUMNS = frozenset({"sqlite", "mysql"})
-_MERGES = re.compile(r"\b(?:distinct|group|union|intersect|min|max)\b", re.IGNORECASE)
+_MERGES = re.compile(r"\b(?:distinct|group|union|intersect|except|min|max)\b", re.IGNORECASE)
 AnyRowKind = Literal["scalar subquery", "bare column", "row order", "spelling"]
 
 

@@ -144,7 +144,8 @@ def shows_row_order(query: Query) -> exp.Expr | None:
         elif found is not None:
             continue
         elif isinstance(node, exp.Window):
-            is_numbering = not is_sqlite and isinstance(node.this, exp.RowNumber)  # see `row_number`
+            is_numbering = not is_sqlite and isinstance(node.this, exp.RowNumber) and node.args.get("order")
+            # `row_number` is about such numbers
             found = None if is_numbering or is_safe_window(node) else node
         elif isinstance(node, exp.Limit):
             found = node.parent if node.expressions else None
@@ -218,11 +219,11 @@ def respelled_further(query: Query) -> Iterator[str]:
 
 
 def merges_texts(query: Query) -> exp.Expr | None:
-    """The first part of a query that keeps one of several values that compare as equal: DISTINCT, GROUP BY, UNION, MIN
-    or MAX."""
+    """The first part of a query that keeps one of several values that compare as equal: DISTINCT, GROUP BY, UNION,
+    INTERSECT, EXCEPT, MIN or MAX."""
     from sqlglot import exp
 
-    for node in query.all_of(exp.Distinct, exp.Group, exp.Union, exp.Intersect, exp.Min, exp.Max):
+    for node in query.all_of(exp.Distinct, exp.Group, exp.SetOperation, exp.Min, exp.Max):
         if isinstance(node, exp.SetOperation) and not node.args.get("distinct"):
             continue
         return node.parent if isinstance(node, exp.Distinct | exp.Group) else node
@@ -373,11 +374,14 @@ def _sites(select: Select, dialect: str) -> Iterator[tuple[exp.Expr, Select]]:
     from sqlglot import exp
 
     node = select.node
-    for part in node.find_all(exp.Order, exp.AggFunc):
+    for part in node.find_all(exp.Order, exp.AggFunc, exp.Window):
         above = part.parent
         if above is None or part.find_ancestor(exp.Select) is not node:
             continue
-        if isinstance(part, exp.AggFunc):
+        if isinstance(part, exp.Window):
+            if not part.args.get("order") and not part.args.get("alias") and _ignores_frame(part):
+                yield part, select
+        elif isinstance(part, exp.AggFunc):
             if _can_be_ordered(part, dialect):
                 yield part, select
         elif isinstance(above, exp.Window):
