@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
-pytest_plugins = ["pytester", "grouping", "left_open"]  # pytest takes this in no conftest but the topmost
+pytest_plugins = ["pytester", "durations"]  # pytest takes this in no conftest but the topmost
 
 # How long an example takes says how busy the machine is. What never ends, pytest-timeout ends.
 settings.register_profile("assay", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -27,13 +27,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _ROOT = Path(__file__).resolve().parents[1]
-_NOT_RUN = pytest.StashKey[int]()
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    import workers
-
-    config.add_cleanup(workers.forked_from_now_on())
 
 
 @pytest.hookimpl(wrapper=True)
@@ -52,39 +45,28 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()  # libraries complain at a process's end of what was kept from the collector
 
 
-@pytest.fixture
-def true_workers() -> Iterator[None]:
-    """Workers start as Assay starts them, each an interpreter of its own."""
-    import workers
-
-    with workers.true_ones():
-        yield
-
-
 @pytest.hookimpl(wrapper=True)
-def pytest_deselected(items: list[pytest.Item]) -> Iterator[None]:
-    config = items[0].config
-    config.stash[_NOT_RUN] = config.stash.get(_NOT_RUN, 0) + sum("slow" in item.keywords for item in items)
-    return (yield)
+def pytest_report_to_serializable() -> Iterator[Any]:
+    """Write out each half of a character in what a test printed or logged: xdist cannot send it."""
+    return _printable((yield))
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    if (told := getattr(session.config, "workeroutput", None)) is not None:
-        told["not_run"] = session.config.stash.get(_NOT_RUN, 0)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """Each process of a parallel run leaves out the same tests: one of them is believed."""
-    node.config.stash[_NOT_RUN] = getattr(node, "workeroutput", {}).get("not_run", 0)
+def _printable(sent: Any) -> Any:
+    if isinstance(sent, str):
+        return sent.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(sent, dict):
+        return {_printable(name): _printable(value) for name, value in sent.items()}
+    if isinstance(sent, list | tuple):
+        return type(sent)(map(_printable, sent))
+    return sent
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """What the hostile statements did, what was not even tried, and how to try it."""
+    """What the hostile statements did, and what was left out."""
     _hostile_figures(terminalreporter)
-    if count := config.stash.get(_NOT_RUN, 0):
+    if config.option.markexpr == "not slow":
         terminalreporter.section("left out")
-        terminalreporter.write_line(f"{count} tests that are slow by nature: python -m pytest -m slow runs them")
+        terminalreporter.write_line("the slow tests: python -m pytest -m slow runs them")
 
 
 def _hostile_figures(terminalreporter: Any) -> None:

@@ -106,7 +106,6 @@ def test_the_step_judges_and_writes_the_summary(checkout: Path, tools: Path) -> 
     assert not (checkout / "x").exists()
 
 
-@pytest.mark.slow
 def test_no_input_says_what_another_one_is_to_say(checkout: Path, tools: Path) -> None:
     """Nor is a file's name an option, nor does it matter how far a line is indented."""
     done, said = _judge(checkout, tools, output="runs/a\npassed=true")
@@ -127,7 +126,6 @@ def test_no_input_says_what_another_one_is_to_say(checkout: Path, tools: Path) -
     assert "2 of 2" in (checkout / "summary.md").read_text("utf-8")
 
 
-@pytest.mark.slow
 def test_a_baseline_counts_once_it_is_there_and_a_missed_gate_fails_the_step(checkout: Path, tools: Path) -> None:
     gates = {"max-drop": "match=0.1", "fail-on-regression": "true", "baseline": "runs/main", "html": "", "junit": ""}
     first, said = _judge(checkout, tools, **gates)

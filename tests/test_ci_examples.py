@@ -173,7 +173,6 @@ def test_credentials_are_secrets_of_the_repository_and_reach_the_step_as_environ
     assert "head.repo.full_name == github.repository" in workflow()["jobs"]["answers"]["if"]
 
 
-@pytest.mark.slow
 def test_a_live_system_is_asked_with_its_token_and_a_few_failures_pass(checkout: Path, tools: Path) -> None:
     cases = [json.loads(line) for line in (checkout / "eval" / "cases.jsonl").read_text("utf-8").splitlines()]
     answers = {case["question"]: case.get("gold_sql") or "SELECT 1" for case in cases}
@@ -192,7 +191,6 @@ def test_a_live_system_is_asked_with_its_token_and_a_few_failures_pass(checkout:
     assert "sesame" not in done.stdout + done.stderr + (checkout / "comment.md").read_text("utf-8")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("gates", ["--min match=1", WITHIN_REACH])
 def test_the_baseline_is_the_last_run_that_is_whole(gates: str, checkout: Path, tools: Path) -> None:
     """Of three runs the last has no artifact, the one before was interrupted; the first may have missed its gates."""
@@ -213,7 +211,6 @@ def test_the_baseline_is_the_last_run_that_is_whole(gates: str, checkout: Path, 
     assert "max-drop match" in (checkout / "comment.md").read_text("utf-8")
 
 
-@pytest.mark.slow
 def test_without_an_artifact_there_is_no_baseline(checkout: Path, tools: Path) -> None:
     fetch = step("Fetch the default branch's last run")["run"]
     found = shell(fetch, checkout, tools, {"BRANCH": "main", "GITHUB_WORKFLOW": "answers"})
@@ -221,7 +218,6 @@ def test_without_an_artifact_there_is_no_baseline(checkout: Path, tools: Path) -
     assert not (checkout / "runs" / "main").exists()
 
 
-@pytest.mark.slow
 def test_a_build_of_the_main_branch_and_then_one_of_a_pull_request(checkout: Path, tools: Path) -> None:
     judge = step("Evaluate")["run"]
     main = shell(judge, checkout, tools, {"GATES": WITHIN_REACH})
@@ -241,7 +237,6 @@ def test_a_build_of_the_main_branch_and_then_one_of_a_pull_request(checkout: Pat
     assert first.rate("match") == second.rate("match")
 
 
-@pytest.mark.slow
 def test_a_missed_gate_fails_the_step_and_is_told_all_the_same(checkout: Path, tools: Path) -> None:
     done = shell(step("Evaluate")["run"], checkout, tools)
     assert done.returncode == 1, done.stderr
@@ -300,7 +295,6 @@ def test_the_documents_yaml_parses() -> None:
     assert gitlab["answers"]["artifacts"]["reports"] == {"junit": "junit.xml"}
 
 
-@pytest.mark.slow
 def test_gitlabs_lines_run(checkout: Path, tools: Path) -> None:
     job = YAML(typ="safe", pure=True).load(blocks("yaml", SERVERS)[-1])["answers"]
     (script,) = job["script"]
@@ -314,7 +308,6 @@ def test_gitlabs_lines_run(checkout: Path, tools: Path) -> None:
     assert all((checkout / path).exists() for path in job["artifacts"]["paths"])
 
 
-@pytest.mark.slow
 def test_jenkins_lines_run(checkout: Path, tools: Path) -> None:
     (pipeline,) = blocks("groovy", SERVERS)
     (script,) = re.findall(r"sh '''(.*?)'''", pipeline, re.S)

@@ -24,8 +24,6 @@ LEFT_OUT = shutil.ignore_patterns(
 )
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.xdist_group("distribution"),  # one process builds once for all
     pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source"),
 ]
 

@@ -220,7 +220,6 @@ def _run_until_ctrl_c(example: Example, folder: Path) -> None:
     assert server.returncode == 0, example.place
 
 
-@pytest.mark.slow(long=True)
 def test_the_readme_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From an empty folder, with nothing but what the README's own commands make."""
     examples = [one for one in _examples(README) if one.language in ("sh", "console", "python")]
@@ -254,7 +253,6 @@ def test_blocks_that_do_not_run_are_what_they_say(document: Path, tmp_path: Path
             raise AssertionError(f"{example.place}, a block marked {example.language!r}: {error!r}") from error
 
 
-@pytest.mark.slow(long=True)
 @pytest.mark.parametrize("document", [one for one in GUIDES if _runs(one)], ids=_relative)
 def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     demo.build_database(tmp_path)

@@ -200,13 +200,11 @@ def findings() -> tuple[Finding, ...]:
     )
 
 
-@pytest.mark.xdist_group("english")  # one process finds for both
 def test_texts_are_plain_english() -> None:
     wrong = [one.message for one in findings() if not _is_exception(one.place, one.wording)]
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.xdist_group("english")
 def test_every_exception_is_needed_and_has_a_reason() -> None:
     found = {(one.place, one.wording) for one in findings()}
     for (beginning, name), reason in EXCEPTIONS.items():

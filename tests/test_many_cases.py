@@ -84,7 +84,7 @@ def test_what_would_lose_cases_is_refused() -> None:
     with pytest.raises(ValueError, match="no cases"):
         each("text", [])
     with pytest.raises(TypeError, match="marks of its own"):
-        each("text", [pytest.param("a", marks=pytest.mark.slow)])
+        each("text", [pytest.param("a", marks=pytest.mark.server)])
     with pytest.raises(TypeError, match="3 values"):
         each("one, other", ["abc"])
     with pytest.raises(TypeError, match="takes no text"):

@@ -45,7 +45,6 @@ def test_every_picture_is_shown_by_a_document() -> None:
         _size(picture)
 
 
-@pytest.mark.slow
 def test_the_script_draws_them_as_they_are_kept(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(SCRIPT), str(tmp_path)], capture_output=True, text=True, encoding="utf-8", check=False

@@ -26,7 +26,6 @@ from assay.sql.context import read_context
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.slow
 def test_pages_made_from_the_code_are_up_to_date() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "scripts" / "reference"))
@@ -98,7 +97,6 @@ def test_every_metric_has_its_formula_misuse_and_example() -> None:
         assert _EXAMPLE.search(text), f"{name}: an example says  `PREDICTION` for `GOLD QUERY`: VALUE"
 
 
-@pytest.mark.slow
 def test_the_examples_of_metrics_have_the_values_that_are_written(tmp_path: Path) -> None:
     database = f"sqlite:///{demo.build_database(tmp_path).as_posix()}"
     shown = [

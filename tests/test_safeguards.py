@@ -104,7 +104,6 @@ def test_the_page_of_systems_names_every_protection() -> None:
 
 
 @ON_LINUX
-@pytest.mark.slow
 def test_a_run_without_them_judges_alike_and_says_what_it_lacks(tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     bare.mkdir()
@@ -188,7 +187,6 @@ def test_a_path_with_a_drive_is_no_url_and_a_url_with_one_is(text: str) -> None:
 
 
 @ON_LINUX
-@pytest.mark.slow
 def test_a_workbook_is_read_by_a_process_that_may_take_less_than_its_own_limit(tmp_path: Path) -> None:
     import xlsxwriter
 

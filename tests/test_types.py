@@ -65,7 +65,6 @@ def _inferred(function: Any, parameters: set[str]) -> Iterator[str]:
                 yield target.attr
 
 
-@pytest.mark.slow
 def test_a_type_checker_knows_every_public_name() -> None:
     """By pyright, which has a measure for it, where that is installed."""
     if (pyright := shutil.which("pyright")) is None:

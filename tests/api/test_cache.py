@@ -131,7 +131,6 @@ def test_a_changed_byte_of_the_database_is_a_miss(database: str, tmp_path: Path)
     assert report(changed) == report(evaluated(database, FIRST))
 
 
-@pytest.mark.slow
 def test_a_spoilt_cache_costs_nothing_but_time(database: str, tmp_path: Path) -> None:
     plain = report(evaluated(database, FIRST))
     evaluated(database, FIRST, tmp_path / "cache")
@@ -199,7 +198,6 @@ def test_every_verb_that_executes_files_has_the_options() -> None:
     assert having >= {"run", "llmsql"}
 
 
-@pytest.mark.slow(long=True)
 def test_runs_at_once_and_a_killed_one_agree(files: Path, tmp_path: Path) -> None:
     """Two runs share the folder while a third is killed in the middle of writing it."""
     database = tmp_path / "big.sqlite"

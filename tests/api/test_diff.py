@@ -82,7 +82,6 @@ def test_settings_and_runs_that_cannot_be_are_refused(tmp_path: Path) -> None:
         assay.diff(1, 2)  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
 def test_published_systems_differ_as_counted_by_hand(shared_data: Path) -> None:
     spider = shared_data / "spider-dev"
     if not spider.is_dir():

@@ -44,6 +44,7 @@ def _outcomes(run: assay.Run) -> dict[str, str]:
     return {evidence.case.id: evidence.outcome for evidence in run.evidence}
 
 
+@pytest.mark.journey
 def test_a_broken_gold_is_outside_the_denominator_and_shown(database: str) -> None:
     run = assay.evaluate(CASES, ANSWERS, databases=database)
     assert _outcomes(run) == {"right": "correct", "wrong": "incorrect", "empty": "correct", "broken": "unscored"}
@@ -205,6 +206,7 @@ def test_databases_by_template_and_by_mapping(make_sqlite: Callable[..., Path], 
         assay.evaluate(cases, answers, databases={"one": mapping["one"]}, metrics=["match"])
 
 
+@pytest.mark.journey
 def test_a_saved_run_reads_back_as_it_was(database: str, tmp_path: Path) -> None:
     run = assay.evaluate(CASES, ANSWERS, databases=database)
     run.save(tmp_path / "saved")
@@ -227,6 +229,7 @@ def test_the_table_of_a_run(database: str, tmp_path: Path) -> None:
     assert rows == [("broken",)]
 
 
+@pytest.mark.journey
 def test_several_golds_and_hostile_pairs_are_judged_one_by_one(database: str) -> None:
     assert assay.check("SELECT 2", ["SELECT 1", "SELECT 2"], database=database).gold_index == 1
     verdict = assay.check("DELETE FROM t", "SELECT 1", database=database)

@@ -181,7 +181,6 @@ def test_an_absent_value_of_any_library_is_no_prediction(make: Callable[[list[An
         assert [one.failure is None for one in found] == [isinstance(one, str) for one in answers]
 
 
-@pytest.mark.slow
 def test_frames_are_evaluated_and_linted(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
         connection.execute("CREATE TABLE t(a INTEGER)")

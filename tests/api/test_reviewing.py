@@ -238,6 +238,7 @@ def test_options_of_reviews(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert run_command_line(["report", "run", "--reviews", "absent.jsonl"]) == 2
 
 
+@pytest.mark.journey
 def test_every_report_has_both_numbers(folder: Path) -> None:
     run = evaluated(output="run")
     decide(run, "q2", "accept", note="<b>&")

@@ -55,7 +55,6 @@ def spider(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["spider", "counted"])
 def test_what_is_measured_on_spiders_set_runs(registry: Any, spider: Path, name: str) -> None:
     done = subprocess.run(
@@ -70,7 +69,6 @@ def test_what_is_measured_on_spiders_set_runs(registry: Any, spider: Path, name:
     assert set(json.loads(done.stdout)) == {line.name for line in measured.lines}
 
 
-@pytest.mark.slow
 def test_results_beyond_memory_are_compared_in_files_and_measured(registry: Any) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", "spill", "--here", "--rows", "120000"],

@@ -117,7 +117,6 @@ def databases(postgres: Any, shared_data: Path) -> Iterator[dict[str, str]]:
         postgres.drop(f"{name}_{suffix}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_every_gold_matches_itself_whatever_their_order(
     databases: dict[str, str], shared_data: Path, name: str

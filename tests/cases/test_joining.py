@@ -175,7 +175,6 @@ BASE = Files(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=400)
 @given(pairs_of_files(), st.booleans())
 @example(BASE, False)

@@ -158,7 +158,6 @@ def test_an_encoding_that_there_is_not(tmp_path: Path, formats: Any) -> None:
             load_cases(tmp_path / "c.csv", formats=formats, fields=FieldNames(encoding=name))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".yaml", ".json", ".jsonl"])
 @pytest.mark.parametrize("shape", ["{}", '{{"question": {}, "gold": "x"}}'])
 def test_what_nests_without_end_costs_a_message(tmp_path: Path, formats: Any, suffix: str, shape: str) -> None:

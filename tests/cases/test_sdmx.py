@@ -402,7 +402,6 @@ PIECES += [
 SEED = in_list(MEXICO, OTHER)
 
 
-@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, len(SEED)), st.integers(0, 12), st.sampled_from(PIECES)), min_size=1, max_size=3)
 )
@@ -428,7 +427,6 @@ CODES = st.text(LETTERS, min_size=1, max_size=8).filter(lambda code: code.strip(
 NAMES = st.text(LETTERS | st.just(" "), max_size=90)
 
 
-@pytest.mark.slow
 @given(
     st.lists(st.lists(st.tuples(CODES, NAMES), max_size=4), min_size=1, max_size=3),
     st.sampled_from([40, 80, 4096]),

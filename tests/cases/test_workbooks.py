@@ -114,7 +114,6 @@ def test_a_cell_in_the_last_row_and_column_costs_a_message(tmp_path: Path, forma
         load_cases(path, formats=formats)
 
 
-@pytest.mark.slow
 def test_a_workbook_that_inflates_without_end_costs_a_message(tmp_path: Path, formats: Any) -> None:
     small = book(tmp_path / "small.xlsx", {"Q": QUESTIONS})
     path = tmp_path / "bomb.xlsx"

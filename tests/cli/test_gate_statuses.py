@@ -61,7 +61,6 @@ TABLE = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("down", "gates", "status"), TABLE)
 def test_the_status_follows_from_gates_and_unscored_cases(
     here: Path, down: int, gates: tuple[str, ...], status: int, capsys: pytest.CaptureFixture[str]

@@ -87,6 +87,7 @@ def test_a_gate_that_is_just_reached_gives_0_and_one_that_is_not_gives_1(
     assert "missed by 1.0 points (1 case short); cases: q4" in told.out
 
 
+@pytest.mark.journey
 def test_a_missed_gate_comes_after_the_run_is_kept_and_every_report_written(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -320,7 +320,6 @@ def test_a_database_that_has_gone_asks_for_a_schema_file(server: ChatEmulator, m
     assert "customers(name)" in last_question(server.bodies[0]["messages"])
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of a terminal")
 def test_an_interrupted_command_keeps_its_answers(run: Path) -> None:
     slow = Fault(kind="slow", seconds=600.0, after=3)
@@ -420,7 +419,6 @@ FAILING = {
 DRIPS = (bad_server.drip_body, bad_server.drip_head)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("answer", FAILING.values(), ids=list(FAILING))
 def test_a_judge_that_fails_half_way_is_asked_again_only_for_what_is_open(run: Path, answer: bad_server.Answer) -> None:
     def judged(server: bad_server.BadServer, timeout_s: int) -> tuple[int, str, str]:

@@ -26,7 +26,6 @@ PLACES = [
 
 
 # All of them at every place, and each alone at one.
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "hidden"),
     [

@@ -64,7 +64,6 @@ def test_sql_makes_the_witness(folder: Path) -> None:
     assert counts == [2, 1]
 
 
-@pytest.mark.slow
 def test_test_fails_while_the_queries_differ(folder: Path) -> None:
     """The file is a test as it stands; it passes once the second query is the first."""
     shown = _refute(folder, *PAIR, "--schema", "schema.sql", "--test", "test_pair.py")
@@ -163,7 +162,6 @@ def test_hostile_text_does_not_steer_a_terminal(folder: Path) -> None:
     assert "\x1b" not in shown.stdout
 
 
-@pytest.mark.slow
 def test_another_process_finds_the_same_witness(folder: Path) -> None:
     """Nothing depends on how a process hashes text."""
     documents = []

@@ -61,6 +61,7 @@ def test_the_example_is_scored_kept_and_reported_in_every_format(example: Path, 
     assert "contains a run with other settings (match_on was 'id_and_name', now 'id')" in other.stderr
 
 
+@pytest.mark.journey
 def test_the_demo_writes_the_example_and_its_reports(tmp_path: Path) -> None:
     pytest.importorskip("lxml", reason="lxml is not installed (pip install 'assay[sdmx]')")
     done = assay("demo", "--sdmx", "shown", cwd=tmp_path)
@@ -340,7 +341,6 @@ def test_data_that_cannot_be_used_leave_nothing_behind(executed: list[object], t
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.slow
 def test_what_keeps_observations_from_being_compared_is_said_once_with_how_often(
     executed: list[object], tmp_path: Path
 ) -> None:

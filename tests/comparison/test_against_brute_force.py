@@ -146,7 +146,6 @@ def test_small_tables_are_compared_as_by_trying_everything(part: int) -> None:
     _check(range(part * TABLES, (part + 1) * TABLES))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", range(3, int(os.environ.get("ASSAY_BRUTE_FORCE_TABLES", "23000")) // TABLES))
 def test_many_small_tables_are_compared_as_by_trying_everything(part: int) -> None:
     _check(range(part * TABLES, (part + 1) * TABLES))

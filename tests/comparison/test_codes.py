@@ -64,7 +64,7 @@ def _same(predicted: Result, answer: Answer | Result, options: ComparisonOptions
     return by_codes
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2, 3))])
+@pytest.mark.parametrize("part", [0, *(1, 2, 3)])
 def test_small_tables_are_compared_alike(part: int) -> None:
     equal = 0
     for seed in range(part * 1_500, (part + 1) * 1_500):
@@ -101,7 +101,7 @@ def _cells_of_all_types_are_compared_alike(
     _same(pair[1], Answer.strict(pair[0]), options)
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [100, 600])
 def test_cells_of_all_types_are_compared_alike(examples: int) -> None:
     inputs = (_pairs(EVERY_CELL), st.booleans(), st.sampled_from(["any", "strict"]), st.sampled_from([1e-12, 0.0, 0.1]))
     settings(max_examples=examples)(given(*inputs)(_cells_of_all_types_are_compared_alike))()

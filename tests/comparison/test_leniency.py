@@ -117,7 +117,6 @@ class _Cases:
         return cell
 
 
-@pytest.mark.slow
 def test_leniency_is_what_the_reference_says_on_small_tables() -> None:
     cases = _Cases(14)
     equal = 0

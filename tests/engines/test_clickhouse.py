@@ -31,7 +31,6 @@ from assay.model import DatabaseUrl, Execution, Limits, Result
 from assay.model.results.cells import MapEntries, map_of
 from assay.model.results.times import Interval, interval_of, moment_of
 
-pytestmark = pytest.mark.xdist_group("clickhouse")
 LIMITS = Limits(timeout_s=60.0, max_memory_bytes=1024 * 1024 * 1024)
 ENDLESS = "SELECT count() FROM numbers(1000000000000) WHERE sin(number) > 2"
 FORM = ClickhouseEngine.form
@@ -390,7 +389,6 @@ def same_cell(found: object, expected: object) -> bool:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "literal", "expected"), VALUES, ids=lambda value: str(value)[:40])
 def test_a_value_of_each_type_is_a_plain_cell(
     engine: ClickhouseEngine, kind: str, literal: str, expected: object
@@ -441,7 +439,6 @@ def generated() -> Iterator[tuple[str, list[str], list[object]]]:
     yield "String", [f"unhex('{text.encode().hex()}')" for text in texts], [*texts]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "literals", "expected"), list(generated()), ids=lambda value: str(value)[:30])
 def test_generated_values_come_back_exactly(
     engine: ClickhouseEngine, kind: str, literals: list[str], expected: list[object]
@@ -481,7 +478,6 @@ SHELLS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("shell", SHELLS)
 def test_generated_maps_are_equal_as_cells_where_their_keys_have_equal_values(
@@ -515,7 +511,6 @@ def quoted(kind: str) -> str:
     return kind.replace("'", "\\'")
 
 
-@pytest.mark.slow
 def test_a_variant_tells_a_map_from_an_array_of_pairs_and_a_dynamic_loses_none(engine: ClickhouseEngine) -> None:
     variant = "Variant(Map(String, UInt8), Array(Tuple(String, UInt8)))"
     query = f"SELECT arrayJoin([CAST(map('a', 1, 'a', 2), '{variant}'), CAST([('a', 1), ('a', 2)], '{variant}')])"
@@ -527,7 +522,6 @@ def test_a_variant_tells_a_map_from_an_array_of_pairs_and_a_dynamic_loses_none(e
     assert found == {"m": MapEntries([("a", 1), ("a", 2)])}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "column"),
     [
@@ -541,7 +535,6 @@ def test_a_column_that_cannot_be_read_is_named_with_its_type(engine: ClickhouseE
     assert f"a value of the column {column} cannot be read (" in message
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -558,7 +551,6 @@ def test_comments_and_a_last_semicolon_end_a_query(engine: ClickhouseEngine, tex
     assert rows(execution) == ([] if "WHERE" in text else [(";",)])
 
 
-@pytest.mark.slow
 def test_aggregate_states_are_not_values(engine: ClickhouseEngine) -> None:
     status, kind, message = failure(engine.execute("SELECT sumState(number) FROM numbers(3)"))
     assert (status, kind) == ("error", "unreadable_value")
@@ -566,7 +558,6 @@ def test_aggregate_states_are_not_values(engine: ClickhouseEngine) -> None:
     assert rows(engine.execute("SELECT 1")) == [(1,)]
 
 
-@pytest.mark.slow
 def test_a_query_at_its_time_limit_is_killed_on_the_server(
     open_engine: Callable[..., ClickhouseEngine], client: Any
 ) -> None:
@@ -587,7 +578,6 @@ def _running(client: Any) -> int:
     return int(count)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("limits", [Limits(max_rows=1000), Limits(max_result_bytes=1_000_000)], ids=["rows", "bytes"])
 def test_a_result_beyond_a_cap_is_cut_and_its_query_killed(
     open_engine: Callable[..., ClickhouseEngine], client: Any, limits: Limits
@@ -600,7 +590,6 @@ def test_a_result_beyond_a_cap_is_cut_and_its_query_killed(
     assert rows(engine.execute("SELECT 1")) == [(1,)]
 
 
-@pytest.mark.slow
 def test_a_subquery_beyond_the_cap_is_not_cut(open_engine: Callable[..., ClickhouseEngine]) -> None:
     engine = open_engine(limits=Limits(max_rows=10))
     assert rows(engine.execute("SELECT count() FROM (SELECT number FROM numbers(100000) ORDER BY number)")) == [
@@ -608,21 +597,18 @@ def test_a_subquery_beyond_the_cap_is_not_cut(open_engine: Callable[..., Clickho
     ]
 
 
-@pytest.mark.slow
 def test_memory_is_limited(open_engine: Callable[..., ClickhouseEngine]) -> None:
     engine = open_engine(limits=Limits(timeout_s=60.0, max_memory_bytes=50_000_000))
     status, kind, _ = failure(engine.execute("SELECT length(groupArray(number)) FROM numbers(1000000000)"))
     assert (status, kind) == ("error", "out_of_memory")
 
 
-@pytest.mark.slow
 def test_a_result_that_breaks_off_is_an_error(engine: ClickhouseEngine) -> None:
     status, kind, message = failure(engine.execute("SELECT throwIf(number = 900000) FROM numbers(1000000)"))
     assert (status, kind) == ("error", "error")
     assert "throwIf" in message
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -648,7 +634,6 @@ def test_what_does_more_than_read_is_refused_for_a_user_who_may(engine: Clickhou
     assert rows(engine.execute("SELECT count() FROM customer")) == [(4,)]
 
 
-@pytest.mark.slow
 def test_a_user_whose_profile_is_read_only_is_served(open_engine: Callable[..., ClickhouseEngine], url: str) -> None:
     engine = open_engine(url.replace("writer:writer", "reader:reader"))
     assert rows(engine.execute("SELECT count() FROM customer")) == [(4,)]
@@ -656,7 +641,6 @@ def test_a_user_whose_profile_is_read_only_is_served(open_engine: Callable[..., 
     assert (status, kind) == ("timeout", "timeout")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -698,7 +682,6 @@ def test_digits_beyond_the_microsecond_are_kept() -> None:
     assert not any(map(has_nanoseconds, ("DateTime64(6)", "Time64(3)", "Dynamic", "JSON(a DateTime64(9))")))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "cell"),
     [
@@ -715,7 +698,6 @@ def test_nanoseconds_come_from_the_server(engine: ClickhouseEngine, query: str, 
     assert rows(engine.execute(query)) == [(cell,)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "least", "most"),
     [
@@ -770,7 +752,6 @@ def test_a_server_that_is_not_there_is_named() -> None:
         ClickhouseSecureEngine.check(DatabaseUrl.parse("clickhouses://127.0.0.1:1"))
 
 
-@pytest.mark.slow
 def test_the_schema_has_tables_and_views_and_states_no_key(engine: ClickhouseEngine) -> None:
     tables = {table.name: table for table in engine.schema().tables}
     assert list(tables) == ["customer", "orders", "paid", "reading"]
@@ -788,7 +769,6 @@ def test_the_schema_has_tables_and_views_and_states_no_key(engine: ClickhouseEng
     assert "PRIMARY KEY" not in customer.ddl
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("most", [catalogue.CONTENT_BYTES, 0], ids=["content", "parts"])
 def test_the_fingerprint_changes_with_the_content(
     url: str, client: Any, monkeypatch: pytest.MonkeyPatch, most: int
@@ -807,7 +787,6 @@ def test_the_fingerprint_changes_with_the_content(
         client.command("DROP TABLE extra")
 
 
-@pytest.mark.slow
 def test_doctor_tells_rights_and_how_to_make_a_reader(url: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "assay", "doctor", url], capture_output=True, text=True, check=False, timeout=300
@@ -817,7 +796,6 @@ def test_doctor_tells_rights_and_how_to_make_a_reader(url: str) -> None:
     assert "writer:writer" not in done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_a_server_that_went_away_is_said_and_used_again() -> None:
     from assay.testing.servers import ServerUnavailable, start
 
@@ -836,7 +814,6 @@ def test_a_server_that_went_away_is_said_and_used_again() -> None:
             assert rows(engine.execute("SELECT 1")) == [(1,)]
 
 
-@pytest.mark.slow
 def test_forty_queries_have_the_results_that_were_derived_by_hand(url: str, tmp_path: Path) -> None:
     """Each case is a query on SCRIPT, and its gold result was derived by hand."""
     cases = Path(__file__).with_name("clickhouse_queries.jsonl")

@@ -239,14 +239,14 @@ def _postgres_or_skip(request: pytest.FixtureRequest) -> Any:
         "sqlite",
         "duckdb",
         "sqlite+pysqlite",
-        pytest.param("mysql", marks=pytest.mark.xdist_group("mariadb")),
-        pytest.param("mariadb", marks=pytest.mark.xdist_group("mariadb")),
-        "mysql-by-url",
-        pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres")),
-        pytest.param("postgresql+psycopg2", marks=pytest.mark.xdist_group("postgres")),
-        pytest.param("snowflake", marks=[pytest.mark.slow, pytest.mark.xdist_group("snowflake")]),
-        pytest.param("postgresql-18", marks=[pytest.mark.slow, pytest.mark.xdist_group("postgres_18")]),
-        pytest.param("clickhouse", marks=[pytest.mark.slow, pytest.mark.xdist_group("clickhouse")]),
+        pytest.param("mysql", marks=pytest.mark.server),
+        pytest.param("mariadb", marks=pytest.mark.server),
+        pytest.param("mysql-by-url", marks=pytest.mark.server),
+        pytest.param("postgresql", marks=pytest.mark.server),
+        pytest.param("postgresql+psycopg2", marks=pytest.mark.server),
+        pytest.param("snowflake", marks=pytest.mark.server),
+        pytest.param("postgresql-18", marks=pytest.mark.server),
+        pytest.param("clickhouse", marks=pytest.mark.server),
     ],
 )
 def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adapter]:
@@ -287,12 +287,9 @@ def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         pass
 
 
-_WAITS = {"what_takes_too_long_is_ended", "monstrous_texts_are_survived"}
-
-
 @pytest.mark.parametrize(
     "check",
-    [pytest.param(check, marks=pytest.mark.slow if check.name in _WAITS else ()) for check in CHECKS],
+    CHECKS,
     ids=str,
 )
 def test_the_engine_holds(adapter: Adapter, check: Check) -> None:

@@ -500,7 +500,6 @@ def test_a_server_that_is_gone_in_the_middle_leaves_the_case_unscored(catalog: C
     assert (gone.outcome, gone.failure.blame) == ("unscored", "setup")
 
 
-@pytest.mark.slow
 def test_a_prediction_that_takes_too_long_is_incorrect(catalog: Catalog) -> None:
     catalog.fault, catalog.spared = "slow", ("SELECT 1",)
     for timeout_s in (1, 6, 36):  # gold's own query ends sooner, unless the machine is busy

@@ -349,7 +349,6 @@ def spilled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("query", [
     "SELECT * FROM kinds ORDER BY place", "SELECT * FROM kinds WHERE false", "SELECT * FROM many ORDER BY id DESC",
     "SELECT NULL::VARCHAR, NULL::DATE FROM kinds", "SELECT '' FROM kinds",
@@ -417,7 +416,6 @@ def _other(query: str, chance: random.Random) -> str:
     ])  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_comparisons_and_scores_are_the_same_to_the_letter(path: Path, seed: int) -> None:
     chance = random.Random(seed)

@@ -286,7 +286,7 @@ EXCEPTIONS: Mapping[tuple[str, str], Exception_] = {
 }
 """Where Assay and an engine differ, as documented among the cells: whether a pair is such a case."""
 CASES = [
-    pytest.param(engine, name, marks=[pytest.mark.xdist_group(_SERVERS[engine])] if engine in _SERVERS else [])
+    pytest.param(engine, name, marks=[pytest.mark.server] if engine in _SERVERS else [])
     for engine, kind in ENGINES.items()
     for name in kind.types
 ]

@@ -90,7 +90,6 @@ CELLS = st.recursive(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(rows=st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[CELLS] * width), min_size=1, max_size=4)))
 def test_every_kind_of_value_comes_back_with_its_type(rows: list[Row]) -> None:
@@ -867,7 +866,6 @@ DUCKDB_UNSTEADY = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("query", DUCKDB_UNSTEADY)
 def test_duckdb_queries_of_chance_clock_and_session_are_never_kept(runs: Runs, tmp_path: Path, query: str) -> None:
     path = tmp_path / "d.duckdb"
@@ -904,7 +902,6 @@ def test_want_of_memory_for_the_cache_is_no_fault_of_the_query(
     assert (execution.status, ran_again) == ("rows", True)
 
 
-@pytest.mark.slow
 def test_the_time_zone_is_part_of_the_session(runs: Runs, tmp_path: Path) -> None:
     path = tmp_path / "d.duckdb"
     with duckdb.connect(str(path)) as connection:

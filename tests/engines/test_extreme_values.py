@@ -294,11 +294,7 @@ def _url(name: str, request: pytest.FixtureRequest, folder: Path, stack: ExitSta
 
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param(name, marks=() if name in _LOCAL else [pytest.mark.slow, pytest.mark.xdist_group(group)])
-        for name in ENGINES
-        for group in [_SERVERS.get(name, name)]
-    ],
+    params=[pytest.param(name, marks=() if name in _LOCAL else pytest.mark.server) for name in ENGINES],
 )
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Engine]]:
     name: str = request.param

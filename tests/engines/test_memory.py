@@ -21,8 +21,7 @@ from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Limits,
 from assay.runs.plan import Work
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.usefixtures("tasks_on_path", "true_workers"),
+    pytest.mark.usefixtures("tasks_on_path"),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the cap of a process is Linux's"),
 ]
 MIB = 1024 * 1024
@@ -122,7 +121,6 @@ def test_what_another_connection_holds_costs_no_query_its_answer() -> None:
         assert pool.renewals == pool.restarts == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", list(BOMBS))
 def test_a_series_of_bombs_leaves_nothing_that_raises_the_cap(scheme: str, tmp_path: Path) -> None:
     url = "sqlite:///:memory:"

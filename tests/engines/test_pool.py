@@ -23,7 +23,6 @@ pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="these tests end processes by POSIX signals"),
 ]
 
-true = pytest.mark.usefixtures("true_workers")
 LABEL = b"0123456789abcdef"
 
 
@@ -52,7 +51,6 @@ def value(outcome: TaskDone | TaskLost) -> object:
     return outcome.outcome
 
 
-@true
 def test_every_task_comes_out_once_and_the_work_is_shared(pool: WorkerPool) -> None:
     batches: list[list[tuple[str, object]]] = [[("echo", b"x" * 1000)] * 20 for _ in range(50)]
     outcomes = run(pool, *batches)
@@ -196,7 +194,6 @@ def test_winding_up_finishes_what_is_in_flight_and_begins_nothing(pool: WorkerPo
     assert len(again) == 2, "the pool goes on"
 
 
-@true
 @pytest.mark.parametrize(
     ("verb", "argument", "words"),
     [("exit", 3, "exit status 3"), ("suicide", None, "SIGKILL"), ("segfault", None, "SIGSEGV")],
@@ -213,7 +210,6 @@ def test_a_crash_without_a_label_loses_the_task_and_no_other(
     assert pool.restarts == (2 if verb == "suicide" else 1), "a kill may be another's doing: once more"
 
 
-@true
 def test_a_worker_killed_from_outside_is_replaced(pool: WorkerPool, tmp_path: Path) -> None:
     # Each worker waits in the middle of its batch for what comes after the kill: none can be done before.
     mark = tmp_path / "one is killed"
@@ -259,7 +255,6 @@ def test_a_task_lost_again_and_again_is_given_up(pool: WorkerPool) -> None:
     assert pool.restarts == 5
 
 
-@true
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the memory limit is Linux's")
 def test_a_memory_bomb_hits_its_own_task(pool: WorkerPool) -> None:
     outcomes = run(pool, [("bomb", 4 * 1024**3), ("echo", 1)], [("bomb", 1024**2)])
@@ -269,7 +264,6 @@ def test_a_memory_bomb_hits_its_own_task(pool: WorkerPool) -> None:
     assert value(outcomes[2]) == 1024**2
 
 
-@true
 def test_nothing_that_a_task_prints_disturbs_the_protocol(pool: WorkerPool, capfd: pytest.CaptureFixture[str]) -> None:
     with WorkerPool(workers=1, setup="pool_tasks:echo", argument=None) as loud:
         assert value(run(loud, [("print", "hello")])[0]) == ""
@@ -278,7 +272,6 @@ def test_nothing_that_a_task_prints_disturbs_the_protocol(pool: WorkerPool, capf
     assert "hello" in captured.err
 
 
-@true
 def test_a_setup_that_raises_is_told_with_its_traceback() -> None:
     with (
         WorkerPool(workers=2, setup="pool_tasks:broken", argument=None) as pool,
@@ -287,7 +280,6 @@ def test_a_setup_that_raises_is_told_with_its_traceback() -> None:
         run(pool, [("echo", 1)])
 
 
-@true
 def test_workers_that_never_start_end_the_run() -> None:
     with (
         WorkerPool(workers=1, setup="pool_tasks:fatal", argument=None) as pool,
@@ -307,7 +299,6 @@ def test_wrong_arguments_are_said_to_be_wrong() -> None:
         pool.start()
 
 
-@true
 def test_leaving_a_run_early_leaves_no_process(pool: WorkerPool, wait_for_exit: Callable[[int], bool]) -> None:
     pids = pool.pids
     outcomes = pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("nap", 600))]])

@@ -250,7 +250,6 @@ def test_text_without_an_encoding_keeps_its_bytes(postgres: Any, open_engine: Ca
         postgres.drop(name)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -361,7 +360,6 @@ def test_what_only_looks_dangerous_is_let_through(query: str) -> None:
     assert refusal(query) is None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", ["(", "a(", "E'\\'' ", "$a$", "/*", "$x ", "E''\n", '""', "- -", "é;"])
 def test_a_text_of_any_shape_is_looked_at_in_time(part: str) -> None:
     text = "SELECT " + part * (LONGEST_QUERY // len(part) - 10)
@@ -475,7 +473,6 @@ def test_a_query_that_ends_its_own_connection_is_no_answer_and_the_next_runs(eng
     assert engine.execute("SELECT 1").status == "rows"
 
 
-@pytest.mark.slow
 def test_a_restarted_server_is_found_again_and_one_that_is_down_is_named(
     postgres: Any, open_engine: Callable[..., Any], settled: Callable[..., Any], url: str
 ) -> None:

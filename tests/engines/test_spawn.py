@@ -14,7 +14,7 @@ from assay.cli import early
 from assay.engines.pool import spawn
 from assay.engines.pool.pool import Task, TaskDone, WorkerPool
 
-pytestmark = pytest.mark.usefixtures("tasks_on_path", "true_workers")
+pytestmark = pytest.mark.usefixtures("tasks_on_path")
 
 ECHO = "pool_tasks:echo"
 

@@ -76,7 +76,7 @@ def test_a_fork_of_the_command_is_like_an_interpreter_of_its_own(template: str) 
     ],
 )
 @pytest.mark.parametrize("way", ["forks", "interpreters"])
-@pytest.mark.usefixtures("tasks_on_path", "true_workers")
+@pytest.mark.usefixtures("tasks_on_path")
 def test_how_a_worker_ended_is_told(way: str, end: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if way == "interpreters":
         monkeypatch.setattr(spawn, "can_fork", lambda: False)
@@ -86,7 +86,6 @@ def test_how_a_worker_ended_is_told(way: str, end: str, told: str, monkeypatch: 
     assert told in lost.message
 
 
-@pytest.mark.usefixtures("true_workers")
 def test_a_run_in_a_folder_that_was_deleted_goes_on(tmp_path: Path) -> None:
     code = "import os, sys; os.rmdir(os.getcwd()); from assay.__main__ import main; main()"
     command = ["check", "SELECT 1", "SELECT 1", "--db", "sqlite://"]

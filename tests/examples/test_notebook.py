@@ -38,8 +38,6 @@ def test_it_is_kept_without_outputs() -> None:
     assert json.dumps(notebook, indent=1, ensure_ascii=False) + "\n" == NOTEBOOK.read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-@pytest.mark.xdist_group("examples")
 def test_its_cells_run_in_their_order_and_draw(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pandas")
     names: dict[str, Any] = {"__name__": "__main__"}
@@ -87,8 +85,6 @@ print(len(load_run("run").to_pandas()), len(list(read)))
 """
 
 
-@pytest.mark.slow
-@pytest.mark.xdist_group("examples")
 def test_a_kernel_without_widgets_is_enough(tmp_path: Any) -> None:
     """DuckDB looks for a notebook's kernel, and then for ipywidgets, whenever its progress bar is spoken of."""
     pytest.importorskip("pandas")

@@ -18,8 +18,6 @@ from assay import demo, load_run
 from assay.testing import DenodoEmulator
 from assay.testing import example as bank
 
-pytestmark = [pytest.mark.xdist_group("examples")]
-
 LISTED = re.findall(r"^\| \[`?([\w./-]+?)/?`?\]\(([\w./-]+)\) \|", (EXAMPLES / "README.md").read_text("utf-8"), re.M)
 
 
@@ -53,7 +51,6 @@ def test_every_example_is_listed_with_how_to_run_it() -> None:
             assert first[0].startswith(('"""', "#")), f"{path} does not say on top what it shows"
 
 
-@pytest.mark.slow
 def test_ragas_metrics(tmp_path: Path) -> None:
     told = script("ragas_metrics.py", tmp_path)
     assert re.search(r"^the same +rows 1\.000 +columns 1\.000$", told, re.M)
@@ -61,7 +58,6 @@ def test_ragas_metrics(tmp_path: Path) -> None:
     assert "Precision: 0.6667, Recall: 1.0000" in told
 
 
-@pytest.mark.slow
 def test_sdmx_selections(tmp_path: Path) -> None:
     pytest.importorskip("lxml")
     told = script("sdmx_selections.py", tmp_path)
@@ -70,7 +66,6 @@ def test_sdmx_selections(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_mlflow_export(tmp_path: Path) -> None:
     reason = "MLflow is not installed (pip install 'assay[mlflow]'): 25 packages, too many for the extra dev"
     pytest.importorskip("mlflow", reason=reason)
@@ -86,7 +81,6 @@ def denodo() -> Iterator[DenodoEmulator]:
         yield server
 
 
-@pytest.mark.slow
 def test_denodo(tmp_path: Path, denodo: DenodoEmulator) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()
@@ -106,7 +100,6 @@ def test_denodo(tmp_path: Path, denodo: DenodoEmulator) -> None:
     assert sum(denodo.asked.values()) >= 4
 
 
-@pytest.mark.slow
 def test_a_live_system(tmp_path: Path) -> None:
     folder = tmp_path / "examples" / "live-system"
     folder.mkdir(parents=True)

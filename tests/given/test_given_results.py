@@ -113,7 +113,6 @@ def test_each_way_to_say_a_result_is_gold_and_is_an_answer(tmp_path: Path, datab
     assert told["answer csv"].score("bird_ex").value == 1.0  # type: ignore[union-attr] # as the types of gold need it
 
 
-@pytest.mark.slow
 def test_a_file_that_holds_no_result_is_golds_failure_by_name_and_a_finding(tmp_path: Path, database: str) -> None:
     _files(tmp_path)
     cases = [{"id": name, "question": f"What is in {name}?", "gold_result": name} for name in BROKEN]
@@ -138,7 +137,6 @@ def test_a_file_that_holds_no_result_is_golds_failure_by_name_and_a_finding(tmp_
     }
 
 
-@pytest.mark.slow
 def test_an_answer_whose_file_holds_no_result_is_the_systems_failure(tmp_path: Path, database: str) -> None:
     _files(tmp_path)
     answers = [{"id": name, "predicted_result": name} for name in BROKEN]

@@ -216,7 +216,6 @@ def test_every_prediction_scores_as_by_the_script(tmp_path: Path) -> None:
     assert 0 < ones["numbers moved by 0.02"] < ones["numbers moved by 0.005"]
 
 
-@pytest.mark.slow
 def test_every_question_of_the_benchmark_scores_as_by_the_script(tmp_path: Path) -> None:
     named = os.environ.get("ASSAY_SHARED_DATA")
     shared = Path(named) if named else Path(__file__).parents[3] / "shared" / "data"

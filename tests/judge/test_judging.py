@@ -186,7 +186,6 @@ _WANTED = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("wanted", _WANTED)
 @pytest.mark.parametrize("shape", ["SELECT a, '{}' FROM t", 'SELECT a AS "{}" FROM t', "SELECT a AS `{}` FROM t"])
 def test_no_text_and_no_alias_of_a_query_can_put_a_verdict_into_its_judges_mouth(

@@ -152,7 +152,6 @@ HARD = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", HARD)
 def test_hard_queries_end_without_an_error_of_ours(name: str, folder: Path) -> None:
     case = assay.Case(id=name, question=HARD[name][:200], golds=(HARD[name],), database="songs")

@@ -107,7 +107,6 @@ def songs(tmp_path_factory: pytest.TempPathFactory) -> object:
         yield opened
 
 
-@pytest.mark.slow
 @settings(max_examples=150)
 @given(query=queries(), question=QUESTIONS, evidence=st.none() | st.sampled_from(["a refers to `age` = 7", "x = 'y'"]))
 def test_every_rule_looks_at_every_query(songs: GoldDatabase, query: str, question: str, evidence: str | None) -> None:

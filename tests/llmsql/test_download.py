@@ -56,7 +56,6 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
 @needs_hub
 @pytest.mark.parametrize("version", VERSIONS)
 def test_missing_files_are_downloaded_once_and_kept(hub: Hub, folder: Path, version: str) -> None:
@@ -86,7 +85,6 @@ def test_only_the_file_that_is_missing_is_downloaded(hub: Hub, folder: Path, ben
     assert all(request.endswith(QUESTIONS) for request in hub.asked)
 
 
-@pytest.mark.slow
 @needs_hub
 @pytest.mark.parametrize("trouble", ["nobody there", "forbidden", "no such file"])
 def test_without_a_download_it_says_which_files_to_place_where(hub: Hub, folder: Path, trouble: str) -> None:

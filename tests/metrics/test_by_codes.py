@@ -89,7 +89,7 @@ def _are_scored_alike(pair: tuple[Result, Result], ignore_order: bool, wanted: l
     _same(*pair, ignore_order=ignore_order, wanted=tuple(wanted))
 
 
-@pytest.mark.parametrize("examples", [80, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [80, 400])
 def test_cells_of_all_types_are_scored_alike(examples: int) -> None:
     inputs = (_pairs(), st.booleans(), st.lists(st.integers(0, 4), max_size=2))
     settings(max_examples=examples)(given(*inputs)(_are_scored_alike))()

@@ -344,7 +344,6 @@ def spider_run(request: pytest.FixtureRequest, shared_data: Path) -> tuple[Run, 
     return run, {str(line["id"]): line for line in map(json.loads, lines)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "published"),
     [("spider_ex", "spider_ex"), ("spider_em", "spider_em"), ("bird_ex", "bird_ex"), ("bird_soft_f1", "bird_f1")],

@@ -7,7 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -167,7 +166,6 @@ def test_recall_and_precision_are_those_of_sets(tables: dict[str, list[str]], da
     assert (recall, column_recall, complete) == (1.0, 1.0, 1.0)
 
 
-@pytest.mark.slow
 def test_whoever_is_given_a_whole_schema_of_birds_misses_nothing(shared_data: Path) -> None:
     """Names with spaces, percent signs and parentheses, in each form."""
     folder = shared_data / "bird-mini-dev"

@@ -94,7 +94,6 @@ def test_junit_xml_tells_errors_from_failures(answered: pytest.Pytester) -> None
     assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["4", "1", "1", "1"]
 
 
-@pytest.mark.slow
 def test_processes_of_xdist_give_the_same_and_one_line(
     answered: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

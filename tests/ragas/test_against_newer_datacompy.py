@@ -35,7 +35,6 @@ def kinds(table: Table) -> dict[str, str]:
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_columns_of_one_kind_differ_in_as_many_rows(seed: int) -> None:
     chance = Random(seed)

@@ -163,9 +163,7 @@ def test_any_run_makes_a_whole_workbook_and_the_same_twice(name: str, request: p
     assert found["Summary"][0][: len(SUMMARY)] == SUMMARY
 
 
-@pytest.mark.parametrize(
-    "name", ["small_run", "all_failing_run", pytest.param("large_run", marks=pytest.mark.slow), "denodo_run"]
-)
+@pytest.mark.parametrize("name", ["small_run", "all_failing_run", "large_run", "denodo_run"])
 def test_the_summary_holds_the_aggregates_exactly(name: str, request: pytest.FixtureRequest) -> None:
     run = request.getfixturevalue(name)
     table = summary(run)
@@ -453,7 +451,6 @@ def test_lines_are_counted_by_breaks_and_width() -> None:
     ]
 
 
-@pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
     import gc
     import tracemalloc

@@ -37,7 +37,6 @@ def convert(tmp_path: Path, workbook: bytes, target: str) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-@pytest.mark.slow
 def test_it_opens_and_prints(tmp_path: Path, small_run: Run) -> None:
     (page,) = convert(tmp_path, XlsxReporter().render(small_run), "pdf")
     content = page.read_bytes()
@@ -45,7 +44,6 @@ def test_it_opens_and_prints(tmp_path: Path, small_run: Run) -> None:
     assert len(content) > 10_000
 
 
-@pytest.mark.slow
 def test_what_looks_like_a_formula_is_shown_not_computed(
     tmp_path: Path, build_run: Callable[..., Run], right_case: Evidence
 ) -> None:

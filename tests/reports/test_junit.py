@@ -351,7 +351,6 @@ def test_no_character_breaks_the_file(build_run: Callable[..., Run], wrong_case:
     assert len(list(drawn(build_run([item])).iter("failure"))) == 1
 
 
-@pytest.mark.slow
 def test_many_failures_share_the_room(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
     long = replace(wrong_case, prediction=replace(wrong_case.prediction, query="SELECT 1 -- " + "x" * 5000))
     few = drawn(build_run([long]))

@@ -90,7 +90,6 @@ def test_the_difference_tells_null_from_text(small_run: Run, text: str) -> None:
     assert text in block.replace("|", " ").split()
 
 
-@pytest.mark.slow
 def test_hundreds_of_metrics_fit_a_comment(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
     class Named:
         def __init__(self, name: str) -> None:

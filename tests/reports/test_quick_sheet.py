@@ -6,7 +6,6 @@ import zipfile
 from io import BytesIO
 from typing import Any
 
-import pytest
 import xlsxwriter
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +43,6 @@ def written(rows: list[list[Any]], sheet_class: type[Any]) -> bytes:
     return zipfile.ZipFile(content).read("xl/worksheets/sheet1.xml")
 
 
-@pytest.mark.slow
 @given(rows=ROWS)
 def test_every_row_is_written_as_by_the_library(rows: list[list[Any]]) -> None:
     assert written(rows, QuickSheet) == written(rows, Worksheet)

@@ -256,7 +256,6 @@ def test_periods_read_as_words() -> None:
     assert periods((spans(end="2015-Q1"),)) == "until 2015-Q1"
 
 
-@pytest.mark.slow
 def test_a_thousand_cases_of_200_terms_are_drawn_quickly() -> None:
     run = selections.large_selection_run(1000, 200)
     start = time.process_time()

@@ -126,7 +126,6 @@ def test_a_file_that_cannot_be_set_aside_leaves_the_run_as_it_was(
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("earlier", "new"),
     [

@@ -72,7 +72,6 @@ def content(run: Path) -> list[str]:
     return sorted(json.dumps(bare(json.loads(line)), sort_keys=True) for line in lines)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [1, 3])
 @pytest.mark.parametrize("most_delay_s", [0.0, 0.05])
 def test_it_comes_to_the_same_as_asking_first(
@@ -134,7 +133,6 @@ def test_judging_begins_while_questions_wait(judge: Callable[..., Run]) -> None:
     assert all(state.finished >= (state.judged or 0) for state in asking)
 
 
-@pytest.mark.slow
 def test_a_fast_system_does_not_run_ahead_of_slow_queries(judge: Callable[..., Run]) -> None:
     """What was asked and is not judged is bounded, whatever the queries take."""
     asked: list[str] = []
@@ -164,7 +162,6 @@ def test_a_fast_system_does_not_run_ahead_of_slow_queries(judge: Callable[..., R
     assert max(ahead) <= workers * WAITING_PER_WORKER + concurrency + in_lanes < count
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_system_that_proves_unusable_half_way_costs_nothing_that_was_answered(
     concurrency: int, judge: Callable[..., Run], tmp_path: Path

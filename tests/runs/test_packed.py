@@ -105,7 +105,6 @@ def test_a_packed_run_comes_to_the_same(judge: Callable[..., Run], tmp_path: Pat
     assert replace(unkept.record.aggregates, times=()) == replace(plain.record.aggregates, times=())
 
 
-@pytest.mark.slow
 def test_a_packed_run_goes_on_from_what_a_plain_one_has_and_the_other_way_round(
     judge: Callable[..., Run], tmp_path: Path
 ) -> None:

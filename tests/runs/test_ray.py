@@ -34,7 +34,6 @@ from ports import free_port
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'assay[ray]'")
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Ray's nodes share one machine on Linux alone"),
     # Ray itself leaves files open, and warns of its own future.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),

@@ -187,6 +187,7 @@ def test_a_report_takes_penalties_and_a_run_tells_its_rates_by_name(
         plain.with_penalties([1])
 
 
+@pytest.mark.journey
 def test_every_report_shows_them(every: Callable[..., Run], tmp_path: Path) -> None:
     run = every(output=tmp_path / "run")
     for name in ("html", "md", "xlsx", "json", "junit"):

@@ -244,6 +244,7 @@ def test_an_answer_that_failed_is_asked_for_again_in_its_own_place(tmp_path: Pat
     assert [one for one in then if one.repeat] == [one for one in first if one.repeat]
 
 
+@pytest.mark.journey
 def test_a_whole_run_of_a_flaky_system(shop: tuple[tuple[Case, ...], str], tmp_path: Path) -> None:
     cases, _ = shop
     system = Flaky(cases)

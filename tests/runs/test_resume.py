@@ -93,7 +93,6 @@ def _evaluate(job: dict[str, Path], **changes: object) -> Run:
     return evaluate(job["folder"] / "cases.jsonl", job["folder"] / "answers.jsonl", **{**arguments, **changes})  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
 def test_a_run_killed_again_and_again_loses_nothing_and_repeats_nothing(slow_job: dict[str, Path]) -> None:
     chance = random.Random(5)
     before: list[bytes] = []
@@ -119,7 +118,6 @@ def test_a_run_killed_again_and_again_loses_nothing_and_repeats_nothing(slow_job
     assert [item.verdict for item in resumed.evidence] == [item.verdict for item in whole_run.evidence]
 
 
-@pytest.mark.slow
 def test_ctrl_c_exits_with_3_says_how_to_go_on_and_leaves_no_process(slow_job: dict[str, Path]) -> None:
     process = _start(slow_job)
     _wait_for_lines(slow_job, 2)
@@ -198,6 +196,7 @@ def test_a_corrected_gold_query_is_scored_with_the_same_predictions(job: dict[st
     assert len(_lines(job)) == 31
 
 
+@pytest.mark.journey
 def test_predictions_that_were_missing_are_added_to_a_finished_run(job: dict[str, Path]) -> None:
     answers = job["folder"] / "answers.jsonl"
     whole = answers.read_text()
@@ -216,7 +215,7 @@ def test_a_changed_database_is_judged_anew(job: dict[str, Path], make_sqlite: Ca
     assert [item.comparison for item in second.evidence] != [item.comparison for item in first.evidence]
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_torn_last_line_is_judged_again_and_a_damaged_one_is_named(job: dict[str, Path]) -> None:
     _evaluate(job)
     journal = job["run"] / "journal.jsonl"

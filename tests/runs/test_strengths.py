@@ -90,7 +90,6 @@ def strengths(run: Run) -> dict[str, str]:
     return {item.case.id: item.verdict.strength for item in run.evidence}
 
 
-@pytest.mark.slow
 def test_each_match_has_the_strength_that_other_databases_give_it(folder: Path) -> None:
     run = load_run(folder)
     assert strengths(run) == {name: strength for name, (_, _, strength) in PAIRS.items()}
@@ -105,7 +104,6 @@ def test_each_match_has_the_strength_that_other_databases_give_it(folder: Path) 
     assert (after.numerator, after.n, run.record.settings.metrics) == (4, 6, ("match", AFTER_WITNESSES))
 
 
-@pytest.mark.slow
 def test_what_is_stored_is_what_was_found(folder: Path) -> None:
     found = {item.case.id: item.refutation for item in load_run(folder).evidence}
     assert found["wrong"] is None
@@ -134,7 +132,6 @@ def test_cells_that_json_does_not_have_come_back_from_a_witness() -> None:
     assert decode_evidence(encode_evidence(evidence)) == evidence
 
 
-@pytest.mark.slow
 def test_a_run_keeps_its_strengths_and_looks_for_none_twice(judge: Judge, folder: Path, database: str) -> None:
     seen: list[Progress] = []
     journal = (folder / "journal.jsonl").read_bytes()
@@ -146,7 +143,6 @@ def test_a_run_keeps_its_strengths_and_looks_for_none_twice(judge: Judge, folder
     assert (folder / "journal.jsonl").read_bytes() == journal
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("large", [5_000, 2])
 def test_a_run_without_strengths_gets_them_later_and_what_a_budget_left_out_after_that(
     large: int, judge: Judge, folder: Path, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -398,7 +394,7 @@ def test_what_is_not_parted_has_no_cause(matches: Callable[..., Refutation]) -> 
 
 @pytest.mark.parametrize(
     "url",
-    ["sqlite:////nowhere/at/all.sqlite", pytest.param("denodo+http://127.0.0.1:9/db", marks=pytest.mark.slow)],
+    ["sqlite:////nowhere/at/all.sqlite", "denodo+http://127.0.0.1:9/db"],
 )
 def test_what_cannot_be_tried_is_unknown_with_the_reason(url: str, matches: Callable[..., Refutation]) -> None:
     found = matches(ALL, predicted="SELECT id + 0 FROM pet", url=url)
@@ -440,7 +436,6 @@ def test_a_settings_file_asks_for_it_and_flags_weigh_more(tmp_path: Path) -> Non
 # What two runs say
 
 
-@pytest.mark.slow
 def test_a_comparison_names_the_matches_that_lost_strength(folder: Path) -> None:
     run = load_run(folder)
     changed = [

@@ -331,7 +331,6 @@ def test_a_service_that_is_away_is_left_alone_for_a_while(monkeypatch: pytest.Mo
             assert found(source, AREA=["NO"]) == rows_of(AREA=["NO"])
 
 
-@pytest.mark.slow
 def test_a_service_that_hangs_is_left_alone_after_a_few_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "_DEFAULTS", SystemOptions(timeout_s=1.0, retries=2))
     monkeypatch.setattr(fetching, "_AWAY_S", 3600.0)
@@ -538,7 +537,6 @@ def test_nobody_there_is_a_matter_of_the_network() -> None:
     assert found_.failure.blame == "network"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("answer", [reset, garbage, endless, packed(1), packed(2), drip_body, drip_head])
 def test_a_hostile_service_costs_no_more_than_its_limits(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "_DEFAULTS", SystemOptions(timeout_s=0.6, retries=0))

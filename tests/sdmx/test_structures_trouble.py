@@ -117,7 +117,6 @@ def big_list(codes: int, path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_list_of_100_000_codes_loads_and_looks_up_in_constant_time(tmp_path: Path) -> None:
     loaded = {codes: load_structures([big_list(codes, tmp_path / f"{codes}.xml")]) for codes in (1_000, 100_000)}
 

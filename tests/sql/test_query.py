@@ -93,7 +93,7 @@ def test_names_in_generated_queries_mean_what_mariadb_reads(mariadb: Any) -> Non
 def test_names_in_many_generated_queries(dialect: str) -> None:
     oracle = sqlite_oracle(TABLES) if dialect == "sqlite" else duckdb_oracle(TABLES)
     with closing(oracle.connection):
-        _hold(oracle, dialect, count=2000)
+        _hold(oracle, dialect, count=500)
 
 
 def test_names_in_queries_of_spider_mean_what_sqlite_reads(shared_data: Path) -> None:

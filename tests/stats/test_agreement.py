@@ -112,7 +112,6 @@ def test_an_interval_holds_its_value_and_does_not_care_who_is_first(counts: list
         assert (other.value, other.low, other.high) == pytest.approx((found.value, found.low, found.high))
 
 
-@pytest.mark.slow
 @each(
     ("reviewers", "categories", "lowest"),
     [(2, 2, 0.92), (2, 3, 0.91), (3, 2, 0.92), (3, 3, 0.90)],

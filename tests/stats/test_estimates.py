@@ -231,7 +231,6 @@ def test_counts_that_cannot_be_are_refused(call: object) -> None:
         call()
 
 
-@pytest.mark.slow
 def test_intervals_hold_the_truth_over_a_part_of_the_settings() -> None:
     from benchmarks.estimates import simulated
 

@@ -26,7 +26,6 @@ def test_a_detectable_difference_of_rates_is_detected_as_often_as_said(n: int, d
     assert found == pytest.approx(0.8, abs=0.04)
 
 
-@pytest.mark.slow
 def test_a_detectable_difference_of_scores_is_detected_as_often_as_said() -> None:
     stats = pytest.importorskip("scipy.stats")
     difference = detectable_difference(150, variance=1 / 12)

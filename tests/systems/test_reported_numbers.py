@@ -156,7 +156,7 @@ def test_no_number_of_an_answer_costs_the_answer(kind: str, make_sqlite: Callabl
         with _SYSTEMS[kind](wild) as system:
             run = assay.evaluate(_CASES, system, databases=database, metrics=["match"], workers=1, output=folder)
         assert [item.outcome for item in run.evidence] == ["correct"] * 3, (name, run.evidence[0])
-        for name_of_report in _REPORTS:
+        for name_of_report in _REPORTS if kind == "predictions in memory" else ():  # none depends on the system
             run.report(folder / name_of_report)
         for path in (*folder.glob("*.json"), *folder.glob("*.jsonl")):
             text = path.read_text(encoding="utf-8")

@@ -240,7 +240,6 @@ def test_assays_own_reports_pass(name: str) -> None:
     assert fails(REPORT_CHECKS, adapter) == {}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["html", "xlsx"])
 def test_assays_own_large_reports_pass(name: str) -> None:
     assert fails(REPORT_CHECKS, ReportAdapter(reporter=registry.load("assay.reports", name))) == {}

@@ -26,7 +26,6 @@ def test_every_solution_runs_and_finds_something() -> None:
     tables.close()
 
 
-@pytest.mark.slow
 def test_answers_are_right_wrong_wider_absent_slow_and_failing() -> None:
     cases = [
         Case(id=str(number), question=question["question"], golds=(question["solution"],), context=question["context"])
@@ -102,7 +101,6 @@ def test_the_command_serves_the_example_and_says_what_to_try(tmp_path: Path) -> 
     assert (process.returncode, errors) == (0, "")
 
 
-@pytest.mark.slow
 def test_one_command_runs_the_whole_job_again_and_again(tmp_path: Path) -> None:
     pytest.importorskip("xlsxwriter")
     command = [sys.executable, "-m", "assay.testing", "--try", str(tmp_path)]

@@ -68,7 +68,7 @@ def _choices(rows: Rows, *, parted: bool, most: int) -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
-@pytest.mark.parametrize("seed", [0, *(1, 2)])
+@pytest.mark.parametrize("seed", [0])
 def test_gold_is_ambiguous_where_its_choice_matters_and_only_there(engine: str, seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     rows = _table(chance)

@@ -51,7 +51,6 @@ def test_an_error_of_one_side_is_no_difference() -> None:
     assert outcome.kind == "refuted"
 
 
-@pytest.mark.slow
 def test_a_query_that_never_ends_costs_its_budget() -> None:
     """It is interrupted on each database, and soon no further one is tried."""
     endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"

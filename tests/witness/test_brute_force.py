@@ -108,7 +108,6 @@ APART_ONE = _told_apart(ONE, _databases_of_one(), ON_ONE)
 APART_TWO = _told_apart(TWO, _databases_of_two(), ON_TWO)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("ddl", "queries", "apart"), [(ONE, ON_ONE, APART_ONE), (TWO, ON_TWO, APART_TWO)])
 def test_search_and_brute_force_say_the_same(ddl: str, queries: Sequence[str], apart: set[tuple[str, str]]) -> None:
     """What brute force tells apart the search refutes; what the search refutes, plain sqlite3 confirms."""

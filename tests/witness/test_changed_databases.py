@@ -32,7 +32,6 @@ def asked(url: str, second: str = "SELECT DISTINCT a FROM t") -> Any:
     return assay.refute("SELECT a FROM t", second, database=url)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
 def test_a_database_may_change_between_questions(scheme: str, tmp_path: Path) -> None:
     path = tmp_path / "shop"

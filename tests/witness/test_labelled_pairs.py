@@ -59,7 +59,6 @@ def test_a_few_are_decided_as_they_are_labelled(pairs: list[Any]) -> None:
         assert decide(pair, 300, proves=False) == "refuted", pair.title
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_all_are_decided_as_they_are_labelled(pairs: list[Any], part: int) -> None:
     """Nearly all that differ are refuted, more than half of those that do not are proved."""
@@ -70,7 +69,6 @@ def test_all_are_decided_as_they_are_labelled(pairs: list[Any], part: int) -> No
     assert same.count("proved") >= 0.4 * len(same)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_no_random_database_parts_what_is_labelled_the_same(pairs: list[Any], part: int) -> None:
     for pair in [pair for pair in pairs if pair.truth == "eq"][part::8]:

@@ -69,7 +69,6 @@ def contradictions(
         yield proof, f"{one} | {other} | {proof.rules} | {found.reason}" if against else ""
 
 
-@pytest.mark.slow(long=True)
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 def test_nothing_parts_the_pairs_of_the_corpus(dialect: str) -> None:
     pairs = [
@@ -80,7 +79,6 @@ def test_nothing_parts_the_pairs_of_the_corpus(dialect: str) -> None:
     assert len(found) >= 0.95 * len(pairs)
 
 
-@pytest.mark.slow
 def test_the_search_parts_most_twins() -> None:
     """Each differs from an equal pair by little, and is not proved (`test_proof_pairs`)."""
     kinds = [
@@ -98,7 +96,6 @@ def test_nothing_parts_what_is_equivalent_and_proved() -> None:
         assert len(found) >= least
 
 
-@pytest.mark.slow
 def test_no_random_pair_is_proved_and_refuted() -> None:
     pairs = [random_pair(seed) for seed in range(20_000, 20_200)]
     found = list(contradictions(pairs, SCHEMA, trials=500))
@@ -113,7 +110,6 @@ def _declared(name: str) -> str:
     return ddl
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 def test_nor_with_columns_of_other_types(name: str) -> None:
     pairs = [random_pair(seed) for seed in range(40_000, 40_200)]
@@ -159,7 +155,6 @@ def both_ways(seeds: Iterable[int], trials: int) -> tuple[int, list[str]]:
     return proved, wrong
 
 
-@pytest.mark.slow
 def test_nor_beside_real_data_at_any_level() -> None:
     """Also where that violates foreign keys, which then neither assumes."""
     proved, wrong = both_ways(range(22_000, 22_120), 300)
@@ -167,14 +162,12 @@ def test_nor_beside_real_data_at_any_level() -> None:
     assert proved >= 4
 
 
-@pytest.mark.slow(long=True)
 def test_no_random_pair_of_a_thousand_is_proved_and_refuted() -> None:
     found = list(contradictions([random_pair(seed) for seed in range(30_000, 31_000)], SCHEMA, trials=1000))
     assert [against for _, against in found if against] == []
     assert len(found) > 30
 
 
-@pytest.mark.slow(long=True)
 def test_nor_of_hundreds_beside_real_data() -> None:
     proved, wrong = both_ways(range(33_000, 33_400), 600)
     assert wrong == []

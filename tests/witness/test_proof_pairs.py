@@ -49,7 +49,6 @@ def test_an_equal_pair_is_proved_and_its_twin_is_not(kind: str, one: str, other:
             assert not isinstance(prove(twin, query, schema, dialect=dialect, ordered=False), Proof)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "one", "other", "twin"), TRIPLES, ids=IDS)
 def test_no_database_parts_what_is_called_equal(kind: str, one: str, other: str, twin: str) -> None:
     del kind, twin
@@ -58,7 +57,6 @@ def test_no_database_parts_what_is_called_equal(kind: str, one: str, other: str,
         assert next(differences(dialect, SCHEMA, one, other, SCHEMAS["sqlite"], seeds), None) is None
 
 
-@pytest.mark.slow
 def test_most_twins_are_parted_by_some_small_database() -> None:
     parted = [
         next(differences("sqlite", SCHEMA, one, twin, SCHEMAS["sqlite"], range(150)), None) is not None

@@ -38,7 +38,6 @@ def test_no_random_pair_is_proved_wrongly(start: int) -> None:
     assert proved > 2
 
 
-@pytest.mark.slow(long=True)
 @pytest.mark.parametrize(("dialect", "databases"), [("sqlite", 40), ("duckdb", 5)])
 def test_no_random_pair_of_a_thousand_is_proved_wrongly(dialect: str, databases: int) -> None:
     proved, wrong = proved_wrongly(dialect, range(10_000, 11_000), range(databases))

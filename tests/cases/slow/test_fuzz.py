@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from assay.cases import load_cases, load_predictions
 from assay.errors import AssayError
 
-pytestmark = pytest.mark.slow
-
 # What no text file may hold (surrogates), and what XML and YAML have no way to write as it is.
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t\r"), max_size=60)
 SQL = st.one_of(

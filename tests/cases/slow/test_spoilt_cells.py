@@ -16,8 +16,6 @@ from assay.cases import load_cases, load_predictions
 from assay.errors import CaseFileError
 from assay.model import FieldNames
 
-pytestmark = pytest.mark.slow
-
 HEADER = ["id", "question", "gold_sql", "db_id", "note"]
 ERRORS = ["#REF!", "#N/A", "#DIV/0!", "#NAME?", "#VALUE!", "#NUM!", "#NULL!", "#SPILL!"]
 NOT_COMPUTED = {
@@ -99,7 +97,6 @@ def test_a_spoilt_cell_beyond_the_last_value_is_named(tmp_path: Path, formats: A
         load_cases(path, formats=formats)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="needs LibreOffice")
 @pytest.mark.parametrize("suffix", ["ods", "xlsx"])
 def test_an_error_that_libreoffice_computed_is_named(tmp_path: Path, formats: Any, suffix: str) -> None:

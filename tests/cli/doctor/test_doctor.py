@@ -90,7 +90,6 @@ def test_every_extra_for_users_is_told(capsys: pytest.CaptureFixture[str]) -> No
     assert {"sqlite", "duckdb"} <= {one["schemes"][0] for one in found["engines"] if one["version"]}
 
 
-@pytest.mark.slow
 def test_each_limit_is_tried_and_holds() -> None:
     found = {one.name: one for one in protections()}
     assert set(found) == {"time", "memory", "writing", "files"}
@@ -159,7 +158,6 @@ def test_a_pipe_is_no_database_and_is_not_waited_for(
     assert "is a pipe or a device" in one["trouble"]
 
 
-@pytest.mark.slow
 def test_a_server_s_version_rights_and_tables_are_told(postgres: Any, capsys: pytest.CaptureFixture[str]) -> None:
     [one] = _findings(postgres.url, capsys=capsys)["reached"]
     assert one["reached"]

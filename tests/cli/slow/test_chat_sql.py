@@ -17,9 +17,6 @@ from assay.demo import build_database, cases_path
 from assay.testing import ChatAnswer, ChatEmulator
 from assay.testing.faults import Fault
 
-pytestmark = pytest.mark.slow
-
-
 LIMIT = 12
 KEY = "sk-of-the-test"
 

@@ -19,9 +19,6 @@ import workbook_figures
 from assay.testing import DenodoEmulator, Fault, example
 from process_tree import descendants
 
-pytestmark = pytest.mark.slow
-
-
 DETAILS = (
     "Question ID",
     "Difficulty",

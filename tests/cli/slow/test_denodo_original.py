@@ -13,8 +13,6 @@ from processes import PASSWORD, assay, emulator, sheet
 
 from assay.testing import DenodoEmulator, Fault, example
 
-pytestmark = pytest.mark.slow
-
 QUESTIONS = [str(one["question"]) for one in example.questions()]
 GUIDE = ("--user", "demo", "--password", PASSWORD)
 

@@ -11,8 +11,6 @@ from xlsxwriter import Workbook
 
 from assay.testing import DenodoEmulator
 
-pytestmark = pytest.mark.slow
-
 QUERIES = [
     # gold, generated, AI SDK's time
     ("SELECT COUNT(*) AS clients FROM client", "SELECT COUNT(client_id) AS n FROM client", 1.5),

@@ -16,8 +16,6 @@ from processes import assay, lines, started, until
 
 from assay import load_run
 
-pytestmark = pytest.mark.slow
-
 VERBS = ("run", "denodo", "sdmx")
 
 if sys.platform == "win32":

@@ -15,9 +15,7 @@ import xlsxwriter
 
 import commands
 
-pytestmark = pytest.mark.slow
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "input-faults.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "input-faults.md"
 ROW = re.compile(r"^\| (?P<given>.+?) \| `(?P<printed>.+)` \| (?P<status>\d) \|$", re.MULTILINE)
 
 Q = {"a": "how many?", "b": "which?"}

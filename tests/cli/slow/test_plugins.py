@@ -17,8 +17,6 @@ from assay import Gates, diff, leaderboard, load_run
 from assay.model import MetricInfo
 from assay.reports.blocks.run import RunReport
 
-pytestmark = [pytest.mark.xdist_group("plugins"), pytest.mark.slow]
-
 METRICS = '''
 from assay import Score
 

@@ -23,9 +23,6 @@ from assay import load_run
 from assay.demo import build_database, cases_path, sdmx_path
 from assay.testing import ChatEmulator, DenodoEmulator, Fault, example, judge_by, same_text
 
-pytestmark = pytest.mark.slow
-
-
 SECRET = {"ASSAY_PASSWORD": PASSWORD}
 QUESTIONS = [str(one["question"]) for one in example.questions()]
 _SYSTEM = """

@@ -20,8 +20,6 @@ from assay.cli.view.server import LARGEST_BODY, TOKEN_HEADER, ReportServer
 from assay.runs.reviews.file import read_reviews
 from reviewing_site import serving
 
-pytestmark = pytest.mark.slow
-
 CASES = [
     {"id": "right", "question": "Names in York", "gold_sql": "SELECT name FROM client WHERE city = 'York'"},
     {"id": "wrong", "question": "Cities", "gold_sql": "SELECT DISTINCT city FROM client"},
@@ -323,7 +321,7 @@ def test_the_reviewer_is_who_git_says(work: Path) -> None:
         (("right", "--ambiguous", "--allow", "cas"), "--allow names 'cas'"),
         (("rihgt", "--confirm"), "do you mean 'right'?"),
         (("right", "--undo"), "right has no review by Ana to take back"),
-        (("--idle", "0"), "--idle 0"),
+        (("--idle", "0"), "--idle is '0'"),
         (("--minutes", "-1"), "--minutes -1"),
         (("--settle", "Cleo", "--list"), "Cleo"),
     ],

@@ -23,8 +23,6 @@ import assay as product
 from assay import demo
 from assay.model import Limits
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -15,7 +15,6 @@ from assay.testing.conformance import CHECKS, Adapter, Check, Gap, conform, prep
 from assay.testing.servers import ServerUnavailable, running
 
 pytest.importorskip("google.cloud.bigquery", reason="needs the extra bigquery")
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("bigquery")]
 
 TYPES: Any = {
     "integer": "INT64",

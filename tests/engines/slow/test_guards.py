@@ -25,8 +25,6 @@ from assay.engines.pool.pool import Task, TaskDone, WorkerPool
 from assay.engines.postgres.guard import refusal
 from assay.model import DatabaseUrl, Limits
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("true_workers")]
-
 MIB = 1024 * 1024
 LIMITS = Limits(timeout_s=20.0, max_result_bytes=16 * MIB, max_memory_bytes=128 * MIB)
 ENGINES = {

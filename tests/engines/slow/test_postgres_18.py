@@ -17,8 +17,6 @@ from assay.engines.postgres.engine import PostgresEngine
 from assay.engines.postgres.guard import HARMLESS
 from assay.model import DatabaseUrl, Limits
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("postgres_18")]
-
 SCRIPT = """
 CREATE EXTENSION btree_gist;
 CREATE TABLE price (

@@ -16,8 +16,6 @@ from assay.errors import DatabaseError, InputError, UsageError
 from assay.model import DatabaseUrl
 from assay.model.witness import WitnessSettings
 
-pytestmark = pytest.mark.slow
-
 SCRIPT = """
 CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT NOT NULL, born DATE, fee NUMERIC(8, 2) CHECK (fee > 0));
 CREATE TABLE concert (id INTEGER PRIMARY KEY, singer_id INTEGER REFERENCES singer (id), big BOOLEAN);

@@ -18,8 +18,6 @@ pytest.importorskip("snowflake.connector", reason="the connector is not installe
 from assay.engines.snowflake.engine import SnowflakeEngine
 from assay.engines.snowflake.url import connection_arguments
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("snowflake")]
-
 _SETUP = """
 CREATE OR REPLACE TABLE sales (id NUMBER(10,0) NOT NULL, region VARCHAR, amount NUMBER(12,2), day DATE);
 INSERT INTO sales VALUES (1, 'north', 10.50, '2024-01-01'), (2, 'north', 4.50, '2024-01-02'),

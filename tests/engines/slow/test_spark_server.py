@@ -28,8 +28,6 @@ from assay.engines.spark.engine import SparkConnectEngine, SparkEngine
 from assay.engines.warehouse.held import read
 from assay.sql.harmless.known import is_known
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
-
 _SETUP = """
 CREATE SCHEMA shop;
 CREATE TABLE shop.sales (id INT NOT NULL, region STRING, amount DECIMAL(12,2), day DATE, sold TIMESTAMP) USING parquet;

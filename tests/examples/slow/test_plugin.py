@@ -17,8 +17,6 @@ from plugged import PLUGIN, assay, environment, laid_out
 
 from assay import load_run
 
-pytestmark = [pytest.mark.xdist_group("examples"), pytest.mark.slow]
-
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from small_benchmark import GOLDS, Benchmark
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("true_workers")]
-
 LIMIT_S = 1.0
 ENDLESS = "SELECT * FROM (WITH RECURSIVE n(x) AS (VALUES(1) UNION ALL SELECT x+1 FROM n) SELECT max(x) FROM n)"
 WIDE = ", ".join(['"Table"'] * 40)

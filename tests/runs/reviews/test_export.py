@@ -171,7 +171,7 @@ def assert_exported_run_is_reviewed_run(reviewed: assay.Run, exported: assay.Run
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_run_on_the_exported_set_has_the_reviewed_accuracy(
     layout: Callable[[Sequence[Question], Path], Path], seed: int, folder: Path
 ) -> None:
@@ -239,7 +239,7 @@ def test_question_set_itself_is_not_overwritten(folder: Path) -> None:
 
 @pytest.mark.skipif(not (SHARED / "dev.jsonl").exists(), reason="needs Spider's development set beside the repository")
 @pytest.mark.parametrize("layout", ["jsonl", "spider"])
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_slices_of_spider_give_the_reviewed_accuracy(seed: int, layout: str, folder: Path) -> None:
     questions = [json.loads(line) for line in (SHARED / "dev.jsonl").read_text().splitlines()]
     chosen = random.Random(seed).sample(questions, 40)

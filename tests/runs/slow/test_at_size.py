@@ -38,7 +38,7 @@ from assay.scoring.time_limit import OutOfTimeError, TimeLimit
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a timer that raises is POSIX's")
 # The signal of the other method is what is tested here.
-pytestmark = [pytest.mark.timeout(method="thread"), pytest.mark.slow]
+pytestmark = pytest.mark.timeout(method="thread")
 ROWS = 4000
 
 
@@ -103,7 +103,6 @@ def test_the_answers_of_any_number_of_golds_stay_within_the_workers_room(
     assert kinds >= {"execution", "answer", "verdict"}
 
 
-@pytest.mark.slow
 def test_a_worker_with_little_memory_scores_all_of_many_large_ordered_golds(url: DatabaseUrl) -> None:
     limits = Limits(max_memory_bytes=64 * 1024 * 1024, max_result_bytes=24 * 1024 * 1024)
     cases = [Case(id=str(number), question="q", golds=(gold(number),)) for number in range(60)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if str(Path(__file__).parent) not in sys.path:
-    sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "reports")]
+    sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "reports")]
 
 import browser_runs as runs
 import selections

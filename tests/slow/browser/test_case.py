@@ -10,9 +10,6 @@ from browser_window import Look
 
 from assay.reports.html.run import HtmlReporter
 
-pytestmark = pytest.mark.slow
-
-
 COPIES = ("clipboard-read", "clipboard-write")
 
 

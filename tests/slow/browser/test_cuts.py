@@ -20,7 +20,6 @@ from assay.runs.compare.leaderboard import rank
 if TYPE_CHECKING:
     from assay.model import Run
 
-pytestmark = pytest.mark.slow
 
 WIDTHS = (390, 768, 1024, 1280, 1920)
 NAMES = (

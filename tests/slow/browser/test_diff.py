@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from browser_window import Look
-
-pytestmark = pytest.mark.slow
 
 
 def test_broken_cases_come_first_then_fixed_ones(look: Look, diff: Path) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from browser_window import Look, Opened
 
-pytestmark = pytest.mark.slow
-
 _JS = dict(
     re.findall(
         r"^/\* (\w+)[^*]*\*/\n(.*?)(?=^/\*|\Z)",

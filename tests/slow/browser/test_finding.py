@@ -10,8 +10,6 @@ from browser_window import Look
 
 from assay.model import Run
 
-pytestmark = pytest.mark.slow
-
 
 def test_a_search_finds_cases_that_hold_all_its_words_wherever_they_are(look: Look, report: Path) -> None:
     opened = look(report)

@@ -10,9 +10,6 @@ from browser_window import Look, Opened
 
 from assay.reports.text.plain import visible
 
-pytestmark = pytest.mark.slow
-
-
 PARTS = ("#case-title", ".reason", ".cause", ".context", "ul.near", ".aligned")
 
 

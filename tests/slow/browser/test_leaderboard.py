@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from browser_window import Look
 
-pytestmark = pytest.mark.slow
-
 _RANKED = (
     "[...document.querySelectorAll('#ranking tbody tr:not([hidden])')].map((row) => row.cells[3].textContent.trim())"
 )

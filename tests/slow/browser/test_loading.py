@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 from browser_window import PHONE, Look
 
-pytestmark = pytest.mark.slow
-
-
 PAGES = ("report", "diff", "sdmx", "repeated", "hostile")
 
 

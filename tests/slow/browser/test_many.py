@@ -5,10 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
 from browser_window import Look
-
-pytestmark = pytest.mark.slow
 
 
 def test_only_rows_in_sight_are_in_the_page_and_the_last_one_can_be_scrolled_to(look: Look, large: Path) -> None:

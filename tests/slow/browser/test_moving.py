@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 from browser_window import Look
 
-pytestmark = pytest.mark.slow
-
-
 FOCUSED = "document.activeElement.id"
 ACTIVE = "document.querySelector('#cases-rows .active .id')?.title ?? null"
 

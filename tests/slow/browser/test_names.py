@@ -27,7 +27,6 @@ from assay.runs.store.history import point_of
 if TYPE_CHECKING:
     from assay.model import Run
 
-pytestmark = pytest.mark.slow
 
 WIDTHS = (320, 375, 768, 1240, 1920)
 _FIND = (Path(__file__).parent / "names.js").read_text(encoding="utf-8").partition("*/")[2].strip()

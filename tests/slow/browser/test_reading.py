@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 from browser_window import PHONE, Look
 
-pytestmark = pytest.mark.slow
-
-
 VIEWS = [
     ("report", ""),
     ("report", "#tab=cases"),

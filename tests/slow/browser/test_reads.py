@@ -10,15 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from browser_window import Look
 
-if str(Path(__file__).parents[1] / "reports") not in sys.path:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "reports"))
+if str(Path(__file__).parents[2] / "reports") not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parents[2] / "reports"))
 
 from test_payload import schema
-
-pytestmark = pytest.mark.slow
 
 _NOTES = """
 window.reads = new Set();

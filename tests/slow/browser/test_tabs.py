@@ -12,8 +12,6 @@ from msgspec.structs import replace
 from assay.model import Run
 from assay.reports.html.run import HtmlReporter
 
-pytestmark = pytest.mark.slow
-
 _SHOWN = "[...document.querySelectorAll('.part:not([hidden])')].map((one) => one.id)"
 _CURRENT = "[...document.querySelectorAll('#tabs [aria-current=page]')].map((one) => one.textContent)"
 _IN_VIEW = "(() => { const edge = {}.getBoundingClientRect(); return edge.top >= 0 && edge.top < innerHeight; })()"

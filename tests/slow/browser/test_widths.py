@@ -25,7 +25,6 @@ from assay.runs.store.history import point_of
 if TYPE_CHECKING:
     from assay.model import Run
 
-pytestmark = pytest.mark.slow
 
 WIDTHS = range(360, 1921, 20)
 _SIZES = 6

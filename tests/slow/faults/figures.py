@@ -1,6 +1,6 @@
 """Print what becomes of runs upon which faults are brought.
 
-    python tests/faults/figures.py
+    python tests/slow/faults/figures.py
 
 Workers killed with several seeds, servers restarted, connections cut, disks that fill at several
 moments, several runs in one folder. What cannot be brought about here is named with its reason.
@@ -16,7 +16,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(_HERE), str(_HERE.parent), str(_HERE.parent / "engines")]
+sys.path[:0] = [str(_HERE), str(_HERE.parents[1]), str(_HERE.parents[1] / "engines")]
 
 import experiments  # noqa: E402
 import mariadb_server  # noqa: E402

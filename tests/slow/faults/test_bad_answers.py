@@ -29,8 +29,6 @@ from bad_server import (
     whole,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("true_workers")]
-
 MIB = 1 << 20
 SYSTEMS = ("denodo:", "chat:", "")
 CASE = Case(id="1", question="how many?", golds=("SELECT 1",))

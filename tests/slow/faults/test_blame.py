@@ -44,8 +44,6 @@ from assay.ports import Executions, QueryRequest
 from assay.scoring.queries.scorer import QueryScorer
 from ports import free_port
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("true_workers")]
-
 GOLD, PREDICTED = "SELECT 1", "SELECT 1 AS predicted"
 URL = DatabaseUrl.parse("sqlite:///nowhere")
 

@@ -12,8 +12,6 @@ import pytest
 if TYPE_CHECKING:
     from mariadb_server import MariadbServer
 
-pytestmark = pytest.mark.slow(long=True)
-
 
 _HERE = Path(__file__).parent
 

@@ -10,15 +10,10 @@ import pytest
 
 _HERE = Path(__file__).parent
 # Workers import by the parent's path, too.
-_PLACES = [str(_HERE), str(_HERE.parent / "engines")]
+_PLACES = [str(_HERE), str(_HERE.parents[1] / "engines")]
 for _place in _PLACES:
     if _place not in sys.path:
         sys.path.insert(0, _place)
-
-
-@pytest.fixture(autouse=True)
-def _true(true_workers: None) -> None:
-    """What a statement does to a worker is seen on one as it starts at a user's."""
 
 
 @pytest.fixture(scope="session")
@@ -52,9 +47,6 @@ def clickhouse_arena(clickhouse: Any, tmp_path_factory: pytest.TempPathFactory) 
 def _used(make: Callable[[Any], Any]) -> Iterator[Any]:
     import arenas
 
-    import workers
-
-    with workers.true_ones():
-        arena = make(arenas)
+    arena = make(arenas)
     yield arena
     arena.close()

@@ -1,6 +1,6 @@
 """Hostile statements, run as a real run would: through worker processes, on real databases and as their administrator.
 
-``python -m pytest tests/hostile -m slow`` ends with the figures.
+``python -m pytest tests/slow/hostile -m slow`` ends with the figures.
 """
 
 from __future__ import annotations
@@ -28,16 +28,6 @@ from assay.model import Execution
 
 STATEMENTS = {"sqlite": SQLITE, "duckdb": DUCKDB, "postgresql": POSTGRES, "mariadb": MARIADB, "clickhouse": CLICKHOUSE}
 # One process each: their database, and their server, is made once.
-GROUPS = {
-    "sqlite": "hostile sqlite",
-    "duckdb": "hostile duckdb",
-    "postgresql": "postgres",
-    "mariadb": "mariadb",
-    "clickhouse": "clickhouse",
-}
-pytestmark = pytest.mark.slow
-
-
 AT_ONCE = frozenset({"refused", "writes", "several_statements", "no_query", "error"})
 """Ends that come at once: what such statements leave behind is looked for after several of them."""
 TOGETHER = 16
@@ -52,8 +42,7 @@ def _cases() -> list[Any]:
         batches += [[hostile] for hostile in table if not hostile.kinds <= AT_ONCE]
         for batch in batches:
             name = batch[0].name if len(batch) == 1 else f"{batch[0].name} to {batch[-1].name}"
-            group = pytest.mark.xdist_group(GROUPS[engine])
-            found.append(pytest.param(engine, batch, id=f"{engine}: {name}", marks=group))
+            found.append(pytest.param(engine, batch, id=f"{engine}: {name}"))
     return found
 
 

@@ -17,7 +17,6 @@ from assay.runs.workers.suite_worker import SuiteMade, SuiteWorker
 from assay.sql.mutants import mutants_of
 from assay.sql.schema.ddl import read_ddl
 
-pytestmark = pytest.mark.slow
 SCHEMA = read_ddl("CREATE TABLE t (a INT, b INT, c TEXT); CREATE TABLE u (a INT, d TEXT)", "sqlite").schema
 QUERIES = [
     "SELECT t.c, count(*) FROM t JOIN u ON t.a = u.a WHERE t.b > 3 GROUP BY t.c HAVING count(*) > 1 ORDER BY 2 LIMIT 3",

@@ -15,8 +15,6 @@ import assay
 from assay.cli.app import run_command_line
 from assay.model import Case
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
