@@ -38,7 +38,6 @@ def test_runs_are_compared_from_memory_and_from_folders_alike(database: str, tmp
     assert still.candidate.query == "SELECT 8"
     assert "nowhere" in still.baseline.reason
     match = diff.metric()
-    assert match is not None
     assert (match.metric, match.gained, match.lost, match.p_value) == ("match", 1, 1, 1.0)
     assert diff.metric("nonsense") is None
     assert repr(diff) == "<assay.RunDiff of 3 cases, old to new: 1 fixed, 1 broken>"
@@ -102,7 +101,6 @@ def test_published_systems_differ_as_counted_by_hand(shared_data: Path) -> None:
         name for name in old if (old[name], new[name]) == ("incorrect", "correct")
     }
     match = diff.metric()
-    assert match is not None
     assert (match.n, match.gained, match.lost, match.clusters) == (1034, 97, 50, 20)
     # scipy.stats.binomtest(97, 147).pvalue
     assert match.case_p_value == pytest.approx(0.00013135994838, rel=1e-6)

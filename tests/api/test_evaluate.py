@@ -49,11 +49,9 @@ def test_a_broken_gold_is_outside_the_denominator_and_shown(database: str) -> No
     run = assay.evaluate(CASES, ANSWERS, databases=database)
     assert _outcomes(run) == {"right": "correct", "wrong": "incorrect", "empty": "correct", "broken": "unscored"}
     rate = run.rate()
-    assert rate is not None
     assert (rate.numerator, rate.n, rate.unscored) == (2, 3, 1)
     assert [(count.name, count.case_ids) for count in run.aggregates.failures] == [("gold: error", ("broken",))]
     non_empty = run.rate("non_empty_match")
-    assert non_empty is not None
     assert (non_empty.numerator, non_empty.n, non_empty.unscored) == (1, 2, 2)
     assert "2 of 3" in run.summary()
 
@@ -94,7 +92,6 @@ def test_all_failing_answers_make_a_complete_report(database: str, tmp_path: Pat
     answers = dict.fromkeys(ANSWERS, "SELEC a FORM t")
     run = assay.evaluate(CASES, answers, databases=database, output=tmp_path / "run")
     rate = run.rate()
-    assert rate is not None
     assert (rate.numerator, rate.n) == (0, 3)
     for name in registry.registered("assay.reports"):
         assert registry.reporter(name).render(run.record)
@@ -115,9 +112,6 @@ class RowCount:
         (counted,) = executions.requested[QueryRequest(query="SELECT count(*) FROM t")]
         if case.id == "wrong":
             raise RuntimeError("a bug")
-        assert executions.predicted is not None
-        assert executions.predicted.result is not None
-        assert counted.result is not None
         return Score(metric=self.name, value=float(len(executions.predicted.result.rows) + counted.result.rows[0][0]))  # type: ignore[operator]
 
 
@@ -131,8 +125,6 @@ def test_a_metric_of_ones_own_scores_beside_the_named_ones_and_its_bug_costs_one
     ] * 3
     values = [evidence.score("row_count") for evidence in run.evidence]
     assert [score.value for score in values if score] == [4.0, None, 2.0]
-    assert values[1] is not None
-    assert values[1].failure is not None
     assert "RuntimeError: a bug" in values[1].failure.message
 
 
@@ -175,12 +167,9 @@ def test_a_metric_that_does_not_do_what_it_says_scores_nothing_and_is_told_so(
     assert _outcomes(run) == {"right": "correct", "wrong": "incorrect"}
     for evidence in run.evidence:
         score = evidence.score("giving")
-        assert score is not None
-        assert score.failure is not None
         assert (score.value, score.failure.blame) == (None, "assay")
         assert said in score.failure.message
     rate = run.rate("giving")
-    assert rate is not None
     assert (rate.n, rate.unscored) == (0, 2)
 
 
@@ -188,7 +177,6 @@ def test_a_metric_that_does_not_do_what_it_says_scores_nothing_and_is_told_so(
 def test_a_metric_that_does_what_it_says_scores(database: str, given: float, binary: bool) -> None:
     run = assay.evaluate(CASES[:2], _ANSWERED, databases=database, metrics=["match", Giving(given, binary=binary)])
     rate = run.rate("giving")
-    assert rate is not None
     assert (rate.value, rate.n, rate.unscored) == (given, 2, 0)
 
 
@@ -234,7 +222,6 @@ def test_several_golds_and_hostile_pairs_are_judged_one_by_one(database: str) ->
     assert assay.check("SELECT 2", ["SELECT 1", "SELECT 2"], database=database).gold_index == 1
     verdict = assay.check("DELETE FROM t", "SELECT 1", database=database)
     assert verdict.outcome == "incorrect"
-    assert verdict.failure is not None
     assert verdict.failure.kind == "writes"
     assert assay.check("SELECT count(*) FROM t", "SELECT 2", database=database).outcome == "correct"
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -244,7 +231,6 @@ def test_several_golds_and_hostile_pairs_are_judged_one_by_one(database: str) ->
             break
     assert verdict.flags == {"timeout"}
     evidence = assay.gather_evidence("SELECT a FROM t", "SELECT a, b FROM t", database=database)
-    assert evidence.comparison is not None
     assert [near.kind for near in evidence.comparison.near_misses] == ["subset_columns"]
 
 

@@ -73,7 +73,6 @@ def test_reviewed_verdict_stands_beside_the_own_one(folder: Path) -> None:
     expected = {"q1": "correct", "q2": "correct", "q3": "correct", "q4": "correct", "q5": "incorrect", "q6": None}
     assert reviewed(run) == expected
     totals = run.aggregates.reviews
-    assert totals is not None
     assert (totals.before.numerator, totals.after.numerator, totals.after.n) == (1, 4, 6)
     assert totals.unsure == ("q6",)
     assert [(one.name, one.case_ids) for one in totals.changes] == [("incorrect to correct", ("q2", "q3", "q4"))]
@@ -85,7 +84,6 @@ def test_decision_holds_for_another_system_with_the_same_result(folder: Path) ->
     run = evaluated(other)
     item = run.evidence[1]
     assert (item.outcome, item.reviewed and item.reviewed.outcome) == ("incorrect", "correct")
-    assert item.reviewed is not None
     assert item.reviewed.decision == "accept"
     assert [name for name, outcome in reviewed(run).items() if outcome] == ["q2"]
 
@@ -94,7 +92,6 @@ def test_other_answer_is_scored_by_the_accepted_query_too(folder: Path) -> None:
     decide(evaluated(), "q6", "accept")
     run = evaluated({id_: query for id_, _, _, query in CASES} | {"q6": "SELECT a + 0.0 FROM t WHERE a < 3"})
     item = run.evidence[5]
-    assert item.reviewed is not None
     assert (item.reviewed.outcome, item.reviewed.pending) == ("incorrect", False)
     assert item.reviewed.judged is not None
 
@@ -162,9 +159,7 @@ def test_stored_run_follows_the_file_as_it_is_now(folder: Path) -> None:
     loaded = assay.load_run("run")
     assert reviewed(loaded)["q2"] == "correct"
     item = loaded.evidence[3]
-    assert item.reviewed is not None
     assert (item.reviewed.outcome, item.reviewed.pending) == ("unscored", True)
-    assert loaded.aggregates.reviews is not None
     assert loaded.aggregates.reviews.pending == ("q4",)
     evaluated(output="run")
     assert reviewed(assay.load_run("run"))["q4"] == "correct"
@@ -187,7 +182,6 @@ def test_stale_review_is_named_and_has_no_effect(change: str, folder: Path) -> N
     again = evaluated()
     assert reviewed(again)["q2"] is None
     totals = again.aggregates.reviews
-    assert totals is not None
     assert [(one.case_id, one.why, one.line) for one in totals.inactive] == [
         ("q2", change, 1),
         ("q77", "no such case", 2),
@@ -228,7 +222,6 @@ def test_options_of_reviews(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert reviewed(evaluated(reviews="mine.jsonl"))["q2"] == "incorrect"
     undecided = evaluated(reviews=assay.load_reviews("mine.jsonl", settle="majority"))
     assert reviewed(undecided)["q2"] is None
-    assert undecided.aggregates.reviews is not None
     assert undecided.aggregates.reviews.conflicts == ("q2",)
     for wrong in (["--reviews", "mine.jsonl", "--no-reviews"], ["--settle", "latest"]):
         assert run_command_line([*given, *wrong]) == 2
@@ -280,7 +273,6 @@ def test_ranks_and_changes_before_and_after(folder: Path) -> None:
     assert [(one.run.label, one.rank, one.reviewed_rank) for one in board.standings] == [("two", 1, 2), ("one", 2, 1)]
     assert "After people's reviews" in board.summary()
     found = assay.diff("one", "two").record.reviewed
-    assert found is not None
     assert (found.fixed, found.broken, found.reviewed) == ((), ("q4",), 1)
     assert assay.diff("one", "two", reviews=False).record.reviewed is None
     assert assay.diff(first, second).record.reviewed is None
@@ -313,7 +305,6 @@ def test_repeated_answers_count_by_their_case(folder: Path) -> None:
     decide(evaluated(), "q2", "accept")
     run = evaluated(Counting(), repeats=2)
     totals = run.aggregates.reviews
-    assert totals is not None
     assert (totals.before.n, totals.after.numerator) == (6, 2)
     assert [item.reviewed is not None for item in run.evidence] == [False, False, True, True, *[False] * 8]
 

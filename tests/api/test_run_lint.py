@@ -44,16 +44,13 @@ def evaluate(make_sqlite: Callable[..., Path]) -> Callable[..., assay.Run]:
 def test_a_run_gives_its_accuracy_with_and_without_the_doubtful_cases(evaluate: Callable[..., assay.Run]) -> None:
     plain, linted = evaluate(), evaluate(lint=True)
     lint = linted.record.lint
-    assert lint is not None
     assert lint.doubtful() == {"tie", "typo"}
     assert plain.record.lint is plain.aggregates.sound is None
     outcomes = [[(item.case.id, item.verdict, item.scores) for item in run.evidence] for run in (plain, linted)]
     assert outcomes[0] == outcomes[1]
     assert plain.aggregates == replace(linted.aggregates, sound=None, times=plain.aggregates.times)
     sound = linted.aggregates.sound
-    assert sound is not None
     rate = sound.rate("match")
-    assert rate is not None
     assert (rate.numerator, rate.n) == (1.0, 2)
     [note] = [note for note in RunReport(linted.record).notes if "lint" in note and "gold queries of 2 cases" in note]
     assert "(1 of 2)" in note
@@ -130,7 +127,6 @@ def test_a_finished_run_gets_its_findings_later_without_being_judged_again(
     assert run.aggregates.sound is not None
     assert assay.load_run(folder).aggregates.sound == run.aggregates.sound
     changed = evaluate({**CASES, "typo": "SELECT name FROM singer WHERE country = 'Japan'"}, output=folder, lint=True)
-    assert changed.record.lint is not None
     assert changed.record.lint.doubtful() == {"tie"}
     assert evaluate({**CASES, "tie": "SELECT 1"}, output=folder).record.lint is None  # those findings were of others
     assert not (folder / "lint.json").exists()
@@ -156,7 +152,5 @@ def test_repeated_answers_have_their_golds_looked_at_once(evaluate: Callable[...
             """Nothing is open."""
 
     run = evaluate(answers=Steady(), lint=True, repeats=2)
-    assert run.record.lint is not None
     assert run.record.lint.golds == 4
-    assert run.aggregates.sound is not None
     assert run.aggregates.sound.cases == 2

@@ -189,7 +189,6 @@ OUTER = "FROM city LEFT JOIN shop ON city.id = shop.city_id GROUP BY city.id"
 def test_the_cause_is_what_the_repair_changes(database: str, gold: str, predicted: str, kinds: list[str]) -> None:
     item = diagnosed(database, gold, predicted)
     diagnosis = item.diagnosis
-    assert diagnosis is not None
     assert diagnosis.repair is not None
     assert [cause.kind for cause in diagnosis.causes][: len(kinds)] == kinds, diagnosis
     assert diagnosis.causes[0].proved
@@ -208,8 +207,6 @@ def test_the_repair_shown_changes_nothing_that_is_correct(database: str) -> None
     gold = "SELECT name FROM city WHERE state = 'GR' ORDER BY people"
     predicted = "SELECT name FROM city WHERE state = 'GR' ORDER BY CAST(people AS INTEGER) DESC"
     diagnosis = diagnosed(database, gold, predicted).diagnosis
-    assert diagnosis is not None
-    assert diagnosis.repair is not None
     (step,) = diagnosis.repair.steps
     assert (step.clause, step.before, step.after) == (
         "ORDER BY",
@@ -226,7 +223,5 @@ def test_two_errors_in_one_clause_are_both_repaired(database: str) -> None:
     gold = "SELECT name FROM city WHERE state = 'GR' AND people > 20"
     predicted = "SELECT name FROM city WHERE state = 'ZG' AND CAST(people AS INTEGER) > 1"
     diagnosis = diagnosed(database, gold, predicted).diagnosis
-    assert diagnosis is not None
-    assert diagnosis.repair is not None
     assert [step.after for step in diagnosis.repair.steps] == ["WHERE state = 'GR' AND CAST(people AS INTEGER) > 20"]
     assert diagnosis.causes[0].kind == "value_mismatch"

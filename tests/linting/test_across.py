@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,6 @@ from golds import database, found_across, one_case
 from assay.api.linting import lint
 from assay.linting.apply import OtherAnswer
 from assay.linting.gold import GoldDatabase
-
-
-@pytest.fixture(scope="module")
-def songs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GoldDatabase]:
-    with database(Path(tmp_path_factory.mktemp("songs"))) as opened:
-        yield opened
 
 
 def test_one_question_with_two_answers_is_found(songs: GoldDatabase) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-from golds import database, one_case
+from golds import one_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,12 +96,6 @@ def queries(draw: st.DrawFn) -> str:
         st.sampled_from(["{0}", "{0}", "{0}", "{0} UNION {1}", "{0} EXCEPT {1}", "WITH s AS ({1}) {0}", "({0})"])
     )
     return how.format(first, draw(selects()))
-
-
-@pytest.fixture(scope="module")
-def songs(tmp_path_factory: pytest.TempPathFactory) -> object:
-    with database(Path(tmp_path_factory.mktemp("songs"))) as opened:
-        yield opened
 
 
 @settings(max_examples=150)

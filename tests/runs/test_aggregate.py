@@ -70,7 +70,6 @@ def case(
 def test_an_unscored_case_is_in_no_denominator_but_is_counted() -> None:
     numbers = aggregate(summaries_of([case("a", 1), case("b", 0), case("c", None), case("d")]), [MATCH])
     rate = numbers.overall.rate("match")
-    assert rate is not None
     assert (rate.n, rate.numerator, rate.unscored, rate.value) == (2, 1, 2, 0.5)
     assert (rate.low, rate.high) == wilson_interval(1, 2)
     assert (numbers.cases, numbers.correct, numbers.incorrect, numbers.unscored) == (4, 1, 1, 2)
@@ -79,7 +78,6 @@ def test_an_unscored_case_is_in_no_denominator_but_is_counted() -> None:
 def test_an_empty_denominator_has_no_value_and_no_interval() -> None:
     for evidence in ([], [case("a", None, failure=GOLD_ERROR)]):
         rate = aggregate(summaries_of(evidence), [MATCH]).overall.rate("match")
-        assert rate is not None
         assert (rate.n, rate.numerator, rate.value, rate.low, rate.high) == (0, 0, None, None, None)
 
 
@@ -125,12 +123,10 @@ def test_metrics_that_agree_everywhere_have_no_disagreement() -> None:
 def test_means_get_the_interval_that_fits_their_range() -> None:
     evidence = [case(str(i), 1, 1, value) for i, value in enumerate((0.2, 0.4, 1.0, 0.9))]
     rate = aggregate(summaries_of(evidence), [F1]).overall.rate("bird_soft_f1")
-    assert rate is not None
     assert rate.value == pytest.approx(0.625)
     assert (rate.low, rate.high) == bounded_mean_interval((0.2, 0.4, 1.0, 0.9))
     evidence.append(case("reward", 1, 1, 1.25))
     rate = aggregate(summaries_of(evidence), [F1]).overall.rate("bird_soft_f1")
-    assert rate is not None
     assert (rate.low, rate.high) == mean_interval((0.2, 0.4, 1.0, 0.9, 1.25))
 
 
@@ -229,13 +225,10 @@ def test_times_are_summed_up_over_the_cases_that_have_them() -> None:
         [MATCH],
     )
     easy, hard, extra = numbers.by_difficulty
-    assert easy.answer_time is not None
     assert (easy.answer_time.n, easy.answer_time.mean_s) == (2, 2.5)
     assert easy.answer_time.std_dev_s == pytest.approx(4.5**0.5)
-    assert hard.answer_time is not None
     assert (hard.answer_time.n, hard.answer_time.std_dev_s) == (1, None)
     assert extra.answer_time is None
-    assert numbers.overall.answer_time is not None
     assert numbers.overall.answer_time.n == 3
 
 

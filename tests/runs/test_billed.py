@@ -40,8 +40,6 @@ def test_costs_are_added_up_per_case_and_in_total(tmp_path: Path) -> None:
         jobs = len(fake.jobs)
     first, second = (item.cost for item in run.evidence)
     assert first == Cost(queries=2, bytes_billed=1200)
-    assert second is not None
-    assert second.bytes_billed is not None
     assert second.bytes_billed >= 5_000_000
     total = run.aggregates.billed
     assert total == first.plus(second)
@@ -104,8 +102,6 @@ def test_a_query_beyond_the_bound_fails_and_the_run_goes_on() -> None:
         )
     assert [item.outcome for item in run.evidence] == ["incorrect", "correct"]
     failure = run.evidence[0].predicted_execution
-    assert failure is not None
-    assert failure.failure is not None
     assert failure.failure.kind == "billing_limit"
     assert "5000000 or higher required" in failure.failure.message
 

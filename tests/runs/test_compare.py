@@ -6,9 +6,11 @@ import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.runs.running import Named, run_of
 
 from assay import demo, evaluate_selections
 from assay.errors import InputError, RunError
@@ -25,29 +27,19 @@ from assay.model import (
     MetricInfo,
     NearMiss,
     Prediction,
-    Provenance,
     Run,
     RunDiff,
-    RunSettings,
     Score,
     Verdict,
 )
 from assay.reports.blocks.diff import DiffReport
 from assay.reports.console.diff import plain_diff
-from assay.runs.aggregate.summarize import summaries_of
-from assay.runs.aggregate.totals import aggregate
 from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
 from assay.runs.store.compared_cases import read_records
 from assay.runs.store.folder import load_run, save_run
 from assay.stats import clusters_needed
 from many_cases import each
-
-
-class Named:
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.binary = False
 
 
 def answer(
@@ -90,35 +82,18 @@ def answer(
 
 def run(
     *evidence: Evidence,
-    name: str | None = None,
     inputs: Sequence[tuple[str, str]] = (),
     engine: str = "3.40.1",
     columns: str = "any",
-    limits: Limits | None = None,
-    database: str = "sqlite:///{db_id}.sqlite",
+    **settings: Any,
 ) -> Run:
-    metrics = tuple(score.metric for score in evidence[0].scores) if evidence else ("match",)
-    return Run(
-        settings=RunSettings(
-            cases="cases.jsonl",
-            predictions="answers.jsonl",
-            database=database,
-            metrics=metrics,
-            limits=limits or Limits(),
-            columns=columns,
-            name=name,
-        ),
-        provenance=Provenance(
-            assay_version="1",
-            python_version="3",
-            platform="x",
-            engine_versions=(Fingerprint(name="sqlite", digest=engine),),
-            inputs=tuple(Fingerprint(name=file, digest=digest) for file, digest in inputs),
-        ),
-        summaries=summaries_of(evidence),
-        evidence=evidence,
-        aggregates=aggregate(summaries_of(evidence), [Named(metric) for metric in metrics]),
-    )
+    metrics = [score.metric for score in evidence[0].scores] if evidence else ["match"]
+    versions = {
+        "engine_versions": (Fingerprint(name="sqlite", digest=engine),),
+        "inputs": tuple(Fingerprint(name=file, digest=digest) for file, digest in inputs),
+    }
+    named = [Named(metric, binary=False) for metric in metrics]
+    return run_of(*evidence, metrics=named, provenance=versions, columns=columns, **settings)
 
 
 def kinds(diff: RunDiff) -> dict[str, str]:
@@ -150,21 +125,14 @@ def test_what_became_of_each_case() -> None:
 
 
 def test_a_still_wrong_case_is_wrong_otherwise_where_it_fails_or_misses_in_another_way() -> None:
-    old = run(
-        answer("same way", 0, near=["extra_rows"], query="x"),
-        answer("nearer", 0),
-        answer("failing", 0),
-        answer("rows", 0, rows=3),
-        answer("same query", 0, rows=3, query="SELECT now()"),
-    )
-    new = run(
-        answer("same way", 0, near=["extra_rows"], query="y"),
-        answer("nearer", 0, near=["order_only"]),
-        answer("failing", 0, failure="timeout"),
-        answer("rows", 0, rows=4),
-        answer("same query", 0, rows=4, query="SELECT now()"),
-    )
-    diff = diff_runs(old, new)
+    sides: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "same way": ({"near": ["extra_rows"], "query": "x"}, {"near": ["extra_rows"], "query": "y"}),
+        "nearer": ({}, {"near": ["order_only"]}),
+        "failing": ({}, {"failure": "timeout"}),
+        "rows": ({"rows": 3}, {"rows": 4}),
+        "same query": ({"rows": 3, "query": "SELECT now()"}, {"rows": 4, "query": "SELECT now()"}),
+    }
+    diff = diff_runs(*(run(*(answer(name, 0, **side[at]) for name, side in sides.items())) for at in (0, 1)))
     assert set(kinds(diff).values()) == {"still_wrong"}
     assert {change.candidate.case_id for change in diff.changes if change.otherwise} == {"nearer", "failing", "rows"}
 
@@ -228,9 +196,6 @@ def test_numbers_are_those_of_scipy() -> None:
         assert found.p_value == pytest.approx(whole.pvalue, rel=1e-9)
     assert graded.difference == pytest.approx((values[1] - values[0]).mean())
     assert (match.clusters, graded.clusters) == (8, 8)
-    assert match.low is not None
-    assert match.high is not None
-    assert match.difference is not None
     assert match.low < match.difference < match.high
     # Holm: the smaller of the two p-values counts twice.
     low, high = sorted([match, graded], key=lambda one: one.p_value or 0.0)
@@ -359,17 +324,13 @@ def test_runs_without_a_common_case_are_refused_with_examples_of_both() -> None:
         diff_runs(run(), run(answer("b", 1)))
 
 
-def test_runs_without_a_common_metric_are_refused() -> None:
-    with pytest.raises(InputError, match="no metric in common"):
-        diff_runs(run(answer("a", 1)), run(answer("a", 1, metrics=["f1"])))
-
-
 def test_the_first_common_metric_decides_where_not_both_have_match() -> None:
     old = run(answer("a", 1, metrics=("match", "ex", "f1"), others=(0, 0.5)))
-    new = run(answer("a", 0.5, metrics=("f1", "ex"), others=(1,)))
-    diff = diff_runs(old, new)
+    diff = diff_runs(old, run(answer("a", 0.5, metrics=("f1", "ex"), others=(1,))))
     assert diff.headline_metric == "f1"
     assert kinds(diff) == {"a": "still_wrong"}
+    with pytest.raises(InputError, match="no metric in common"):
+        diff_runs(run(answer("a", 1)), run(answer("a", 1, metrics=["f1"])))
 
 
 def test_a_folder_gives_what_the_run_in_memory_gives(tmp_path: Path) -> None:
@@ -430,13 +391,8 @@ def test_selections_are_compared_by_exact_match_and_never_with_queries(tmp_path:
 
 def test_one_case_alone_bounds_nothing_where_nothing_bounds_the_metric() -> None:
     def of(*rewards: float) -> Run:
-        names, difficulties = ("a", "b", "c"), ("easy", "hard", "hard")
-        return run(
-            *(
-                answer(name, reward, metrics=("bird_rves",), difficulty=difficulty)
-                for name, reward, difficulty in zip(names, rewards, difficulties, strict=True)
-            )
-        )
+        cases = zip("abc", rewards, ("easy", "hard", "hard"), strict=True)
+        return run(*(answer(name, reward, metrics=("bird_rves",), difficulty=level) for name, reward, level in cases))
 
     found = diff_runs(of(100.0, 50.0, 86.6), of(50.0, 100.0, 86.6))
     easy, hard = (group.metrics[0] for group in found.groups if group.kind == "difficulty")

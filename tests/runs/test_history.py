@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.runs.running import Named, run_of
 
 import assay
 from assay.errors import InputError, UsageError
-from assay.model import Case, Evidence, Fingerprint, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
+from assay.model import Case, Evidence, Fingerprint, Prediction, Run, Score, Verdict
 from assay.reports.blocks.run import RunReport
-from assay.runs.aggregate.summarize import summaries_of
-from assay.runs.aggregate.totals import aggregate
 from assay.runs.store.folder import save_run
 from assay.runs.store.history import (
     earlier_runs,
@@ -32,22 +31,15 @@ from assay.runs.store.history import (
 from many_cases import each
 
 
-@dataclass(frozen=True)
-class Named:
-    name: str
-    binary: bool = True
-
-
-def run_of(
+def made(
     right: int,
     *,
     cases: int = 10,
     at: str | None = "2026-03-01T09:30:00+00:00",
-    name: str | None = None,
-    tags: tuple[str, ...] = (),
     content: str = "aa11",
     file: str = "sets/dev.jsonl",
     metrics: tuple[str, ...] = ("match", "bird_ex"),
+    **settings: Any,
 ) -> Run:
     evidence = [
         Evidence(
@@ -58,48 +50,29 @@ def run_of(
         )
         for number in range(cases)
     ]
-    return Run(
-        settings=RunSettings(
-            cases=file,
-            predictions="answers.jsonl",
-            database="sqlite:///shop.sqlite",
-            metrics=metrics,
-            limits=Limits(),
-            name=name,
-            tags=tags,
-        ),
-        provenance=Provenance(
-            assay_version="0.1.0",
-            python_version="3.11.7",
-            platform="linux x86_64",
-            inputs=(
-                Fingerprint(name=Path(file).name, digest=content),
-                Fingerprint(name="answers.jsonl", digest="bb22"),
-            ),
-            started_at=at,
-            wall_time_s=1.5,
-        ),
-        summaries=summaries_of(tuple(evidence)),
-        evidence=tuple(evidence),
-        aggregates=aggregate(summaries_of(evidence), [Named(metric) for metric in metrics]),
-    )
+    inputs = (Fingerprint(name=Path(file).name, digest=content), Fingerprint(name="answers.jsonl", digest="bb22"))
+    provenance = {"inputs": inputs, "started_at": at, "wall_time_s": 1.5}
+    return run_of(*evidence, metrics=[*map(Named, metrics)], provenance=provenance, cases=file, **settings)
 
 
 def test_runs_are_listed_oldest_first_however_deep(tmp_path: Path) -> None:
-    save_run(run_of(7, at="2026-03-03T00:00:00+00:00"), tmp_path / "b")
-    save_run(run_of(6, at="2026-03-02T00:00:00Z"), tmp_path / "deep" / "er" / "c")
-    save_run(run_of(5, at="2026-03-01T01:00:00+02:00"), tmp_path / "z")
-    save_run(run_of(4, at=None), tmp_path / "a")
+    save_run(made(7, at="2026-03-03T00:00:00+00:00"), tmp_path / "b")
+    save_run(made(6, at="2026-03-02T00:00:00Z"), tmp_path / "deep" / "er" / "c")
+    save_run(made(5, at="2026-03-01T01:00:00+02:00"), tmp_path / "z")
+    save_run(made(4, at=None), tmp_path / "a")
+    for path in tmp_path.rglob("*"):  # nothing else is read
+        if path.is_file() and path.name != "run.json":
+            path.unlink()
     points = assay.list_runs(tmp_path)
     assert [Path(point.folder).name for point in points] == ["z", "c", "b", "a"]
-    assert [point.correct for point in points] == [5, 6, 7, 4]
+    assert [(point.correct, point.status) for point in points] == [(n, "finished") for n in (5, 6, 7, 4)]
     assert started_at(points[0]) is not None
     assert started_at(points[-1]) is None
 
 
 def test_the_headline_is_that_of_the_reports(tmp_path: Path) -> None:
     for place, metrics in enumerate((("bird_ex", "match"), ("bird_ex", "spider_ex"))):
-        run = run_of(7, metrics=metrics)
+        run = made(7, metrics=metrics)
         save_run(run, tmp_path / str(place))
         [point] = scan_runs(tmp_path / str(place))
         view = RunReport(run)
@@ -108,25 +81,11 @@ def test_the_headline_is_that_of_the_reports(tmp_path: Path) -> None:
 
 
 def test_another_metric_takes_the_headlines_place_where_a_run_has_it(tmp_path: Path) -> None:
-    save_run(run_of(3), tmp_path / "with")
-    save_run(run_of(3, metrics=("match",)), tmp_path / "without")
+    save_run(made(3), tmp_path / "with")
+    save_run(made(3, metrics=("match",)), tmp_path / "without")
     by_name = {Path(point.folder).name: point for point in assay.list_runs(tmp_path, metric="bird_ex")}
-    assert by_name["with"].headline is not None
     assert by_name["with"].headline.numerator == 3
     assert by_name["without"].headline is None
-
-
-def test_nothing_but_run_json_is_read(tmp_path: Path) -> None:
-    save_run(run_of(3), tmp_path / "run")
-    for path in (tmp_path / "run").iterdir():
-        if path.name != "run.json":
-            path.unlink()
-    [point] = assay.list_runs(tmp_path)
-    assert point.status == "finished"
-
-
-def _without_numbers(content: dict[str, object]) -> str:
-    return json.dumps({**content, "aggregates": None})
 
 
 @each(
@@ -137,15 +96,15 @@ def _without_numbers(content: dict[str, object]) -> str:
         (lambda content: "[1, 2]", "damaged"),
         (lambda content: '{"some": "other tool\'s run"}', "damaged"),
         (lambda content: json.dumps({**content, "format": 99}), "newer Assay"),
-        (_without_numbers, "no numbers"),
+        (lambda content: json.dumps({**content, "aggregates": None}), "no numbers"),
     ],
     ids=["cut off", "empty", "a list", "another tool's", "newer", "no numbers"],
 )
 def test_a_damaged_run_is_listed_with_its_trouble(
     tmp_path: Path, damage: Callable[[dict[str, object]], str], said: str
 ) -> None:
-    save_run(run_of(3), tmp_path / "good")
-    save_run(run_of(3), tmp_path / "bad")
+    save_run(made(3), tmp_path / "good")
+    save_run(made(3), tmp_path / "bad")
     path = tmp_path / "bad" / "run.json"
     path.write_text(damage(json.loads(path.read_text(encoding="utf-8"))), encoding="utf-8")
     good, bad = assay.list_runs(tmp_path)
@@ -155,26 +114,18 @@ def test_a_damaged_run_is_listed_with_its_trouble(
     assert said in bad.trouble
     assert question_set(bad) is None
     assert run_name(bad) == "bad"
-
-
-def test_a_folder_in_run_jsons_place_is_damage_too(tmp_path: Path) -> None:
-    (tmp_path / "run" / "run.json").mkdir(parents=True)
-    [point] = assay.list_runs(tmp_path)
-    assert point.status == "damaged"
+    path.unlink()
+    path.mkdir()
+    assert [point.status for point in assay.list_runs(tmp_path)] == ["finished", "damaged"]
 
 
 def test_an_unfinished_run_is_listed_without_numbers(tmp_path: Path) -> None:
-    save_run(run_of(3), tmp_path / "run")
+    save_run(made(3), tmp_path / "run")
     path = tmp_path / "run" / "run.json"
     content = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**content, "status": "running", "aggregates": None}), encoding="utf-8")
     [point] = assay.list_runs(tmp_path / "run")
     assert (point.status, point.headline, point.trouble) == ("running", None, None)
-
-
-def test_a_run_itself_is_a_list_of_one(tmp_path: Path) -> None:
-    save_run(run_of(3), tmp_path / "run")
-    [point] = assay.list_runs(tmp_path / "run")
     assert point.folder == str(tmp_path / "run")
 
 
@@ -187,27 +138,27 @@ def test_a_folder_without_runs_is_unusable_input(tmp_path: Path, name: str) -> N
 
 
 def test_links_hidden_folders_and_great_depths_are_left_alone(tmp_path: Path) -> None:
-    save_run(run_of(3), tmp_path / "run")
-    save_run(run_of(3), tmp_path / ".hidden" / "run")
-    save_run(run_of(3), tmp_path / "1" / "2" / "3" / "4" / "too deep")
+    save_run(made(3), tmp_path / "run")
+    save_run(made(3), tmp_path / ".hidden" / "run")
+    save_run(made(3), tmp_path / "1" / "2" / "3" / "4" / "too deep")
     os.symlink(tmp_path, tmp_path / "loop", target_is_directory=True)
     assert [point.folder for point in assay.list_runs(tmp_path)] == [str(tmp_path / "run")]
 
 
 def test_runs_are_over_the_same_cases_by_content_and_count() -> None:
-    one = question_set(point_of(run_of(3, file="old/place/dev.jsonl")))
-    assert one == question_set(point_of(run_of(9, file="dev.jsonl", name="other", at=None)))
-    assert one != question_set(point_of(run_of(3, content="changed")))
-    assert one != question_set(point_of(run_of(3, cases=5)))
-    in_memory = question_set(point_of(run_of(3, file="10 cases in memory", content="")))
+    one = question_set(point_of(made(3, file="old/place/dev.jsonl")))
+    assert one == question_set(point_of(made(9, file="dev.jsonl", name="other", at=None)))
+    assert one != question_set(point_of(made(3, content="changed")))
+    assert one != question_set(point_of(made(3, cases=5)))
+    in_memory = question_set(point_of(made(3, file="10 cases in memory", content="")))
     assert in_memory != one
 
 
 def test_runs_are_chosen_by_tag_name_and_cases() -> None:
     points = [
-        point_of(run_of(1, name="nightly 1", tags=("nightly", "model=gpt-4.1")), "runs/a"),
-        point_of(run_of(2, tags=("nightly",)), "runs/b"),
-        point_of(run_of(3, file="bird.jsonl"), "runs/night"),
+        point_of(made(1, name="nightly 1", tags=("nightly", "model=gpt-4.1")), "runs/a"),
+        point_of(made(2, tags=("nightly",)), "runs/b"),
+        point_of(made(3, file="bird.jsonl"), "runs/night"),
     ]
 
     def chosen(**wanted: object) -> list[int]:
@@ -223,15 +174,15 @@ def test_runs_are_chosen_by_tag_name_and_cases() -> None:
 
 
 def test_the_history_of_a_run_is_what_was_finished_before_it() -> None:
-    own = run_of(5, at="2026-03-02T00:00:00+00:00")
-    before, after = run_of(4, at="2026-03-01T00:00:00+00:00"), run_of(6, at="2026-03-03T00:00:00+00:00")
+    own = made(5, at="2026-03-02T00:00:00+00:00")
+    before, after = made(4, at="2026-03-01T00:00:00+00:00"), made(6, at="2026-03-03T00:00:00+00:00")
     points = [point_of(run, f"runs/{place}") for place, run in enumerate((after, own, before))]
     unfinished = replace(points[2], status="running", headline=None)
     assert earlier_runs([*points, unfinished], own) == (points[2],)
 
 
 def test_labels_do_not_make_another_run() -> None:
-    run = run_of(5)
+    run = made(5)
     labelled = replace(run, settings=replace(run.settings, name="new", tags=("x",), workers=7))
     assert identity_of(labelled) == identity_of(run)
     again = replace(run, provenance=replace(run.provenance, started_at="2026-03-01T09:30:01+00:00"))
@@ -259,7 +210,6 @@ def test_a_finished_run_takes_new_labels_and_stays_what_it_was(
     journal = (tmp_path / "run" / "journal.jsonl").read_bytes()
     _evaluate(tmp_path / "run", database, name="a name", tags=["nightly"])
     [point] = assay.list_runs(tmp_path)
-    assert point.settings is not None
     assert (point.settings.name, point.settings.tags) == ("a name", ("nightly",))
     assert point.provenance == first.provenance
     assert (tmp_path / "run" / "journal.jsonl").read_bytes() == journal
@@ -279,21 +229,20 @@ def test_the_latest_earlier_run_over_the_same_questions_lies_beside(tmp_path: Pa
         return f"2026-03-01T{hour:02}:00:00+00:00"
 
     beside = {
-        "older": run_of(3, at=at(8)),
-        "old": run_of(4, at=at(9)),
-        "other": run_of(4, at=at(10), content="bb22"),
-        "few": run_of(4, at=at(10), cases=9),
-        "later": run_of(4, at=at(12)),
+        "older": made(3, at=at(8)),
+        "old": made(4, at=at(9)),
+        "other": made(4, at=at(10), content="bb22"),
+        "few": made(4, at=at(10), cases=9),
+        "later": made(4, at=at(12)),
     }
     for name, run in beside.items():
         save_run(run, tmp_path / name)
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "run.json").write_text("{", encoding="utf-8")
     (tmp_path / "nothing").mkdir()
-    own = run_of(5, at=at(11))
+    own = made(5, at=at(11))
     save_run(own, tmp_path / "own")
     found = run_beside(tmp_path / "own", own)
-    assert found is not None
     assert Path(found.folder).name == "old"
     assert run_beside(tmp_path / "older", beside["older"]) is None
     assert run_beside(tmp_path / "nowhere" / "at all", own) is None

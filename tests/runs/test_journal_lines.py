@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tests.runs.running import run_of
 
 from assay.errors import RunError
 from assay.model import (
@@ -23,16 +24,12 @@ from assay.model import (
     Comparison,
     Evidence,
     Execution,
-    Limits,
     Prediction,
-    Provenance,
     Run,
-    RunSettings,
     Score,
     Verdict,
 )
 from assay.runs.aggregate.summarize import summaries_of
-from assay.runs.aggregate.totals import aggregate
 from assay.runs.store import folder as run_folder
 from assay.runs.store import journal as kept_lines
 from assay.runs.store.folder import load_run, save_run
@@ -60,24 +57,13 @@ def made(number: int) -> Evidence:
     )
 
 
-def made_run(count: int) -> Run:
-    evidence = tuple(map(made, range(count)))
-    return Run(
-        settings=RunSettings(cases="c", predictions="p", database="", metrics=("match",), limits=Limits()),
-        provenance=Provenance(assay_version="1", python_version="3", platform="linux"),
-        summaries=summaries_of(evidence),
-        evidence=evidence,
-        aggregates=aggregate(summaries_of(evidence), []),
-    )
-
-
 @pytest.fixture(params=["in memory", "in the file"])
 def run(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A stored run of 20 cases, whose journal is held in memory or read from the file."""
     monkeypatch.setattr(kept_lines, "_MOST_DECODED", 0)
     if request.param == "in the file":
         monkeypatch.setattr(run_folder, "_HELD_BYTES", 0)
-    save_run(made_run(20), tmp_path / "run")
+    save_run(run_of(*map(made, range(20))), tmp_path / "run")
     return load_run(tmp_path / "run")
 
 
@@ -138,7 +124,7 @@ def test_several_threads_read_at_once(run: Run) -> None:
 def test_a_journal_written_anew_meanwhile_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_lines, "_MOST_DECODED", 0)
     monkeypatch.setattr(run_folder, "_HELD_BYTES", 0)
-    save_run(made_run(20), tmp_path / "run")
+    save_run(run_of(*map(made, range(20))), tmp_path / "run")
     run = load_run(tmp_path / "run")
     journal = tmp_path / "run" / "journal.jsonl"
     with journal.open("r+b") as file:
@@ -154,7 +140,7 @@ def test_a_journal_written_anew_meanwhile_is_noticed(tmp_path: Path, monkeypatch
 
 def test_no_file_stays_open_once_a_run_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_folder, "_HELD_BYTES", 0)
-    save_run(made_run(3), tmp_path / "run")
+    save_run(run_of(*map(made, range(3))), tmp_path / "run")
     evidence = load_run(tmp_path / "run").evidence
     assert evidence == known()[:3]
     assert _open_files(tmp_path) == ["journal.jsonl"]

@@ -243,7 +243,6 @@ def test_a_conversation_is_right_where_every_turn_is(judged: Callable[..., Run])
     answers = {case.id: GOLD for case in cases} | {"b-2": "SELECT 0", "b-3": "SELECT 0"}
     run = judged([*cases[:5], broken, *cases[6:]], answers)
     found = run.aggregates.conversations
-    assert found is not None
     assert (found.conversations, found.turns, found.failed) == (3, 6, ("b",))
     assert (found.whole.numerator, found.whole.n, found.whole.unscored) == (1, 2, 1)
     assert [(turn, rate.numerator, rate.n) for turn, rate in found.by_turn] == [(1, 2, 2), (2, 1, 2), (3, 0, 1)]

@@ -67,7 +67,6 @@ def test_a_rate_is_over_questions_each_by_the_mean_of_its_scored_answers() -> No
     numbers = aggregate(summaries_of([*RUN, *answers("e", None, None, None)]), [MATCH], repeats=3)
     rate = numbers.overall.rate("match")
     means = [1.0, 0.0, 1 / 3, 1.0]
-    assert rate is not None
     assert (rate.n, rate.unscored, rate.value) == (4, 1, pytest.approx(7 / 12))
     assert (rate.low, rate.high) == bounded_mean_interval(means)
     assert (numbers.cases, numbers.correct, numbers.incorrect, numbers.unscored) == (5, 6, 5, 4)
@@ -79,7 +78,6 @@ def test_equal_answers_make_no_interval_narrower() -> None:
     evidence = [one for name, right in zip("abcdefgh", (1, 1, 0, 1, 0, 1, 1, 1), strict=True) for one in
                 answers(name, *([right] * 5))]  # fmt: skip
     rate = aggregate(summaries_of(evidence), [MATCH], repeats=5).overall.rate("match")
-    assert rate is not None
     assert (rate.low, rate.high) == pytest.approx(wilson_interval(6, 8))
 
 
@@ -110,9 +108,6 @@ def test_pass_rates_are_shares_of_all_choices_of_answers() -> None:
         assert rate.any.value == pytest.approx(sum(some) / len(some))
         assert rate.all.value == pytest.approx(sum(whole) / len(whole))
         for one in (rate.any, rate.all):
-            assert one.value is not None
-            assert one.low is not None
-            assert one.high is not None
             assert one.low <= one.value <= one.high
 
 
@@ -126,7 +121,6 @@ def test_what_answers_carry_counts_each_question_once() -> None:
     assert [(one.name, one.count, one.case_ids) for one in numbers.flags] == [("vacuous", 2, ("a", "b"))]
     assert [(one.count, one.case_ids) for one in numbers.near_misses] == [(2, ("a", "b"))]
     assert [(one.name, one.count) for one in numbers.causes] == [("join", 1)]
-    assert numbers.usage is not None
     assert (numbers.usage.answers, numbers.usage.input) == (4, 40)
 
 
@@ -148,7 +142,6 @@ def test_times_are_of_questions_by_the_mean_of_their_answers() -> None:
         answer("b", 1, 1),
     ]
     time = aggregate(summaries_of(evidence), [MATCH], repeats=2).overall.answer_time
-    assert time is not None
     assert (time.n, time.mean_s) == (2, 3.0)
 
 
@@ -255,12 +248,10 @@ def test_a_whole_run_of_a_flaky_system(shop: tuple[tuple[Case, ...], str], tmp_p
     ]
     assert [one.case for one in run.evidence] == list(repeated(cases, 3))
     totals = run.aggregates.repeats
-    assert totals is not None
     assert len(totals.flaky) > 1
     assert totals.stable_right
     assert totals.stable_wrong
     rate = run.rate("match")
-    assert rate is not None
     assert rate.value == pytest.approx(totals.pass_rates[0].any.value)
     stored = load_run(tmp_path / "run")
     assert (stored.evidence, stored.aggregates, stored.settings) == (run.evidence, run.aggregates, run.settings)
@@ -324,7 +315,6 @@ def test_efficiency_is_timed_answer_by_answer(shop: tuple[tuple[Case, ...], str]
     assert right
     assert all(one.pair_timings for one in right)
     rate = run.rate("ves")
-    assert rate is not None
     assert rate.n == 12
 
 

@@ -30,7 +30,6 @@ def item(
 @given(st.lists(st.floats(min_value=0.0, max_value=1e9), min_size=1, max_size=60))
 def test_bins_are_neighbours_that_hold_every_time(times: list[float]) -> None:
     spread = spread_of("answer", times)
-    assert spread is not None
     assert sum(one.count for one in spread.bins) == spread.n == len(times)
     for one, after in zip(spread.bins, spread.bins[1:], strict=False):
         assert one.high_s == after.low_s
@@ -44,14 +43,12 @@ def test_bins_are_neighbours_that_hold_every_time(times: list[float]) -> None:
 
 def test_the_ninetieth_percentile_is_that_of_other_programs() -> None:
     spread = spread_of("answer", [float(value) for value in range(1, 11)])
-    assert spread is not None
     assert (spread.median_s, round(spread.p90_s, 9), spread.mean_s) == (5.5, 9.1, 5.5)  # numpy.percentile(..., 90)
 
 
 def test_what_is_no_time_is_not_counted() -> None:
     assert spread_of("answer", [None, math.nan, math.inf, -1.0]) is None
     spread = spread_of("answer", [None, 0.0, math.nan, 2.0])
-    assert spread is not None
     assert (spread.n, spread.max_s, spread.bins[0].low_s) == (2, 2.0, 0.0)
 
 

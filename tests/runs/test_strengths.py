@@ -95,12 +95,10 @@ def test_each_match_has_the_strength_that_other_databases_give_it(folder: Path) 
     assert strengths(run) == {name: strength for name, (_, _, strength) in PAIRS.items()}
     assert [item.outcome for item in run.evidence] == ["correct"] * 5 + ["incorrect"]
     totals = run.record.aggregates.witnesses
-    assert totals is not None
     assert (totals.matches, totals.searched) == (5, 5)
     assert [one.numerator for one in (totals.claimed, totals.after, totals.at_worst)] == [5, 4, 3]
     assert {one.name: one.case_ids for one in totals.strengths}["refuted"] == ("refuted",)
     after = run.record.aggregates.overall.rate(AFTER_WITNESSES)
-    assert after is not None
     assert (after.numerator, after.n, run.record.settings.metrics) == (4, 6, ("match", AFTER_WITNESSES))
 
 
@@ -108,11 +106,9 @@ def test_what_is_stored_is_what_was_found(folder: Path) -> None:
     found = {item.case.id: item.refutation for item in load_run(folder).evidence}
     assert found["wrong"] is None
     witness = found["refuted"].witness if found["refuted"] else None
-    assert witness is not None
     assert len(witness.first.rows) != len(witness.second.rows)
     assert all(isinstance(row, tuple) for table in witness.tables for row in table.rows)
     conditional = found["conditional"]
-    assert conditional is not None
     assert conditional.broken
     table = duckdb.sql(f"SELECT case_id, strength FROM '{folder / 'results.parquet'}'").fetchall()
     assert dict(table) == {**{name: one[2] for name, one in PAIRS.items()}, "wrong": None}
@@ -164,7 +160,6 @@ def test_a_run_without_strengths_gets_them_later_and_what_a_budget_left_out_afte
     assert strengths(begun)["alike"] == "same_text"
     assert strengths(begun)["proved"] == strengths(begun)["refuted"] == "matched_on_one_database"
     totals = begun.record.aggregates.witnesses
-    assert totals is not None
     assert (totals.matches, totals.searched, totals.after.numerator) == (5, 1, 5)
     whole = judge(tmp_path / "run", on_progress=seen.append)
     judging = [state for state in seen if state.stage == "scoring"]
@@ -235,7 +230,6 @@ def test_a_worker_that_is_lost_costs_its_pair_alone() -> None:
     found = searched(workers, [work(place) for place in range(3)], WitnessSettings())
     assert [found[place].verdict.strength for place in range(3)] == ["survived", "unknown", "survived"]
     lost = found[1].refutation
-    assert lost is not None
     assert (lost.why, "held too much" in lost.reason) == ("lost", True)
 
 
@@ -371,7 +365,6 @@ def test_a_match_that_is_parted_says_where_it_differs(name: str, matches: Callab
     assert kind in [cause.kind for cause in found.causes]
     assert told.lower() in " ".join(cause.message for cause in found.causes).lower()
     assert found.causes[0].proved
-    assert found.repair is not None
     assert matches(gold, predicted=found.repair.query).equivalent
 
 
@@ -382,7 +375,6 @@ def test_a_repair_that_the_witness_forgives_and_another_database_does_not_is_non
     gold = "SELECT age FROM pet WHERE kind = 'dog'"
     found = matches(gold, predicted="SELECT DISTINCT age FROM pet WHERE kind = 'dog' AND name <> 'Zed'")
     assert found.differs
-    assert found.repair is not None
     assert {step.clause for step in found.repair.steps} == {"DISTINCT", "WHERE"}
     assert matches(gold, predicted=found.repair.query).equivalent
 
@@ -465,8 +457,6 @@ def test_a_repair_that_another_database_parts_from_gold_is_no_full_one(database:
     assert {item.outcome for item in found.values()} == {"incorrect"}
     repairs = {name: item.diagnosis.repair for name, item in found.items() if item.diagnosis is not None}
     full, by_luck = repairs["full"], repairs["by luck"]
-    assert full is not None
-    assert by_luck is not None
     assert (full.strength, full.elsewhere) in [("same_text", ""), ("proved", "")]
     assert by_luck.strength in ("conditional", "refuted")
     assert "differs if the prediction removes duplicates" in by_luck.elsewhere

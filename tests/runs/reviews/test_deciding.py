@@ -48,7 +48,6 @@ def test_decision_holds_for_the_same_text_and_the_same_result() -> None:
     assert outcome(evidence_of(CASE, "select a  from t;"), accepted) == "correct"
     assert outcome(evidence_of(CASE, "SELECT t.a FROM t", result="h1"), accepted) == "correct"
     other = reviewed(evidence_of(CASE, "SELECT b FROM t", result="h2"), decided(CASE, [accepted]))
-    assert other is not None
     assert other.pending  # it has to be scored by the accepted query, too
     assert outcome(evidence_of(CASE, "SELECT 'A' FROM t"), review_of(CASE, "confirm", answer)) is None
 
@@ -190,7 +189,6 @@ def test_case_that_reviews_describe() -> None:
     assert corrected(review_of(CASE, "unanswerable")) == replace(CASE, expects="decline")
     assert corrected(review_of(CASE, "ambiguous")) == replace(CASE, expects="clarify")
     lenient = corrected(review_of(CASE, "ambiguous", leniency=_LENIENT))
-    assert lenient is not None
     assert lenient.options.leniency == _LENIENT
 
 
@@ -199,7 +197,6 @@ def test_conditions_on_columns_stay_with_their_gold() -> None:
     case = case_of(results=(given,), options=CaseOptions(condition_columns=((0,), (1,))))
     answer = evidence_of(case, "SELECT 2")
     found = reviewed_case(case, decided(case, [review_of(case, "accept", answer)]))
-    assert found is not None
     assert [found.counting(index) for index in range(3)] == [(0,), (), (1,)]
 
 
@@ -207,17 +204,14 @@ def test_answer_is_scored_by_the_corrected_case_once() -> None:
     answer = evidence_of(CASE, "SELECT 2")
     found = decided(CASE, [review_of(CASE, "gold_wrong", gold="SELECT 5")])
     pending = reviewed(answer, found)
-    assert pending is not None
     assert (pending.outcome, pending.pending) == ("unscored", True)
     assert needs_execution(answer, found) == replace(CASE, golds=("SELECT 5",))
     judged = reviewed(answer, found, judged=Verdict(outcome="correct", reason="equal"))
-    assert judged is not None
     assert (judged.outcome, judged.pending) == ("correct", False)
     kept = replace(answer, reviewed=judged)
     assert reviewed(kept, found) == judged
     other = decided(CASE, [review_of(CASE, "gold_wrong", gold="SELECT 6")])
     again = reviewed(kept, other)
-    assert again is not None
     assert again.pending
 
 
@@ -276,7 +270,6 @@ def test_question_that_must_not_be_answered_needs_nothing_executed(decision: str
     for did in ("decline", "clarify", None):
         prediction = Prediction(case_id="q1", query="SELECT 2" if did is None else None, decision=did)  # type: ignore[arg-type]
         result = reviewed(replace(evidence_of(CASE, None), prediction=prediction), found)
-        assert result is not None
         assert (result.outcome, result.pending) == ("correct" if did == right else "incorrect", False)
 
 
@@ -287,7 +280,6 @@ def test_answer_that_was_seen_beside_the_corrected_gold_is_not_pending() -> None
         reviewed(one, found)
         for one in (answer, evidence_of(CASE, "SELECT 1 + 1", result="h1"), evidence_of(CASE, "SELECT 3"))
     )
-    assert seen is not None
     assert equal is not None
     assert other is not None
     assert [(one.outcome, one.pending) for one in (seen, equal, other)] == [

@@ -165,8 +165,6 @@ def assert_exported_run_is_reviewed_run(reviewed: assay.Run, exported: assay.Run
             assert after.outcome == outcome, (before.case, before.reviewed, after.case, after.verdict)
     if not unwritten:
         totals, rate = reviewed.aggregates.reviews, exported.rate("match")
-        assert totals is not None
-        assert rate is not None
         assert (totals.after.numerator, totals.after.n) == (rate.numerator, rate.n)
 
 

@@ -13,13 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.runs.reviews.reviewing import case_of, evidence_of, review_of
+from tests.runs.running import Named, run_of
 
 from assay.errors import InputError
-from assay.model import Evidence, Execution, Failure, Limits, Provenance, Review, Run, RunSettings, Score
+from assay.model import Evidence, Execution, Failure, Review, Run, Score
 from assay.model.lint import LintFinding, LintReport
 from assay.model.verdicts.review import Draw
-from assay.runs.aggregate.summarize import summaries_of
-from assay.runs.aggregate.totals import aggregate
 from assay.runs.estimates.drawing import QueuedAnswer, read_queue, write_queue
 from assay.runs.reviews.queue import pace, progress, read_opinions, review_queue
 from assay.runs.reviews.signals import Votes
@@ -34,25 +33,14 @@ def _answer(case: str, outcome: str = "incorrect", *, result: str | None = None,
     return replace(made, **{"gold_executions": (gold,), "predicted_execution": predicted} | fields)
 
 
-def _run(*evidence: Evidence, metrics: Sequence[str] = (), lint: LintReport | None = None) -> Run:
-    return Run(
-        settings=RunSettings(cases="c", predictions="p", database="", metrics=tuple(metrics), limits=Limits()),
-        provenance=Provenance(assay_version="1", python_version="3", platform="linux"),
-        summaries=summaries_of(evidence),
-        evidence=evidence,
-        aggregates=aggregate(summaries_of(evidence), []),
-        lint=lint,
-    )
-
-
 def _ids(run: Run, reviews: Sequence[Review] = (), **asked: Any) -> list[str]:
     return [queued.case_id for queued in review_queue(run, reviews, **asked)]
 
 
 def test_systems_that_agree_against_gold_come_first() -> None:
-    run = _run(_answer("alone", result="a"), _answer("doubted", result="b"), _answer("trusted", result="c"))
+    run = run_of(_answer("alone", result="a"), _answer("doubted", result="b"), _answer("trusted", result="c"))
     others = [
-        _run(_answer("alone", result=f"a{n}"), _answer("doubted", result="b"), _answer("trusted", "correct"))
+        run_of(_answer("alone", result=f"a{n}"), _answer("doubted", result="b"), _answer("trusted", "correct"))
         for n in range(3)
     ]
     queue = review_queue(run, others=others)
@@ -67,18 +55,18 @@ def test_systems_that_agree_against_gold_come_first() -> None:
 
 
 def test_a_match_is_queued_if_more_systems_share_another_result() -> None:
-    run = _run(_answer("q1", "correct"), _answer("q2", "correct"))
-    others = [_run(_answer("q1", result="b"), _answer("q2", result=f"b{n}")) for n in range(2)]
+    run = run_of(_answer("q1", "correct"), _answer("q2", "correct"))
+    others = [run_of(_answer("q1", result="b"), _answer("q2", result=f"b{n}")) for n in range(2)]
     (queued,) = review_queue(run, others=others)
     assert queued.case_id == "q1"
     assert queued.why == ("2 of 3 systems share a result, and 1 has the gold query's.",)
 
 
 def test_a_system_does_not_agree_with_itself() -> None:
-    run = _run(*(_answer(f"q{n}", result="b") for n in range(3)))
-    again = _run(*(_answer(f"q{n}", result="b") for n in range(3)))
+    run = run_of(*(_answer(f"q{n}", result="b") for n in range(3)))
+    again = run_of(*(_answer(f"q{n}", result="b") for n in range(3)))
     assert review_queue(run, others=[again, again]) == review_queue(run)
-    other = _run(*(_asked(f"q{n}", "SELECT 9", result="b") for n in range(3)))
+    other = run_of(*(_asked(f"q{n}", "SELECT 9", result="b") for n in range(3)))
     assert review_queue(run, others=[other, other, again]) == review_queue(run, others=[other])
     assert review_queue(run, others=[other])[0].why[0].startswith("2 of 2 systems")
 
@@ -88,30 +76,30 @@ def _asked(case: str, query: str, **fields: Any) -> Evidence:
 
 
 def test_selections_and_refusals_agree_with_nobody() -> None:
-    selection = _run(_answer("q1", predicted_execution=None))
-    (queued,) = review_queue(selection, others=[_run(_answer("q1", predicted_execution=None)) for _ in range(2)])
+    selection = run_of(_answer("q1", predicted_execution=None))
+    (queued,) = review_queue(selection, others=[run_of(_answer("q1", predicted_execution=None)) for _ in range(2)])
     assert queued.why == ("None of 3 systems has the gold query's result.",)
     refused = _answer("q1", predicted_execution=None)
     refused = replace(refused, verdict=replace(refused.verdict, decision="decline"))
-    (queued,) = review_queue(_run(refused), others=[_run(refused)])
+    (queued,) = review_queue(run_of(refused), others=[run_of(refused)])
     assert queued.why[0] == "The prediction is incorrect."
 
 
 def test_answers_without_a_result_agree_with_nobody() -> None:
     failed = Execution(query="SELECT", status="error")
-    run = _run(_answer("q1", predicted_execution=failed))
-    (queued,) = review_queue(run, others=[_run(_answer("q1", predicted_execution=failed))] * 3)
+    run = run_of(_answer("q1", predicted_execution=failed))
+    (queued,) = review_queue(run, others=[run_of(_answer("q1", predicted_execution=failed))] * 3)
     assert queued.why == ("The prediction is incorrect.",)
 
 
 def test_answers_by_another_gold_do_not_count() -> None:
     gold = Execution(query="SELECT 5", status="rows")
-    other = _run(_asked("q1", "SELECT 8", result="b", gold_executions=(gold,)), _answer("q2", result="c"))
-    queue = review_queue(_run(_answer("q1", result="b"), _answer("q2", result="c")), others=[other])
+    other = run_of(_asked("q1", "SELECT 8", result="b", gold_executions=(gold,)), _answer("q2", result="c"))
+    queue = review_queue(run_of(_answer("q1", result="b"), _answer("q2", result="c")), others=[other])
     assert [queued.case_id for queued in queue] == ["q2", "q1"]
     assert queue[1].why[0] == "The prediction is incorrect."
     with pytest.raises(InputError, match="none of the cases"):
-        review_queue(_run(_answer("q1")), others=[_run(_answer("q9"))])
+        review_queue(run_of(_answer("q1")), others=[run_of(_answer("q9"))])
 
 
 @each(
@@ -126,7 +114,7 @@ def test_answers_by_another_gold_do_not_count() -> None:
     ],
 )
 def test_weak_matches_are_queued(fields: dict[str, Any], why: str) -> None:
-    (queued,) = review_queue(_run(_answer("sound", "correct"), _answer("weak", "correct", **fields)))
+    (queued,) = review_queue(run_of(_answer("sound", "correct"), _answer("weak", "correct", **fields)))
     assert queued.case_id == "weak"
     assert why in queued.why[0]
 
@@ -135,7 +123,7 @@ def test_a_gold_that_fails_comes_before_all() -> None:
     failure = Failure(stage="execute", kind="error", blame="gold", message="no such column: x")
     setup = Failure(stage="execute", kind="error", blame="setup", message="no such file")
     broken = _answer("broken", "unscored", failure=failure)
-    run = _run(_answer("weak", "correct", strength="refuted"), broken, _answer("absent", "unscored", failure=setup))
+    run = run_of(_answer("weak", "correct", strength="refuted"), broken, _answer("absent", "unscored", failure=setup))
     queue = review_queue(run)
     assert [queued.case_id for queued in queue] == ["broken", "weak"]
     assert queue[0].why == ("The gold query cannot be used: no such column: x",)
@@ -145,8 +133,9 @@ def test_metrics_that_rarely_differ_from_the_verdict_tell_something_if_they_do()
     def scored(case: str, **scores: float) -> Evidence:
         return _answer(case, "correct", scores=tuple(Score(metric=name, value=one) for name, one in scores.items()))
 
-    run = _run(
-        *(scored(f"q{n}", bird_ex=float(n > 0), spider_em=0.0) for n in range(10)), metrics=("bird_ex", "spider_em")
+    run = run_of(
+        *(scored(f"q{n}", bird_ex=float(n > 0), spider_em=0.0) for n in range(10)),
+        metrics=(Named("bird_ex"), Named("spider_em")),
     )
     (queued,) = review_queue(run)
     assert (queued.case_id, queued.why) == ("q0", ("bird_ex rejects the prediction.",))
@@ -160,7 +149,7 @@ def test_a_judge_against_execution_is_a_reason(tmp_path: Path) -> None:
         {"case_id": "q3", "equivalent": None},
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    run = _run(*(_answer(case, "correct") for case in ("q1", "q2", "q3")))
+    run = run_of(*(_answer(case, "correct") for case in ("q1", "q2", "q3")))
     (queued,) = review_queue(run, opinions=read_opinions(path))
     assert (queued.case_id, queued.why) == ("q1", ("The LLM judge calls the query not equivalent to the gold query.",))
     path.write_text('{"case_id": "q1", "equivalent": true}\n{"case": 1}\n')
@@ -183,7 +172,7 @@ def _finding(case: str, severity: str, root_cause: str = "") -> LintFinding:
 def test_lint_is_a_reason_and_one_root_cause_counts_in_full_once() -> None:
     findings = [_finding("q1", "warning"), *(_finding(f"q{n}", "error", "blanks") for n in range(2, 9))]
     lint = LintReport(name="c", findings=tuple(findings), cases=9, golds=9, rules=("unknown-literal",))
-    run = _run(*(_answer(f"q{n}", "correct") for n in range(1, 10)), lint=lint)
+    run = run_of(*(_answer(f"q{n}", "correct") for n in range(1, 10)), lint=lint)
     queue = review_queue(run)
     assert [queued.case_id for queued in queue[:2]] == ["q2", "q1"]
     assert queue[0].why == (
@@ -196,7 +185,7 @@ def test_lint_is_a_reason_and_one_root_cause_counts_in_full_once() -> None:
 
 def test_cases_alike_stand_together() -> None:
     causes = ["distinct", "other", "distinct", "value_mismatch", "other", "distinct"]
-    run = _run(*(_answer(f"q{n}", result=f"r{n}", cause=cause) for n, cause in enumerate(causes)))
+    run = run_of(*(_answer(f"q{n}", result=f"r{n}", cause=cause) for n, cause in enumerate(causes)))
     queue = review_queue(run)
     assert [queued.cluster for queued in queue] == [
         *["incorrect, distinct"] * 3,
@@ -206,8 +195,8 @@ def test_cases_alike_stand_together() -> None:
 
 
 def test_cases_of_a_cluster_that_are_worth_less_do_not_come_forward() -> None:
-    run = _run(*(_answer(f"q{n}", result="b", cause="distinct") for n in range(3)), _answer("q3", result="b"))
-    other = _run(
+    run = run_of(*(_answer(f"q{n}", result="b", cause="distinct") for n in range(3)), _answer("q3", result="b"))
+    other = run_of(
         _answer("q0", result="b"), _answer("q1", result="b"), _answer("q2", "correct"), _answer("q3", result="c")
     )
     queue = review_queue(run, others=[other])
@@ -216,7 +205,7 @@ def test_cases_of_a_cluster_that_are_worth_less_do_not_come_forward() -> None:
 
 
 def test_reviewed_cases_are_left_out_and_open_ones_say_what_happened() -> None:
-    run = _run(*(_answer(f"q{n}", result=f"r{n}") for n in range(6)))
+    run = run_of(*(_answer(f"q{n}", result=f"r{n}") for n in range(6)))
     case, answer = [evidence.case for evidence in run.evidence], run.evidence
     stale = replace(review_of(case[2], "confirm", answer[2]), gold_hash="other")
     reviews = [
@@ -242,12 +231,12 @@ def test_of_several_answers_to_a_question_the_most_doubtful_is_queued() -> None:
         made = _answer("q1", outcome, result=None if outcome == "correct" else "b")
         return replace(made, prediction=replace(made.prediction, repeat=number))
 
-    (queued,) = review_queue(_run(repeat(0, "correct"), repeat(1, "incorrect"), repeat(2, "correct")))
+    (queued,) = review_queue(run_of(repeat(0, "correct"), repeat(1, "incorrect"), repeat(2, "correct")))
     assert (queued.index, queued.repeat) == (1, 1)
 
 
 def test_no_evidence_is_decoded_but_that_of_cases_with_reviews() -> None:
-    run = _run(*(_answer(f"q{n}", result=f"r{n}") for n in range(5)))
+    run = run_of(*(_answer(f"q{n}", result=f"r{n}") for n in range(5)))
     read: list[int] = []
 
     class Watched(tuple[Evidence, ...]):
@@ -280,7 +269,7 @@ def _timed(seconds: Sequence[int], reviewer: str = "Ana") -> list[Review]:
 
 
 def test_a_budget_takes_as_many_cases_as_fit_at_the_measured_pace() -> None:
-    run = _run(*(_answer(f"x{n}", result=f"r{n}") for n in range(50)))
+    run = run_of(*(_answer(f"x{n}", result=f"r{n}") for n in range(50)))
     assert len(_ids(run, minutes=10)) == 10  # a minute each, as long as nothing is known
     steady = _timed(range(0, 20 * 20, 20))
     assert (pace(steady).seconds, pace(steady).reviews) == (20, 20)
@@ -300,7 +289,7 @@ def test_pauses_and_second_thoughts_are_not_the_time_of_a_case() -> None:
 
 
 def test_progress_counts_the_cases_of_the_queue() -> None:
-    run = _run(*(_answer(f"q{n}", result=f"r{n}") for n in range(4)))
+    run = run_of(*(_answer(f"q{n}", result=f"r{n}") for n in range(4)))
     queue = review_queue(run)
     since = [
         review_of(run.evidence[0].case, "confirm"),

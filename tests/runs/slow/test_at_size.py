@@ -360,7 +360,6 @@ def test_a_comparison_that_never_ends_leaves_the_case_unscored_and_other_metrics
             break
     assert evidence.outcome == "unscored"
     assert evidence.verdict.reason == f"comparing the results took longer than {limit_s} s"
-    assert evidence.verdict.failure is not None
     assert evidence.verdict.failure.blame == "assay"
     assert [score.value for score in evidence.scores] == [None, None, 1.0]
 

@@ -65,12 +65,10 @@ def test_a_suite_from_build_to_report(folder: Path, capsys: pytest.CaptureFixtur
     }
     assert [item.outcome for item in run.evidence] == ["correct"] * 4 + ["incorrect"]
     told = scores["a"]
-    assert told is not None
     assert told.detail is not None
     assert "distinguished by database" in told.detail
     assert "singer" in told.detail
     rate = run.record.aggregates.overall.rate("suite_match")
-    assert rate is not None
     assert (rate.numerator, rate.n, rate.unscored) == (2.0, 4, 1)
     with pytest.raises(assay.RunError, match="suite was"):
         _evaluated(folder, output=folder / "runs" / "second")
