@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import commands
 from assay.cli.app import app
 from assay.errors import InputError, UsageError
 from assay.model import CacheUse
+from running import sqlite_url
 
 CASES = [
     {"id": "right", "question": "?", "gold_sql": "SELECT a, b FROM t ORDER BY a"},
@@ -199,18 +198,14 @@ def test_every_verb_that_executes_files_has_the_options() -> None:
 
 def test_runs_at_once_and_a_killed_one_agree(files: Path, tmp_path: Path) -> None:
     """Two runs share the folder while a third is killed in the middle of writing it."""
-    database = tmp_path / "big.sqlite"
-    with closing(sqlite3.connect(database)) as connection:
-        connection.executescript(
-            "CREATE TABLE n(i); WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 3000)"
-            " INSERT INTO n SELECT i FROM c"
-        )
+    numbers = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 3000) SELECT i FROM c"
+    database = sqlite_url(tmp_path / "big.sqlite", f"CREATE TABLE n AS {numbers}")
     queries = {f"{n}": f"SELECT i, i * {n} FROM n WHERE i % {n + 1} = 0 ORDER BY i" for n in range(150)}
     cases = [{"id": name, "question": "?", "gold_sql": query} for name, query in queries.items()]
     answers = [{"id": name, "predicted_sql": f"{query} LIMIT 100"} for name, query in queries.items()]
     (files / "many.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
     (files / "answered.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answers))
-    base = ["run", str(files / "many.jsonl"), "-p", str(files / "answered.jsonl"), "--db", f"sqlite:///{database}"]
+    base = ["run", str(files / "many.jsonl"), "-p", str(files / "answered.jsonl"), "--db", database]
     base += ["--workers", "2", "--quiet", "--json"]
     shared = [*base, "--cache", str(tmp_path / "shared")]
     killed, *others = (commands.start(shared, env=os.environ) for _ in range(3))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -12,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,15 +19,14 @@ import assay
 from assay.api import single
 from assay.engines.pool.spawn import default_workers
 from assay.model import Limits
+from running import sqlite_url
 
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> str:
-    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as connection:
-        connection.executescript("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)")
-    return f"sqlite:///{tmp_path / 't.sqlite'}"
+    return sqlite_url(tmp_path / "t.sqlite", "CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)")
 
 
 @pytest.mark.parametrize("function", [assay.check, assay.diagnose])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ import assay
 from assay.api.inputs import FileOptions, read_cases_only, read_inputs
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import FieldNames
+from running import sqlite_url
 
 COUNT = 4
 CASES = [
@@ -182,9 +181,7 @@ def test_an_absent_value_of_any_library_is_no_prediction(make: Callable[[list[An
 
 
 def test_frames_are_evaluated_and_linted(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
-        connection.execute("CREATE TABLE t(a INTEGER)")
-    url = f"sqlite:///{(tmp_path / 'shop.sqlite').as_posix()}"
+    url = sqlite_url(tmp_path / "shop.sqlite", "CREATE TABLE t(a INTEGER)")
     run = assay.evaluate(
         pandas.DataFrame(CASES), polars.DataFrame(ANSWERS), databases=url, metrics=["match"], workers=1
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ import pytest
 import assay
 import commands
 from assay.errors import RunError, UsageError
+from running import sqlite_url
 
 CASES = [
     {"id": "a", "question": "?", "gold": "SELECT x FROM t WHERE x > 1"},
@@ -24,9 +23,7 @@ NOTE = "The causes of incorrect predictions were not computed."
 
 @pytest.fixture
 def database(tmp_path: Path) -> str:
-    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as connection:
-        connection.executescript("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)")
-    return f"sqlite:///{tmp_path / 't.sqlite'}"
+    return sqlite_url(tmp_path / "t.sqlite", "CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)")
 
 
 def test_no_cause_is_computed_and_the_scores_are_the_same(database: str) -> None:

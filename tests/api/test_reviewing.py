@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from assay.errors import InputError, UsageError
 from assay.model import Case, Leniency, Prediction, Review
 from assay.reports.blocks.run import RunReport
 from assay.runs.reviews.file import append_reviews
+from running import sqlite_url
 
 CASES = [
     ("q1", "How many?", "SELECT count(*) FROM t", "SELECT count(*) FROM t"),
@@ -31,10 +31,8 @@ DATABASE = "sqlite:///shop.sqlite"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    with sqlite3.connect("shop.sqlite") as connection:
-        connection.execute("CREATE TABLE t (a, b)")
-        connection.executemany("INSERT INTO t VALUES (?, ?)", [(1, "x"), (2, "y"), (3, "z"), (3, "w")])
-    connection.close()
+    script = "CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z'), (3, 'w');"
+    sqlite_url(tmp_path / "shop.sqlite", script)
     lines = [json.dumps({"id": id_, "question": asked, "gold": gold}) for id_, asked, gold, _ in CASES]
     Path("dev.jsonl").write_text("\n".join(lines))
     answers = [json.dumps({"id": id_, "prediction": query}) for id_, _, _, query in CASES]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 import assay
 from assay.runs.store.results_table import REPEAT_COLUMN, RESULT_COLUMNS
+from running import sqlite_url
 
 HOSTILE = "<script>alert(1)</script>\u202e\x1b[2J"
 
@@ -20,9 +20,7 @@ HOSTILE = "<script>alert(1)</script>\u202e\x1b[2J"
 def run(tmp_path_factory: pytest.TempPathFactory) -> assay.Run:
     """Three answers: right, wrong and failing, with tags, times and costs, some of which are absent."""
     folder = tmp_path_factory.mktemp("tables")
-    connection = sqlite3.connect(folder / "t.sqlite")
-    connection.executescript("CREATE TABLE t (a); INSERT INTO t VALUES (1), (2)")
-    connection.close()
+    databases = sqlite_url(folder / "t.sqlite", "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2)")
     cases = [
         assay.Case(id=name, question=HOSTILE, golds=("SELECT a FROM t",), tags=("one", HOSTILE))
         for name in ("right", "wrong", "failing")
@@ -32,7 +30,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> assay.Run:
         assay.Prediction(case_id="wrong", query="SELECT a FROM t WHERE a = 1"),
         assay.Prediction(case_id="failing", query=f"SELECT '{HOSTILE}' FROM nowhere"),
     ]
-    databases = f"sqlite:///{folder / 't.sqlite'}"
     return assay.evaluate(cases, answers, databases=databases, metrics=["match"], workers=1)
 
 
@@ -51,12 +48,9 @@ def test_the_three_tables_hold_the_same(run: assay.Run) -> None:
 def test_a_column_of_pandas_has_one_type_whatever_is_in_it(run: assay.Run, tmp_path: Path) -> None:
     """So that the tables of several runs go together: with NULL, with nothing else, and without."""
     pandas = pytest.importorskip("pandas")
-    with sqlite3.connect(tmp_path / "t.sqlite") as connection:
-        connection.execute("CREATE TABLE t (a)")
-    connection.close()
     case = assay.Case(id="1", question="?", golds=("SELECT 1",), conversation="c", turn=1, difficulty="easy")
     answer = assay.Prediction(case_id="1", query="SELECT 1")
-    databases = f"sqlite:///{tmp_path / 't.sqlite'}"
+    databases = sqlite_url(tmp_path / "t.sqlite", "CREATE TABLE t (a)")
     other = assay.evaluate([case], [answer], databases=databases, metrics=["match"], workers=1)
     frames = [run.to_pandas(), other.to_pandas()]
     assert dict(frames[0].dtypes) == dict(frames[1].dtypes)

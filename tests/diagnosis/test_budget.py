@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,18 +11,10 @@ import pytest
 
 from assay.diagnosis.diagnoser import MOST_PROBES, MOST_REPAIRS, CauseFinder
 from assay.engines.pool.executor import Executor
-from assay.model import (
-    Case,
-    ComparisonOptions,
-    DatabaseUrl,
-    Diagnosis,
-    Evidence,
-    Execution,
-    Limits,
-    Prediction,
-)
+from assay.model import Case, ComparisonOptions, DatabaseUrl, Diagnosis, Evidence, Execution, Limits, Prediction
 from assay.runs.workers.known_schemas import KnownSchemas
 from assay.scoring.queries.scorer import QueryScorer
+from running import sqlite_url
 
 ENGINES = {"sqlite": "assay.engines.sqlite.engine:SqliteEngine"}
 
@@ -42,14 +33,12 @@ class Counting(Executor):
 
 @pytest.fixture
 def url(tmp_path: Path) -> DatabaseUrl:
-    connection = sqlite3.connect(tmp_path / "t.sqlite")
-    connection.execute("CREATE TABLE t(a INTEGER, b INTEGER, c INTEGER, d TEXT)")
     draw = random.Random(3)
     rows = [(draw.randrange(9), draw.randrange(9), draw.randrange(9), draw.choice("xyz")) for _ in range(60)]
-    connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
-    connection.commit()
-    connection.close()
-    return DatabaseUrl.parse(f"sqlite:///{tmp_path / 't.sqlite'}")
+    script = (
+        f"CREATE TABLE t(a INTEGER, b INTEGER, c INTEGER, d TEXT); INSERT INTO t VALUES {', '.join(map(str, rows))};"
+    )
+    return DatabaseUrl.parse(sqlite_url(tmp_path / "t.sqlite", script))
 
 
 @pytest.fixture

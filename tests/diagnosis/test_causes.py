@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from assay.model import Case, CaseOptions, DatabaseUrl, Diagnosis, Evidence, Lim
 from assay.reports.text.explanation import explanation_of
 from assay.runs.store.codec import decode_evidence, encode_evidence
 from many_cases import each
+from running import sqlite_url
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -37,11 +37,7 @@ INSERT INTO award VALUES (1,1,'gold','2015-02-03'),(2,1,'silver','2016-05-01'),(
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("causes") / "music.sqlite"
-    connection = sqlite3.connect(path)
-    connection.executescript(TABLES)
-    connection.close()
-    return f"sqlite:///{path}"
+    return sqlite_url(tmp_path_factory.mktemp("causes") / "music.sqlite", TABLES)
 
 
 def judged(database: str, *pairs: tuple[str, str | None]) -> list[Evidence]:

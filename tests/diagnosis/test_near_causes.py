@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import assay
 from assay.diagnosis import CAUSES
 from assay.model import Case, Evidence, Prediction
+from running import sqlite_url
 
 TABLES = """
 CREATE TABLE pay(id INTEGER PRIMARY KEY, kind TEXT, cents INTEGER, euro REAL, name TEXT, fee REAL);
@@ -55,11 +54,7 @@ ALLOWED = {
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = Path(tmp_path_factory.mktemp("near")) / "pay.sqlite"
-    connection = sqlite3.connect(path)
-    connection.executescript(TABLES)
-    connection.close()
-    return f"sqlite:///{path}"
+    return sqlite_url(tmp_path_factory.mktemp("near") / "pay.sqlite", TABLES)
 
 
 def judged(database: str, pairs: list[tuple[str, str]]) -> list[Evidence]:

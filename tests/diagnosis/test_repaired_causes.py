@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from assay.engines.sqlite.engine import SqliteEngine
 from assay.model import Case, DatabaseSchema, DatabaseUrl, Diagnosis, Evidence, Limits, Prediction
 from assay.reports.text.explanation import explanation_of
 from many_cases import each
+from running import sqlite_url
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -54,11 +54,7 @@ BY_RESULTS = {"math_functions": "rounding", "string_functions": "result_type", "
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("repaired") / "cities.sqlite"
-    connection = sqlite3.connect(path)
-    connection.executescript(TABLES)
-    connection.close()
-    return f"sqlite:///{path}"
+    return sqlite_url(tmp_path_factory.mktemp("repaired") / "cities.sqlite", TABLES)
 
 
 @pytest.fixture(scope="module")

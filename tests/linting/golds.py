@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from assay import registry
@@ -14,6 +13,7 @@ from assay.linting.gold import CaseGolds, GoldDatabase
 from assay.model import Case, DatabaseUrl, Limits
 from assay.model.lint import LintFinding, LintOptions
 from assay.sql.schema import SchemaNames
+from running import sqlite_url
 
 SCRIPT = """
 CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT, country TEXT, age INTEGER, weight TEXT, debut TEXT,
@@ -38,8 +38,7 @@ def database(folder: Path, *, limits: Limits | None = None) -> Iterator[GoldData
     """The database, behind a real executor."""
     path = folder / "songs.sqlite"
     if not path.exists():
-        with closing(sqlite3.connect(path)) as made:
-            made.executescript(SCRIPT)
+        sqlite_url(path, SCRIPT)
     url = DatabaseUrl.parse(f"sqlite:///{path}")
     given = limits or Limits(timeout_s=20)
     executor = Executor(engines=registry.engine_references(), limits=given)

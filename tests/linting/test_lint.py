@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,12 +17,12 @@ from assay.linting.apply import MOST_FOUND, ignored_rules
 from assay.model import Limits
 from assay.reports.lint import lint_html, lint_json, lint_sarif, lint_text
 from many_cases import each
+from running import sqlite_url
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with closing(sqlite3.connect(tmp_path / "songs.sqlite")) as made:
-        made.executescript(SCRIPT)
+    sqlite_url(tmp_path / "songs.sqlite", SCRIPT)
     cases = [
         {"id": "fine", "question": "How many singers?", "gold_sql": "SELECT COUNT(*) FROM singer"},
         {"id": "empty", "question": "Old singers", "gold_sql": "SELECT name\nFROM singer\nWHERE age > 400"},

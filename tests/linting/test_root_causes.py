@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 
 import pytest
 
@@ -14,6 +12,7 @@ from assay.model.lint import LintReport
 from assay.reports.lint import lint_html, lint_json, lint_sarif, lint_text
 from assay.reports.screen.lint import lint_screen
 from assay.reports.screen.run import screen_text
+from running import sqlite_url
 
 SCRIPT = """
 CREATE TABLE port (code TEXT PRIMARY KEY, city TEXT, size TEXT);
@@ -50,8 +49,7 @@ BLANKS = "blanks at the ends of texts, or repeated blanks between words"
 def report(tmp_path_factory: pytest.TempPathFactory) -> LintReport:
     folder = tmp_path_factory.mktemp("ports")
     for name in ("here", "there"):
-        with closing(sqlite3.connect(folder / f"{name}.sqlite")) as made:
-            made.executescript(SCRIPT)
+        sqlite_url(folder / f"{name}.sqlite", SCRIPT)
     cases = [Case(id=key, question="", database="here", golds=(gold,)) for key, gold in GOLDS.items()]
     cases.append(Case(id="other", question="", database="there", golds=(GOLDS["a"],)))
     return assay.lint(cases, databases=f"sqlite:///{folder}/{{db_id}}.sqlite", workers=1)

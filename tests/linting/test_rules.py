@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from assay.model.lint import LintFinding, LintOptions
 from assay.sql.schema import SchemaNames
 from assay.sql.schema.ddl import read_ddl
 from many_cases import each
+from running import sqlite_url
 
 Given = str | tuple[str, str] | tuple[str, str, str]
 """A gold query; or a question, a gold query and, if it matters, evidence."""
@@ -756,8 +756,7 @@ def test_a_key_that_may_be_null_several_times_leaves_distinct_its_work(
     if "STRICT" in table and sqlite3.sqlite_version_info < (3, 37):
         pytest.skip("this SQLite has no STRICT tables")
     query = f"SELECT DISTINCT {'v, id' if ', v' in table else 'id'} FROM tk"
-    with closing(sqlite3.connect(tmp_path / "songs.sqlite")) as made:
-        made.execute(f"CREATE TABLE tk {table}")
+    sqlite_url(tmp_path / "songs.sqlite", f"CREATE TABLE tk {table}")
     with database(tmp_path) as opened:
         assert bool(found_by("distinct-does-nothing", query, opened)) is is_found
         without_data = lint_gold(

@@ -11,6 +11,7 @@ import pytest
 import assay
 from assay.cli.app import run_command_line
 from assay.testing import DenodoEmulator, example
+from running import sqlite_url
 
 
 @pytest.fixture(scope="module")
@@ -78,13 +79,8 @@ def test_the_reason_of_a_rejected_login_is_said(catalog: DenodoEmulator, cases: 
 
 
 def test_one_missing_database_of_several_decides_no_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    import sqlite3
-    from contextlib import closing
-
-    with closing(sqlite3.connect(tmp_path / "here.sqlite")) as connection:
-        connection.execute("CREATE TABLE branch (id INTEGER PRIMARY KEY, name TEXT)")
-        connection.execute("INSERT INTO branch VALUES (1, 'Pier')")
-        connection.commit()
+    table = "CREATE TABLE branch (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO branch VALUES (1, 'Pier');"
+    sqlite_url(tmp_path / "here.sqlite", table)
     path = tmp_path / "cases.jsonl"
     rows = [
         {"id": name, "question": "Which?", "db_id": name, "gold_sql": "SELECT name FROM branch"}

@@ -13,13 +13,7 @@ from assay.errors import InputError
 from assay.model.verdicts.review import Draw, Review
 from assay.runs.estimates.accuracy import estimate_accuracy
 from assay.runs.estimates.difference import difference_of
-from assay.runs.estimates.drawing import (
-    QueuedAnswer,
-    draw_cases,
-    draw_different,
-    read_queue,
-    write_queue,
-)
+from assay.runs.estimates.drawing import QueuedAnswer, draw_cases, draw_different, read_queue, write_queue
 from assay.runs.estimates.frame import Answer, Frame, read_signals, strata_of, write_signals
 from assay.runs.estimates.labels import Design, Label, Labels, labels_of
 from many_cases import each

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.runs.running import Named, run_of
 
 from assay import demo, evaluate_selections
 from assay.errors import InputError, RunError
@@ -40,6 +39,7 @@ from assay.runs.store.compared_cases import read_records
 from assay.runs.store.folder import load_run, save_run
 from assay.stats import clusters_needed
 from many_cases import each
+from running import Named, run_of
 
 
 def answer(

@@ -5,25 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from tests.runs.running import run_of
 
 from assay.errors import InputError, UsageError
-from assay.model import (
-    Case,
-    DiffSettings,
-    Evidence,
-    Leaderboard,
-    Prediction,
-    Run,
-    SamplingUnit,
-    Score,
-    Verdict,
-)
+from assay.model import Case, DiffSettings, Evidence, Leaderboard, Prediction, Run, SamplingUnit, Score, Verdict
 from assay.reports.blocks.diff import DiffReport
 from assay.runs.compare.diff import diff_runs
 from assay.runs.compare.leaderboard import rank
 from assay.stats import clusters_needed
 from many_cases import each
+from running import run_of
 
 
 def run(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from assay.model import Case, Evidence, Extraction, Prediction
 from assay.reports.json.run import case_document
 from assay.reports.text.explanation import explanation_of
 from many_cases import each
+from running import sqlite_url
 
 GOLD, OTHER = "SELECT a FROM t WHERE b = 1", "SELECT a FROM t"
 AMBIGUOUS = f"First: {GOLD};\nSecond: {OTHER};"
@@ -38,11 +37,8 @@ OFFICIAL = ("bird_ex", "bird_soft_f1", "spider_ex", "spider_em")
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("data") / "t.sqlite"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE t (a INTEGER, b INTEGER)")
-        connection.executemany("INSERT INTO t VALUES (?, ?)", [(1, 1), (2, 2), (3, 1)])
-    return f"sqlite:///{path}"
+    script = "CREATE TABLE t (a INTEGER, b INTEGER); INSERT INTO t VALUES (1, 1), (2, 2), (3, 1);"
+    return sqlite_url(tmp_path_factory.mktemp("data") / "t.sqlite", script)
 
 
 class Live:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 import warnings
-from contextlib import closing
 from itertools import product
 from pathlib import Path
 
@@ -17,16 +15,14 @@ from assay.model import Case, Failure, Prediction
 from assay.reports.blocks.unscored import causes
 from assay.scoring.queries.verdicts import unfinished
 from many_cases import each
+from running import sqlite_url
 
 GOOD, BAD = "SELECT a FROM t", "SELECT a FROM nowhere"
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> str:
-    path = tmp_path / "shop.sqlite"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
-    return f"sqlite:///{path}"
+    return sqlite_url(tmp_path / "shop.sqlite", "CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
 
 
 def warned(database: str, pairs: list[tuple[str, str]]) -> list[str]:

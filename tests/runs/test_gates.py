@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.runs.running import Named, run_of
 
 from assay.errors import InputError, UsageError
 from assay.model import (
@@ -37,6 +36,7 @@ from assay.runs.gates.checks import check_cases, check_gates, check_metrics
 from assay.runs.gates.results import evaluate_gates
 from assay.scoring.selections.metrics import selection_metrics
 from many_cases import each
+from running import Named, run_of
 
 
 def answer(case_id: str, value: float | None, *, tags: Sequence[str] = (), repeat: int = 0, **more: float) -> Evidence:

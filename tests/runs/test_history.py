@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.runs.running import Named, run_of
 
 import assay
 from assay.errors import InputError, UsageError
@@ -29,6 +28,7 @@ from assay.runs.store.history import (
     started_at,
 )
 from many_cases import each
+from running import Named, run_of
 
 
 def made(

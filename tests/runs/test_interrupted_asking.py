@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from assay.runs.execution.asking import ask
 from assay.runs.progress import Progress
 from assay.runs.store.journal import ANSWERS
 from many_cases import each
+from running import sqlite_url
 
 CASES = [Case(id=str(n), question=f"q{n}", golds=("SELECT 1",)) for n in range(60)]
 
@@ -55,19 +54,9 @@ def _by_ask(system: Interrupted, folder: Path, concurrency: int, on_progress: Ca
 
 
 def _by_evaluate(system: Interrupted, folder: Path, concurrency: int, on_progress: Callable[[Progress], None]) -> None:
-    database = folder.parent / "t.sqlite"
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("CREATE TABLE t (a)")
-    assay.evaluate(
-        CASES,
-        system,
-        databases=f"sqlite:///{database}",
-        metrics=["match"],
-        output=folder,
-        workers=1,
-        concurrency=concurrency,
-        on_progress=on_progress,
-    )
+    database = sqlite_url(folder.parent / "t.sqlite", "CREATE TABLE t (a)")
+    given = {"metrics": ["match"], "workers": 1, "concurrency": concurrency, "on_progress": on_progress}
+    assay.evaluate(CASES, system, databases=database, output=folder, **given)
 
 
 @each("run", [_by_ask, _by_evaluate])

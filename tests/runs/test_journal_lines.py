@@ -15,25 +15,15 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.runs.running import run_of
 
 from assay.errors import RunError
-from assay.model import (
-    AlignedRow,
-    Case,
-    Comparison,
-    Evidence,
-    Execution,
-    Prediction,
-    Run,
-    Score,
-    Verdict,
-)
+from assay.model import AlignedRow, Case, Comparison, Evidence, Execution, Prediction, Run, Score, Verdict
 from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.store import folder as run_folder
 from assay.runs.store import journal as kept_lines
 from assay.runs.store.folder import load_run, save_run
 from assay.runs.store.journal import LazyEvidence
+from running import run_of
 
 CELLS = (Decimal("1.10"), date(2024, 2, 29), b"\x00", float("inf"), 2**70, "\udcff", None, True, 0.5, "é")
 

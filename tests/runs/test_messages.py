@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import pytest
 import assay
 from assay.errors import AssayError
 from many_cases import each
+from running import sqlite_url
 
 QUERY = "SELECT a FROM t"
 CASES = [{"id": name, "question": name, "gold_sql": QUERY} for name in ("a", "b")]
@@ -36,11 +35,7 @@ RECORDS = [{"id": "a", "completion": WORDS}, {"id": "b", "completion": CALL}]
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("data") / "t.sqlite"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE t (a)")
-        connection.execute("INSERT INTO t VALUES (1)")
-    return f"sqlite:///{path}"
+    return sqlite_url(tmp_path_factory.mktemp("data") / "t.sqlite", "CREATE TABLE t (a); INSERT INTO t VALUES (1);")
 
 
 def _text(name: str, text: str) -> Callable[[Path], Path]:

@@ -16,6 +16,7 @@ from assay.runs.execution.asking import _digests
 from assay.runs.plan import Work, digest_of, plan_work
 from assay.sql.extraction.completions import candidates, completed
 from many_cases import each
+from running import sqlite_url
 
 CASE = Case(
     id="1",
@@ -111,12 +112,7 @@ def _told(execution: Execution) -> tuple[str, int | None]:
 @pytest.fixture
 def make_benchmark(tmp_path: Path) -> tuple[Path, str]:
     """Three questions on one table."""
-    import sqlite3
-
-    database = tmp_path / "tables.db"
-    with sqlite3.connect(database) as connection:
-        connection.executescript("CREATE TABLE one (a); INSERT INTO one VALUES (1), (NULL);")
-    connection.close()
+    database = sqlite_url(tmp_path / "tables.db", "CREATE TABLE one (a); INSERT INTO one VALUES (1), (NULL);")
     golds = ("SELECT a FROM one ORDER BY a DESC", "SELECT a FROM one WHERE a = 1", "SELECT a FROM one")
     path = tmp_path / "questions.jsonl"
     lines = (
@@ -124,7 +120,7 @@ def make_benchmark(tmp_path: Path) -> tuple[Path, str]:
         for number, gold in enumerate(golds, start=1)
     )
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path, f"sqlite:///{database}"
+    return path, database
 
 
 def test_selections_are_resumed_as_queries_are(tmp_path: Path) -> None:

@@ -11,13 +11,12 @@ import re
 import secrets
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from assay.model.witness import WitnessSettings
 from assay.runs.backends import ray_connection
 from assay.runs.progress import Progress
 from ports import free_port
+from running import sqlite_url
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'assay[ray]'")
 
@@ -199,12 +199,11 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("shop0", "shop1", "shop2"):
         for file in (name, f"{name}_other"):
             path = folder / "databases" / name / f"{file}.sqlite"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(path)) as connection:
-                connection.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL)")
-                rows = [(n, f"{file}{n % 13}", n * 1.5) for n in range(500)]
-                connection.executemany("INSERT INTO item VALUES (?, ?, ?)", rows)
-                connection.commit()
+            rows = ", ".join(f"({n}, '{file}{n % 13}', {n * 1.5})" for n in range(500))
+            sqlite_url(
+                path,
+                f"CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL);INSERT INTO item VALUES {rows};",
+            )
     cases, answers = [], []
     for n in range(240):
         gold = f"SELECT name, count(*), avg(price) FROM item WHERE id > {n} GROUP BY name"
@@ -439,9 +438,8 @@ def test_a_database_too_large_to_be_sent_is_named_with_its_node(
     databases = "sqlite:///./databases/{db_id}/../{db_id}/{db_id}.sqlite"
     with (questions / "databases/shop0/shop0.sqlite").open("r+b") as file:
         before = file.read()
-    with closing(sqlite3.connect(questions / "databases/shop0/shop0.sqlite")) as connection:
-        connection.execute("INSERT INTO item VALUES (1000, 'one more, so that no node has this content', 1)")
-        connection.commit()
+    more = "INSERT INTO item VALUES (1000, 'one more, so that no node has this content', 1)"
+    sqlite_url(questions / "databases/shop0/shop0.sqlite", more)
     try:
         with pytest.raises(InputError, match=r"the node 127.0.0.2 \(\w+\): .*shop\d.sqlite is not there .* too many"):
             _evaluate(questions, tmp_path / "run", backend="ray", databases=databases)

@@ -28,6 +28,7 @@ from assay.runs.progress import Progress
 from assay.runs.workers.match_worker import MatchWorker
 from assay.runs.workers.worker_tasks import MatchTask
 from assay.settings import read_run_file
+from running import sqlite_url
 
 SCRIPT = """
 CREATE TABLE pet (id INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, age INTEGER, photo BLOB);
@@ -60,13 +61,7 @@ Judge = Callable[..., Run]
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> str:
-    import sqlite3
-    from contextlib import closing
-
-    path = tmp_path_factory.mktemp("pets") / "pets.sqlite"
-    with closing(sqlite3.connect(path)) as made:
-        made.executescript(SCRIPT)
-    return f"sqlite:///{path}"
+    return sqlite_url(tmp_path_factory.mktemp("pets") / "pets.sqlite", SCRIPT)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from assay import registry
 from assay.model import ComparisonOptions, Limits
 from assay.runs.workers.suite_worker import SuiteWorker, SuiteWorkerSettings, set_up
+from running import sqlite_url
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -19,13 +19,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 @pytest.fixture
 def shop(tmp_path: Path) -> str:
     """The URL of the database."""
-    path = tmp_path / "shop.sqlite"
-    connection = sqlite3.connect(path)
     from small_shop import SCRIPT
 
-    connection.executescript(SCRIPT)
-    connection.close()
-    return f"sqlite:///{path}"
+    return sqlite_url(tmp_path / "shop.sqlite", SCRIPT)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import random
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +22,7 @@ from assay.errors import InputError
 from assay.model import FieldNames, Leniency, Limits, Review
 from assay.runs.reviews.desk import ReviewDesk
 from assay.runs.reviews.file import append_reviews
+from running import sqlite_url
 
 QUERIES = (
     "SELECT count(*) FROM t",
@@ -108,10 +108,8 @@ def _written(path: Path, text: str) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    with sqlite3.connect("shop.sqlite") as connection:
-        connection.execute("CREATE TABLE t (a, b)")
-        connection.executemany("INSERT INTO t VALUES (?, ?)", [(1, "x"), (2, "y"), (3, "z"), (3, "w")])
-    connection.close()
+    script = "CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z'), (3, 'w');"
+    sqlite_url(tmp_path / "shop.sqlite", script)
     return tmp_path
 
 

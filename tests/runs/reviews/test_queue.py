@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.runs.reviews.reviewing import case_of, evidence_of, review_of
-from tests.runs.running import Named, run_of
 
 from assay.errors import InputError
 from assay.model import Evidence, Execution, Failure, Review, Run, Score
@@ -23,6 +22,7 @@ from assay.runs.estimates.drawing import QueuedAnswer, read_queue, write_queue
 from assay.runs.reviews.queue import pace, progress, read_opinions, review_queue
 from assay.runs.reviews.signals import Votes
 from many_cases import each
+from running import Named, run_of
 
 
 def _answer(case: str, outcome: str = "incorrect", *, result: str | None = None, **fields: Any) -> Evidence:

@@ -7,7 +7,6 @@ import itertools
 import random
 import re
 import signal
-import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +34,7 @@ from assay.runs.plan import Work
 from assay.runs.workers.scoring_worker import WorkerScorer
 from assay.runs.workers.worker_tasks import WorkerSettings
 from assay.scoring.time_limit import OutOfTimeError, TimeLimit
+from running import sqlite_url
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a timer that raises is POSIX's")
 # The signal of the other method is what is tested here.
@@ -44,13 +44,9 @@ ROWS = 4000
 
 @pytest.fixture
 def url(tmp_path: Path) -> DatabaseUrl:
-    path = tmp_path / "big.sqlite"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE t(a INTEGER, b TEXT, c REAL)")
-        rows = ((n, f"{n:030}", n / 7) for n in range(ROWS))
-        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
-        connection.commit()
-    return DatabaseUrl.parse(f"sqlite:///{path}")
+    rows = ", ".join(f"({n}, '{n:030}', {n / 7})" for n in range(ROWS))
+    script = f"CREATE TABLE t(a INTEGER, b TEXT, c REAL); INSERT INTO t VALUES {rows};"
+    return DatabaseUrl.parse(sqlite_url(tmp_path / "big.sqlite", script))
 
 
 @pytest.fixture
@@ -160,12 +156,8 @@ def test_one_large_cell_among_many_rows_is_counted() -> None:
 
 def test_evidence_in_the_cache_is_counted_by_its_encoded_form(tmp_path: Path) -> None:
     """That takes a tenth of the time, and is off by less than half."""
-    database = tmp_path / "d.sqlite"
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("CREATE TABLE t (a TEXT)")
-        connection.execute("INSERT INTO t VALUES ('x'), ('y')")
-        connection.commit()
-    evidence = gather_evidence("SELECT a FROM t LIMIT 1", "SELECT a FROM t", database=f"sqlite:///{database}")
+    database = sqlite_url(tmp_path / "d.sqlite", "CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('x'), ('y');")
+    evidence = gather_evidence("SELECT a FROM t LIMIT 1", "SELECT a FROM t", database=database)
     cache = ByteCache(1_000_000)
     cache.put("key", evidence)
     assert 0.5 < cache.held_bytes / size_of(evidence) < 2
@@ -472,10 +464,9 @@ def test_files_of_other_databases_are_no_siblings_and_spiders_metric_scores(tmp_
         cases = []
         for name in ("one", "two", "three"):
             home = tmp_path / ("dbs" if flat else "spider") / ("" if flat else name)
-            home.mkdir(parents=True, exist_ok=True)
             for file in (name,) if flat else (name, f"{name}v0"):
-                with closing(sqlite3.connect(home / f"{file}.sqlite")) as connection:
-                    connection.executescript(f"CREATE TABLE of_{name}(a); INSERT INTO of_{name} VALUES (1);")
+                script = f"CREATE TABLE of_{name}(a); INSERT INTO of_{name} VALUES (1);"
+                sqlite_url(home / f"{file}.sqlite", script)
             cases.append(Case(id=name, question="q", database=name, golds=(f"SELECT a FROM of_{name}",)))
         template = "dbs/{db_id}.sqlite" if flat else "spider/{db_id}/{db_id}.sqlite"
         run = assay.evaluate(

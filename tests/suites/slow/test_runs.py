@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +12,16 @@ from msgspec.structs import replace
 import assay
 from assay.cli.app import run_command_line
 from assay.model import Case
+from running import sqlite_url
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a database, its cases and answers as files, and a run over them."""
-    import sqlite3
-
     from small_shop import CASES, LUCKY, SCRIPT
 
     made = tmp_path_factory.mktemp("suites")
-    connection = sqlite3.connect(made / "shop.sqlite")
-    connection.executescript(SCRIPT)
-    connection.close()
+    sqlite_url(made / "shop.sqlite", SCRIPT)
     cases = [{"id": one.id, "question": one.question, "gold_sql": one.golds[0]} for one in CASES]
     answers = [{"id": name, "predicted_sql": query} for name, query in LUCKY.items()]
     for name, lines in (("cases.jsonl", cases), ("answers.jsonl", answers)):
@@ -167,8 +162,6 @@ def test_a_suite_of_duckdb_parts_what_sqlite_s_would(tmp_path: Path) -> None:
         "formula": 1.0,
         "list": 0.0,
     }
-    with closing(sqlite3.connect(tmp_path / "s.sqlite")) as empty:
-        empty.execute("CREATE TABLE a (id INT)")
-        empty.commit()
+    other = sqlite_url(tmp_path / "s.sqlite", "CREATE TABLE a (id INT)")
     with pytest.raises(assay.InputError, match="another engine"):
-        assay.evaluate(cases, answers, suite=suite, **(options | {"databases": f"sqlite:///{tmp_path}/s.sqlite"}))
+        assay.evaluate(cases, answers, suite=suite, **(options | {"databases": other}))

@@ -1,18 +1,48 @@
-"""Runs that nobody executed, for tests of what follows from them."""
+"""What many tests begin with: a SQLite file, a live system, and runs that nobody executed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from assay.model import Evidence, Limits, Provenance, Run, RunSettings
+from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 
 SETTINGS = {"cases": "cases.jsonl", "predictions": "answers.jsonl", "database": "sqlite:///{db_id}.sqlite"}
 PROVENANCE = {"assay_version": "1", "python_version": "3", "platform": "linux"}
+
+
+def sqlite_url(path: Path, script: str) -> str:
+    """Make a SQLite file and give its URL."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+    return f"sqlite:///{path.as_posix()}"
+
+
+class LiveSystem:
+    """A system that answers by a function, with a query or a whole prediction."""
+
+    name = "live"
+
+    def __init__(self, ask: Callable[[Case], Any]) -> None:
+        self.ask = ask
+
+    def describe(self) -> str:
+        return self.name
+
+    def answer(self, case: Case) -> Prediction:
+        found = self.ask(case)
+        return found if isinstance(found, Prediction) else Prediction(case_id=case.id, query=found)
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 @dataclass(frozen=True)
