@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay import evaluate
 from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.runs.aggregate.summarize import summaries_of
@@ -43,6 +44,13 @@ class LiveSystem:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def scored_pairs(database: str, *pairs: tuple[str, str | None]) -> list[Evidence]:
+    """What a run says of pairs of gold and prediction."""
+    cases = [Case(id=str(n), question="", golds=(gold,)) for n, (gold, _) in enumerate(pairs)]
+    answers = [Prediction(case_id=str(n), query=query) for n, (_, query) in enumerate(pairs)]
+    return list(evaluate(cases, answers, databases=database, metrics=["match"]).evidence)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import assay
@@ -79,38 +77,3 @@ def test_settings_and_runs_that_cannot_be_are_refused(tmp_path: Path) -> None:
         assay.diff(tmp_path, tmp_path)
     with pytest.raises(UsageError, match="a run is given as int"):
         assay.diff(1, 2)  # type: ignore[arg-type]
-
-
-def test_published_systems_differ_as_counted_by_hand(shared_data: Path) -> None:
-    spider = shared_data / "spider-dev"
-    if not spider.is_dir():
-        pytest.skip(f"no {spider}")
-    runs = [
-        assay.evaluate(
-            spider / "dev.jsonl",
-            spider / "predictions" / f"{name}.jsonl",
-            databases=f"sqlite:///{spider}/database/{{db_id}}/{{db_id}}.sqlite",
-            metrics=["match"],
-            name=name,
-        )
-        for name in ("gpt4-few-shot", "din-sql-gpt4")
-    ]
-    diff = assay.diff(*runs)
-    old, new = ({item.case.id: item.outcome for item in run.evidence} for run in runs)
-    assert {change.candidate.case_id for change in diff.fixed} == {
-        name for name in old if (old[name], new[name]) == ("incorrect", "correct")
-    }
-    match = diff.metric()
-    assert (match.n, match.gained, match.lost, match.clusters) == (1034, 97, 50, 20)
-    # scipy.stats.binomtest(97, 147).pvalue
-    assert match.case_p_value == pytest.approx(0.00013135994838, rel=1e-6)
-    # Every way to swap the two systems on whole databases: 2 to the power of 20.
-    gains: Counter[str | None] = Counter()
-    for item in runs[0].evidence:
-        gains[item.case.database] += (new[item.case.id] == "correct") - (old[item.case.id] == "correct")
-    sums = np.zeros(1)
-    for gain in gains.values():
-        sums = np.concatenate([sums + gain, sums - gain])
-    assert match.p_value == pytest.approx(np.mean(np.abs(sums) >= abs(sum(gains.values()))), rel=0.02)
-    # Over questions the difference is no accident; over databases it may be one, and that is said.
-    assert "when each case counts by itself" in diff.summary(full=True)

@@ -38,24 +38,17 @@ def test_no_cause_is_computed_and_the_scores_are_the_same(database: str) -> None
 
 @pytest.mark.parametrize("suffix", ["md", "html"])
 def test_reports_say_that_causes_were_not_computed(database: str, tmp_path: Path, suffix: str) -> None:
-    for diagnose in (True, False):
-        path = tmp_path / f"{diagnose}.{suffix}"
-        assay.evaluate(CASES, ANSWERS, databases=database, diagnose=diagnose).report(path)
-        assert (NOTE in path.read_text(encoding="utf-8")) is not diagnose
-
-
-def test_without_incorrect_predictions_there_is_nothing_to_say(database: str, tmp_path: Path) -> None:
-    assay.evaluate(CASES[1:], {"b": "SELECT 1"}, databases=database, diagnose=False).report(tmp_path / "r.md")
-    assert NOTE not in (tmp_path / "r.md").read_text(encoding="utf-8")
+    path = tmp_path / f"report.{suffix}"
+    for cases, diagnose in ((CASES, True), (CASES, False), (CASES[1:], False)):
+        answers = {case["id"]: ANSWERS[case["id"]] for case in cases}
+        assay.evaluate(cases, answers, databases=database, diagnose=diagnose).report(path)
+        assert (NOTE in path.read_text(encoding="utf-8")) is (cases is CASES and not diagnose)
 
 
 def test_a_run_is_not_resumed_with_the_other_setting(database: str, tmp_path: Path) -> None:
     assay.evaluate(CASES, ANSWERS, databases=database, diagnose=False, output=tmp_path / "run")
     with pytest.raises(RunError, match="diagnose was False, now True"):
         assay.evaluate(CASES, ANSWERS, databases=database, output=tmp_path / "run")
-
-
-def test_only_true_and_false_are_accepted(database: str) -> None:
     with pytest.raises(UsageError, match="diagnose is 'no'"):
         assay.evaluate(CASES, ANSWERS, databases=database, diagnose="no")  # type: ignore[arg-type]
 

@@ -12,10 +12,10 @@ from tests.runs.reviews.reviewing import review_of
 import assay
 from assay.cli.app import run_command_line
 from assay.errors import InputError, UsageError
-from assay.model import Case, Leniency, Prediction, Review
+from assay.model import Case, Leniency, Review
 from assay.reports.blocks.run import RunReport
 from assay.runs.reviews.file import append_reviews
-from running import sqlite_url
+from running import LiveSystem, sqlite_url
 
 CASES = [
     ("q1", "How many?", "SELECT count(*) FROM t", "SELECT count(*) FROM t"),
@@ -124,20 +124,16 @@ def test_reviews_in_memory_and_another_rule_are_seen_by_a_finished_run(folder: P
         assert reviewed(assay.load_run("run"))["q2"] == expected
 
 
-class Counting:
+class Counting(LiveSystem):
     """A live system that counts its questions."""
 
     def __init__(self) -> None:
+        super().__init__(self._answered)
         self.asked = 0
 
-    def describe(self) -> str:
-        return "counting"
-
-    def answer(self, case: Case) -> Prediction:
+    def _answered(self, case: Case) -> str:
         self.asked += 1
-        return Prediction(case_id=case.id, query=next(query for id_, _, _, query in CASES if id_ == case.id))
-
-    def close(self) -> None: ...
+        return next(query for id_, _, _, query in CASES if id_ == case.id)
 
 
 def test_changed_reviews_ask_a_live_system_nothing(folder: Path) -> None:
@@ -322,39 +318,34 @@ def selecting(area: str) -> dict[str, Any]:
     return {"indicator_selection": [{"dataset_id": "IMF:CPI", "dimensions": dimensions}]}
 
 
-def test_selection_can_be_reviewed(folder: Path) -> None:
+def selected(answer: str | dict[str, Any], folder: str = "") -> assay.Run:
+    """Evaluate an answer, by default of an area, to a question for Portugal."""
+    path = Path(folder) / "selections.json"
+    path.parent.mkdir(exist_ok=True)
     asked = {"role": "user", "content": "Prices?", "target": selecting("PT")}
-    Path("selections.json").write_text(json.dumps([{"id": "s1", "conversation": [asked]}]))
+    path.write_text(json.dumps([{"id": "s1", "conversation": [asked]}]))
+    answer = selecting(answer) if isinstance(answer, str) else answer
+    return assay.evaluate_selections(folder or path, {"s1": json.dumps(answer)})
 
-    def run(area: str) -> assay.Run:
-        return assay.evaluate_selections("selections.json", {"s1": json.dumps(selecting(area))})
 
-    first = run("ES")
+def test_selection_can_be_reviewed(folder: Path) -> None:
+    first = selected("ES")
     assert first.evidence[0].outcome == "incorrect"
     accepted = decide(first, "s1", "accept")
-    assert reviewed(run("ES")) == {"s1": "correct"}
-    assert reviewed(run("FR")) == {"s1": None}
+    assert reviewed(selected("ES")) == {"s1": "correct"}
+    assert reviewed(selected("FR")) == {"s1": None}
     decide(first, "s1", "undo", undoes=accepted.id)
-    decide(first, "s1", "gold_wrong", gold=json.dumps(selecting("FR")))
-    assert [reviewed(run(area))["s1"] for area in ("PT", "ES", "FR")] == ["incorrect", "incorrect", "correct"]
+    corrected = decide(first, "s1", "gold_wrong", gold=json.dumps(selecting("FR")))
+    assert [reviewed(selected(area))["s1"] for area in ("PT", "ES", "FR")] == ["incorrect", "incorrect", "correct"]
+    decide(first, "s1", "undo", undoes=corrected.id)
+    decide(first, "s1", "unanswerable")
+    nothing = {"indicator_selection": []}
+    assert [reviewed(selected(answer))["s1"] for answer in ("PT", nothing)] == ["incorrect", "correct"]
 
 
 def test_reviews_in_the_folder_of_a_question_set_are_no_questions(folder: Path) -> None:
-    asked = {"role": "user", "content": "Prices?", "target": selecting("PT")}
-    Path("set").mkdir()
-    Path("set/one.json").write_text(json.dumps([{"id": "s1", "conversation": [asked]}]))
-    answers = {"s1": json.dumps(selecting("ES"))}
-    first = assay.evaluate_selections("set", answers)
+    first = selected("ES", "set")
     decide(first, "s1", "accept", path="set/reviews.jsonl")
-    second = assay.evaluate_selections("set", answers)
+    second = selected("ES", "set")
     assert reviewed(second) == {"s1": "correct"}
     assert first.provenance.inputs[0] == second.provenance.inputs[0]  # still the same question set
-
-
-def test_question_about_data_that_cannot_be_selected(folder: Path) -> None:
-    asked = {"role": "user", "content": "Prices?", "target": selecting("PT")}
-    Path("selections.json").write_text(json.dumps([{"id": "s1", "conversation": [asked]}]))
-    answers = [{"s1": json.dumps(answer)} for answer in (selecting("PT"), {"indicator_selection": []})]
-    decide(assay.evaluate_selections("selections.json", answers[0]), "s1", "unanswerable")
-    outcomes = [reviewed(assay.evaluate_selections("selections.json", answer))["s1"] for answer in answers]
-    assert outcomes == ["incorrect", "correct"]

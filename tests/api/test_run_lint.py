@@ -15,6 +15,7 @@ from msgspec.structs import replace
 import assay
 from assay.model.lint import LintOptions
 from assay.reports.blocks.run import RunReport
+from running import LiveSystem
 
 _SCRIPT = """
 CREATE TABLE singer (id INTEGER PRIMARY KEY, name TEXT, age INTEGER, country TEXT);
@@ -139,18 +140,6 @@ def test_a_comparison_is_the_same_whether_gold_was_linted(evaluate: Callable[...
 
 
 def test_repeated_answers_have_their_golds_looked_at_once(evaluate: Callable[..., assay.Run]) -> None:
-    class Steady:
-        name = "steady"
-
-        def describe(self) -> str:
-            return "steady"
-
-        def answer(self, case: assay.Case) -> assay.Prediction:
-            return assay.Prediction(case_id=case.id, query=ANSWERS[case.id])
-
-        def close(self) -> None:
-            """Nothing is open."""
-
-    run = evaluate(answers=Steady(), lint=True, repeats=2)
+    run = evaluate(answers=LiveSystem(lambda case: ANSWERS[case.id]), lint=True, repeats=2)
     assert run.record.lint.golds == 4
     assert run.aggregates.sound.cases == 2

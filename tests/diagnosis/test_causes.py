@@ -12,11 +12,11 @@ from msgspec.structs import replace
 import assay
 from assay.diagnosis import CAUSES
 from assay.engines.sqlite.engine import SqliteEngine
-from assay.model import Case, CaseOptions, DatabaseUrl, Diagnosis, Evidence, Limits, Prediction
+from assay.model import Case, CaseOptions, DatabaseUrl, Diagnosis, Limits, Prediction
 from assay.reports.text.explanation import explanation_of
 from assay.runs.store.codec import decode_evidence, encode_evidence
 from many_cases import each
-from running import sqlite_url
+from running import scored_pairs, sqlite_url
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -40,14 +40,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> str:
     return sqlite_url(tmp_path_factory.mktemp("causes") / "music.sqlite", TABLES)
 
 
-def judged(database: str, *pairs: tuple[str, str | None]) -> list[Evidence]:
-    cases = [Case(id=str(n), question="", golds=(gold,)) for n, (gold, _) in enumerate(pairs)]
-    answers = [Prediction(case_id=str(n), query=query) for n, (_, query) in enumerate(pairs)]
-    return list(assay.evaluate(cases, answers, databases=database, metrics=["match"]).evidence)
-
-
 def diagnosed(database: str, gold: str, predicted: str) -> Diagnosis:
-    (item,) = judged(database, (gold, predicted))
+    (item,) = scored_pairs(database, (gold, predicted))
     assert item.diagnosis is not None, item.verdict
     return item.diagnosis
 
@@ -75,7 +69,7 @@ def test_planted_errors_are_named_first_and_repaired(database: str) -> None:
     engine.close()
     errors = [(gold, error) for gold in GOLDS for error in planted(gold, schema, seed=3)]
     assert {error.mutation for _, error in errors} >= {name for _, name in mutations()} - _NOT_HERE
-    found = judged(database, *((gold, error.query) for gold, error in errors))
+    found = scored_pairs(database, *((gold, error.query) for gold, error in errors))
     wrong = [
         (error, item)
         for (_, error), item in zip(errors, found, strict=True)
@@ -91,76 +85,58 @@ def test_planted_errors_are_named_first_and_repaired(database: str) -> None:
 
 
 def test_the_repair_shown_is_judged_right(database: str) -> None:
+    swapped = "FROM song AS T2 JOIN singer AS T1 ON T1.id = T2.singer_id"
     wrong = [
         ("SELECT name FROM singer WHERE age > 30", "SELECT name FROM singer WHERE age > 40"),
-        (
-            GOLDS[1],
-            "SELECT T2.title, COUNT(*) FROM song AS T2 JOIN singer AS T1 ON T1.id = T2.singer_id GROUP BY T1.id",
-        ),
+        (GOLDS[1], f"SELECT T2.title, COUNT(*) {swapped} GROUP BY T1.id"),
         (GOLDS[3], "SELECT a.Country FROM singer a JOIN song b ON a.id = b.singer_id WHERE b.year = 2015"),
     ]
-    repairs = []
-    for gold, predicted in wrong:
-        found = diagnosed(database, gold, predicted)
-        assert found.causes[0].proved
-        repairs.append((gold, found.repair.query))
-    assert [item.outcome for item in judged(database, *repairs)] == ["correct"] * len(wrong)
+    found = [diagnosed(database, gold, predicted) for gold, predicted in wrong]
+    assert all(diagnosis.causes[0].proved for diagnosis in found)
+    repairs = [(gold, diagnosis.repair.query) for (gold, _), diagnosis in zip(wrong, found, strict=True)]
+    assert [item.outcome for item in scored_pairs(database, *repairs)] == ["correct"] * len(wrong)
 
 
 def test_two_clauses_that_need_repair_are_two_causes(database: str) -> None:
+    gold = "SELECT name FROM singer WHERE age > 30"
     found = diagnosed(
-        database,
-        "SELECT name FROM singer WHERE age > 30 ORDER BY age DESC",
-        "SELECT Country FROM singer WHERE age > 40 ORDER BY age DESC",
+        database, f"{gold} ORDER BY age DESC", "SELECT Country FROM singer WHERE age > 40 ORDER BY age DESC"
     )
     assert {step.clause for step in found.repair.steps} == {"SELECT", "WHERE"}
     assert {cause.kind for cause in found.causes if cause.proved} == {"attribute_mismatch", "value_mismatch"}
-    computed = "SELECT CASE WHEN name IS NULL THEN 0 ELSE 1 END FROM singer WHERE age > 40"
-    found = diagnosed(database, "SELECT name FROM singer WHERE age > 30", computed)
+    found = diagnosed(database, gold, "SELECT CASE WHEN name IS NULL THEN 0 ELSE 1 END FROM singer WHERE age > 40")
     assert {cause.kind for cause in found.causes if cause.proved} == {"conditional_functions", "value_mismatch"}
 
 
 ALIASED = "FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id"
 NAMED = [
-    (f"SELECT T2.title {ALIASED}", "SELECT name FROM singer", "singer.name, the gold query song.title"),
-    (f"SELECT T1.name {ALIASED} WHERE T2.year > 2014", f"SELECT T1.name {ALIASED}", "condition song.year > 2014"),
-    (f"SELECT T1.name {ALIASED} ORDER BY T2.sales LIMIT 1", f"SELECT T1.name {ALIASED}", "orders by song.sales"),
+    (f"T2.title {ALIASED}", "name FROM singer", "singer.name, the gold query song.title"),
+    (f"T1.name {ALIASED} WHERE T2.year > 2014", f"T1.name {ALIASED}", "condition song.year > 2014"),
+    (f"T1.name {ALIASED} ORDER BY T2.sales LIMIT 1", f"T1.name {ALIASED}", "orders by song.sales"),
+    (f"T1.name, COUNT(*) {ALIASED} GROUP BY T1.id", f"T1.name, COUNT(*) {ALIASED}", "groups by singer.id"),
+    (f"T1.name {ALIASED}", f"T1.name {ALIASED.replace('T1.id', 'T1.age')}", "joins on singer.age = song.singer_id"),
+    ("x.n FROM (SELECT T1.Country AS n FROM singer AS T1) AS x", "T1.age FROM singer AS T1", "query singer.Country"),
     (
-        f"SELECT T1.name, COUNT(*) {ALIASED} GROUP BY T1.id",
-        f"SELECT T1.name, COUNT(*) {ALIASED}",
-        "groups by singer.id",
-    ),
-    (
-        f"SELECT T1.name {ALIASED}",
-        f"SELECT T1.name {ALIASED.replace('T1.id', 'T1.age')}",
-        "joins on singer.age = song.singer_id",
-    ),
-    (
-        "SELECT x.n FROM (SELECT T1.Country AS n FROM singer AS T1) AS x",
-        "SELECT T1.age FROM singer AS T1",
-        "singer.age, the gold query singer.Country",
-    ),
-    (
-        "SELECT name FROM singer AS T1 WHERE id IN (SELECT T2.singer_id FROM song AS T2 WHERE T2.year > 2014)",
-        "SELECT name FROM singer AS T1",
+        "name FROM singer AS T1 WHERE id IN (SELECT T2.singer_id FROM song AS T2 WHERE T2.year > 2014)",
+        "name FROM singer AS T1",
         "(SELECT song.singer_id FROM song WHERE song.year > 2014)",
     ),
     (
-        "SELECT T1.name FROM singer AS T1 JOIN singer AS T2 ON T1.age < T2.age WHERE T2.Country = 'Peru'",
-        "SELECT T1.name FROM singer AS T1 JOIN singer AS T2 ON T1.age < T2.age WHERE T2.Country = 'Japan'",
+        "T1.name FROM singer AS T1 JOIN singer AS T2 ON T1.age < T2.age WHERE T2.Country = 'Peru'",
+        "T1.name FROM singer AS T1 JOIN singer AS T2 ON T1.age < T2.age WHERE T2.Country = 'Japan'",
         "the gold query for singer#2.Country = 'Peru'",
     ),
     (
-        "SELECT * FROM singer AS T1 WHERE T1.age > 30",
-        "SELECT T1.id, T1.name FROM singer AS T1 WHERE T1.age > 30",
-        "does not select singer.age",
+        "* FROM singer AS T1 WHERE T1.age > 30",
+        "T1.id, T1.name FROM singer AS T1 WHERE T1.age > 30",
+        "select singer.age",
     ),
 ]
 
 
 @each(("gold", "predicted", "said"), NAMED)
 def test_a_cause_names_tables_and_no_aliases(database: str, gold: str, predicted: str, said: str) -> None:
-    messages = [cause.message for cause in diagnosed(database, gold, predicted).causes]
+    messages = [cause.message for cause in diagnosed(database, f"SELECT {gold}", f"SELECT {predicted}").causes]
     assert any(said in message for message in messages), messages
     assert not any(re.search(r"\b[Tt][12]\b|\bx\.", message) for message in messages), messages
 
@@ -168,68 +144,56 @@ def test_a_cause_names_tables_and_no_aliases(database: str, gold: str, predicted
 @each(
     ("gold", "predicted", "said"),
     [
+        ("name, age, name FROM singer", "name, age FROM singer", "gold query selects singer.name more often"),
+        ("name FROM singer", "name, name FROM singer", "the prediction selects singer.name more often"),
+        ("singer_id FROM song", f"T1.id, COUNT(*) {ALIASED} GROUP BY T1.id", "also selects COUNT(*)"),
         (
-            "SELECT name, age, name FROM singer",
-            "SELECT name, age FROM singer",
-            "gold query selects singer.name more often",
-        ),
-        ("SELECT name FROM singer", "SELECT name, name FROM singer", "the prediction selects singer.name more often"),
-        (
-            "SELECT singer_id FROM song",
-            "SELECT T1.id, COUNT(*) FROM singer AS T1 JOIN song AS T2 ON T1.id = T2.singer_id GROUP BY T1.id",
-            "also selects COUNT(*)",
-        ),
-        (
-            "SELECT a.name FROM singer a JOIN singer b ON a.age > b.age WHERE b.Country = 'France'",
-            "SELECT a.name FROM singer a WHERE a.Country = 'France'",
+            "a.name FROM singer a JOIN singer b ON a.age > b.age WHERE b.Country = 'France'",
+            "a.name FROM singer a WHERE a.Country = 'France'",
             "the gold query reads singer more often",
         ),
     ],
 )
 def test_what_a_query_has_is_not_said_to_be_absent(database: str, gold: str, predicted: str, said: str) -> None:
-    messages = [cause.message for cause in diagnosed(database, gold, predicted).causes]
+    messages = [cause.message for cause in diagnosed(database, f"SELECT {gold}", f"SELECT {predicted}").causes]
     assert any(said in message for message in messages), messages
     assert not any("does not select" in message or "singer, the prediction does not" in message for message in messages)
 
 
-def test_a_value_that_never_occurs_is_shown_with_those_that_do(database: str) -> None:
-    cause = diagnosed(
-        database,
-        "SELECT name FROM singer WHERE Country = 'United States'",
-        "SELECT name FROM singer WHERE Country = 'USA'",
-    ).causes[0]
-    assert (cause.kind, cause.symptom, cause.table, cause.column) == (
-        "value_mismatch",
-        "value_never_occurs",
-        "singer",
-        "country",
-    )
-    assert cause.message == "'USA' never occurs in singer.Country; 'United States' does, 2 times"
-
-
-def test_a_join_that_multiplies_rows_is_shown_with_the_counts(database: str) -> None:
-    found = diagnosed(
-        database,
-        "SELECT COUNT(*) FROM singer",
-        "SELECT COUNT(*) FROM singer JOIN song ON singer.id = song.singer_id",
-    )
-    assert found.causes[0].kind == "table_redundancy"
-    assert found.causes[0].symptom == "fan_out"
-    assert "8 rows instead of 7" in found.causes[0].message
-
-
-def test_dividing_whole_numbers_is_named(database: str) -> None:
-    found = diagnosed(
-        database,
-        "SELECT CAST(COUNT(fee) AS REAL) / COUNT(*) FROM singer",
-        "SELECT COUNT(fee) / COUNT(*) FROM singer",
-    )
-    assert (found.causes[0].kind, found.causes[0].symptom) == ("conversion_functions", "integer_division")
-
-
-def test_counting_a_column_with_null_is_named(database: str) -> None:
-    found = diagnosed(database, "SELECT COUNT(*) FROM singer", "SELECT COUNT(fee) FROM singer")
-    assert found.causes[0].symptom == "null_handling"
+@each(
+    ("gold", "predicted", "kind", "symptom", "said"),
+    [
+        (
+            "name FROM singer WHERE Country = 'United States'",
+            "name FROM singer WHERE Country = 'USA'",
+            "value_mismatch",
+            "value_never_occurs",
+            "'USA' never occurs in singer.Country; 'United States' does, 2 times",
+        ),
+        (
+            "COUNT(*) FROM singer",
+            "COUNT(*) FROM singer JOIN song ON singer.id = song.singer_id",
+            "table_redundancy",
+            "fan_out",
+            "8 rows instead of 7",
+        ),
+        (
+            "CAST(COUNT(fee) AS REAL) / COUNT(*) FROM singer",
+            "COUNT(fee) / COUNT(*) FROM singer",
+            "conversion_functions",
+            "integer_division",
+            "",
+        ),
+        ("COUNT(*) FROM singer", "COUNT(fee) FROM singer", None, "null_handling", ""),
+    ],
+)
+def test_a_symptom_in_the_data_is_shown(
+    database: str, gold: str, predicted: str, kind: str | None, symptom: str, said: str
+) -> None:
+    cause = diagnosed(database, f"SELECT {gold}", f"SELECT {predicted}").causes[0]
+    assert (kind or cause.kind, symptom) == (cause.kind, cause.symptom)
+    assert said in cause.message
+    assert symptom != "value_never_occurs" or (cause.table, cause.column) == ("singer", "country")
 
 
 @each(
@@ -258,7 +222,7 @@ def test_counting_a_column_with_null_is_named(database: str) -> None:
     ],
 )
 def test_what_execution_alone_tells(database: str, query: str | None, kind: str, said: str) -> None:
-    (item,) = judged(database, ("SELECT name FROM singer", query))
+    (item,) = scored_pairs(database, ("SELECT name FROM singer", query))
     assert item.diagnosis.causes[0].kind == kind or len(query or "") > 10_000
     assert item.cause == CAUSES[item.diagnosis.causes[0].kind].title
     assert said in item.diagnosis.causes[0].message
@@ -290,11 +254,7 @@ def test_a_list_of_literals_counts_as_one_part(database: str) -> None:
     assert found.notes == ()
 
 
-_CASES = (
-    "CASE WHEN {} THEN {} ELSE {} END",
-    "IIF({}, {}, {})",
-    "COALESCE(CASE WHEN {} THEN {} END, {})",
-)
+_CASES = ("CASE WHEN {} THEN {} ELSE {} END", "IIF({}, {}, {})", "COALESCE(CASE WHEN {} THEN {} END, {})")
 
 
 @each("case", _CASES)
@@ -384,7 +344,7 @@ def test_no_function_is_blamed_for_a_condition(database: str, predicted: str) ->
 
 
 def test_right_answers_have_no_cause(database: str) -> None:
-    (item,) = judged(database, ("SELECT name FROM singer", "SELECT name FROM singer"))
+    (item,) = scored_pairs(database, ("SELECT name FROM singer", "SELECT name FROM singer"))
     assert (item.diagnosis, item.cause) == (None, None)
 
 
@@ -397,7 +357,7 @@ def test_an_ambiguous_gold_is_said(database: str) -> None:
 
 
 def test_evidence_keeps_its_causes_and_old_lines_have_none(database: str) -> None:
-    (item,) = judged(database, ("SELECT name FROM singer", "SELECT age FROM singer"))
+    (item,) = scored_pairs(database, ("SELECT name FROM singer", "SELECT age FROM singer"))
     line = encode_evidence(item)
     assert decode_evidence(line) == item
     before = encode_evidence(replace(item, diagnosis=None)).replace(b',"diagnosis":null', b"")
@@ -406,7 +366,9 @@ def test_evidence_keeps_its_causes_and_old_lines_have_none(database: str) -> Non
 
 
 def test_an_explanation_says_cause_evidence_and_patch(database: str) -> None:
-    (item,) = judged(database, ("SELECT name FROM singer WHERE age > 30", "SELECT name FROM singer WHERE age > 40"))
+    (item,) = scored_pairs(
+        database, ("SELECT name FROM singer WHERE age > 30", "SELECT name FROM singer WHERE age > 40")
+    )
     text = explanation_of(item)
     assert "cause: Value mismatch" in text
     assert "- WHERE age > 40" in text
@@ -446,7 +408,7 @@ def test_one_pair_alone_has_the_causes_that_it_has_in_a_run(database: str) -> No
     schema = engine.schema()
     engine.close()
     pairs = [(gold, error.query) for gold in GOLDS[:3] for error in planted(gold, schema, seed=5)][:12]
-    for item in judged(database, *pairs):
+    for item in scored_pairs(database, *pairs):
         assert item.prediction.query is not None
         assert assay.diagnose(item.prediction.query, item.case.golds, database=database) == item.diagnosis
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-import assay
 from assay.diagnosis import CAUSES
-from assay.model import Case, Evidence, Prediction
-from running import sqlite_url
+from assay.model import Evidence
+from running import scored_pairs, sqlite_url
 
 TABLES = """
 CREATE TABLE pay(id INTEGER PRIMARY KEY, kind TEXT, cents INTEGER, euro REAL, name TEXT, fee REAL);
@@ -57,12 +56,6 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> str:
     return sqlite_url(tmp_path_factory.mktemp("near") / "pay.sqlite", TABLES)
 
 
-def judged(database: str, pairs: list[tuple[str, str]]) -> list[Evidence]:
-    cases = [Case(id=str(n), question="", golds=(gold,)) for n, (gold, _) in enumerate(pairs)]
-    answers = [Prediction(case_id=str(n), query=query) for n, (_, query) in enumerate(pairs)]
-    return list(assay.evaluate(cases, answers, databases=database, metrics=["match"]).evidence)
-
-
 def contradictions(found: list[Evidence]) -> list[str]:
     """Primary causes that say something else than the near miss beside them."""
     told = []
@@ -91,7 +84,7 @@ def _changed() -> Iterator[tuple[str, str, str]]:
 
 def test_a_change_of_values_alone_is_the_cause_that_is_named(database: str) -> None:
     made = list(_changed())
-    found = judged(database, [(gold, predicted) for _, gold, predicted in made])
+    found = scored_pairs(database, *((gold, predicted) for _, gold, predicted in made))
     assert contradictions(found) == []
     named = [
         (item.diagnosis.causes[0].kind, kind)
@@ -105,7 +98,7 @@ def test_a_change_of_values_alone_is_the_cause_that_is_named(database: str) -> N
 
 @pytest.mark.parametrize("rounded", ["CAST({0} AS INT)", "ROUND({0})", "CAST(ROUND({0}) AS REAL)"])
 def test_the_advice_for_a_rounded_value_is_about_rounding(database: str, rounded: str) -> None:
-    (item,) = judged(database, [("SELECT SUM(euro) FROM pay", f"SELECT {rounded.format('SUM(euro)')} FROM pay")])
+    (item,) = scored_pairs(database, ("SELECT SUM(euro) FROM pay", f"SELECT {rounded.format('SUM(euro)')} FROM pay"))
     assert item.comparison.near_misses[0].kind == "rounding_only"
     (cause,) = item.diagnosis.causes
     assert (cause.kind, "round" in CAUSES[cause.kind].advice.lower()) == ("rounding", True)
@@ -113,7 +106,9 @@ def test_the_advice_for_a_rounded_value_is_about_rounding(database: str, rounded
 
 def test_the_advice_is_of_the_near_miss(database: str) -> None:
     share = "SUM(CASE WHEN kind = 'a' THEN {0} ELSE 0 END) / COUNT(*)"
-    (item,) = judged(database, [(f"SELECT {share.format('1.0')} FROM pay", f"SELECT {share.format('100.0')} FROM pay")])
+    (item,) = scored_pairs(
+        database, (f"SELECT {share.format('1.0')} FROM pay", f"SELECT {share.format('100.0')} FROM pay")
+    )
     assert item.cause == "Scale or unit"
     (cause,) = item.diagnosis.causes
     assert "the gold result is the prediction ÷100" in item.verdict.reason
@@ -123,9 +118,9 @@ def test_the_advice_is_of_the_near_miss(database: str) -> None:
 
 
 def test_a_repair_elsewhere_shows_that_a_near_miss_is_chance(database: str) -> None:
-    (item,) = judged(
+    (item,) = scored_pairs(
         database,
-        [("SELECT pieces FROM stock WHERE shop = 'north'", "SELECT pieces FROM stock WHERE shop = 'south'")],
+        ("SELECT pieces FROM stock WHERE shop = 'north'", "SELECT pieces FROM stock WHERE shop = 'south'"),
     )
     assert "the gold result is the prediction ÷100" in item.verdict.reason
     first = item.diagnosis.causes[0]
@@ -143,4 +138,4 @@ def test_columns_that_are_right_are_not_called_missing(database: str) -> None:
         "SELECT name FROM pay",
     ]
     pairs = [pair for pair in itertools.product([*golds, *more], repeat=2) if pair[0] != pair[1]]
-    assert contradictions(judged(database, pairs)) == []
+    assert contradictions(scored_pairs(database, *pairs)) == []

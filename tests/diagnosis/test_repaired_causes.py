@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-import assay
 from assay.diagnosis import CAUSES
 from assay.engines.sqlite.engine import SqliteEngine
-from assay.model import Case, DatabaseSchema, DatabaseUrl, Diagnosis, Evidence, Limits, Prediction
+from assay.model import DatabaseSchema, DatabaseUrl, Diagnosis, Evidence, Limits
 from assay.reports.text.explanation import explanation_of
 from many_cases import each
-from running import sqlite_url
+from running import scored_pairs, sqlite_url
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -65,14 +64,8 @@ def schema(database: str) -> DatabaseSchema:
     return schema
 
 
-def scored(database: str, *pairs: tuple[str, str]) -> list[Evidence]:
-    cases = [Case(id=str(n), question="", golds=(gold,)) for n, (gold, _) in enumerate(pairs)]
-    predictions = [Prediction(case_id=str(n), query=query) for n, (_, query) in enumerate(pairs)]
-    return list(assay.evaluate(cases, predictions, databases=database, metrics=["match"]).evidence)
-
-
 def diagnosed(database: str, gold: str, predicted: str) -> Evidence:
-    (item,) = scored(database, (gold, predicted))
+    (item,) = scored_pairs(database, (gold, predicted))
     assert item.diagnosis is not None, item.verdict
     return item
 
@@ -89,12 +82,12 @@ class Mix(Struct, frozen=True):
 def mixed(database: str, schema: DatabaseSchema) -> Iterator[Mix]:
     """Every planted error that is named correctly alone, with every difference that does not change the gold result."""
     rewritten = [(gold, *one) for gold in GOLDS for one in written_differently(gold, schema)]
-    outcomes = scored(database, *((gold, query) for gold, _, query in rewritten))
+    outcomes = scored_pairs(database, *((gold, query) for gold, _, query in rewritten))
     harmless = {
         (gold, name) for (gold, name, _), item in zip(rewritten, outcomes, strict=True) if item.outcome == "correct"
     }
     errors = [(gold, error) for gold in GOLDS for error in planted(gold, schema, seed=5)]
-    alone = scored(database, *((gold, error.query) for gold, error in errors))
+    alone = scored_pairs(database, *((gold, error.query) for gold, error in errors))
     for (gold, error), item in zip(errors, alone, strict=True):
         if item.diagnosis is not None and is_named(error, item.diagnosis):
             for name, query in written_differently(error.query, schema):
@@ -111,7 +104,7 @@ def test_a_harmless_difference_does_not_change_the_cause(database: str, schema: 
     mixes = list({(mix.error.mutation, mix.harmless): mix for mix in mixed(database, schema)}.values())
     assert {mix.harmless for mix in mixes} == set(rewritings())
     assert len({mix.error.mutation for mix in mixes}) >= len(mutations()) - 5
-    items = scored(database, *((mix.gold, mix.query) for mix in mixes))
+    items = scored_pairs(database, *((mix.gold, mix.query) for mix in mixes))
     repaired = [
         (mix, item.diagnosis)
         for mix, item in zip(mixes, items, strict=True)
@@ -124,7 +117,9 @@ def test_a_harmless_difference_does_not_change_the_cause(database: str, schema: 
         if not is_named(mix.error, diagnosis)
     ]
     assert unnamed == []
-    repairs = scored(database, *((mix.gold, diagnosis.repair.query) for mix, diagnosis in repaired if diagnosis.repair))
+    repairs = scored_pairs(
+        database, *((mix.gold, diagnosis.repair.query) for mix, diagnosis in repaired if diagnosis.repair)
+    )
     assert {item.outcome for item in repairs} == {"correct"}
 
 
@@ -136,57 +131,49 @@ OUTER = "FROM city LEFT JOIN shop ON city.id = shop.city_id GROUP BY city.id"
     ("gold", "predicted", "kinds"),
     [
         (
-            "SELECT name FROM city ORDER BY area",
-            "SELECT name FROM city ORDER BY CAST(area AS REAL) DESC",
-            ["asc_desc", "conversion_functions"],
+            "name FROM city ORDER BY area",
+            "name FROM city ORDER BY CAST(area AS REAL) DESC",
+            "asc_desc conversion_functions",
         ),
         (
-            "SELECT name, people FROM city ORDER BY people",
-            "SELECT name, CAST(people AS INTEGER) AS n FROM city ORDER BY 2 DESC",
-            ["asc_desc"],
+            "name, people FROM city ORDER BY people",
+            "name, CAST(people AS INTEGER) AS n FROM city ORDER BY 2 DESC",
+            "asc_desc",
         ),
         (
-            "SELECT name, people FROM city ORDER BY people LIMIT 2",
-            "SELECT name, CAST(people AS INTEGER) AS n FROM city ORDER BY n DESC LIMIT 2",
-            ["asc_desc"],
+            "name, people FROM city ORDER BY people LIMIT 2",
+            "name, CAST(people AS INTEGER) AS n FROM city ORDER BY n DESC LIMIT 2",
+            "asc_desc",
         ),
         (
-            "SELECT state, COUNT(*) FROM city GROUP BY state ORDER BY COUNT(*) DESC, state",
-            "SELECT state, COUNT(*) FROM city GROUP BY state ORDER BY COUNT(name), state",
-            ["asc_desc"],
+            "state, COUNT(*) FROM city GROUP BY state ORDER BY COUNT(*) DESC, state",
+            "state, COUNT(*) FROM city GROUP BY state ORDER BY COUNT(name), state",
+            "asc_desc",
         ),
-        (f"SELECT name, COUNT(shop.id) {OUTER}", f"SELECT name, COUNT(*) {JOINED}", ["join_type_mismatch"]),
-        (f"SELECT name, COUNT(shop.kind) {OUTER}", f"SELECT name, COUNT(*) {JOINED}", ["join_type_mismatch"]),
-        (f"SELECT name, COUNT(shop.id) {OUTER}", f"SELECT name, COUNT(shop.id) {JOINED}", ["join_type_mismatch"]),
-        (f"SELECT name, COUNT(*) {JOINED}", f"SELECT name, COUNT(shop.id) {OUTER}", ["join_type_mismatch"]),
+        (f"name, COUNT(shop.id) {OUTER}", f"name, COUNT(*) {JOINED}", "join_type_mismatch"),
+        (f"name, COUNT(shop.kind) {OUTER}", f"name, COUNT(*) {JOINED}", "join_type_mismatch"),
+        (f"name, COUNT(shop.id) {OUTER}", f"name, COUNT(shop.id) {JOINED}", "join_type_mismatch"),
+        (f"name, COUNT(*) {JOINED}", f"name, COUNT(shop.id) {OUTER}", "join_type_mismatch"),
         (
-            "SELECT name FROM city WHERE people > 30",
-            "SELECT name FROM city WHERE CAST(people AS INTEGER) > 40 AND name IS NOT NULL",
-            ["value_mismatch"],
+            "name FROM city WHERE people > 30",
+            "name FROM city WHERE CAST(people AS INTEGER) > 40 AND name IS NOT NULL",
+            "value_mismatch",
         ),
-        ("SELECT MIN(people) FROM city", "SELECT MAX(CAST(people AS INTEGER)) FROM city", ["aggregate_functions"]),
+        ("MIN(people) FROM city", "MAX(CAST(people AS INTEGER)) FROM city", "aggregate_functions"),
         (
-            "SELECT name FROM city WHERE state = 'GR' OR people > 100",
-            "SELECT name FROM city WHERE (state = 'GR' AND people > 100) AND name IS NOT NULL",
-            ["logical_operator_mismatch"],
+            "name FROM city WHERE state = 'GR' OR people > 100",
+            "name FROM city WHERE (state = 'GR' AND people > 100) AND name IS NOT NULL",
+            "logical_operator_mismatch",
         ),
-        (
-            "SELECT name FROM city WHERE people > 30",
-            "SELECT name FROM city WHERE name IS NOT NULL",
-            ["explicit_condition_missing"],
-        ),
-        (
-            "SELECT name FROM city ORDER BY people",
-            "SELECT name FROM city ORDER BY CAST(people AS TEXT)",
-            ["conversion_functions"],
-        ),
+        ("name FROM city WHERE people > 30", "name FROM city WHERE name IS NOT NULL", "explicit_condition_missing"),
+        ("name FROM city ORDER BY people", "name FROM city ORDER BY CAST(people AS TEXT)", "conversion_functions"),
     ],
 )
-def test_the_cause_is_what_the_repair_changes(database: str, gold: str, predicted: str, kinds: list[str]) -> None:
-    item = diagnosed(database, gold, predicted)
+def test_the_cause_is_what_the_repair_changes(database: str, gold: str, predicted: str, kinds: str) -> None:
+    item = diagnosed(database, f"SELECT {gold}", f"SELECT {predicted}")
     diagnosis = item.diagnosis
     assert diagnosis.repair is not None
-    assert [cause.kind for cause in diagnosis.causes][: len(kinds)] == kinds, diagnosis
+    assert [cause.kind for cause in diagnosis.causes][: len(kinds.split())] == kinds.split(), diagnosis
     assert diagnosis.causes[0].proved
     title = CAUSES[diagnosis.causes[0].kind].title
     assert item.cause == diagnosis.title == title

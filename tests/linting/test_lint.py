@@ -27,18 +27,21 @@ def folder(tmp_path: Path) -> Path:
         {"id": "fine", "question": "How many singers?", "gold_sql": "SELECT COUNT(*) FROM singer"},
         {"id": "empty", "question": "Old singers", "gold_sql": "SELECT name\nFROM singer\nWHERE age > 400"},
         {"id": "typo", "question": "From the US", "gold_sql": "SELECT name FROM singer WHERE country = 'japan'"},
-        {
-            "id": "off",
-            "question": "Old singers",
-            "gold_sql": "SELECT name FROM singer WHERE age > 400 -- assay: ignore",
-        },
+        {"id": "off", "question": "Old", "gold_sql": "SELECT name FROM singer WHERE age > 400 -- assay: ignore"},
     ]
     (tmp_path / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
     return tmp_path
 
 
-def _lint(folder: Path, **more: object) -> assay.LintReport:
-    return assay.lint(folder / "cases.jsonl", databases=f"sqlite:///{folder}/songs.sqlite", workers=1, **more)  # type: ignore[arg-type]
+def _lint(folder: Path, database: str = "songs.sqlite", **more: object) -> assay.LintReport:
+    return assay.lint(folder / "cases.jsonl", databases=f"sqlite:///{folder}/{database}", workers=1, **more)  # type: ignore[arg-type]
+
+
+def _command(folder: Path, *options: str) -> int:
+    """The status of the command."""
+    database = f"sqlite:///{folder}/songs.sqlite"
+    arguments = ["lint", str(folder / "cases.jsonl"), "--db", database, "-q", "--workers", "1"]
+    return run_command_line([*arguments, *options])
 
 
 def test_findings_come_in_the_order_of_the_cases(folder: Path) -> None:
@@ -85,10 +88,11 @@ def test_comments_turn_rules_off(comment: str, off: frozenset[str] | None) -> No
     assert ignored_rules("SELECT ' " + comment.replace("'", "") + " '", "sqlite")[0] is None
 
 
-def test_an_unknown_name_in_a_comment_is_told(folder: Path) -> None:
-    case = assay.Case(id="x", question="", golds=("SELECT 1 -- assay: ignore emty-result",))
-    report = assay.lint([case], workers=1)
+def test_unknown_names_are_told_with_the_closest() -> None:
+    report = assay.lint([assay.Case(id="x", question="", golds=("SELECT 1 -- assay: ignore emty-result",))], workers=1)
     assert report.notes == ("case x ignores an unknown rule 'emty-result' (did you mean 'empty-result'?)",)
+    with pytest.raises(UsageError, match=r"'postgress' \(did you mean 'postgres'\?\)"):
+        assay.lint([assay.Case(id="a", question="", golds=("SELECT 1",))], dialect="postgress")
 
 
 def test_without_a_database_the_other_rules_apply_and_it_is_said(folder: Path) -> None:
@@ -100,7 +104,7 @@ def test_without_a_database_the_other_rules_apply_and_it_is_said(folder: Path) -
 
 
 def test_a_database_that_is_gone_leaves_the_rules_that_need_none(folder: Path) -> None:
-    report = assay.lint(folder / "cases.jsonl", databases=f"sqlite:///{folder}/gone.sqlite", workers=1)
+    report = _lint(folder, "gone.sqlite")
     assert {one.rule for one in report.findings} == {"value-not-asked"}
     (gap,) = report.gaps
     assert gap.cases == ("fine", "empty", "typo", "off")
@@ -109,7 +113,7 @@ def test_a_database_that_is_gone_leaves_the_rules_that_need_none(folder: Path) -
 
 def test_a_file_that_is_no_database_is_told(folder: Path) -> None:
     (folder / "torn.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 4000)
-    report = assay.lint(folder / "cases.jsonl", databases=f"sqlite:///{folder}/torn.sqlite", workers=1)
+    report = _lint(folder, "torn.sqlite")
     assert len(report.gaps) == 1
     assert not {one.rule for one in report.findings} & {"empty-result", "unknown-literal"}
 
@@ -168,11 +172,6 @@ def test_every_dialect_is_read_without_an_error() -> None:
 
     for dialect in DIALECTS:
         found_by("limit-without-order", "SELECT a FROM t LIMIT 3", None, dialect=dialect.lower())
-
-
-def test_an_unknown_dialect_is_refused_with_the_closest() -> None:
-    with pytest.raises(UsageError, match=r"'postgress' \(did you mean 'postgres'\?\)"):
-        assay.lint([assay.Case(id="a", question="", golds=("SELECT 1",))], dialect="postgress")
 
 
 def test_sarif_is_what_its_schema_demands(folder: Path) -> None:
@@ -254,16 +253,7 @@ def test_json_holds_everything(folder: Path) -> None:
 def test_the_exit_status_says_whether_the_severity_is_reached(
     options: list[str], status: int, folder: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    arguments = [
-        "lint",
-        str(folder / "cases.jsonl"),
-        "--db",
-        f"sqlite:///{folder}/songs.sqlite",
-        "-q",
-        "--workers",
-        "1",
-    ]
-    assert run_command_line([*arguments, *options]) == status
+    assert _command(folder, *options) == status
     capsysbinary.readouterr()
 
 
@@ -280,29 +270,17 @@ def test_the_settings_file_turns_rules_off(folder: Path, capsysbinary: pytest.Ca
 
 
 def test_the_terminal_shows_evidence_place_and_remedy(folder: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    arguments = [
-        "lint",
-        str(folder / "cases.jsonl"),
-        "--db",
-        f"sqlite:///{folder}/songs.sqlite",
-        "-q",
-        "--workers",
-        "1",
-    ]
-    assert run_command_line([*arguments, "--html", str(folder / "lint.html")]) == 0
+    assert _command(folder, "--html", str(folder / "lint.html")) == 0
     told = capsysbinary.readouterr().out.decode()
     assert "error  unknown-literal  case typo:1:41" in told
     assert "'japan' never occurs in singer.country" in told
     assert len(told.splitlines()) <= 41
-    assert run_command_line([*arguments, "--full"]) == 0
+    assert _command(folder, "--full") == 0
     told = capsysbinary.readouterr().out.decode()
     assert "error  unknown-literal  case typo:1:41" in told
     assert "'japan' never occurs in singer.country; 'Japan', which differs only in upper and lower case" in told
     assert "2 findings turned off by comments" in told
     assert (folder / "lint.html").read_bytes().startswith(b"<!doctype html>")
-
-
-def test_the_rules_are_listed(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run_command_line(["lint", "--rules"]) == 0
     told = capsysbinary.readouterr().out.decode()
     assert all(rule.about.name in told for rule in catalogue())

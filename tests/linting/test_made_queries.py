@@ -10,68 +10,31 @@ from assay.linting import GoldDatabase
 from assay.linting.apply import lint_gold
 from assay.model.lint import LintOptions
 
-TERMS = st.sampled_from(
-    [
-        "name",
-        "s.age",
-        "country",
-        "COUNT(*)",
-        "SUM(s.salary)",
-        "AVG(s.age)",
-        "COUNT(s.id)",
-        "MAX(weight)",
-        "age / 2",
-        "SUM(age) / COUNT(*)",
-        "'x'",
-        "NULL",
-        "*",
-        "c.sold",
-        "s.*",
-        "nowhere",
-        "(SELECT MAX(year) FROM concert)",
-        "ROW_NUMBER() OVER (ORDER BY s.age)",
-        "debut",
-        "DISTINCT s.id",
-    ]
+
+def _one_of(texts: str) -> st.SearchStrategy[str]:
+    return st.sampled_from([text.strip() for text in texts.split(" | ")])
+
+
+TERMS = _one_of(
+    "name | s.age | country | COUNT(*) | SUM(s.salary) | AVG(s.age) | COUNT(s.id) | MAX(weight) | age / 2 | 'x' | "
+    "NULL | SUM(age) / COUNT(*) | * | c.sold | s.* | nowhere | (SELECT MAX(year) FROM concert) | "
+    "ROW_NUMBER() OVER (ORDER BY s.age) | debut | DISTINCT s.id"
 )
-CONDITIONS = st.sampled_from(
-    [
-        "s.age > 40",
-        "s.age = NULL",
-        "country = 'japan'",
-        'country = "Japan"',
-        "s.id NOT IN (SELECT singer_id FROM concert)",
-        "EXISTS (SELECT 1 FROM guest g WHERE g.singer_id = s.id)",
-        "weight BETWEEN 1 AND '20'",
-        "s.age IN (1, NULL, 40)",
-        "NOT (s.age = 30 OR s.age = 40)",
-        "CASE WHEN s.age > 3 THEN 1 END = 1",
-        "debut < '01/01/2000'",
-        "c.id = s.id",
-        "-1 < s.age",
-        "nowhere = 1",
-    ]
+CONDITIONS = _one_of(
+    "s.age > 40 | s.age = NULL | country = 'japan' | country = \"Japan\" | NOT (s.age = 30 OR s.age = 40) | "
+    "-1 < s.age | s.id NOT IN (SELECT singer_id FROM concert) | "
+    "EXISTS (SELECT 1 FROM guest g WHERE g.singer_id = s.id) | weight BETWEEN 1 AND '20' | s.age IN (1, NULL, 40) | CASE WHEN s.age > 3 THEN 1 END = 1 | "
+    "debut < '01/01/2000' | c.id = s.id | nowhere = 1"
 )
-SOURCES = st.sampled_from(
-    [
-        "singer s",
-        "singer AS s, concert AS c",
-        "singer s JOIN concert c ON c.singer_id = s.id",
-        "singer s LEFT JOIN concert c ON c.singer_id = s.id AND c.year > 2000",
-        "(SELECT * FROM singer) s",
-        "(SELECT id, name, age, salary, weight, debut, country FROM singer WHERE age > 1) s JOIN concert c USING (id)",
-        "(singer s JOIN concert c ON c.id = s.id)",
-        "venue s",
-    ]
+SOURCES = _one_of(
+    "singer s | singer AS s, concert AS c | singer s JOIN concert c ON c.singer_id = s.id | venue s | "
+    "singer s LEFT JOIN concert c ON c.singer_id = s.id AND c.year > 2000 | (SELECT * FROM singer) s | "
+    "(SELECT id, name, age, salary, weight, debut, country FROM singer WHERE age > 1) s JOIN concert c USING (id) | "
+    "(singer s JOIN concert c ON c.id = s.id)"
 )
 KEYS = st.lists(st.sampled_from(["1", "name", "s.age", "country", "COUNT(*)", "weight DESC", "s.salary"]), max_size=2)
-QUESTIONS = st.text(max_size=30) | st.sampled_from(
-    [
-        "How many different singers over 40?",
-        "both 'a' and \"b\" in 2014",
-        "at least two, for each",
-        "the oldest, 20% more",
-    ]
+QUESTIONS = st.text(max_size=30) | _one_of(
+    "How many different singers over 40? | both 'a' and \"b\" in 2014 | at least two, for each | the oldest, 20% more"
 )
 
 

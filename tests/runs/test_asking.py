@@ -12,37 +12,30 @@ from assay.errors import RunError, SystemUnusable
 from assay.model import Case, Failure, Prediction
 from assay.runs.execution.asking import answers_held, ask
 from assay.runs.progress import Progress
+from running import LiveSystem
 
 CASES = tuple(Case(id=str(number), question=f"question {number}", golds=("SELECT 1",)) for number in range(6))
 
 
-class Oracle:
+class Oracle(LiveSystem):
     """Answers all but the questions it is told to fail on, and counts."""
-
-    name = "oracle"
 
     def __init__(
         self, *, failing: tuple[str, ...] = (), ends_at: str | None = None, described: str = "oracle:1"
     ) -> None:
+        super().__init__(self._answered)
+        self.name = described
         self.asked: Counter[str] = Counter()
-        self._failing = failing
-        self._ends_at = ends_at
-        self._described = described
+        self._failing, self._ends_at = failing, ends_at
 
-    def describe(self) -> str:
-        return self._described
-
-    def answer(self, case: Case) -> Prediction:
+    def _answered(self, case: Case) -> Prediction | str:
         self.asked[case.id] += 1
         if case.id == self._ends_at:
             raise SystemUnusable("gone")
         if case.id in self._failing:
             failure = Failure(stage="ask", kind="ask_failed", blame="system", message="500")
             return Prediction(case_id=case.id, failure=failure)
-        return Prediction(case_id=case.id, query=f"SELECT {case.id}")
-
-    def close(self) -> None:
-        """Nothing is open."""
+        return f"SELECT {case.id}"
 
 
 def queries(predictions: tuple[Prediction, ...]) -> list[str | None]:
@@ -63,15 +56,6 @@ def test_where_the_system_ends_what_was_answered_is_kept(tmp_path: Path) -> None
     again = Oracle()
     ask(again, CASES, concurrency=1, folder=tmp_path)
     assert sorted(again.asked) == ["3", "4", "5"]
-
-
-def test_a_torn_last_line_costs_that_answer_alone(tmp_path: Path) -> None:
-    ask(Oracle(), CASES, concurrency=1, folder=tmp_path)
-    path = tmp_path / "answers.jsonl"
-    path.write_bytes(path.read_bytes()[:-7])
-    again = Oracle()
-    assert queries(ask(again, CASES, concurrency=1, folder=tmp_path))[5] == "SELECT 5"
-    assert again.asked == {"5": 1}
 
 
 def test_a_failed_question_is_asked_again_and_its_answer_counts(tmp_path: Path) -> None:

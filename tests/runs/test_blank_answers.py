@@ -20,30 +20,10 @@ from assay.registry import case_formats
 from many_cases import each
 
 BLANK = (
-    *(
-        "",
-        "   ",
-        "\n\t",
-        "\ufeff",
-        "\u200b",
-        ";",
-        " ; ;",
-        "-- hm",
-        "-- a\n\n-- b",
-        "/* hm */",
-        "/* not closed",
-        "/**/;--",
-    ),
-    *(
-        "```sql\n```",
-        "```\n\n```",
-        "```sql```",
-        "``````",
-        "```sql",
-        "~~~\n~~~",
-        "```sql\n-- hm\n```",
-        "```\n```\n```\n```",
-    ),
+    *("", "   ", "\n\t", "\ufeff", "\u200b", ";", " ; ;"),
+    *("-- hm", "-- a\n\n-- b", "/* hm */", "/* not closed", "/**/;--"),
+    *("```sql\n```", "```\n\n```", "```sql```", "``````", "```sql", "~~~\n~~~"),
+    *("```sql\n-- hm\n```", "```\n```\n```\n```"),
 )
 SAYS_SOMETHING = (
     *("SELECT 1", " (SELECT 1)", "-- a\nSELECT 1", "-- a\rSELECT 1", "/* a */ SELECT 1", "/* a /* b */ SELECT 1 -- */"),

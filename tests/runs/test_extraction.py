@@ -15,7 +15,7 @@ from assay.model import Case, Evidence, Extraction, Prediction
 from assay.reports.json.run import case_document
 from assay.reports.text.explanation import explanation_of
 from many_cases import each
-from running import sqlite_url
+from running import LiveSystem, sqlite_url
 
 GOLD, OTHER = "SELECT a FROM t WHERE b = 1", "SELECT a FROM t"
 AMBIGUOUS = f"First: {GOLD};\nSecond: {OTHER};"
@@ -41,21 +41,6 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> str:
     return sqlite_url(tmp_path_factory.mktemp("data") / "t.sqlite", script)
 
 
-class Live:
-    """A system that answers the texts."""
-
-    name = "live"
-
-    def describe(self) -> str:
-        return "live"
-
-    def answer(self, case: Case) -> Prediction:
-        return Prediction(case_id=case.id, query=TEXTS[case.id])
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-
 def _run(source: str, folder: Path, database: str, **settings: object) -> Run:
     file = folder / "predictions.jsonl"
     file.write_text("".join(json.dumps({"id": name, "query": text}) + "\n" for name, text in TEXTS.items()))
@@ -63,7 +48,7 @@ def _run(source: str, folder: Path, database: str, **settings: object) -> Run:
         "file": file,
         "mapping": TEXTS,
         "callable": lambda case: TEXTS[case.id],
-        "system": Live(),
+        "system": LiveSystem(lambda case: TEXTS[case.id]),
     }[source]
     return assay.evaluate(
         CASES,
@@ -105,17 +90,15 @@ def test_without_extraction_every_text_is_evaluated_as_it_came(source: str, tmp_
         assert "extracted" not in item.verdict.flags
 
 
-class Calling(Live):
-    """A system that calls a tool with the query."""
-
-    def answer(self, case: Case) -> Prediction:
-        raw = json.dumps({"sql": GOLD})
-        return Prediction(case_id=case.id, query=GOLD, raw=raw, extraction=Extraction(place="tool"))
+def _call(case: Case) -> Prediction:
+    """Call a tool with the query."""
+    extraction = Extraction(place="tool")
+    return Prediction(case_id=case.id, query=GOLD, raw=json.dumps({"sql": GOLD}), extraction=extraction)
 
 
 @pytest.mark.parametrize("extract", [True, False])
 def test_the_argument_of_a_tool_call_is_the_query_and_not_a_text(database: str, *, extract: bool) -> None:
-    run = assay.evaluate(CASES, Calling(), databases=database, workers=1, extract=extract)
+    run = assay.evaluate(CASES, LiveSystem(_call), databases=database, workers=1, extract=extract)
     assert {item.outcome for item in run.evidence} == {"correct"}
     assert not any("extracted" in item.verdict.flags for item in run.evidence)
     assert "not a statement" not in str(run.summary())

@@ -15,7 +15,7 @@ from assay.model import Case, Failure, Prediction
 from assay.reports.blocks.unscored import causes
 from assay.scoring.queries.verdicts import unfinished
 from many_cases import each
-from running import sqlite_url
+from running import LiveSystem, sqlite_url
 
 GOOD, BAD = "SELECT a FROM t", "SELECT a FROM nowhere"
 
@@ -47,22 +47,12 @@ def test_the_warning_has_the_reason_and_comes_once(database: str) -> None:
     assert warned(database, [(BAD, BAD)] * 2) == []  # the run is over, and its summary says it
 
 
-class Failing:
-    """A system that fails at each question in its own way."""
-
-    name = "failing"
-
-    def describe(self) -> str:
-        return self.name
-
-    def answer(self, case: Case) -> Prediction:
-        if case.question == "query":
-            return Prediction(case_id=case.id, query=GOOD)
-        why = Failure(stage="ask", kind=case.question, blame="system", message="m")  # type: ignore[arg-type]
-        return Prediction(case_id=case.id, failure=why)
-
-    def close(self) -> None:
-        """Nothing to close."""
+def failing(case: Case) -> Prediction:
+    """Fail at each question in its own way."""
+    if case.question == "query":
+        return Prediction(case_id=case.id, query=GOOD)
+    why = Failure(stage="ask", kind=case.question, blame="system", message="m")  # type: ignore[arg-type]
+    return Prediction(case_id=case.id, failure=why)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +70,7 @@ def test_a_run_in_which_no_question_was_answered_has_no_rate(
     database: str, kinds: list[str], is_unfinished: bool
 ) -> None:
     cases = [{"id": str(n), "question": kind, "gold_sql": GOOD} for n, kind in enumerate(kinds)]
-    run = assay.evaluate(cases, Failing(), databases=database, metrics=["match"], workers=1, concurrency=1)
+    run = assay.evaluate(cases, LiveSystem(failing), databases=database, metrics=["match"], workers=1, concurrency=1)
     assert bool(unfinished(run.record.summaries)) == is_unfinished
     text = assay.registry.render("md", run.record).decode()
     assert ("nothing could be scored" in text) == is_unfinished
@@ -137,7 +127,7 @@ def test_the_part_that_messages_share_is_cut() -> None:
 def test_rejected_questions_are_counted_by_kind_beside_those_to_be_done_again(database: str) -> None:
     kinds = ["query", "ask_failed", "rejected", "rejected"]
     cases = [{"id": str(n), "question": kind, "gold_sql": GOOD} for n, kind in enumerate(kinds)]
-    run = assay.evaluate(cases, Failing(), metrics=["match"], workers=1, concurrency=1, databases=database)
+    run = assay.evaluate(cases, LiveSystem(failing), metrics=["match"], workers=1, concurrency=1, databases=database)
     text = assay.registry.render("md", run.record).decode()
     assert "1 case failed; the same command tries it again: m." in text
     assert "2 cases were rejected by the system; the same command asks again: m." in text

@@ -11,31 +11,27 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.model import Case, Prediction
+from assay.model import Case
 from assay.runs.execution.asking import ask
 from assay.runs.progress import Progress
 from assay.runs.store.journal import ANSWERS
 from many_cases import each
-from running import sqlite_url
+from running import LiveSystem, sqlite_url
 
 CASES = [Case(id=str(n), question=f"q{n}", golds=("SELECT 1",)) for n in range(60)]
 
 
-class Interrupted:
+class Interrupted(LiveSystem):
     """Answers after Ctrl-C alone once ``concurrency`` questions are in flight and ``quick`` were answered."""
 
-    name = "interrupted"
-
     def __init__(self, *, quick: int, concurrency: int) -> None:
+        super().__init__(self._answered)
         self.asked: list[str] = []
         self._quick, self._concurrency = quick, concurrency
         self._lock = threading.Lock()
         self.stopped = threading.Event()
 
-    def describe(self) -> str:
-        return "interrupted"
-
-    def answer(self, case: Case) -> Prediction:
+    def _answered(self, case: Case) -> str:
         with self._lock:
             self.asked.append(case.id)
             number = len(self.asked)
@@ -43,10 +39,7 @@ class Interrupted:
             if number == self._quick + self._concurrency:
                 os.kill(os.getpid(), signal.SIGINT)
             assert self.stopped.wait(300)
-        return Prediction(case_id=case.id, query="SELECT 1")
-
-    def close(self) -> None:
-        """Nothing to close."""
+        return "SELECT 1"
 
 
 def _by_ask(system: Interrupted, folder: Path, concurrency: int, on_progress: Callable[[Progress], None]) -> None:

@@ -67,20 +67,12 @@ def known() -> tuple[Evidence, ...]:
     )
 
 
-def test_it_is_a_sequence_like_the_tuple_that_was_stored(run: Run) -> None:
+def test_it_is_the_tuple_that_was_stored(run: Run) -> None:
     stored, whole = run.evidence, known()
     assert isinstance(stored, LazyEvidence)
     assert stored == whole
-    assert whole == stored
-    assert stored == stored[:]
-    assert hash(stored) == hash(whole)
-    assert len(stored) == 20
-    assert list(stored) == list(whole)
-    assert list(reversed(stored)) == list(reversed(whole))
     assert [stored[place] for place in range(-20, 20)] == [whole[place] for place in range(-20, 20)]
-    assert whole[7] in stored
-    assert stored.index(whole[7]) == 7
-    assert stored.count(whole[7]) == 1
+    assert (stored.index(whole[7]), stored.count(whole[7]), [*reversed(stored)]) == (7, 1, [*reversed(whole)])
     for place in (20, -21):
         with pytest.raises(IndexError):
             stored[place]

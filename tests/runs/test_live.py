@@ -16,11 +16,12 @@ from msgspec.structs import replace
 from answering import Answering
 from assay import Run, evaluate, load_run, open_system
 from assay.errors import SystemUnusable
-from assay.model import Case, Prediction
+from assay.model import Case
 from assay.ports import System
 from assay.runs.execution.asking import WAITING_PER_WORKER, ResponseStream
 from assay.runs.plan import Waiting
 from assay.runs.progress import Progress
+from running import LiveSystem
 
 SCRIPT = "CREATE TABLE t(a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z'), (3, 'z');"
 SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT count(*) FROM n"
@@ -103,18 +104,10 @@ def test_judging_begins_while_questions_wait(judge: Callable[..., Run]) -> None:
     judged = threading.Event()
     cases = cases_of(6)
 
-    class Waits:
-        name = "waits"
-
-        def describe(self) -> str:
-            return "waits"
-
-        def answer(self, case: Case) -> Prediction:
-            if case.id == "c5":
-                assert judged.wait(300), "the others were not judged before this one was answered"
-            return Prediction(case_id=case.id, query=GOLDS[0])
-
-        def close(self) -> None: ...
+    def ask(case: Case) -> str:
+        if case.id == "c5":
+            assert judged.wait(300), "the others were not judged before this one was answered"
+        return GOLDS[0]
 
     said: list[Progress] = []
 
@@ -123,7 +116,7 @@ def test_judging_begins_while_questions_wait(judge: Callable[..., Run]) -> None:
         if state.judged == 5:
             judged.set()
 
-    judge(Waits(), cases, concurrency=1, on_progress=listen)
+    judge(LiveSystem(ask), cases, concurrency=1, on_progress=listen)
     asking = [state for state in said if state.stage == "asking"]
     assert {state.total for state in said} == {6}
     assert asking[0].finished == asking[0].judged == 0
@@ -139,24 +132,23 @@ def test_a_fast_system_does_not_run_ahead_of_slow_queries(judge: Callable[..., R
     ahead: list[int] = []
     judged = [0]
 
-    class Fast:
-        name = "fast"
-
-        def describe(self) -> str:
-            return "fast"
-
-        def answer(self, case: Case) -> Prediction:
-            asked.append(case.id)
-            ahead.append(len(asked) - judged[0])
-            return Prediction(case_id=case.id, query=f"{SLOW} WHERE i > {case.id[1:]}")
-
-        def close(self) -> None: ...
+    def ask(case: Case) -> str:
+        asked.append(case.id)
+        ahead.append(len(asked) - judged[0])
+        return f"{SLOW} WHERE i > {case.id[1:]}"
 
     def listen(state: Progress) -> None:
         judged[0] = state.judged or 0
 
     count, workers, concurrency = 160, 2, 4
-    judge(Fast(), cases_of(count), workers=workers, concurrency=concurrency, on_progress=listen, metrics=["match"])
+    judge(
+        LiveSystem(ask),
+        cases_of(count),
+        workers=workers,
+        concurrency=concurrency,
+        on_progress=listen,
+        metrics=["match"],
+    )
     assert len(asked) == count
     in_lanes = workers * 20  # a batch, and what a worker has been sent
     assert max(ahead) <= workers * WAITING_PER_WORKER + concurrency + in_lanes < count
@@ -214,44 +206,22 @@ def test_what_a_listener_raises_ends_the_asking_and_keeps_the_answers(
 
 
 def test_failures_that_come_again_leave_a_finished_run_as_it_was(judge: Callable[..., Run], tmp_path: Path) -> None:
-    class Fails:
-        name = "fails"
-
-        def describe(self) -> str:
-            return "fails"
-
-        def answer(self, case: Case) -> Prediction:
-            if case.id == "c1":
-                raise ValueError("never")
-            return Prediction(case_id=case.id, query=GOLDS[0])
-
-        def close(self) -> None: ...
+    def ask(case: Case) -> str:
+        if case.id == "c1":
+            raise ValueError("never")
+        return GOLDS[0]
 
     run = tmp_path / "run"
-    first = judge(Fails(), cases_of(4), run)
+    first = judge(LiveSystem(ask), cases_of(4), run)
     before = {path.name: path.read_bytes() for path in run.iterdir() if path.name != "answers.jsonl"}
-    second = judge(Fails(), cases_of(4), run)
+    second = judge(LiveSystem(ask), cases_of(4), run)
     assert {path.name: path.read_bytes() for path in run.iterdir() if path.name != "answers.jsonl"} == before
     assert (second.evidence, second.provenance) == (first.evidence, first.provenance)
 
 
-class Oracle:
-    """Answers at once."""
-
-    name = "oracle"
-
-    def describe(self) -> str:
-        return "oracle"
-
-    def answer(self, case: Case) -> Prediction:
-        return Prediction(case_id=case.id, query="SELECT 1")
-
-    def close(self) -> None: ...
-
-
 @pytest.fixture
 def live() -> Iterator[ResponseStream]:
-    with ResponseStream(Oracle(), cases_of(50), concurrency=3, most_waiting=10) as live:
+    with ResponseStream(LiveSystem(lambda _: "SELECT 1"), cases_of(50), concurrency=3, most_waiting=10) as live:
         yield live
 
 

@@ -16,7 +16,7 @@ from assay.runs.execution.asking import _digests
 from assay.runs.plan import Work, digest_of, plan_work
 from assay.sql.extraction.completions import candidates, completed
 from many_cases import each
-from running import sqlite_url
+from running import LiveSystem, sqlite_url
 
 CASE = Case(
     id="1",
@@ -29,24 +29,14 @@ CASE = Case(
 URL = DatabaseUrl(text="sqlite:///x")
 
 
-class _Named:
-    name = "s"
-
-    def describe(self) -> str:
-        return "system s"
-
-    def answer(self, case: Case) -> Prediction:
-        return Prediction(case_id=case.id)
-
-    def close(self) -> None:
-        pass
-
-
 def test_a_folder_from_before_completions_still_holds_its_cases() -> None:
     # Both as they were before a case could name a table: else nothing that was judged or asked would be found again.
+    system = LiveSystem(str)
+    system.name = "s"
+    system.describe = lambda: "system s"
     work = Work(index=0, case=CASE, prediction=Prediction(case_id="1", query="SELECT 2"), url=URL)
     assert digest_of(work, {URL.text: "basis"}) == "b0fc8da9fcf732d7c49ded92"
-    assert _digests(_Named(), [CASE], 1) == {("1", 0): "2ecb1c60eb34f6b1d43f7cd9"}
+    assert _digests(system, [CASE], 1) == {("1", 0): "2ecb1c60eb34f6b1d43f7cd9"}
     other = replace(CASE, options=CaseOptions(table="t"))
     assert digest_of(replace(work, case=other), {URL.text: "basis"}) != digest_of(work, {URL.text: "basis"})
 

@@ -7,7 +7,6 @@ import json
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
@@ -26,13 +25,7 @@ from assay.runs.aggregate.totals import aggregate
 from assay.runs.execution.asking import ask
 from assay.stats import bounded_mean_interval, wilson_interval
 from many_cases import each
-
-
-@dataclass(frozen=True)
-class Named:
-    name: str
-    binary: bool = True
-
+from running import LiveSystem, Named
 
 MATCH, EX, F1 = Named("match"), Named("bird_ex"), Named("bird_soft_f1", binary=False)
 METRICS = (MATCH, EX, F1)
@@ -154,22 +147,18 @@ def test_asked_once_the_numbers_are_those_of_any_run() -> None:
     ]
 
 
-class Flaky:
+class Flaky(LiveSystem):
     """Right with a chance of its own for each question. Counts, and answers the n-th asking by the n-th draw."""
 
-    name = "flaky"
-
     def __init__(self, cases: Sequence[Case], *, failing: int = 0) -> None:
+        super().__init__(self._answered)
         self.asked: Counter[str] = Counter()
         self.order: list[str] = []
         self._golds = {case.id: case.golds[0] for case in cases}
         self._failing = failing
         self._lock = Lock()
 
-    def describe(self) -> str:
-        return "flaky:1"
-
-    def answer(self, case: Case) -> Prediction:
+    def _answered(self, case: Case) -> Prediction:
         with self._lock:
             self.asked[case.id] += 1
             self.order.append(case.id)
@@ -182,9 +171,6 @@ class Flaky:
         # Gold in other words: its very text would need no timing.
         gold = f"WITH unused AS (SELECT 1) {self._golds[case.id]}"
         return Prediction(case_id=case.id, query=gold if right else "SELECT 'wrong'", repeat=7)
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 @pytest.fixture(scope="module")

@@ -284,14 +284,6 @@ def test_a_command_says_it_beside_its_query(url: str, tmp_path: Path) -> None:
     assert {case.case_id: case.retrieval for case in run.record.summaries} == {"missed": "missed", "silent": "had_it"}
 
 
-def test_a_callable_says_it_in_its_prediction(url: str) -> None:
-    def ask(case: Case) -> Prediction:
-        return Prediction(case_id=case.id, query="SELECT 1", context_tables=("singer",))
-
-    run = assay.evaluate(_cases()[2:3], ask, databases=url, workers=1, metrics=["match"])
-    assert [case.retrieval for case in run.record.summaries] == ["missed"]
-
-
 def test_denodo_says_which_views_its_search_found(tmp_path: Path) -> None:
     (tmp_path / "client.csv").write_text("id,name\n1,Ada\n2,Ben\n", encoding="utf-8")
     (tmp_path / "loan.csv").write_text("id,client_id\n1,1\n", encoding="utf-8")

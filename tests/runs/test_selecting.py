@@ -7,7 +7,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from assay import demo
+from assay import demo, evaluate_selections
 from assay.model import (
     Case,
     DatasetSelection,
@@ -72,30 +72,24 @@ def test_a_conversation_is_correct_where_every_question_is_met() -> None:
     assert value(half, "exact_match") == 0.0
 
 
-def test_a_question_without_a_target_is_not_scored() -> None:
+def test_a_question_without_a_target_is_not_scored_and_needs_no_answer() -> None:
     evidence = judged(case(None, selection("MEX")), selection("XXX"), selection("MEX"))
     assert evidence.outcome == "correct"
     assert [turn.score is None for turn in evidence.turns] == [True, False]
-
-
-def test_answers_may_be_given_for_the_scored_questions_alone() -> None:
     assert judged(case(None, selection("MEX")), selection("MEX")).outcome == "correct"
 
 
-def test_a_question_that_got_no_answer_is_incorrect_and_scores_0() -> None:
+@pytest.mark.parametrize("target", [selection("MEX"), Selection()])
+def test_a_question_that_got_no_answer_is_incorrect_and_scores_0(target: Selection) -> None:
     unanswered = Failure(stage="ask", kind="unanswered", blame="system", message="no line answers this case")
-    evidence = judged(case(selection("MEX")), failure=unanswered)
+    evidence = judged(case(target), failure=unanswered)
     assert (evidence.outcome, evidence.verdict.reason) == ("incorrect", "no line answers this case")
     assert (value(evidence, "macro_recall"), value(evidence, "macro_precision")) == (0.0, 0.0)
 
 
-def test_no_answer_earns_nothing_where_nothing_was_wanted() -> None:
-    unanswered = Failure(stage="ask", kind="unanswered", blame="system", message="no line answers this case")
-    evidence = judged(case(Selection()), failure=unanswered)
-    assert evidence.outcome == "incorrect"
-    assert value(evidence, "macro_recall") == 0.0
+def test_an_answer_in_words_alone_selects_nothing() -> None:
     assert judged(case(Selection()), Selection()).outcome == "correct"
-    assert judged(case(Selection()), None).outcome == "correct", "an answer in words alone selects nothing"
+    assert judged(case(Selection()), None).outcome == "correct"
 
 
 @pytest.mark.parametrize("answer", ['{"urn": "A:B", ', None])
@@ -117,18 +111,16 @@ def test_an_unreadable_answer_is_the_systems_and_wrong() -> None:
     assert value(evidence, "macro_recall") == 0.0
 
 
+KEY = "https://sdmx.example.org/rest/data/IMF.RES,{},1.0/MEX.LP.A"
+
+
 def test_a_key_that_cannot_be_read_without_structures_is_unscored() -> None:
-    evidence = judged(case(selection("MEX")), "https://sdmx.example.org/rest/data/IMF.RES,WEO,1.0/MEX.LP.A")
-    assert evidence.outcome == "unscored"
-    assert evidence.verdict.failure.kind == "unknown_structure"
+    evidence = judged(case(selection("MEX")), KEY.format("WEO"))
+    assert (evidence.outcome, evidence.verdict.failure.kind) == ("unscored", "unknown_structure")
     assert value(evidence, "macro_recall") is None
     assert "--structures" in evidence.verdict.reason
-
-
-def test_a_key_in_a_dataset_that_no_target_has_is_wrong_whatever_it_says() -> None:
-    evidence = judged(case(selection("MEX")), "https://sdmx.example.org/rest/data/IMF.RES,WOE,1.0/MEX.LP.A")
-    assert evidence.outcome == "incorrect"
-    assert value(evidence, "dataset_precision") == 0.0
+    other = judged(case(selection("MEX")), KEY.format("WOE"))  # in a dataset that no target has, it is wrong anyway
+    assert (other.outcome, value(other, "dataset_precision")) == ("incorrect", 0.0)
 
 
 def test_more_answers_than_questions_are_unscored_with_the_numbers() -> None:
@@ -183,44 +175,19 @@ def test_numbers_by_turn_are_there_for_conversations() -> None:
 
 def test_the_bundled_example_scores_as_its_comments_say() -> None:
     pytest.importorskip("lxml", reason="lxml is not installed (pip install 'assay[sdmx]')")
-    from assay import evaluate_selections
-
-    run = evaluate_selections(
-        demo.sdmx_path("cases.yaml"),
-        demo.sdmx_path("predictions.jsonl"),
-        structures=demo.sdmx_path("structures.xml"),
-    )
+    files = [demo.sdmx_path(name) for name in ("cases.yaml", "predictions.jsonl")]
+    structures = demo.sdmx_path("structures.xml")
+    run = evaluate_selections(*files, structures=structures)
     by_id = {evidence.case.id: evidence for evidence in run.evidence}
-    mexico = by_id["c48d7624-d376-48ca-b2d8-386999befb45"]
+    mexico, gdp = by_id["c48d7624-d376-48ca-b2d8-386999befb45"], by_id["gdp-and-gdp-per-capita"]
     assert (mexico.outcome, value(mexico, "macro_precision"), value(mexico, "macro_recall")) == ("correct", 1.0, 1.0)
-    gdp = by_id["gdp-and-gdp-per-capita"]
-    assert round(value(gdp, "macro_precision") or 0, 2) == 0.67
-    assert value(gdp, "macro_recall") == 1.0
-    notes = {
-        id: [
-            term.note
-            for turn in evidence.turns
-            if turn.score
-            for one in turn.score.dimensions
-            for term in one.false_positives
-        ]
-        for id, evidence in by_id.items()
-    }
-    assert notes["inflation-finland"] == ["unknown_code"]
-    assert notes["unemployment-g7"] == ["through_hierarchy"]
-    assert [id for id, evidence in by_id.items() if evidence.outcome == "correct"] == [
-        "c48d7624-d376-48ca-b2d8-386999befb45",
-        "population-everywhere",
-        "growth-or-level",
-        "weather-tomorrow",
-        "fish-in-norway",
-    ]
-    counted = evaluate_selections(
-        demo.sdmx_path("cases.yaml"),
-        demo.sdmx_path("predictions.jsonl"),
-        structures=demo.sdmx_path("structures.xml"),
-        count_hierarchy=True,
-    )
+    assert (round(value(gdp, "macro_precision"), 2), value(gdp, "macro_recall")) == (0.67, 1.0)
+    for name, note in (("inflation-finland", "unknown_code"), ("unemployment-g7", "through_hierarchy")):
+        scores = [one for turn in by_id[name].turns if turn.score for one in turn.score.dimensions]
+        assert [term.note for one in scores for term in one.false_positives] == [note]
+    right = ["population-everywhere", "growth-or-level", "weather-tomorrow", "fish-in-norway"]
+    assert [id_ for id_, evidence in by_id.items() if evidence.outcome == "correct"] == [mexico.case.id, *right]
+    counted = evaluate_selections(*files, structures=structures, count_hierarchy=True)
     assert next(one for one in counted.evidence if one.case.id == "unemployment-g7").outcome == "correct"
 
 

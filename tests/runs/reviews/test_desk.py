@@ -32,14 +32,18 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "reviews.jsonl"
 
 
+@pytest.fixture
+def desk(run: Run, file: Path) -> ReviewDesk:
+    return ReviewDesk(run, file, name="first")
+
+
 def decide(desk: ReviewDesk, place: int, decision: str, reviewer: str = "Ana", **more: object) -> None:
     evidence = desk.run.evidence[place]
     draft = desk.draft(evidence, decision, reviewer=reviewer, place=place, **more)  # type: ignore[arg-type]
     desk.write(place, desk.scored(evidence, draft, lambda *_: Verdict(outcome="correct", reason="it matches")))
 
 
-def test_a_decision_is_on_the_disk_and_known_at_once(run: Run, file: Path) -> None:
-    desk = ReviewDesk(run, file, name="first")
+def test_a_decision_is_on_the_disk_and_known_at_once(run: Run, desk: ReviewDesk, file: Path) -> None:
     assert (desk.status(1), desk.done) == (UNREVIEWED, 0)
     decide(desk, 1, "accept", note="  as good  ".strip())
     [review] = read_reviews(file)
@@ -69,9 +73,8 @@ def test_a_decision_is_on_the_disk_and_known_at_once(run: Run, file: Path) -> No
     ],
 )
 def test_each_decision_says_what_the_answer_is_by_it(
-    run: Run, file: Path, place: int, decision: str, more: dict[str, object], outcome: str | None
+    desk: ReviewDesk, file: Path, place: int, decision: str, more: dict[str, object], outcome: str | None
 ) -> None:
-    desk = ReviewDesk(run, file, name="first")
     decide(desk, place, decision, **more)
     [review] = read_reviews(file)
     assert review.outcome == outcome
@@ -79,8 +82,7 @@ def test_each_decision_says_what_the_answer_is_by_it(
     assert desk.status(place).state == ("unsure" if decision == "unsure" else "reviewed")
 
 
-def test_who_changes_their_mind_leaves_one_decision_in_force(run: Run, file: Path) -> None:
-    desk = ReviewDesk(run, file, name="first")
+def test_who_changes_their_mind_leaves_one_decision_in_force(desk: ReviewDesk) -> None:
     for decision in ("confirm", "accept", "gold_wrong", "unanswerable", "confirm"):
         decide(desk, 1, decision)
         active = [one.review.decision for one in desk.status(1).reviews if one.holds == "in force"]
@@ -89,8 +91,7 @@ def test_who_changes_their_mind_leaves_one_decision_in_force(run: Run, file: Pat
     assert not desk.status(1).conflict
 
 
-def test_people_who_disagree_are_a_conflict_until_one_gives_way(run: Run, file: Path) -> None:
-    desk = ReviewDesk(run, file, name="first")
+def test_people_who_disagree_are_a_conflict_until_one_gives_way(desk: ReviewDesk) -> None:
     decide(desk, 1, "accept", "Ana")
     decide(desk, 1, "confirm", "Ben")
     assert desk.status(1).conflict
@@ -99,8 +100,7 @@ def test_people_who_disagree_are_a_conflict_until_one_gives_way(run: Run, file: 
     assert not desk.status(1).conflict
 
 
-def test_a_person_takes_back_only_what_they_decided(run: Run, file: Path) -> None:
-    desk = ReviewDesk(run, file, name="first")
+def test_a_person_takes_back_only_what_they_decided(desk: ReviewDesk, file: Path) -> None:
     decide(desk, 1, "accept", "Ana")
     with pytest.raises(InputError, match="no review by Ben"):
         desk.take_back(1, reviewer="Ben")
@@ -139,15 +139,13 @@ def test_a_review_whose_gold_has_changed_is_stale(run: Run, file: Path) -> None:
     assert (listed.holds, listed.changed, desk.status(1).state, desk.done) == ("stale", "gold", "stale", 0)
 
 
-def test_the_gold_query_itself_is_no_correction(run: Run, file: Path) -> None:
-    desk = ReviewDesk(run, file, name="first")
+def test_the_gold_query_itself_is_no_correction(run: Run, desk: ReviewDesk, file: Path) -> None:
     with pytest.raises(InputError, match="this is already the gold query of the case"):
         desk.draft(run.evidence[1], "gold_wrong", reviewer="Ana", gold="select  2;")
     assert not file.exists()
 
 
-def test_halves_of_characters_do_not_stop_a_decision(run: Run, file: Path) -> None:
-    desk = ReviewDesk(run, file, name="first")
+def test_halves_of_characters_do_not_stop_a_decision(desk: ReviewDesk, file: Path) -> None:
     decide(desk, 1, "accept", "An\udce4", note="\ud800 lone, \x00 null, \x1b[31m red")
     [review] = read_reviews(file)
     assert (review.reviewer, review.note) == ("An?", "? lone, \x00 null, \x1b[31m red")
@@ -192,8 +190,7 @@ def test_decisions_of_many_threads_and_desks_are_all_kept(run: Run, file: Path) 
         assert len(desk.status(0).by) == 4
 
 
-def test_a_damaged_file_is_named_by_line_and_not_written_to(run: Run, file: Path) -> None:
-    desk = ReviewDesk(run, file, name="first")
+def test_a_damaged_file_is_named_by_line_and_not_written_to(run: Run, desk: ReviewDesk, file: Path) -> None:
     decide(desk, 0, "confirm")
     before = file.read_bytes() + b'{"id": "x", "decision": "maybe"}\n'
     file.write_bytes(before)
@@ -204,8 +201,7 @@ def test_a_damaged_file_is_named_by_line_and_not_written_to(run: Run, file: Path
     assert file.read_bytes() == before
 
 
-def test_reviews_of_questions_that_the_run_lacks_are_counted(run: Run, file: Path) -> None:
-    desk = ReviewDesk(run, file, name="first")
+def test_reviews_of_questions_that_the_run_lacks_are_counted(desk: ReviewDesk, file: Path) -> None:
     decide(desk, 0, "confirm")
     [review] = read_reviews(file)
     append_reviews(file, [replace(review, id="other", case_id="gone")])
@@ -214,8 +210,7 @@ def test_reviews_of_questions_that_the_run_lacks_are_counted(run: Run, file: Pat
     assert desk.done == 1
 
 
-def test_the_person_who_settles_must_have_reviewed(run: Run, file: Path) -> None:
-    desk = ReviewDesk(run, file, name="first")
+def test_the_person_who_settles_must_have_reviewed(run: Run, desk: ReviewDesk, file: Path) -> None:
     decide(desk, 1, "accept", "Ana")
     decide(desk, 1, "confirm", "Ben")
     assert ReviewDesk(run, file, name="first", settle="Ana").status(1).outcome == "correct"

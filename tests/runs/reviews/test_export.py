@@ -39,7 +39,6 @@ QUERIES = (
     "SELECT sum(a)\nFROM t",
 )
 COUNT = 36
-SHARED = Path(__file__).parents[4] / "shared" / "data" / "spider-dev"
 
 Question = Mapping[str, Any]
 
@@ -57,16 +56,8 @@ def json_by_id(questions: Sequence[Question], folder: Path) -> Path:
 
 
 def bird(questions: Sequence[Question], folder: Path) -> Path:
-    named = [
-        {
-            "question_id": int(one["id"]),
-            "db_id": "shop",
-            "question": one["question"],
-            "evidence": "",
-            "SQL": one["gold"],
-        }
-        for one in questions
-    ]
+    fixed = {"db_id": "shop", "evidence": ""}
+    named = [fixed | {"question_id": int(q["id"]), "question": q["question"], "SQL": q["gold"]} for q in questions]
     return _written(folder / "dev.json", json.dumps(named, indent=2))
 
 
@@ -128,18 +119,11 @@ def predictions_of(questions: Sequence[Question], seed: int) -> dict[str, str]:
 
 
 def evaluated(cases: Path, predictions: Any, *, reviews: Any = False, **arguments: Any) -> assay.Run:
-    return assay.evaluate(
-        cases,
-        predictions,
-        databases="sqlite:///shop.sqlite",
-        metrics=["match"],
-        workers=1,
-        reviews=reviews,
-        **arguments,
-    )
+    given = {"databases": "sqlite:///shop.sqlite", "metrics": ["match"], "workers": 1, "reviews": reviews}
+    return assay.evaluate(cases, predictions, **given, **arguments)
 
 
-def drawn_reviews(run: assay.Run, seed: int, *, queries: Sequence[str] = QUERIES) -> list[Review]:
+def drawn_reviews(run: assay.Run, seed: int) -> list[Review]:
     """Decisions of one person about some of the cases, sometimes two about one."""
     drawn, found = random.Random(f"reviews {seed}"), []
     for number, item in enumerate(drawn.choices(run.evidence, k=len(run.evidence) // 2)):
@@ -147,11 +131,10 @@ def drawn_reviews(run: assay.Run, seed: int, *, queries: Sequence[str] = QUERIES
         decision = drawn.choice(decisions)
         more: dict[str, Any] = {"at": f"2026-01-01T00:{number:02}:00Z", "note": drawn.choice(["", 'a "note"\n; more'])}
         if decision == "gold_wrong":
-            more["gold"] = drawn.choice([None, *queries])
+            more["gold"] = drawn.choice([None, *QUERIES])
         if decision == "ambiguous":
-            more["leniency"] = drawn.choice(
-                [Leniency(), Leniency(duplicates="ignored"), Leniency(extra_columns="allowed")]
-            )
+            choices = [Leniency(), Leniency(duplicates="ignored"), Leniency(extra_columns="allowed")]
+            more["leniency"] = drawn.choice(choices)
         found.append(review_of(item.case, decision, item, **more))
     return found
 
@@ -233,51 +216,16 @@ def test_question_set_itself_is_not_overwritten(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["dev.jsonl", "shop.sqlite"]
 
 
-@pytest.mark.skipif(not (SHARED / "dev.jsonl").exists(), reason="needs Spider's development set beside the repository")
-@pytest.mark.parametrize("layout", ["jsonl", "spider"])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_slices_of_spider_give_the_reviewed_accuracy(seed: int, layout: str, folder: Path) -> None:
-    questions = [json.loads(line) for line in (SHARED / "dev.jsonl").read_text().splitlines()]
-    chosen = random.Random(seed).sample(questions, 40)
-    golds = [one["gold_sql"] for one in chosen]
-    if layout == "spider":
-        named = [{"db_id": one["db_id"], "question": one["question"], "query": one["gold_sql"]} for one in chosen]
-        cases = _written(folder / "slice.json", json.dumps(named))
-        ids = [str(place) for place in range(len(chosen))]
-    else:
-        cases = _written(folder / "slice.jsonl", "".join(json.dumps(one) + "\n" for one in chosen))
-        ids = [str(one["id"]) for one in chosen]
-    drawn = random.Random(f"answers {seed}")
-    answers = {id_: drawn.choice([gold, gold, drawn.choice(golds)]) for id_, gold in zip(ids, golds, strict=True)}
-
-    def run(path: Path, reviews: Any) -> assay.Run:
-        template = f"sqlite:///{SHARED}/database/{{db_id}}/{{db_id}}.sqlite"
-        return assay.evaluate(path, answers, databases=template, metrics=["match"], workers=1, reviews=reviews)
-
-    reviews = drawn_reviews(run(cases, False), seed, queries=golds)
-    reviewed = run(cases, reviews)
-    exported = export_reviewed(reviewed, folder / "corrected", cases=cases, reviews=reviews)
-    assert exported.note is None
-    unwritten = {one.case_id for one in exported.unwritten}
-    assert_exported_run_is_reviewed_run(reviewed, run(exported.path, False), unwritten)
-
-
 @pytest.mark.parametrize("decision", ["accept", "gold_wrong", "corrected", "ambiguous", "lenient", "unanswerable"])
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
 def test_other_fields_of_a_question_do_not_contradict_its_correction(suffix: str, decision: str, folder: Path) -> None:
     """Results in place of gold queries, columns that count, options, and whether there is an answer."""
-    counting = {"condition_columns": [1]}
+    counting, repeated = {"condition_columns": [1]}, {"duplicates": "ignored"}
     records: list[dict[str, Any]] = [
         {"id": "a", "question": "a?", "gold": ["SELECT a, b FROM t", "SELECT b FROM t"], "answerable": True},
         {"id": "b", "question": "b?", "gold": None, "gold_result": [[1], [2], [3], [3]], "answerable": True},
         {"id": "c", "question": "c?", "gold": "SELECT a, b FROM t", "options": counting, "answerable": True},
-        {
-            "id": "d",
-            "question": "d?",
-            "gold": "SELECT a FROM t",
-            "options": {"duplicates": "ignored"},
-            "answerable": False,
-        },
+        {"id": "d", "question": "d?", "gold": "SELECT a FROM t", "options": repeated, "answerable": False},
     ]
     if suffix == "csv":
         names = ("id", "question", "gold", "gold_result", "options", "answerable")
