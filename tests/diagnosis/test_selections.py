@@ -183,24 +183,15 @@ def test_a_run_counts_causes_of_selections_and_what_to_fix_first() -> None:
     assert run.aggregates.fix_first == run.aggregates.causes
 
 
-def test_a_code_that_no_list_has_is_invented() -> None:
-    folder = Path(demo.__file__).parent / "sdmx"
-    run = assay.evaluate_selections(
-        folder / "cases.yaml", folder / "predictions.jsonl", structures=folder / "structures.xml"
-    )
+def test_a_code_that_no_list_has_is_invented_as_every_report_says(tmp_path: Path) -> None:
+    files = [demo.sdmx_path(name) for name in ("cases.yaml", "predictions.jsonl")]
+    run = assay.evaluate_selections(*files, structures=demo.sdmx_path("structures.xml"))
     found = {item.case.id: item.diagnosis for item in run.evidence if item.diagnosis is not None}
     invented = found["inflation-finland"]
     assert invented.causes[0].kind == "invented_term"
     assert invented.causes[0].message == "INDICATOR: no code list has INFL; the target has PCPIPCH"
     assert found["gdp-japan-2015-2020"].causes[0].message == "time: 2010 to 2020 instead of 2015 to 2020"
     assert all(one.repair is not None and len(one.repair.steps) == 1 for one in found.values())
-
-
-def test_every_report_of_a_run_says_why_and_how_to_mend_it(tmp_path: Path) -> None:
-    folder = Path(demo.__file__).parent / "sdmx"
-    run = assay.evaluate_selections(
-        folder / "cases.yaml", folder / "predictions.jsonl", structures=folder / "structures.xml"
-    )
     for form in ("junit", "md", "json"):
         run.report(tmp_path / f"report.{form}", format=form)
         text = (tmp_path / f"report.{form}").read_text(encoding="utf-8")

@@ -26,6 +26,7 @@ def test_one_question_with_two_answers_is_found(songs: GoldDatabase) -> None:
         ("How many singers?", "SELECT COUNT(id) FROM singer", None),  # another text, the same result
         ("How many concerts?", "SELECT COUNT(age) FROM singer", None),
         ("How many singers?", "SELECT COUNT(age) FROM singer", "only those of known age count"),
+        ("How many singers?", "SELECT COUNT(age) FROM singer -- assay: ignore duplicate-question", None),
     ],
 )
 def test_what_is_no_contradiction_is_left_alone(
@@ -83,14 +84,6 @@ def test_systems_that_agree_against_gold_are_found(songs: GoldDatabase) -> None:
     )
     assert [one.case_id for one in found] == ["agree"]
     assert "2 of 3 runs" in found[0].evidence
-
-
-def test_a_comment_turns_a_rule_off_for_its_gold(songs: GoldDatabase) -> None:
-    first = one_case("SELECT COUNT(*) FROM singer", question="How many singers?", name="a")
-    second = one_case(
-        "SELECT COUNT(age) FROM singer -- assay: ignore duplicate-question", question="How many singers?", name="b"
-    )
-    assert not found_across("duplicate-question", [first, second], songs)
 
 
 def test_golds_that_another_database_parts_are_found(tmp_path: Path) -> None:

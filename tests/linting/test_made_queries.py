@@ -23,8 +23,8 @@ TERMS = _one_of(
 CONDITIONS = _one_of(
     "s.age > 40 | s.age = NULL | country = 'japan' | country = \"Japan\" | NOT (s.age = 30 OR s.age = 40) | "
     "-1 < s.age | s.id NOT IN (SELECT singer_id FROM concert) | "
-    "EXISTS (SELECT 1 FROM guest g WHERE g.singer_id = s.id) | weight BETWEEN 1 AND '20' | s.age IN (1, NULL, 40) | CASE WHEN s.age > 3 THEN 1 END = 1 | "
-    "debut < '01/01/2000' | c.id = s.id | nowhere = 1"
+    "EXISTS (SELECT 1 FROM guest g WHERE g.singer_id = s.id) | weight BETWEEN 1 AND '20' | "
+    "s.age IN (1, NULL, 40) | CASE WHEN s.age > 3 THEN 1 END = 1 | debut < '01/01/2000' | c.id = s.id | nowhere = 1"
 )
 SOURCES = _one_of(
     "singer s | singer AS s, concert AS c | singer s JOIN concert c ON c.singer_id = s.id | venue s | "

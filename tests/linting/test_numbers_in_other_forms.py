@@ -103,36 +103,30 @@ OWN = "CAST(a AS REAL) / b"
 
 
 @each(
-    "gold",
-    [
-        f"SELECT n FROM t JOIN (SELECT MAX({OWN}) AS best FROM t) AS m ON {OWN} = m.best",
-        f"WITH r AS (SELECT {OWN} AS q FROM t), m AS (SELECT MIN(q) AS low FROM r) SELECT n FROM m, t WHERE {OWN}=low",
-        f"SELECT n FROM t WHERE {OWN} = (SELECT MAX({OWN}) FROM t)",
-        f"SELECT n FROM t CROSS JOIN (SELECT {OWN} AS q FROM t ORDER BY q DESC LIMIT 1) AS m WHERE {OWN} = m.q",
-        "SELECT k FROM t, (SELECT MAX(v) AS top FROM (SELECT AVG(x) AS v FROM t)) GROUP BY k, top HAVING AVG(x) = top",
-        "SELECT s.n FROM t AS s JOIN t AS o ON CAST(s.a AS REAL) / s.b = CAST(o.a AS REAL) / o.b AND s.n <> o.n",
-    ],
-)
-def test_a_fraction_may_equal_its_own_extreme(gold: str) -> None:
-    assert [one.evidence for one in found_by("float-equality", gold, None)] == []
-
-
-@each(
-    "gold",
-    [
-        f"SELECT n FROM t WHERE {OWN} = 0.1",
-        "SELECT k FROM t GROUP BY k HAVING AVG(x) = 0.3",
-        f"SELECT n FROM t JOIN (SELECT 0.1 AS best) AS m ON {OWN} = m.best",
-        f"SELECT n FROM t WHERE {OWN} = CAST(c AS REAL) / d",
-    ],
-)
-def test_a_fraction_that_equals_another_is_found(gold: str) -> None:
-    assert found_by("float-equality", gold, None)
-
-
-@each(
     ("rule", "question", "gold"),
     [
+        ("float-equality", "", f"SELECT n FROM t JOIN (SELECT MAX({OWN}) AS best FROM t) AS m ON {OWN} = m.best"),
+        (
+            "float-equality",
+            "",
+            f"WITH r AS (SELECT {OWN} AS q FROM t), m AS (SELECT MIN(q) AS l FROM r) SELECT n FROM m, t WHERE {OWN}=l",
+        ),
+        ("float-equality", "", f"SELECT n FROM t WHERE {OWN} = (SELECT MAX({OWN}) FROM t)"),
+        (
+            "float-equality",
+            "",
+            f"SELECT n FROM t CROSS JOIN (SELECT {OWN} AS q FROM t ORDER BY q DESC LIMIT 1) AS m WHERE {OWN} = m.q",
+        ),
+        (
+            "float-equality",
+            "",
+            "SELECT k FROM t, (SELECT MAX(v) AS m FROM (SELECT AVG(x) AS v FROM t)) GROUP BY k, m HAVING AVG(x) = m",
+        ),
+        (
+            "float-equality",
+            "",
+            "SELECT s.n FROM t AS s JOIN t AS o ON CAST(s.a AS REAL) / s.b = CAST(o.a AS REAL) / o.b AND s.n <> o.n",
+        ),
         ("superlative", "the race in which he ranked highest", "SELECT n FROM t WHERE rank = 1"),
         ("superlative", "the ratio of the maximum range to the payload of each aircraft", "SELECT a / b FROM t"),
         ("question-quote", 'reviews in the state of "California"', "SELECT n FROM t WHERE state = 'CA'"),
@@ -155,6 +149,10 @@ def test_sound_golds_that_were_flagged(rule: str, question: str, gold: str) -> N
 @each(
     ("rule", "question", "gold"),
     [
+        ("float-equality", "", f"SELECT n FROM t WHERE {OWN} = 0.1"),
+        ("float-equality", "", "SELECT k FROM t GROUP BY k HAVING AVG(x) = 0.3"),
+        ("float-equality", "", f"SELECT n FROM t JOIN (SELECT 0.1 AS best) AS m ON {OWN} = m.best"),
+        ("float-equality", "", f"SELECT n FROM t WHERE {OWN} = CAST(c AS REAL) / d"),
         ("superlative", "the highest rank", "SELECT n FROM t WHERE id = 1"),
         ("superlative", "the maximum range", "SELECT a / b FROM t"),
         ("question-quote", 'reviews in the state of "California"', "SELECT n FROM t WHERE state = 'TX'"),

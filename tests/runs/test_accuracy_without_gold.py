@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tests.runs.reviews.reviewing import draw_of
 
 from assay.errors import InputError
-from assay.model.verdicts.review import Draw, Review
+from assay.model.verdicts.review import Review
 from assay.runs.estimates.accuracy import estimate_accuracy
 from assay.runs.estimates.difference import difference_of
 from assay.runs.estimates.drawing import QueuedAnswer, draw_cases, draw_different, read_queue, write_queue
@@ -69,17 +70,8 @@ def queued(frame: Frame, n: int, labels: Labels | None = None) -> tuple[Frame, l
 def random_labels(frame: Frame, n: int, *, right: bool | None = None) -> Labels:
     """A random sample."""
     places = random.Random(7).sample(range(frame.size), n)
-    draw = Draw(
-        frame=frame.fingerprint,
-        size=frame.size,
-        round=1,
-        method="random",
-        seed=1,
-        stratum_size=frame.size,
-        stratum_draws=n,
-        probability=n / frame.size,
-        position=0,
-    )
+    drawn = {"size": frame.size, "stratum_size": frame.size, "stratum_draws": n, "probability": n / frame.size}
+    draw = draw_of(frame=frame.fingerprint, **drawn)
     return Labels(
         labels=tuple(
             Label(place=place, right=is_right(place) if right is None else right, draw=replace(draw, position=position))

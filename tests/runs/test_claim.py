@@ -81,24 +81,16 @@ def test_a_folder_that_never_stays_is_one_that_cannot_be_written(folder: Path, m
         ask(folder, System("new"))
 
 
-def test_what_somebody_else_locks_and_keeps_is_left_alone(folder: Path) -> None:
-    folder.mkdir()
-    for name in (".lock", "thesis.txt"):
+@pytest.mark.parametrize("names", [[""], [".lock", "thesis.txt"]], ids=["in its place", "in the folder"])
+def test_what_somebody_else_locks_and_keeps_is_left_alone(folder: Path, names: list[str]) -> None:
+    if names[0]:
+        folder.mkdir()
+    for name in names:
         (folder / name).write_text("years of work", encoding="utf-8")
     for overwrite in (False, True):
         with pytest.raises(RunError, match="exists and contains no run"):
             ask(folder, System("new"), overwrite=overwrite)
-    assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == {
-        ".lock": "years of work",
-        "thesis.txt": "years of work",
-    }
-
-
-def test_a_file_in_the_folders_place_is_left_alone(folder: Path) -> None:
-    folder.write_text("years of work", encoding="utf-8")
-    with pytest.raises(RunError, match="exists and contains no run"):
-        ask(folder, System("new"), overwrite=True)
-    assert folder.read_text(encoding="utf-8") == "years of work"
+    assert {(folder / name).read_text(encoding="utf-8") for name in names} == {"years of work"}
 
 
 def test_a_run_with_a_report_beside_it_can_be_overwritten(folder: Path) -> None:

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from assay.model import CaseOptions, ChangedCase
 from assay.runs.compare.same_cases import Pairing, pair_cases
 from assay.runs.store.compared_cases import CaseRecord, Content
 
 
 def case(
-    name: str,
-    question: str,
-    *,
-    gold: str = "SELECT 1",
-    database: str | None = "shop",
-    context: str | None = None,
-    ordered: bool | None = None,
-    difficulty: str | None = None,
-    query: str = "SELECT 1",
+    name: str, question: str, *, gold: str = "SELECT 1", database: str | None = "shop", query: str = "", **more: Any
 ) -> CaseRecord:
-    return CaseRecord(
-        case_id=name,
-        content=Content(question, (gold,), database, context, CaseOptions(ordered=ordered)),
-        difficulty=difficulty,
-        tags=(),
-        right=1,
-        wrong=0,
-        unscored=0,
-        values=(1.0,),
-        query=query,
-        reason="",
-        failing=(),
-    )
+    content = Content(question, (gold,), database, more.get("context"), CaseOptions(ordered=more.get("ordered")))
+    outcome = {"right": 1, "wrong": 0, "unscored": 0, "values": (1.0,), "reason": "", "failing": ()}
+    difficulty = more.get("difficulty")
+    return CaseRecord(case_id=name, content=content, difficulty=difficulty, tags=(), query=query, **outcome)
 
 
 def ids(pairing: Pairing) -> list[tuple[str, str]]:

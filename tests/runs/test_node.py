@@ -64,6 +64,8 @@ def test_a_database_with_the_same_content_is_used_where_it_is(shop: Path, tmp_pa
     needed = _needed(shop)
     assert databases.locate(needed)
     assert databases.places == {needed.url.text: needed.url}
+    for value in (_settings(), needed, _bundle(shop)):  # what travels
+        assert pickle.loads(pickle.dumps(value)) == value
     assert not (tmp_path / "cache").exists()
 
 
@@ -130,17 +132,14 @@ def test_a_file_cannot_leave_the_cache(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_database_without_room_is_refused_before_it_is_sent(shop: Path, tmp_path: Path) -> None:
+def test_another_version_and_a_database_without_room_are_refused_before_it_is_sent(shop: Path, tmp_path: Path) -> None:
     needed, bundle = _needed(shop), _bundle(shop)
+    with pytest.raises(InputError, match=r"version \S+ on this node, and 1.2.3 on the driver"):
+        _databases(tmp_path / "cache").locate(replace(needed, version="1.2.3"))
     huge = replace(bundle, files=(replace(bundle.files[0], size=1 << 60), *bundle.files[1:]))
     shop.unlink()
     with pytest.raises(InputError, match=r"bytes left for a database of .*ASSAY_NODE_CACHE"):
         _databases(tmp_path / "cache").locate(needed, huge)
-
-
-def test_another_version_of_an_engine_is_refused(shop: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"version \S+ on this node, and 1.2.3 on the driver"):
-        _databases(tmp_path / "cache").locate(replace(_needed(shop), version="1.2.3"))
 
 
 def test_other_versions_of_a_node_are_refused() -> None:
@@ -195,13 +194,8 @@ def test_a_node_does_batches_on_its_own_copy_of_a_database(
         now = monotonic() - 1_000_000  # the driver's clock shows another time
         timing = TimingTask(gold="SELECT 1", predicted="SELECT 1", url=url, iterations=1, until=now + 60)
         node.give(pack_batch([Task(id=4, payload=timing, database=url)], now))
-        match = MatchTask(
-            golds=("SELECT id FROM item",),
-            predicted="SELECT DISTINCT id FROM item",
-            url=url,
-            options=CaseOptions(),
-            witness=WitnessSettings(seconds=0.2, max_rows=0),
-        )
+        pair = {"golds": ("SELECT id FROM item",), "predicted": "SELECT DISTINCT id FROM item", "url": url}
+        match = MatchTask(options=CaseOptions(), witness=WitnessSettings(seconds=0.2, max_rows=0), **pair)
         node.give(pack_batch([Task(id=5, payload=match, database=url)], monotonic()))
         found = _taken(node, 6)
     finally:
@@ -226,11 +220,6 @@ def test_a_worker_that_cannot_set_up_is_told() -> None:
         node.close()
 
 
-def test_what_travels_can_be_pickled(shop: Path) -> None:
-    for value in (_settings(), _needed(shop), _bundle(shop)):
-        assert pickle.loads(pickle.dumps(value)) == value
-
-
 @pytest.mark.parametrize("most_waiting_bytes", [1, 1 << 25])
 def test_a_node_that_winds_up_says_what_it_does_not_do(
     shop: Path, monkeypatch: pytest.MonkeyPatch, most_waiting_bytes: int
@@ -243,14 +232,9 @@ def test_a_node_that_winds_up_says_what_it_does_not_do(
     counting = (
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) SELECT count(*) FROM n UNION"
     )
-    tasks = [
-        Task(
-            id=number,
-            payload=Work(case=case, prediction=Prediction(case_id="1", query=f"{counting} SELECT {number}"), url=url),
-            database=url,
-        )
-        for number in range(400)
-    ]
+    answers = [Prediction(case_id="1", query=f"{counting} SELECT {number}") for number in range(400)]
+    works = [Work(case=case, prediction=answer, url=url) for answer in answers]
+    tasks = [Task(id=number, payload=work, database=url) for number, work in enumerate(works)]
     node = Node(_settings())
     try:
         node.wait_until_ready()
@@ -296,10 +280,7 @@ def test_free_workers_help_with_a_batch_that_may_be_parted(tmp_path: Path, monke
     [
         ("no route", "no route"),
         ("lost\nTraceback:\n  a line", "lost"),
-        (
-            "from server:\nTraceback:\n  File x\nRuntimeError: it did not start\n",
-            "from server: RuntimeError: it did not start",
-        ),
+        ("from server:\nTraceback:\n  File x\nRuntimeError: no start\n", "from server: RuntimeError: no start"),
         ("", "OSError"),
     ],
 )

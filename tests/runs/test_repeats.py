@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -310,10 +309,3 @@ def test_a_function_is_asked_once() -> None:
         evaluate(cases, lambda case: "SELECT 1", databases="sqlite:///:memory:", repeats=2)
     with pytest.raises(UsageError, match="repeats is 0: give a whole number from 1"):
         evaluate(cases, {"a": "SELECT 1"}, databases="sqlite:///:memory:", repeats=0)
-
-
-def test_the_stored_numbers_say_it(shop: tuple[tuple[Case, ...], str], tmp_path: Path) -> None:
-    run_flaky(shop, Flaky(shop[0]), tmp_path / "run")
-    written = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
-    assert written["settings"]["repeats"] == 3
-    assert [one["k"] for one in written["aggregates"]["repeats"]["pass_rates"]] == [1, 2, 3]

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from assay import Run, evaluate, load_run
 from assay.errors import RunError
-from assay.runs.store.journal import Journal
 from process_tree import descendants
 
 SCRIPT = """
@@ -27,24 +26,22 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) IN
 """
 
 
+def _job(make_sqlite: Callable[..., Path], tmp_path: Path, count: int) -> dict[str, Path]:
+    database = make_sqlite(SCRIPT, "data.sqlite")
+    slow = "(SELECT count(*) FROM t x, t y) > 0"
+    golds = {f"c{i}": f"SELECT a, b FROM t WHERE a <= {i}" for i in range(count)}
+    answers = {f"c{i}": f"SELECT b, a FROM t WHERE a < {i + i % 2} AND {slow}" for i in range(count)}
+    cases = [{"id": name, "question": f"q{name[1:]}", "gold_sql": gold} for name, gold in golds.items()]
+    predictions = [{"id": name, "predicted_sql": query} for name, query in answers.items()]
+    for name, rows in (("cases", cases), ("answers", predictions)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return {"folder": tmp_path, "database": database, "run": tmp_path / "run"}
+
+
 @pytest.fixture
 def job(make_sqlite: Callable[..., Path], tmp_path: Path) -> dict[str, Path]:
     """30 cases, each different, some right, some wrong."""
     return _job(make_sqlite, tmp_path, 30)
-
-
-def _job(make_sqlite: Callable[..., Path], tmp_path: Path, count: int) -> dict[str, Path]:
-    database = make_sqlite(SCRIPT, "data.sqlite")
-    cases = [
-        {"id": f"c{i}", "question": f"q{i}", "gold_sql": f"SELECT a, b FROM t WHERE a <= {i}"} for i in range(count)
-    ]
-    slow = "(SELECT count(*) FROM t x, t y) > 0"
-    answers = [
-        {"id": f"c{i}", "predicted_sql": f"SELECT b, a FROM t WHERE a < {i + i % 2} AND {slow}"} for i in range(count)
-    ]
-    for name, rows in (("cases", cases), ("answers", answers)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return {"folder": tmp_path, "database": database, "run": tmp_path / "run"}
 
 
 @pytest.fixture
@@ -83,14 +80,9 @@ def _wait_for_lines(job: dict[str, Path], count: int) -> None:
         time.sleep(0.01)
 
 
-def _evaluate(job: dict[str, Path], **changes: object) -> Run:
-    arguments: dict[str, object] = {
-        "databases": f"sqlite:///{job['database']}",
-        "metrics": ["match"],
-        "output": job["run"],
-        "workers": 2,
-    }
-    return evaluate(job["folder"] / "cases.jsonl", job["folder"] / "answers.jsonl", **{**arguments, **changes})  # type: ignore[arg-type]
+def _evaluate(job: dict[str, Path], **changes: Any) -> Run:
+    usual = {"databases": f"sqlite:///{job['database']}", "metrics": ["match"], "output": job["run"], "workers": 2}
+    return evaluate(job["folder"] / "cases.jsonl", job["folder"] / "answers.jsonl", **usual | changes)
 
 
 def test_a_run_killed_again_and_again_loses_nothing_and_repeats_nothing(slow_job: dict[str, Path]) -> None:
@@ -154,20 +146,15 @@ def test_a_finished_run_is_not_done_again(job: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "differs"),
+    ("old", "new", "differs"),
     [
-        (
-            "answers",
-            '"c7", "predicted_sql": "SELECT b, a',
-            '"c7", "predicted_sql": "SELECT a',
-            "1 prediction of 30 cases differs",
-        ),
-        ("answers", "SELECT b, a", "SELECT a", "30 predictions of 30 cases differ"),
+        ('"c7", "predicted_sql": "SELECT b, a', '"c7", "predicted_sql": "SELECT a', "1 prediction of 30 cases differs"),
+        ("SELECT b, a", "SELECT a", "30 predictions of 30 cases differ"),
     ],
 )
 @pytest.mark.parametrize("in_memory", [False, True], ids=["files", "in memory"])
 def test_a_finished_run_is_not_replaced_by_one_of_other_content(
-    job: dict[str, Path], file: str, old: str, new: str, differs: str, *, in_memory: bool
+    job: dict[str, Path], old: str, new: str, differs: str, *, in_memory: bool
 ) -> None:
     def evaluated(*, overwrite: bool = False) -> Run:
         sides: list[Any] = [job["folder"] / f"{name}.jsonl" for name in ("cases", "answers")]
@@ -179,7 +166,7 @@ def test_a_finished_run_is_not_replaced_by_one_of_other_content(
 
     evaluated()
     before = _lines(job)
-    path = job["folder"] / f"{file}.jsonl"
+    path = job["folder"] / "answers.jsonl"
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(RunError, match=rf"run contains a finished run of other predictions: {differs}.*overwrite=True"):
         evaluated()
@@ -232,18 +219,3 @@ def test_other_settings_are_another_run(job: dict[str, Path]) -> None:
     with pytest.raises(RunError, match=r"columns was 'any', now 'strict'.*overwrite=True"):
         _evaluate(job, columns="strict")
     assert _evaluate(job, columns="strict", overwrite=True).settings.columns == "strict"
-
-
-def test_two_processes_do_not_write_one_run(job: dict[str, Path]) -> None:
-    job["run"].mkdir()
-    with Journal(job["run"]), pytest.raises(RunError, match="another process is writing this run"):
-        _evaluate(job)
-
-
-def test_a_folder_that_holds_something_else_is_left_alone(job: dict[str, Path]) -> None:
-    job["run"].mkdir()
-    (job["run"] / "thesis.txt").write_text("years of work")
-    for overwrite in (False, True):
-        with pytest.raises(RunError, match="contains no run"):
-            _evaluate(job, overwrite=overwrite)
-    assert [path.name for path in job["run"].iterdir()] == ["thesis.txt"]

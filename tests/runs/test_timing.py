@@ -42,8 +42,7 @@ Ratios = Callable[[random.Random], float]
 class Clock:
     """A clock that the fake pool moves on."""
 
-    def __init__(self) -> None:
-        self.now = 1000.0
+    now = 1000.0
 
     def __call__(self) -> float:
         return self.now
@@ -176,16 +175,10 @@ def test_one_query_needs_no_timing_and_is_as_fast_as_itself(same: str) -> None:
 @each(
     ("one", "other"),
     [
-        ("SELECT 'a b'", "SELECT 'a  b'"),
-        ("SELECT 'a'", "SELECT 'A'"),
-        ('SELECT "a"', 'SELECT "A"'),
-        ('SELECT "a"', "SELECT a"),
-        ("SELECT '--x'", "SELECT ''"),
-        ("SELECT a, b FROM t", "SELECT b, a FROM t"),
-        ("SELECT a FROM t", "SELECT a FROM t WHERE 1 = 1"),
-        ("SELECT 1.0", "SELECT 1.00"),
-        ("SELECT a b", "SELECT ab"),
-        ("SELECT a; SELECT a", "SELECT a"),
+        *(("SELECT 'a b'", "SELECT 'a  b'"), ("SELECT 'a'", "SELECT 'A'"), ('SELECT "a"', 'SELECT "A"')),
+        *(('SELECT "a"', "SELECT a"), ("SELECT '--x'", "SELECT ''"), ("SELECT 1.0", "SELECT 1.00")),
+        *(("SELECT a, b FROM t", "SELECT b, a FROM t"), ("SELECT a FROM t", "SELECT a FROM t WHERE 1 = 1")),
+        *(("SELECT a b", "SELECT ab"), ("SELECT a; SELECT a", "SELECT a")),
     ],
 )
 def test_what_differs_in_more_than_looks_is_timed(one: str, other: str) -> None:
@@ -216,6 +209,13 @@ def test_each_round_times_a_noisy_pair_as_often_as_before_up_to_the_most() -> No
     assert (len(trial.found[0].pair_timings), trial.noisy()) == (MOST_TIMINGS, True)
 
 
+def test_one_stray_measurement_moves_nothing_and_without_more_time_none_is_added() -> None:
+    ratios = [1.5] * 60 + [500.0]
+    assert Ves().timed([PairTiming(gold_s=r, predicted_s=1.0) for r in ratios]).score.value == 1.0
+    trial = Trial(about(1.0, 0.5), pairs=3, timing_iterations=4)
+    assert [len(evidence.pair_timings) for evidence in trial.found.values()] == [4] * 3
+
+
 def test_queries_that_are_equally_fast_are_no_toss_of_a_coin() -> None:
     trial = Trial(about(1.0, 0.05), pairs=20, timing_extra_s=1e9)
     settled = [index for index in trial.found if not trial.noisy(index)]
@@ -224,16 +224,6 @@ def test_queries_that_are_equally_fast_are_no_toss_of_a_coin() -> None:
     assert sum(trial.ves(index).value == 1.0 for index in settled) >= 18
     assert Ves().timed([PairTiming(gold_s=0.99, predicted_s=1.0)] * 30).score.value == 0.75
     assert BirdRves().timed([PairTiming(gold_s=r, predicted_s=1.0) for r in (0.995, 1.004) * 30]).score.value == 100.0
-
-
-def test_one_stray_measurement_moves_nothing() -> None:
-    ratios = [1.5] * 60 + [500.0]
-    assert Ves().timed([PairTiming(gold_s=r, predicted_s=1.0) for r in ratios]).score.value == 1.0
-
-
-def test_without_more_time_every_pair_is_timed_as_often_as_asked_and_no_more() -> None:
-    trial = Trial(about(1.0, 0.5), pairs=3, timing_iterations=4)
-    assert [len(evidence.pair_timings) for evidence in trial.found.values()] == [4] * 3
 
 
 def test_starting_a_worker_is_no_part_of_the_budget() -> None:
@@ -330,16 +320,12 @@ def test_a_time_out_in_mid_timing_ends_it_with_the_side_that_is_to_blame(at: int
 def test_the_same_command_goes_on_with_what_the_budget_left(make_sqlite: Callable[..., Path], tmp_path: Path) -> None:
     database = make_sqlite("CREATE TABLE t(a INTEGER); INSERT INTO t VALUES (1), (2);")
 
+    cases = [{"id": "1", "question": "?", "gold_sql": GOLD}, {"id": "2", "question": "!", "gold_sql": GOLD}]
+    answers = {"1": "SELECT a FROM t WHERE 1 = 1", "2": "select a from t"}
+    given = {"databases": f"sqlite:///{database}", "metrics": ["match", "ves"], "workers": 1}
+
     def run(budget_s: float | None) -> list[Score | None]:
-        done = evaluate(
-            [{"id": "1", "question": "?", "gold_sql": GOLD}, {"id": "2", "question": "!", "gold_sql": GOLD}],
-            {"1": "SELECT a FROM t WHERE 1 = 1", "2": "select a from t"},
-            databases=f"sqlite:///{database}",
-            metrics=["match", "ves"],
-            timing_budget_s=budget_s,
-            output=tmp_path / "run",
-            workers=1,
-        )
+        done = evaluate(cases, answers, timing_budget_s=budget_s, output=tmp_path / "run", **given)
         return [evidence.score("ves") for evidence in done.evidence]
 
     first, same = run(0.0)
@@ -357,15 +343,10 @@ def test_a_run_of_before_that_was_cut_ahead_of_its_timing_is_timed(
     cases = [{"id": id_, "question": f"{id_}?", "gold_sql": GOLD} for id_ in "12345"]
     answers = {id_: f"SELECT a FROM t WHERE {id_} = {id_}" for id_ in "12345"}
 
+    given = {"databases": f"sqlite:///{database}", "metrics": ["match", "ves", "bird_rves"], "workers": 1}
+
     def go_on() -> list[float | None]:
-        done = evaluate(
-            cases,
-            answers,
-            databases=f"sqlite:///{database}",
-            metrics=["match", "ves", "bird_rves"],
-            output=run,
-            workers=1,
-        )
+        done = evaluate(cases, answers, output=run, **given)
         return [score.value for evidence in done.evidence for score in evidence.scores]
 
     go_on()

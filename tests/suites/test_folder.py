@@ -55,34 +55,14 @@ def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "deep" / "suite") == [FILE]
 
 
-def _without_end(data: bytes) -> bytes:
-    return data[:-9]
-
-
-def _without_line(data: bytes) -> bytes:
-    return b"".join(data.splitlines(keepends=True)[:-1])
-
-
-def _edited(data: bytes) -> bytes:
-    return data.replace(b'"why":"none"', b'"why":"nine"')
-
-
-def _newer(data: bytes) -> bytes:
-    return data.replace(b'"version":1', b'"version":2', 1)
-
-
-def _other(data: bytes) -> bytes:
-    return data.replace(b'"assay-suite"', b'"something"', 1)
-
-
 @each(
     ("change", "said"),
     [
-        (_without_end, "not whole"),
-        (_without_line, "not whole"),
-        (_edited, "changed after it was built"),
-        (_newer, "newer Assay"),
-        (_other, "'something'"),
+        (lambda data: data[:-9], "not whole"),
+        (lambda data: b"".join(data.splitlines(keepends=True)[:-1]), "not whole"),
+        (lambda data: data.replace(b'"why":"none"', b'"why":"nine"'), "changed after it was built"),
+        (lambda data: data.replace(b'"version":1', b'"version":2', 1), "newer Assay"),
+        (lambda data: data.replace(b'"assay-suite"', b'"something"', 1), "'something'"),
         (lambda _: b"", "not a suite"),
         (lambda _: b"\xff\x00\n", "not a suite"),
         (lambda _: b"[1]\n", "not a suite"),
@@ -210,13 +190,9 @@ def test_nothing_else_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match="is a file"):
         check_place(tmp_path / "file", overwrite=True)
-    for folder, said in (
-        (tmp_path / "nowhere", "not a folder"),
-        (tmp_path / "file", "not a folder"),
-        (tmp_path, "no suite"),
-    ):
+    for name, said in (("nowhere", "not a folder"), ("file", "not a folder"), (".", "no suite")):
         with pytest.raises(InputError, match=said):
-            read_suite(folder)
+            read_suite(tmp_path / name)
 
 
 def test_a_suite_of_something_else_is_not_used(tmp_path: Path) -> None:

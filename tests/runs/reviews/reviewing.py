@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any
 
 from assay.model import Case, Evidence, Prediction, Review, Verdict
+from assay.model.verdicts.review import Draw
 from assay.runs.reviews.keys import answer_key, gold_hash, has_result, question_hash
 
 _NUMBERS = count()
@@ -45,3 +46,9 @@ def review_of(case: Case, decision: str, answer: Evidence | None = None, **field
         }
         | fields
     )
+
+
+def draw_of(**fields: Any) -> Draw:
+    """How a case came to be drawn."""
+    usual = {"frame": "f", "size": 3, "round": 1, "method": "random", "seed": 1, "stratum_size": 3, "stratum_draws": 1}
+    return Draw(**usual | {"probability": 0.5, "position": 0} | fields)

@@ -160,15 +160,10 @@ def test_rules_settle_two_reviewers_who_disagree() -> None:
     assert outcome(answer, ana, ben) == "incorrect"
     assert outcome(answer, ben, ana) == "incorrect"  # the time counts, not the line
     assert outcome(answer, ana, ben, settle="Ana") == "correct"
-    assert outcome(answer, ana, ben, settle="majority") is None or outcome(answer, ana, ben, settle="majority")
     assert outcome(answer, ana, ben, cem, settle="majority") == "incorrect"
     assert decided(CASE, [ana, ben]).conflicts == ((ana, ben),)
     assert not decided(CASE, [ben, cem]).conflicts
-
-
-def test_named_reviewer_without_a_decision_leaves_the_latest() -> None:
-    answer = evidence_of(CASE, "SELECT 2")
-    assert outcome(answer, review_of(CASE, "accept", answer, reviewer="Ben"), settle="Ana") == "correct"
+    assert outcome(answer, ben, settle="Ana") == "incorrect"  # Ana said nothing: the latest counts
 
 
 def test_case_that_reviews_describe() -> None:
@@ -190,6 +185,7 @@ def test_case_that_reviews_describe() -> None:
     assert corrected(review_of(CASE, "ambiguous")) == replace(CASE, expects="clarify")
     lenient = corrected(review_of(CASE, "ambiguous", leniency=_LENIENT))
     assert lenient.options.leniency == _LENIENT
+    assert (gold_hash(lenient) == gold_hash(CASE), question_hash(lenient) == question_hash(CASE)) == (False, True)
 
 
 def test_conditions_on_columns_stay_with_their_gold() -> None:
@@ -225,27 +221,13 @@ def test_later_decision_about_the_question_makes_a_confirmed_verdict_void() -> N
     assert outcome(answer, wrong, again, judged=judged) == "correct"
 
 
-@pytest.mark.parametrize(
-    "prediction",
-    [
-        Prediction(case_id="q1", result=GivenResult.of([(1,)])),
-        Prediction(case_id="q1", decision="decline"),
-        Prediction(case_id="q1"),
-    ],
-)
-def test_answers_without_a_query_can_be_reviewed(prediction: Prediction) -> None:
-    answer = replace(evidence_of(CASE, None), prediction=prediction)
+@pytest.mark.parametrize("given", [{"result": GivenResult.of([(1,)])}, {"decision": "decline"}, {}])
+def test_answers_without_a_query_can_be_reviewed(given: dict[str, Any]) -> None:
+    answer = replace(evidence_of(CASE, None), prediction=Prediction(case_id="q1", **given))
     review = review_of(CASE, "accept", answer)
     assert outcome(answer, review) == "correct"
     assert outcome(evidence_of(CASE, "SELECT 2"), review) is None
     assert decided(CASE, [review]).accepted == ()
-
-
-def test_hash_of_gold_tells_corrected_cases_apart() -> None:
-    changed = reviewed_case(CASE, decided(CASE, [review_of(CASE, "ambiguous", leniency=_LENIENT)]))
-    assert changed is not None
-    assert gold_hash(changed) != gold_hash(CASE)
-    assert question_hash(changed) == question_hash(CASE)
 
 
 def test_times_are_compared_as_moments() -> None:
@@ -276,17 +258,10 @@ def test_question_that_must_not_be_answered_needs_nothing_executed(decision: str
 def test_answer_that_was_seen_beside_the_corrected_gold_is_not_pending() -> None:
     answer = evidence_of(CASE, "SELECT 2", result="h1")
     found = decided(CASE, [review_of(CASE, "gold_wrong", answer, gold="SELECT 5", outcome="incorrect")])
-    seen, equal, other = (
-        reviewed(one, found)
-        for one in (answer, evidence_of(CASE, "SELECT 1 + 1", result="h1"), evidence_of(CASE, "SELECT 3"))
-    )
-    assert equal is not None
-    assert other is not None
-    assert [(one.outcome, one.pending) for one in (seen, equal, other)] == [
-        ("incorrect", False),
-        ("incorrect", False),
-        ("unscored", True),
-    ]
+    answers = (answer, evidence_of(CASE, "SELECT 1 + 1", result="h1"), evidence_of(CASE, "SELECT 3"))
+    seen, *others = (reviewed(one, found) for one in answers)
+    outcomes = [(one.outcome, one.pending) for one in (seen, *others)]
+    assert outcomes == [("incorrect", False), ("incorrect", False), ("unscored", True)]
     assert seen.judged is None  # the next run scores it all the same
 
 

@@ -8,25 +8,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.runs.reviews.reviewing import case_of, evidence_of, review_of
+from tests.runs.reviews.reviewing import case_of, draw_of, evidence_of, review_of
 
 from assay.errors import InputError
 from assay.model import Leniency, Review
-from assay.model.verdicts.review import Draw
 from assay.runs.reviews.collection import Reviews
 from assay.runs.reviews.file import append_reviews, read_reviews
 
-DRAW = Draw(
-    frame="f",
-    size=3,
-    round=1,
-    method="random",
-    seed=-7,
-    stratum_size=3,
-    stratum_draws=1,
-    probability=1.5e-7,
-    position=0,
-)
+DRAW = draw_of(seed=-7, probability=1.5e-7)
 
 
 @pytest.fixture

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.runs.reviews.reviewing import case_of, evidence_of, review_of
+from tests.runs.reviews.reviewing import case_of, draw_of, evidence_of, review_of
 
 from assay.errors import InputError
 from assay.model import Evidence, Execution, Failure, Review, Run, Score
 from assay.model.lint import LintFinding, LintReport
-from assay.model.verdicts.review import Draw
 from assay.runs.estimates.drawing import QueuedAnswer, read_queue, write_queue
 from assay.runs.reviews.queue import pace, progress, read_opinions, review_queue
 from assay.runs.reviews.signals import Votes
@@ -75,21 +74,16 @@ def _asked(case: str, query: str, **fields: Any) -> Evidence:
     return _answer(case, predicted_execution=Execution(query=query, status="rows"), **fields)
 
 
-def test_selections_and_refusals_agree_with_nobody() -> None:
-    selection = run_of(_answer("q1", predicted_execution=None))
-    (queued,) = review_queue(selection, others=[run_of(_answer("q1", predicted_execution=None)) for _ in range(2)])
+def test_selections_refusals_and_answers_without_a_result_agree_with_nobody() -> None:
+    selections = [run_of(_answer("q1", predicted_execution=None)) for _ in range(3)]
+    (queued,) = review_queue(selections[0], others=selections[1:])
     assert queued.why == ("None of 3 systems has the gold query's result.",)
     refused = _answer("q1", predicted_execution=None)
     refused = replace(refused, verdict=replace(refused.verdict, decision="decline"))
-    (queued,) = review_queue(run_of(refused), others=[run_of(refused)])
-    assert queued.why[0] == "The prediction is incorrect."
-
-
-def test_answers_without_a_result_agree_with_nobody() -> None:
-    failed = Execution(query="SELECT", status="error")
-    run = run_of(_answer("q1", predicted_execution=failed))
-    (queued,) = review_queue(run, others=[run_of(_answer("q1", predicted_execution=failed))] * 3)
-    assert queued.why == ("The prediction is incorrect.",)
+    failed = _answer("q1", predicted_execution=Execution(query="SELECT", status="error"))
+    for answer in (refused, failed):
+        (queued,) = review_queue(run_of(answer), others=[run_of(answer)] * 3)
+        assert queued.why == ("The prediction is incorrect.",)
 
 
 def test_answers_by_another_gold_do_not_count() -> None:
@@ -187,11 +181,7 @@ def test_cases_alike_stand_together() -> None:
     causes = ["distinct", "other", "distinct", "value_mismatch", "other", "distinct"]
     run = run_of(*(_answer(f"q{n}", result=f"r{n}", cause=cause) for n, cause in enumerate(causes)))
     queue = review_queue(run)
-    assert [queued.cluster for queued in queue] == [
-        *["incorrect, distinct"] * 3,
-        *["incorrect, other"] * 2,
-        "",
-    ]
+    assert [queued.cluster for queued in queue] == ["incorrect, distinct"] * 3 + ["incorrect, other"] * 2 + [""]
 
 
 def test_cases_of_a_cluster_that_are_worth_less_do_not_come_forward() -> None:
@@ -311,17 +301,7 @@ def test_odds_rise_with_systems_that_agree_and_fall_with_all_others(right: int, 
 
 
 def test_a_queue_overwrites_nothing_but_a_queue(tmp_path: Path) -> None:
-    draw = Draw(
-        frame="f",
-        size=2,
-        round=1,
-        method="random",
-        seed=1,
-        stratum_size=2,
-        stratum_draws=1,
-        probability=0.5,
-        position=0,
-    )
+    draw = draw_of()
     queue = [QueuedAnswer(case_id="q1", question_hash="h", query="SELECT 1", draw=draw)]
     review = review_of(case_of(), "accept", draw=draw)
     others = {
