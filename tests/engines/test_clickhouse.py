@@ -146,7 +146,6 @@ def test_an_error_says_what_is_wrong(code: int, text: str, connecting: bool, kin
     problem = explain(
         exceptions.DatabaseError(message, code=code), address("clickhouse://me@h/d"), connecting=connecting
     )
-    assert problem is not None
     assert (problem.kind, problem.lost) == (kind, lost)
     assert shown in problem.message
     assert "version" not in problem.message
@@ -316,7 +315,6 @@ def rows(execution: Execution) -> list[tuple[object, ...]]:
 
 
 def failure(execution: Execution) -> tuple[str, str, str]:
-    assert execution.failure is not None
     return execution.status, execution.failure.kind, execution.failure.message
 
 

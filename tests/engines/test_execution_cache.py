@@ -139,7 +139,6 @@ def test_every_kind_of_value_comes_back_with_its_type(rows: list[Row]) -> None:
 )
 def test_the_edges_of_each_kind_come_back(cell: object) -> None:
     found = back(ran((cell, "beside")))
-    assert found.result is not None
     assert repr(found.result.rows[0][0]) == repr(settled(cell))
     assert type(found.result.rows[0][0]) is type(settled(cell))
 
@@ -365,7 +364,6 @@ def test_writers_at_the_same_time_and_killed_ones_leave_whole_entries(tmp_path: 
             assert [writer.stdout.readline().strip() for _ in range(3)] == ["ready", "1", "2"]
         writers[0].kill()
         for writer in writers[1:]:
-            assert writer.stdout is not None
             assert writer.stdout.readline().strip() == "3"
     finally:
         for writer in writers:
@@ -624,7 +622,6 @@ def test_a_changed_database_is_a_miss(runs: Runs, database: DatabaseUrl) -> None
     change(database, "UPDATE t SET name = 'Cy' WHERE id = 1")
     execution, ran_again = runs.ran(database, "SELECT * FROM t")
     assert ran_again
-    assert execution.result is not None
     assert execution.result.rows[0][1] == "Cy"
     assert not runs.ran(database, "SELECT * FROM t")[1]
 
@@ -650,7 +647,6 @@ def test_a_byte_changed_under_an_open_connection_keeps_nothing(runs: Runs, tmp_p
     assert executor.runs == 2
     execution, ran_again = runs.ran(url, "SELECT a FROM t")
     assert ran_again
-    assert execution.result is not None
     assert execution.result.rows == (("cefore",),)
 
 
@@ -666,8 +662,6 @@ def test_a_file_replaced_under_an_open_connection_keeps_nothing(runs: Runs, data
     runs.ran(database, "SELECT name FROM t")  # on what the first connection opened: an engine may share it
     executor.close()
     execution, _ = runs.ran(database, "SELECT name FROM t")
-    assert old is not None
-    assert execution.result is not None
     assert (old.rows[0], execution.result.rows[0]) == (("Ada",), ("new",))
 
 
@@ -680,7 +674,6 @@ def test_a_live_write_ahead_log_keeps_nothing(runs: Runs, tmp_path: Path) -> Non
             writer.execute("INSERT INTO t VALUES (?)", (number,))
             execution, ran_it = runs.ran(url, "SELECT count(*) FROM t")
             assert ran_it
-            assert execution.result is not None
             assert execution.result.rows == ((number + 1,),)
     # Closing brought the log into the file, which is now all there is.
     assert [runs.ran(url, "SELECT count(*) FROM t")[1] for _ in range(2)] == [True, False]
@@ -688,7 +681,6 @@ def test_a_live_write_ahead_log_keeps_nothing(runs: Runs, tmp_path: Path) -> Non
         writer.execute("INSERT INTO t VALUES (9)")
         execution, ran_it = runs.ran(url, "SELECT count(*) FROM t")
     assert ran_it
-    assert execution.result is not None
     assert execution.result.rows == ((4,),)
 
 

@@ -331,7 +331,6 @@ def start_parent(then: str) -> tuple[subprocess.Popen[str], list[int]]:
         text=True,
         env=environment,
     )
-    assert parent.stdin is not None
     assert parent.stdout is not None
     parent.stdin.write(source)
     parent.stdin.close()
@@ -345,7 +344,6 @@ def test_a_parent_that_is_ended_leaves_no_process(number: int, wait_for_exit: Ca
     parent, pids = start_parent("time.sleep(0)")
     parent.send_signal(number)
     parent.wait(timeout=300)
-    assert parent.stdout is not None
     parent.stdout.close()
     assert all(wait_for_exit(pid) for pid in pids)
 
@@ -353,7 +351,6 @@ def test_a_parent_that_is_ended_leaves_no_process(number: int, wait_for_exit: Ca
 def test_a_parent_that_forgets_to_close_leaves_no_process(wait_for_exit: Callable[[int], bool]) -> None:
     parent, pids = start_parent("sys.exit(0)")
     parent.wait(timeout=300)
-    assert parent.stdout is not None
     parent.stdout.close()
     assert parent.returncode == 0
     assert all(wait_for_exit(pid) for pid in pids)

@@ -166,7 +166,6 @@ def test_a_reader_without_rights_gets_clear_errors(database: str, mariadb: Maria
     engine = open_engine(f"mysql://reader:p%40ss%3Aw%2Fd@{mariadb.host}:{mariadb.port}/hostile")
     denied = engine.execute("SELECT * FROM another.t")
     assert kind_of(denied) == "error"
-    assert denied.failure is not None
     assert "denied" in denied.failure.message
     assert rows_of(engine.execute("SELECT COUNT(*) FROM t")) == ((2,),)
     engine.close()
@@ -268,7 +267,6 @@ def test_a_connection_that_was_cut_is_made_anew(engine: MysqlEngine, mariadb: Ma
     cut = engine.execute("SELECT COUNT(*) FROM d a, d b, d c, d e, d f, d g, d h, d i, d j, d k, d l")
     over.set()
     killer.join()
-    assert cut.failure is not None
     assert (cut.failure.kind, cut.failure.blame) == ("unreadable_database", "engine")
     assert rows_of(engine.execute("SELECT COUNT(*) FROM t")) == ((2,),)
 
@@ -287,7 +285,6 @@ def test_a_server_that_is_away_is_said_and_found_again(database: str, mariadb: M
                 MysqlEngine.fingerprint(url)
         finally:
             mariadb.start()
-        assert away.failure is not None
         assert (away.failure.kind, away.failure.blame) == ("unreadable_database", "engine")
         while (back := executor.execute(url, "SELECT COUNT(*) FROM t")).status != "rows":
             time.sleep(0.1)  # for a while after it was looked for in vain it is left alone

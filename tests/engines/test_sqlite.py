@@ -43,7 +43,6 @@ def test_rows_and_column_names_are_those_of_the_plain_driver(engine: SqliteEngin
     cursor = plain.execute(query)
     execution = engine.execute(query)
     assert execution.status == "rows"
-    assert execution.result is not None
     assert list(execution.result.rows) == cursor.fetchall()
     assert execution.columns == tuple(column[0] for column in cursor.description)
     assert execution.row_count == 3
@@ -63,7 +62,6 @@ def test_results_of_any_length_come_whole_and_in_order(engine: SqliteEngine, row
     execution = engine.execute(
         f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {rows}) SELECT i, 'x' || i FROM n"
     )
-    assert execution.result is not None
     assert execution.result.rows == tuple((i, f"x{i}") for i in range(1, rows + 1))
 
 
@@ -90,7 +88,6 @@ def test_lone_semicolons_and_comments_make_no_second_statement(engine: SqliteEng
 @pytest.mark.parametrize("query", ["", "  \n\t", ";", "-- SELECT 1", "/* SELECT 1 */ ;", "/* SELECT 1", "--"])
 def test_text_without_a_statement_is_no_query(engine: SqliteEngine, query: str) -> None:
     execution = engine.execute(query)
-    assert execution.failure is not None
     assert (execution.status, execution.failure.kind) == ("error", "no_query")
 
 
@@ -116,7 +113,6 @@ def test_text_without_a_statement_is_no_query(engine: SqliteEngine, query: str) 
 )
 def test_a_refusal_says_what_was_refused(engine: SqliteEngine, query: str, kind: str, words: str) -> None:
     execution = engine.execute(query)
-    assert execution.failure is not None
     assert (execution.status, execution.failure.kind, execution.failure.stage) == ("refused", kind, "execute")
     assert words in execution.failure.message
     assert execution.result is None
@@ -160,7 +156,6 @@ def test_virtual_tables_of_the_database_can_be_read(tmp_path: Path) -> None:
 
 def test_text_that_is_not_utf8_comes_with_surrogate_escapes_and_a_mark(engine: SqliteEngine) -> None:
     execution = engine.execute("SELECT name FROM customer ORDER BY id")
-    assert execution.result is not None
     assert execution.result.rows == (("Ada",), ("Bob",), ("C\udcff",))
     assert execution.undecodable_text
     assert not engine.execute("SELECT name FROM customer WHERE id = 1").undecodable_text
@@ -169,7 +164,6 @@ def test_text_that_is_not_utf8_comes_with_surrogate_escapes_and_a_mark(engine: S
 def test_an_endless_query_stops_at_its_time_limit(shop: Path, settled: Callable[..., Any]) -> None:
     engine = open_engine(shop, Limits(timeout_s=0.2))
     execution = engine.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
-    assert execution.failure is not None
     assert (execution.status, execution.failure.kind) == ("timeout", "timeout")
     assert "0.2 s" in execution.failure.message
     assert settled(engine, "SELECT 1").status == "rows"
@@ -182,9 +176,7 @@ def test_the_row_cap_keeps_the_first_rows_and_says_so(shop: Path, max_rows: int)
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n {}) SELECT i FROM n"
     execution = engine.execute(endless.format(""))
     assert execution.status == "truncated"
-    assert execution.result is not None
     assert execution.result.rows == tuple((i,) for i in range(1, max_rows + 1))
-    assert execution.failure is not None
     assert f"{max_rows:,} rows" in execution.failure.message
     assert engine.execute(endless.format(f"LIMIT {max_rows}")).status == "rows"
     engine.close()
@@ -196,7 +188,6 @@ def test_the_byte_cap_cuts_a_result_of_few_but_large_rows(shop: Path) -> None:
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 500) SELECT hex(zeroblob(50000)) FROM n"
     )
     assert execution.status == "truncated"
-    assert execution.failure is not None
     assert "bytes" in execution.failure.message
     assert execution.row_count is not None
     assert 60 <= execution.row_count <= 200
@@ -218,7 +209,6 @@ def test_the_byte_cap_cuts_a_result_of_few_but_large_rows(shop: Path) -> None:
 )
 def test_a_query_that_fails_is_an_error_with_one_line(engine: SqliteEngine, query: str, kind: str) -> None:
     execution = engine.execute(query)
-    assert execution.failure is not None
     assert (execution.status, execution.failure.kind, execution.failure.blame) == ("error", kind, "system")
     assert "\n" not in execution.failure.message
     assert engine.execute("SELECT 1").status == "rows"
@@ -362,7 +352,6 @@ def test_reading_a_wal_database_leaves_no_file_and_changes_none(tmp_path: Path, 
     assert len(before) == 1 + keep_log
     engine = open_engine(path)
     execution = engine.execute("SELECT a FROM t")
-    assert execution.result is not None
     assert execution.result.rows == ((1,),)
     assert snapshot(tmp_path) == before
     engine.close()

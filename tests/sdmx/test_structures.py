@@ -102,7 +102,6 @@ def test_both_versions_of_the_imf_cpi_come_out_whole(shared_data: Path) -> None:
     assert lists[:2] == ["IMF:CL_COUNTRY(1.5.1)", "IMF:CL_INDEX_TYPE(2.6.0)"]
     assert lists[3:] == ["IMF.STA:CL_CPI_TYPE_OF_TRANSFORMATION(4.0.0)", "IMF:CL_FREQ(1.0.3)"]
     country = newest.dimensions[0]
-    assert country.codes is not None
     assert country.codes.names["MEX"] == "Mexico"
     assert [len(one.available or ()) for one in newest.dimensions] == [202, 2, 13, 6, 3]
     assert [len(one.available or ()) for one in older.dimensions] == [201, 2, 13, 5, 3]
@@ -112,12 +111,9 @@ def test_both_versions_of_the_imf_cpi_come_out_whole(shared_data: Path) -> None:
 def test_example_has_what_its_cases_need() -> None:
     structures = load_structures([EXAMPLE])
     outlook, harbour = structures.dataset("IMF.RES:WEO"), structures.dataset("ASSAY,HARBOUR,2.1")
-    assert outlook is not None
     assert harbour is not None
     assert [one.id for one in outlook.dimensions] == ["COUNTRY", "INDICATOR", "FREQUENCY"]
     country, goods = outlook.dimensions[0].codes, harbour.dimensions[2].codes
-    assert country is not None
-    assert goods is not None
     assert (country.names["NO"], goods.names["1.10"]) == ("Norway", "Fish, fresh or frozen")
     assert country.children["G7"] == (("CAN", "FRA", "DEU", "ITA", "JPN", "GBR", "USA"),)
     assert goods.children["1"] == (("1.1", "1.10", "1.2"),), "a list's own parents are a hierarchy, too"
@@ -129,7 +125,6 @@ def test_stub_of_a_code_list_does_not_stand_for_the_real_one(load) -> None:
     parts = [message(stub), message(data_structure("A" + enumeration("CL"))), message(code_list("CL", "x y"))]
     for order in (parts, parts[::-1]):
         dataset = load(*order).dataset("T:DSD")
-        assert dataset is not None
         assert tuple(dataset.dimensions[0].codes.names) == ("x", "y")
 
 

@@ -71,7 +71,6 @@ def test_artefact_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path:
     assert note.startswith(f'"{path}": the Codelist in line ')
     assert note.endswith("cannot be read: it has no id")
     outlook = structures.dataset("IMF.RES:WEO")
-    assert outlook is not None
     assert [one.missing for one in outlook.dimensions] == ["code list ASSAY:CL_AREA(1.0)", None, None]
     assert (
         "code list ASSAY:CL_AREA(1.0) (for COUNTRY of ASSAY:HARBOUR(2.1), COUNTRY of IMF.RES:WEO(1.0.0))"
@@ -173,7 +172,6 @@ def test_service_gives_the_datasets_it_has_and_lacks_the_others(path: str) -> No
     assert structures.sources == (url,)
     assert structures.dataset("IMF.RES:NOPE") is None
     found = structures.dataset("IMF.RES:WEO(1.0.0)")
-    assert found is not None
     assert found.dimensions[1].codes.names["LUR"] == "Unemployment rate"
     assert all("references=all" in one for one in asked)
     assert sum("/WEO/" in one for one in asked) <= 2, "a dataset is fetched once"
@@ -202,7 +200,6 @@ def test_a_service_is_not_asked_where_nobody_names_a_dataset() -> None:
         assert assay.check_selection(nothing, target, structures=url).exact
         run = assay.evaluate_selections(_cases(target), {"one": nothing}, structures=url)
     assert [one.outcome for one in run.evidence] == ["correct"]
-    assert run.settings.selection is not None
     assert run.settings.selection.structures == (url,)
     assert asked == []
 
@@ -222,7 +219,6 @@ def test_what_a_service_leaves_out_is_fetched_too() -> None:
     asked: list[str] = []
     with service(answers, asked) as url:
         dataset = load_structures([url], datasets=["ASSAY:HARBOUR(2.1)"]).dataset("ASSAY:HARBOUR")
-    assert dataset is not None
     assert dataset.dimensions[1].codes.names["NO"] == "Norway"
     assert sum("/codelist/" in one for one in asked) == 1, "the answer had the other lists, too"
 

@@ -44,7 +44,6 @@ def _command(folder: Path, program: str, words: str = "") -> str:
 
 def _failure(prediction: Prediction, kind: str = "ask_failed") -> str:
     assert prediction.query is None
-    assert prediction.failure is not None
     assert prediction.failure.kind == kind
     return prediction.failure.message
 
@@ -60,7 +59,6 @@ def test_the_question_comes_on_standard_input(run: Run) -> None:
 @pytest.mark.parametrize("said", ["[[3], [4]]", '```json\n{"rows": [[3], [4]]}\n```', "```\n[3, 4]\n```\n"])
 def test_rows_may_be_a_list_and_stand_in_a_code_fence(run: Run, said: str) -> None:
     prediction = run(f"print({said!r})")
-    assert prediction.result is not None
     assert prediction.result.result().rows == ((3,), (4,))
     assert run("print('[3, 4')").query == "[3, 4"
 
@@ -68,7 +66,6 @@ def test_rows_may_be_a_list_and_stand_in_a_code_fence(run: Run, said: str) -> No
 def test_a_json_object_with_rows_is_an_answer_without_a_query(run: Run) -> None:
     prediction = run("""print('{"columns": ["n"], "rows": [[3], [4]]}')""")
     assert (prediction.query, prediction.failure) == (None, None)
-    assert prediction.result is not None
     assert prediction.result.result().rows == ((3,), (4,))
 
 

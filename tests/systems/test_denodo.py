@@ -35,7 +35,6 @@ Ask = Callable[..., Prediction]
 
 def _failure(prediction: Prediction, blame: str = "system", kind: str = "ask_failed") -> str:
     assert prediction.query is None
-    assert prediction.failure is not None
     assert (prediction.failure.stage, prediction.failure.blame) == ("ask", blame)
     assert prediction.failure.kind == kind
     return prediction.failure.message
@@ -99,7 +98,6 @@ def test_a_blank_query_without_a_word_is_unanswered(ask: Ask, blank: str | None)
     with DenodoEmulator(answers={QUESTION: {"sql_query": blank, "answer": " "}}) as server:
         prediction = ask(server)
     assert prediction.query is None
-    assert prediction.failure is not None
     assert prediction.failure.kind == "unanswered"
 
 
@@ -128,7 +126,6 @@ def test_an_answer_in_words_is_a_clarification_with_what_was_said(ask: Ask) -> N
     with DenodoEmulator(answers={QUESTION: response}) as server:
         prediction = ask(server)
     assert prediction.query is None
-    assert prediction.failure is not None
     assert prediction.failure.kind == "clarification"
     assert "That is about metadata." in prediction.failure.message
     assert dict(prediction.timings_s)["llm_time"] == 2.0
@@ -200,7 +197,6 @@ def test_that_no_table_fits_is_an_answer_whatever_its_words(ask: Ask, said: str)
         prediction = ask(server)
         assert server.asked[QUESTION] == 1
     assert prediction.query is None
-    assert prediction.failure is not None
     # An answer, and no failure to answer: the same command does not ask again.
     assert (prediction.failure.kind, prediction.failure.blame) == ("clarification", "system")
     assert (said or "no table fits the question") in prediction.failure.message
@@ -235,7 +231,6 @@ def test_a_newer_server_asks_back_unless_it_is_told_not_to(ask: Ask) -> None:
         told = ask(server, parameters=(("check_ambiguity", "false"),))
         assert [call.body.get("check_ambiguity") for call in server.calls] == [None, False]
     assert asked_back.query is None
-    assert asked_back.failure is not None
     assert asked_back.failure.kind == "clarification"
     assert asked_back.failure.message == 'the system returned no query: "Clients of which bank?"'
     assert (told.query, told.failure) == (SQL, None)
@@ -246,7 +241,6 @@ def test_a_newer_server_asks_back_unless_it_is_told_not_to(ask: Ask) -> None:
 def test_a_newer_server_says_404_to_a_question_that_fits_no_table(ask: Ask) -> None:
     with DenodoEmulator(newer=True) as server:
         failure = ask(server).failure
-    assert failure is not None
     assert failure.kind == "clarification"
     assert "No relevant tables" in failure.message
 
@@ -343,7 +337,6 @@ def test_a_server_that_is_never_content_is_not_asked_for_ever(ask: Ask) -> None:
     kinds = cycle(["list_type", "string_type"])
     with Choosy(lambda _: [detail("x", next(kinds), "no")]) as server:
         failure = ask(server, parameters=(("x", "5"),)).failure
-    assert failure is not None
     assert failure.kind == "rejected"
     assert len(server.calls) < 20
 
@@ -442,7 +435,6 @@ def test_words_are_not_taken_for_a_query(ask: Ask, words: str, empty: str | None
     with DenodoEmulator(answers={QUESTION: {"sql_query": empty, "answer": words}}) as server:
         prediction = ask(server)
     assert (prediction.query, prediction.query_source) == (None, None)
-    assert prediction.failure is not None
     assert prediction.failure.kind in ("clarification", "unanswered")
 
 
@@ -464,7 +456,6 @@ def test_a_failed_question_is_asked_again_and_then_gives_its_first_line(ask: Ask
         prediction = ask(server)
         assert server.asked[QUESTION] == 3
     assert _failure(prediction) == "the server answers 500: no valid plan (3 tries)"
-    assert prediction.failure is not None
     assert prediction.failure.blame == "system"
 
 

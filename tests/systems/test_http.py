@@ -114,7 +114,6 @@ def test_an_answer_without_a_query_says_what_it_has(
 ) -> None:
     with _server(said) as (url, _):
         failure = _ask(url, case, quick(query_path=path)).failure
-    assert failure is not None
     assert failure.kind == kind
     assert message in failure.message
 
@@ -209,7 +208,6 @@ def test_rows_in_place_of_a_query_are_an_answer(case: Case, quick: Quick, said: 
         answer = _ask(url, case, quick(query_path=path))
     assert answer.failure is None
     assert answer.query is None
-    assert answer.result is not None
     assert answer.result.result().rows == ((1, "a"),)
 
 
@@ -220,6 +218,5 @@ def test_a_query_beside_rows_is_the_answer_and_uneven_rows_are_no_answer_that_ca
         assert _ask(url, case, quick()).query == "SELECT 1"
     with _server({"rows": [[1, 2], [3]]}) as (url, _):
         failure = _ask(url, case, quick()).failure
-    assert failure is not None
     assert (failure.kind, failure.blame) == ("unreadable_answer", "system")
     assert "row 2" in failure.message

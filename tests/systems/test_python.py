@@ -31,7 +31,6 @@ def _answer(function: Callable[..., object], case: Case, options: SystemOptions)
 
 def _failure(prediction: Prediction, kind: str = "ask_failed") -> str:
     assert prediction.query is None
-    assert prediction.failure is not None
     assert prediction.failure.kind == kind
     return prediction.failure.message
 

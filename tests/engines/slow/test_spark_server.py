@@ -227,7 +227,6 @@ def test_each_type_becomes_the_cell_that_it_should(engine: SparkEngine) -> None:
 @pytest.mark.parametrize("shell", ["{}", "array({})", "map(1, {})", "named_struct('m', {})"])
 def test_the_server_itself_refuses_a_map_whose_keys_repeat(engine: SparkEngine, shell: str) -> None:
     failure = engine.execute(f"SELECT {shell.format('map(1, 2, 1, 3)')}").failure
-    assert failure is not None
     assert "DUPLICATED_MAP_KEY" in failure.message
 
 
@@ -326,7 +325,6 @@ def test_errors_are_one_line_with_their_condition_and_place(engine: SparkEngine)
     messages = {}
     for text in ("SELECT\nnope FROM sales", "SELECT * FROM nowhere", "SELECT 1 / 0", "SELECT CAST('x' AS INT)"):
         failure = engine.execute(text).failure
-        assert failure is not None
         messages[text] = failure.message
     assert all("\n" not in message and "JVM" not in message for message in messages.values())
     assert "line 2 pos 0" in messages["SELECT\nnope FROM sales"]
