@@ -6,9 +6,8 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from assay.systems.http.fetching import ServiceFetcher
 from assay.systems.options import SystemOptions
 from bad_server import BadServer, drip_body, drip_head, endless, garbage, packed, reset
 from ports import free_port
+from replying import Request, replying
 
 CODES = {"FREQ": ("A", "Q"), "AREA": ("NO", "SE", "DK"), "ITEM": ("CPI", "PPI", "A+B")}
 YEARS = range(2018, 2022)
@@ -154,29 +154,12 @@ class Service:
 
 @contextmanager
 def served(service: Service, port: int = 0) -> Iterator[Service]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, body = service.reply(self.path)
-            service.agents.append(self.headers.get("Authorization", ""))
-            with suppress(OSError):  # a client that waits no longer
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+    def reply(request: Request) -> tuple[int, bytes]:
+        service.agents.append(request.headers.get("Authorization", ""))
+        return service.reply(request.path)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    service.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with replying(reply, port) as (service.url, _):
         yield service
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @contextmanager

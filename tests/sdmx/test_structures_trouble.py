@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -19,6 +17,7 @@ from assay.errors import InputError, UsageError
 from assay.model import Case, Selection, Turn
 from assay.sdmx.structures.known import missing_datasets, missing_parts
 from assay.sdmx.structures.load import load_structures
+from replying import Request, replying
 
 EXAMPLE = Path(__file__).parents[2] / "src" / "assay" / "demo" / "sdmx" / "structures.xml"
 BASE = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/"
@@ -136,30 +135,15 @@ def test_list_of_100_000_codes_loads_and_looks_up_in_constant_time(tmp_path: Pat
 @contextmanager
 def service(answers: dict[str, bytes | int], asked: list[str]) -> Iterator[str]:
     """A real HTTP server that answers a path with content or a status, anything else with 404."""
+    kind = {"Content-Type": "application/vnd.sdmx.structure+xml;version=2.1"}
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(unquote(self.path))
-            answer = answers.get(unquote(urlsplit(self.path).path), 404)
-            content = answer if isinstance(answer, bytes) else b"no"
-            self.send_response(200 if isinstance(answer, bytes) else answer)
-            self.send_header("Content-Type", "application/vnd.sdmx.structure+xml;version=2.1")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def reply(request: Request) -> tuple[int, bytes, dict[str, str]]:
+        asked.append(unquote(request.path))
+        answer = answers.get(unquote(urlsplit(request.path).path), 404)
+        return (200, answer, kind) if isinstance(answer, bytes) else (answer, b"no", kind)
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/rest"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with replying(reply) as (url, _):
+        yield f"{url}/rest"
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ import assay
 from assay.model import Case, Prediction
 from assay.reports.excel.run import XlsxReporter
 from assay.testing import ChatEmulator, DenodoEmulator
+from text_server import serving
 
 GOLD = "SELECT 1"
 CASES = [{"id": number, "question": f"q{number}", "gold_sql": GOLD} for number in range(3)]
@@ -38,25 +37,10 @@ class _Own:
         pass
 
 
-class _Answers(BaseHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        pass
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        body = json.dumps({"sql_query": GOLD}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
 @pytest.fixture
-def server() -> Any:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as served:
-        Thread(target=served.serve_forever, daemon=True).start()
-        yield f"127.0.0.1:{served.server_port}/ask"
-        served.shutdown()
+def server() -> Iterator[str]:
+    with serving(json.dumps({"sql_query": GOLD})) as url:
+        yield f"{url.removeprefix('http://')}/ask"
 
 
 def mean_times(system: Any, database: str) -> tuple[int, dict[str, object]]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 import zipfile
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote_plus
@@ -21,6 +19,7 @@ from assay.errors import InputError, SystemUnusable
 from assay.model import Case
 from assay.model.databases.secret import MASK, masked, secret_forms, shown_location
 from many_cases import each
+from replying import Request, replying
 
 USER, PASSWORD = "auditor", "pä/ss wörd&\"ten'<x>"
 PAIR = b64encode(f"{USER}:{PASSWORD}".encode()).decode()
@@ -34,26 +33,14 @@ _ROWS = json.dumps({"rows": [{"values": [{"column": "a", "value": 1}]}]})
 def _serving(answers: Mapping[str, tuple[int, str, Mapping[str, str], str]]) -> Iterator[str]:
     """A server: by the beginning of the path the status, reason phrase, headers and body of each answer."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            status, reason, headers, content = next(
-                answer for start, answer in answers.items() if self.path.startswith(start)
-            )
-            body = content.encode()
-            self.send_response(status, reason)
-            for name, value in {**headers, "Content-Length": str(len(body))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
+    def reply(request: Request) -> tuple[Any, ...]:
+        status, reason, headers, content = next(
+            answer for start, answer in answers.items() if request.path.startswith(start)
+        )
+        return (status, reason), content, headers
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield f"127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with replying(reply) as (url, _):
+        yield url.removeprefix("http://")
 
 
 def _denodo(text: str, *, query: str = "SELECT 1 AS a FROM t") -> str:
