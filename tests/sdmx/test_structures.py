@@ -221,29 +221,6 @@ def test_code_at_two_places_of_a_hierarchy_keeps_its_parents(load) -> None:
     assert dataset.dimensions[0].codes.children == {"G": (("x", "y"), ("y",))}
 
 
-def test_sdmx_3_is_read_with_its_open_versions(load) -> None:
-    urn = "urn:sdmx:org.sdmx.infomodel."
-    concept = (
-        '<str:ConceptSchemes><str:ConceptScheme agencyID="T" id="CS" version="1.4.0"><str:Concept id="A">'
-        f"<com:Name>Area</com:Name><str:CoreRepresentation><str:Enumeration>{urn}codelist.Codelist=T:CL(1.0+.0)"
-        "</str:Enumeration></str:CoreRepresentation></str:Concept></str:ConceptScheme></str:ConceptSchemes>"
-    )
-    structure = data_structure("A")
-    start, end = structure.index("<Ref"), structure.index("</str:ConceptIdentity>")
-    structure = f"{structure[:start]}{urn}conceptscheme.Concept=T:CS(1.0+.0).A{structure[end:]}"
-    tree = (
-        '<str:Hierarchies><str:Hierarchy agencyID="T" id="H" version="1.0" hasFormalLevels="false">'
-        f'<str:HierarchicalCode id="1"><str:Code>{urn}codelist.Code=T:CL(1.3).x</str:Code><str:HierarchicalCode id="2">'
-        f"<str:Code>{urn}codelist.Code=T:CL(1.3).y</str:Code></str:HierarchicalCode></str:HierarchicalCode>"
-        "</str:Hierarchy></str:Hierarchies>"
-    )
-    lists = code_list("CL", "x y", version="1.3")
-    (dataset,) = load(message(lists, concept, structure, tree, version="v3_0")).datasets
-    (dimension,) = dataset.dimensions
-    assert (dimension.name, dict(dimension.codes.names)) == ("Area", {"x": "x name", "y": "y name"})
-    assert dimension.codes.children == {"x": (("y",),)}
-
-
 def test_sdmx_3_list_takes_codes_from_another(load) -> None:
     def extension(prefix: str, selection: str, values: str) -> str:
         chosen = "".join(f"<str:MemberValue>{value}</str:MemberValue>" for value in values.split())
