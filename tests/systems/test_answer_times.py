@@ -6,6 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,35 +59,38 @@ def database(make_sqlite: Callable[..., Path]) -> str:
     return f"sqlite:///{make_sqlite('CREATE TABLE t(a);')}"
 
 
-KINDS = ("function", "prediction", "own", "http", "denodo without times", "command", "chat", "denodo")
+@contextmanager
+def opened(kind: str, server: str, folder: Path) -> Iterator[Any]:
+    match kind:
+        case "function":
+            yield lambda question: GOLD
+        case "prediction":
+            yield lambda case: Prediction(case_id=case.id, query=GOLD)
+        case "own":
+            yield _Own()
+        case "http":
+            yield assay.open_system(f"http://{server}")
+        case "denodo without times":
+            yield assay.open_system(f"denodo:http://{server}")
+        case "command":
+            (folder / "ask.py").write_text(f"print({GOLD!r})")
+            yield assay.open_system(f"command:{sys.executable} {folder / 'ask.py'}")
+        case "chat":
+            with ChatEmulator(answers=lambda _: f"```sql\n{GOLD}\n```") as emulator:
+                yield assay.open_system(f"chat:{emulator.openai_url}", parameters={"model": "m"})
+        case "denodo":
+            with DenodoEmulator(answers={str(case["question"]): GOLD for case in CASES}) as emulator_of_sdk:
+                yield assay.open_system(f"denodo:{emulator_of_sdk.api_url}")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", ["function", "prediction", "own", "http", "denodo without times", "command", "chat", "denodo"]
+)
 def test_the_mean_time_is_filled_for_every_kind_of_live_system(
     kind: str, database: str, server: str, tmp_path: Path
 ) -> None:
-    def of(system: Any) -> tuple[int, dict[str, object]]:
-        return mean_times(system, database)
-
-    if kind == "function":
-        count, overall = of(lambda question: GOLD)
-    elif kind == "prediction":
-        count, overall = of(lambda case: Prediction(case_id=case.id, query=GOLD))
-    elif kind == "own":
-        count, overall = of(_Own())
-    elif kind == "http":
-        count, overall = of(assay.open_system(f"http://{server}"))
-    elif kind == "denodo without times":
-        count, overall = of(assay.open_system(f"denodo:http://{server}"))
-    elif kind == "command":
-        (tmp_path / "ask.py").write_text(f"print({GOLD!r})")
-        count, overall = of(assay.open_system(f"command:{sys.executable} {tmp_path / 'ask.py'}"))
-    elif kind == "chat":
-        with ChatEmulator(answers=lambda _: f"```sql\n{GOLD}\n```") as emulator:
-            count, overall = of(assay.open_system(f"chat:{emulator.openai_url}", parameters={"model": "m"}))
-    else:
-        with DenodoEmulator(answers={str(case["question"]): GOLD for case in CASES}) as emulator_of_sdk:
-            count, overall = of(assay.open_system(f"denodo:{emulator_of_sdk.api_url}"))
+    with opened(kind, server, tmp_path) as system:
+        count, overall = mean_times(system, database)
     assert count == len(CASES)
     assert isinstance(overall["Mean Time (s)"], float)
     assert isinstance(overall["Time Std Dev"], float)
