@@ -40,12 +40,17 @@ def test_missing_file_is_named_with_the_closest(tmp_path: Path) -> None:
     [
         (b"", "not well-formed XML"),
         (b"id,question\n1,Why?\n", "not well-formed XML"),
-        (b"<html><body>Please log in</body></html>", "is an HTML page"),
+        *(
+            (
+                f"{start}<html><body>Please log in</body></html>".encode(),
+                "is an HTML page, not an SDMX structure message",
+            )
+            for start in ("", "<!DOCTYPE html>", "<!DOCTYPE HTML PUBLIC '-//W3C//DTD HTML 4.01//EN' ''>")
+        ),
         (f'<mes:GenericData xmlns:mes="{BASE}message"><mes:Header/></mes:GenericData>'.encode(), "<GenericData>"),
         (b'{"meta": {"schema": "sdmx-json"}, "data": {"dataSets": []}}', "SDMX-JSON data message"),
         (EXAMPLE.read_bytes()[:9000], "not well-formed XML"),
     ],
-    ids=["empty", "table", "page", "data message", "JSON", "truncated"],
 )
 def test_file_that_is_no_structure_is_named(
     content: bytes, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -237,12 +242,6 @@ def test_service_in_trouble_is_one_clear_message() -> None:
             load_structures([url])
     with pytest.raises(InputError, match=r"cannot be reached \(.*refused"):
         load_structures([url], datasets=["A:B"])
-
-
-@pytest.mark.parametrize("start", ["<!DOCTYPE html>", "", "<!DOCTYPE HTML PUBLIC '-//W3C//DTD HTML 4.01//EN' ''>"])
-def test_a_page_in_place_of_structures_is_called_so(start: str, tmp_path: Path) -> None:
-    (tmp_path / "page.xml").write_text(f"{start}<html><body>Sign in</body></html>")
-    assert "is an HTML page, not an SDMX structure message" in failure(tmp_path / "page.xml")
 
 
 def test_datasets_of_targets_that_the_structures_do_not_have_are_named() -> None:

@@ -44,18 +44,8 @@ def _serving(answers: Mapping[str, tuple[int, str, Mapping[str, str], str]]) -> 
 
 
 def _denodo(text: str, *, query: str = "SELECT 1 AS a FROM t") -> str:
-    return json.dumps(
-        {
-            "sql_query": query,
-            "answer": text,
-            "query_explanation": text,
-            "tables_used": [text, f"bank.{text}"],
-            "execution_result": text,
-            "related_questions": [text],
-            "raw_graph": text,
-            text: text,
-        }
-    )
+    texts = dict.fromkeys(("answer", "query_explanation", "execution_result", "raw_graph", text), text)
+    return json.dumps({**texts, "sql_query": query, "tables_used": [text, f"bank.{text}"], "related_questions": [text]})
 
 
 def _http(text: str, *, query: str = "SELECT 1 AS a FROM t") -> str:
@@ -109,37 +99,26 @@ def _answers(kind: str, text: str) -> dict[str, tuple[int, str, Mapping[str, str
 _CATALOG = "/denodo-data-catalog"
 
 
-@pytest.mark.parametrize("kind", ["denodo", "http", "chat"])
+@pytest.mark.parametrize("kind", ["denodo", "http", "chat", "catalog"])
 @pytest.mark.filterwarnings("ignore")
-def test_no_text_of_a_system_leads_a_secret_into_a_run(
+def test_no_text_of_a_server_leads_a_secret_into_a_run(
     kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """Neither of a system nor of the Data Catalog on which queries are executed."""
     caplog.set_level(logging.DEBUG)
     said: list[str] = []
+    names = ["answered", "other fields", "text", "redirect"]
+    names += ["plain error"] if kind == "catalog" else ["no query", "refused"]
+    system = "denodo" if kind == "catalog" else kind
+    login = f"{USER}:{quote(PASSWORD, safe='')}@" if kind == "catalog" else ""
     for text in (" ".join(FORMS), CUT):
-        answers = _answers(kind, text)
-        for number, name in enumerate(("answered", "no query", "other fields", "text", "refused", "redirect")):
-            answer = answers[name]
-            folder = tmp_path / f"{len(text)}_{number}"
-            with _serving({_CATALOG: (200, "OK", {}, _ROWS), "/answer": answer}) as place:
-                said += _run(kind, place, f"denodo+http://{place}{_CATALOG}", folder)
-    _assert_masked(tmp_path, [*said, caplog.text, *capfd.readouterr()])
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_no_text_of_a_data_catalog_leads_a_secret_into_a_run(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    said: list[str] = []
-    for text in (" ".join(FORMS), CUT):
-        answers = _answers("denodo", text)
-        for number, name in enumerate(("answered", "other fields", "text", "plain error", "redirect")):
-            answer = answers[name]
-            folder = tmp_path / f"{len(text)}_{number}"
-            with _serving({_CATALOG: answer, "/answer": (200, "OK", {}, _denodo("fine"))}) as place:
-                url = f"denodo+http://{USER}:{quote(PASSWORD, safe='')}@{place}{_CATALOG}"
-                said += _run("denodo", place, url, folder)
+        answers = _answers(system, text)
+        for name in names:
+            rows, answer = (200, "OK", {}, _ROWS), answers[name]
+            if kind == "catalog":
+                rows, answer = answer, (200, "OK", {}, _denodo("fine"))
+            with _serving({_CATALOG: rows, "/answer": answer}) as place:
+                said += _run(system, place, f"denodo+http://{login}{place}{_CATALOG}", tmp_path / f"{len(text)}_{name}")
     _assert_masked(tmp_path, [*said, caplog.text, *capfd.readouterr()])
 
 
