@@ -16,6 +16,8 @@ from typing import Any
 import duckdb
 
 PATH = "/denodo-data-catalog/public/api/askaquestion/execute"
+OWN = "ada:p%40ss%2Fw%3Ard@"
+"""The credentials that the server accepts, as a URL has them."""
 
 
 @dataclass
@@ -41,7 +43,7 @@ class Catalog:
     release: threading.Event = field(default_factory=threading.Event)
     port: int = 0
 
-    def url(self, *, credentials: str = "ada:p%40ss%2Fw%3Ard@", options: str = "") -> str:
+    def url(self, *, credentials: str = OWN, options: str = "") -> str:
         return f"denodo+http://{credentials}127.0.0.1:{self.port}/denodo-data-catalog{options}"
 
 

@@ -91,7 +91,6 @@ def keeping(_argument: object) -> Callable[[Any], int]:
 
     def keep(size: int) -> int:
         process = memory.current()
-        assert process is not None
         process.at_rest = lambda: process.settle(0)
         _kept.append(b"x" * (size * MIB))
         return len(_kept)

@@ -84,13 +84,11 @@ class MariadbServer:
 
     def stand_still(self) -> None:
         """Stop its process, and return when every thread of it stands: on a busy machine one may run on for a while."""
-        assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
 
     def go_on(self) -> None:
         """Let its process run again."""
-        assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 
     def close(self) -> None:

@@ -25,23 +25,22 @@ from assay.testing.conformance import CHECKS, Adapter, Check, Gap, conform, prep
 if TYPE_CHECKING:
     from mariadb_server import MariadbServer
 
+
+def never(why: str, shows: str) -> Gap:
+    return Gap(whose="never", why=why, shows=shows)
+
+
+UNCHANGED = "the content has changed, and its fingerprint has not"
 SQLITE_GAPS = {
-    "decimals_are_exact": Gap(
-        whose="never", why="SQLite has no exact decimals: DECIMAL is kept as a double", shows="found [12345678901.2345,"
+    "decimals_are_exact": never(
+        "SQLite has no exact decimals: DECIMAL is kept as a double", "found [12345678901.2345,"
     ),
-    "dates_are_dates": Gap(whose="never", why="SQLite has no dates: they are text", shows="found ['2024-02-29',"),
-    "timestamps_are_datetimes": Gap(
-        whose="never", why="SQLite has no timestamps: they are text", shows="found ['2024-02-29 12:34:56',"
-    ),
+    "dates_are_dates": never("SQLite has no dates: they are text", "found ['2024-02-29',"),
+    "timestamps_are_datetimes": never("SQLite has no timestamps: they are text", "found ['2024-02-29 12:34:56',"),
 }
 
-SQLALCHEMY_GAPS = {
-    "content_has_a_fingerprint": Gap(
-        whose="ours",
-        why="what SQLAlchemy reaches has no common way to hash content: its URL stands for it",
-        shows="the content has changed, and its fingerprint has not",
-    ),
-}
+NO_HASH = "what SQLAlchemy reaches has no common way to hash content: its URL stands for it"
+SQLALCHEMY_GAPS = {"content_has_a_fingerprint": Gap(whose="ours", why=NO_HASH, shows=UNCHANGED)}
 
 
 def sqlite_adapter(folder: Path, *, scheme: str = "sqlite", engine: EngineClass = SqliteEngine) -> Adapter:
@@ -180,25 +179,18 @@ def clickhouse_adapter(server: Any) -> Adapter:
 
 
 SNOWFLAKE_GAPS = {
-    "columns_keep_their_names": Gap(
-        whose="never",
-        why="Snowflake writes names that are not in quotes in capitals",
-        shows="found ('empty', ('ID', 'B')",
+    "columns_keep_their_names": never(
+        "Snowflake writes names that are not in quotes in capitals", "found ('empty', ('ID', 'B')"
     ),
-    "timestamps_are_datetimes": Gap(
-        whose="never",
-        why="the emulator's NULL beside other timestamps is 1970-01-01",
-        shows="datetime(1970, 1, 1, 0, 0)",
+    "timestamps_are_datetimes": never(
+        "the emulator's NULL beside other timestamps is 1970-01-01", "datetime(1970, 1, 1, 0, 0)"
     ),
-    "content_has_a_fingerprint": Gap(
-        whose="never",
-        why="the emulator's tables have no bytes, and were all last changed in 1970",
-        shows="the content has changed, and its fingerprint has not",
+    "content_has_a_fingerprint": never(
+        "the emulator's tables have no bytes, and were all last changed in 1970", UNCHANGED
     ),
-    "no_query_reads_files": Gap(
-        whose="never",
-        why="the emulator, which is DuckDB inside, takes the name of a table for that of a file",
-        shows='reading: SELECT * FROM "/',
+    "no_query_reads_files": never(
+        "the emulator, which is DuckDB inside, takes the name of a table for that of a file",
+        'reading: SELECT * FROM "/',
     ),
 }
 _NOT_ON_EMULATORS = {"what_takes_too_long_is_ended", "rows_are_capped", "bytes_are_capped"}
@@ -233,20 +225,15 @@ def _postgres_or_skip(request: pytest.FixtureRequest) -> Any:
         pytest.skip("no fixture starts a PostgreSQL server here")
 
 
+_ON_SERVERS = ("mysql", "mariadb", "mysql-by-url", "postgresql", "postgresql+psycopg2", "snowflake", "postgresql-18")
+_ON_SERVERS += ("clickhouse",)
+
+
 @pytest.fixture(
     scope="module",
     params=[
-        "sqlite",
-        "duckdb",
-        "sqlite+pysqlite",
-        pytest.param("mysql", marks=pytest.mark.server),
-        pytest.param("mariadb", marks=pytest.mark.server),
-        pytest.param("mysql-by-url", marks=pytest.mark.server),
-        pytest.param("postgresql", marks=pytest.mark.server),
-        pytest.param("postgresql+psycopg2", marks=pytest.mark.server),
-        pytest.param("snowflake", marks=pytest.mark.server),
-        pytest.param("postgresql-18", marks=pytest.mark.server),
-        pytest.param("clickhouse", marks=pytest.mark.server),
+        *("sqlite", "duckdb", "sqlite+pysqlite"),
+        *(pytest.param(name, marks=pytest.mark.server) for name in _ON_SERVERS),
     ],
 )
 def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adapter]:
@@ -287,11 +274,7 @@ def adapter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         pass
 
 
-@pytest.mark.parametrize(
-    "check",
-    CHECKS,
-    ids=str,
-)
+@pytest.mark.parametrize("check", CHECKS, ids=str)
 def test_the_engine_holds(adapter: Adapter, check: Check) -> None:
     if adapter.url.scheme == "snowflake" and check.name in _NOT_ON_EMULATORS:
         pytest.skip("the emulator neither cancels nor streams")
@@ -306,28 +289,16 @@ def test_every_gap_names_a_check_and_says_how_it_shows() -> None:
     assert all(gap.shows for gap in gaps.values())
 
 
-def test_a_gap_that_is_none_fails(tmp_path: Path) -> None:
+def test_a_gap_that_is_none_or_shows_otherwise_fails(tmp_path: Path) -> None:
     adapter = sqlite_adapter(tmp_path)
     prepare(adapter)
-    check = next(check for check in CHECKS if check.name == "reals_are_floats")
-    boasting = Adapter(
-        engine=adapter.engine,
-        url=adapter.url,
-        absent=adapter.absent,
-        write=adapter.write,
-        gaps={check.name: Gap(whose="ours", why="not yet")},
+    exact, dates = (
+        next(check for check in CHECKS if check.name == name) for name in ("reals_are_floats", "dates_are_dates")
     )
-    assert conform(adapter, check) is None
+    assert conform(adapter, exact) is None
     with pytest.raises(AssertionError, match="the gap is closed"):
-        conform(boasting, check)
-
-
-def test_a_check_that_fails_otherwise_than_its_gap_says_fails(tmp_path: Path) -> None:
-    adapter = sqlite_adapter(tmp_path)
-    prepare(adapter)
-    check = next(check for check in CHECKS if check.name == "dates_are_dates")
-    known = replace(adapter, gaps={check.name: SQLITE_GAPS[check.name]})
-    assert conform(known, check) == SQLITE_GAPS[check.name]
-    other = replace(adapter, gaps={check.name: replace(SQLITE_GAPS[check.name], shows="found [None,")})
+        conform(replace(adapter, gaps={exact.name: Gap(whose="ours", why="not yet")}), exact)
+    assert conform(adapter, dates) == SQLITE_GAPS[dates.name]
+    other = replace(adapter, gaps={dates.name: replace(SQLITE_GAPS[dates.name], shows="found [None,")})
     with pytest.raises(AssertionError, match="found \\['2024-02-29'"):
-        conform(other, check)
+        conform(other, dates)

@@ -300,5 +300,4 @@ def test_a_cap_on_rows_cuts_no_schema(tmp_path: Path) -> None:
     executor = Executor(engines={"sqlite": "assay.engines.sqlite.engine:SqliteEngine"}, limits=Limits(max_rows=5))
     with closing(executor):
         schema = executor.schema(DatabaseUrl.parse(f"sqlite:///{path}"))
-    assert schema is not None
     assert len(schema.tables[0].columns) == 50

@@ -329,5 +329,4 @@ def test_a_column_name_that_repeats_a_secret_is_masked() -> None:
     assert shown.startswith("0 name 1 ***")
     assert "S3cret-Pass" not in shown
     assert "gw-key" not in shown
-    assert execution.result is not None
     assert execution.result.rows[0][1] == "S3cret-Pass"

@@ -116,7 +116,6 @@ def same(one: Execution, two: Execution) -> None:
 @each("kind", KINDS)
 def test_columns_of_each_kind_show_what_rows_show(path: Path, kind: str) -> None:
     columns, rows = both(path, f'SELECT "{kind}", place FROM kinds ORDER BY place')
-    assert columns.result is not None
     assert isinstance(columns.result.rows, ColumnRows)
     same(columns, rows)
     assert columns.result.rows.kinds == frozenset(map(type, chain.from_iterable(rows_of(rows))))
@@ -226,12 +225,10 @@ def test_small_databases_and_few_cells_give_tuples(path: Path) -> None:
     engine = DuckdbEngine.open(DatabaseUrl.parse(f"duckdb:///{path}"), LIMITS)
     with_few = engine.execute("SELECT * FROM many").result
     engine.close()
-    assert with_few is not None
     assert isinstance(with_few.rows, tuple)
     with opened(path, columns=True, few=FEW) as engine:
         for count, kind in ((FEW // 6, tuple), (FEW // 6 + 1, ColumnRows)):
             found = engine.execute(f"SELECT * FROM many LIMIT {count}").result
-            assert found is not None
             assert isinstance(found.rows, kind)
 
 
@@ -249,8 +246,6 @@ def test_a_client_that_changed_gives_rows(path: Path) -> None:
 
 def test_rows_of_columns_are_a_sequence_like_any_other(path: Path) -> None:
     columns, plain = (one.result for one in both(path, "SELECT * FROM many ORDER BY id LIMIT 9000"))
-    assert columns is not None
-    assert plain is not None
     rows, tuples = columns.rows, plain.rows
     assert isinstance(rows, ColumnRows)
     assert len(rows) == len(tuples)
@@ -290,7 +285,6 @@ def _moments(*texts: str) -> ColumnCells:
 def test_cells_have_the_codes_that_they_have_in_rows(path: Path, *, boolean_is_integer: bool) -> None:
     for query in ("SELECT * FROM kinds", "SELECT * FROM many"):
         columns, _ = both(path, query)
-        assert columns.result is not None
         rows = columns.result.rows
         assert isinstance(rows, ColumnRows)
         for first in (rows, tuple(rows)):  # whoever comes first numbers what the dictionary holds
@@ -356,7 +350,6 @@ def spilled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_what_lies_in_files_is_the_same(path: Path, spilled: Path, query: str) -> None:
     columns, rows = both(path, query)
     same(columns, rows)
-    assert columns.result is not None
     assert isinstance(columns.result.rows, ColumnRows)
     held = [column.values for column in columns.result.rows.columns]
     assert all(isinstance(values, np.memmap) for values in held) is (len(held[0]) > 0)
@@ -375,7 +368,6 @@ def test_what_lies_in_files_is_the_same(path: Path, spilled: Path, query: str) -
 def test_files_have_no_names_so_that_nothing_is_left_by_whoever_is_killed(path: Path, spilled: Path) -> None:
     with opened(path, columns=True) as engine:
         found = engine.execute("SELECT * FROM many").result
-    assert found is not None
     assert isinstance(found.rows, ColumnRows)
     assert isinstance(found.rows.columns[0].values, np.memmap)
     assert list(spilled.iterdir()) == []
@@ -396,7 +388,6 @@ def test_a_full_disk_is_told_and_is_not_the_querys_fault(path: Path, spilled: Pa
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         again = executor.execute(DatabaseUrl.parse(database), "SELECT * FROM many ")
         executor.close()
-    assert failed.failure is not None
     assert (failed.failure.kind, str(spilled) in failed.failure.message) == ("unreadable_database", True)
     assert "TMPDIR" in failed.failure.message
     assert again.row_count == 30_000

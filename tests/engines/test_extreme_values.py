@@ -355,7 +355,6 @@ def test_neither_the_prediction_nor_the_gold_query_is_at_fault(side: str, tmp_pa
     extreme, plain = "SELECT CAST(x'ff' AS text) AS extreme", "SELECT 1"
     queries = (extreme, plain) if side == "predicted" else (plain, extreme)
     verdict = assay.check(*queries, database=f"sqlite+pysqlite:///{path}")
-    assert verdict.failure is not None
     assert (verdict.outcome, verdict.failure.kind, verdict.failure.blame) == ("unscored", "unreadable_value", "assay")
     assert "'extreme'" in verdict.failure.message
     both = assay.check(extreme, extreme, database=f"sqlite+pysqlite:///{path}")
@@ -404,7 +403,6 @@ def _executed(raised: Exception) -> Execution:
 @pytest.mark.parametrize("error", [*CONVERSION_ERRORS, OverflowError, ZeroDivisionError])
 def test_what_python_raises_for_a_value_is_not_the_querys_error(error: type[Exception]) -> None:
     failure = _executed(error("it does not fit\nin detail")).failure
-    assert failure is not None
     assert (failure.kind, failure.blame) == ("unreadable_value", "assay")
     assert "the column 'extreme' (SPAN)" in failure.message
     assert "it does not fit" in failure.message
@@ -416,7 +414,6 @@ def test_what_python_raises_for_a_value_is_not_the_querys_error(error: type[Exce
 )
 def test_what_the_driver_raises_is(error: Exception, kind: str) -> None:
     failure = _executed(error).failure
-    assert failure is not None
     assert (failure.kind, failure.blame) == (kind, "system")
 
 

@@ -94,14 +94,9 @@ def test_batches_are_taken_only_when_a_worker_is_free(pool: WorkerPool) -> None:
     assert len(list(outcomes)) == 99
 
 
-def test_large_payloads_and_outcomes_pass_whole(pool: WorkerPool) -> None:
-    data = os.urandom(5_000_000)
-    outcomes = run(pool, [("echo", data)] * 2, [("echo", data)] * 2)
-    assert all(value(outcome)[1] == data for outcome in outcomes.values())  # type: ignore[index]
-
-
-def test_outcomes_of_every_kind_come_back_as_they_were(pool: WorkerPool) -> None:
+def test_outcomes_of_every_kind_and_size_come_back_as_they_were(pool: WorkerPool) -> None:
     kinds = [b"", b"bytes", (b"two", b"parts"), (), (b"bytes", "and text"), (b"nested", (b"tuple",)), None, [b"list"]]
+    kinds.append(os.urandom(5_000_000))
     outcomes = run(pool, [("return", kind) for kind in kinds] * 3)
     assert [value(outcome) for _, outcome in sorted(outcomes.items())] == kinds * 3
 
@@ -272,18 +267,17 @@ def test_nothing_that_a_task_prints_disturbs_the_protocol(pool: WorkerPool, capf
     assert "hello" in captured.err
 
 
-def test_a_setup_that_raises_is_told_with_its_traceback() -> None:
+@pytest.mark.parametrize(
+    ("setup", "message"),
+    [
+        ("broken", r"(?s)could not set up pool_tasks:broken.*the setup is broken"),
+        ("fatal", r"do not start.*exit status 7"),
+    ],
+)
+def test_a_setup_that_fails_is_told(setup: str, message: str) -> None:
     with (
-        WorkerPool(workers=2, setup="pool_tasks:broken", argument=None) as pool,
-        pytest.raises(AssayError, match=r"(?s)could not set up pool_tasks:broken.*the setup is broken"),
-    ):
-        run(pool, [("echo", 1)])
-
-
-def test_workers_that_never_start_end_the_run() -> None:
-    with (
-        WorkerPool(workers=1, setup="pool_tasks:fatal", argument=None) as pool,
-        pytest.raises(AssayError, match=r"do not start.*exit status 7"),
+        WorkerPool(workers=1, setup=f"pool_tasks:{setup}", argument=None) as pool,
+        pytest.raises(AssayError, match=message),
     ):
         run(pool, [("echo", 1)])
 
@@ -322,17 +316,9 @@ for outcome in pool.run([[Task(id=0, payload=("echo", 1)), Task(id=1, payload=("
 def start_parent(then: str) -> tuple[subprocess.Popen[str], list[int]]:
     source = textwrap.dedent(PARENT).format(tasks=str(Path(__file__).parent), then=then)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     # A script from standard input has no main guard and no file: what a notebook is like.
-    parent = subprocess.Popen(
-        [sys.executable, "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=environment,
-    )
-    assert parent.stdin is not None
-    assert parent.stdout is not None
+    parent = subprocess.Popen([sys.executable, "-"], **pipes, text=True, env=environment)
     parent.stdin.write(source)
     parent.stdin.close()
     pids = [int(pid) for pid in parent.stdout.readline().split()]
@@ -340,20 +326,13 @@ def start_parent(then: str) -> tuple[subprocess.Popen[str], list[int]]:
     return parent, pids
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_parent_that_is_ended_leaves_no_process(number: int, wait_for_exit: Callable[[int], bool]) -> None:
-    parent, pids = start_parent("time.sleep(0)")
-    parent.send_signal(number)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, None])
+def test_a_parent_that_is_ended_leaves_no_process(number: int | None, wait_for_exit: Callable[[int], bool]) -> None:
+    """By a signal, or by itself without closing the pool."""
+    parent, pids = start_parent("time.sleep(0)" if number else "sys.exit(0)")
+    if number:
+        parent.send_signal(number)
     parent.wait(timeout=300)
-    assert parent.stdout is not None
     parent.stdout.close()
-    assert all(wait_for_exit(pid) for pid in pids)
-
-
-def test_a_parent_that_forgets_to_close_leaves_no_process(wait_for_exit: Callable[[int], bool]) -> None:
-    parent, pids = start_parent("sys.exit(0)")
-    parent.wait(timeout=300)
-    assert parent.stdout is not None
-    parent.stdout.close()
-    assert parent.returncode == 0
+    assert number or parent.returncode == 0
     assert all(wait_for_exit(pid) for pid in pids)

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -25,29 +26,25 @@ _SQL = (
 Read = Callable[[Sequence[str]], DatabaseSchema]
 
 
-def _sqlite(folder: Path, statements: Sequence[str]) -> DatabaseSchema:
-    path = folder / "one.sqlite"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(";\n".join(statements))
-    before = path.read_bytes()
-    with closing(SqliteEngine.open(DatabaseUrl.parse(f"sqlite:///{path}"), Limits())) as engine:
-        found = engine.schema()
-        assert engine.schema() == found
-    assert path.read_bytes() == before
-    return found
+def _built(engine: Any, connect: Callable[[str], Any]) -> Callable[[Path, Sequence[str]], DatabaseSchema]:
+    def build(folder: Path, statements: Sequence[str]) -> DatabaseSchema:
+        path = folder / f"one.{engine.name}"
+        with closing(connect(str(path))) as connection:
+            for statement in statements:
+                connection.execute(statement)
+            connection.commit()
+        before = path.read_bytes()
+        with closing(engine.open(DatabaseUrl.parse(f"{engine.name}:///{path}"), Limits())) as opened:
+            found = opened.schema()
+            assert opened.schema() == found
+        assert path.read_bytes() == before
+        return found
+
+    return build
 
 
-def _duckdb(folder: Path, statements: Sequence[str]) -> DatabaseSchema:
-    path = folder / "one.duckdb"
-    with closing(duckdb.connect(str(path))) as connection:
-        for statement in statements:
-            connection.execute(statement)
-    before = path.read_bytes()
-    with closing(DuckdbEngine.open(DatabaseUrl.parse(f"duckdb:///{path}"), Limits())) as engine:
-        found = engine.schema()
-        assert engine.schema() == found
-    assert path.read_bytes() == before
-    return found
+_sqlite = _built(SqliteEngine, sqlite3.connect)
+_duckdb = _built(DuckdbEngine, duckdb.connect)
 
 
 @pytest.fixture(params=[_sqlite, _duckdb], ids=["sqlite", "duckdb"])

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import datetime
 import gc
-import json
 import sqlite3
 import sys
 import threading
@@ -20,7 +19,6 @@ from many_cases import each
 
 pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed (pip install 'assay[sqlalchemy]')")
 
-import assay
 from assay.engines.loading import ANY_SCHEME, load_engine
 from assay.engines.mysql.engine import MysqlEngine
 from assay.engines.pool.executor import Executor
@@ -166,7 +164,6 @@ def test_a_reader_without_rights_gets_clear_errors(database: str, mariadb: Maria
     engine = open_engine(f"mysql://reader:p%40ss%3Aw%2Fd@{mariadb.host}:{mariadb.port}/hostile")
     denied = engine.execute("SELECT * FROM another.t")
     assert kind_of(denied) == "error"
-    assert denied.failure is not None
     assert "denied" in denied.failure.message
     assert rows_of(engine.execute("SELECT COUNT(*) FROM t")) == ((2,),)
     engine.close()
@@ -268,7 +265,6 @@ def test_a_connection_that_was_cut_is_made_anew(engine: MysqlEngine, mariadb: Ma
     cut = engine.execute("SELECT COUNT(*) FROM d a, d b, d c, d e, d f, d g, d h, d i, d j, d k, d l")
     over.set()
     killer.join()
-    assert cut.failure is not None
     assert (cut.failure.kind, cut.failure.blame) == ("unreadable_database", "engine")
     assert rows_of(engine.execute("SELECT COUNT(*) FROM t")) == ((2,),)
 
@@ -287,7 +283,6 @@ def test_a_server_that_is_away_is_said_and_found_again(database: str, mariadb: M
                 MysqlEngine.fingerprint(url)
         finally:
             mariadb.start()
-        assert away.failure is not None
         assert (away.failure.kind, away.failure.blame) == ("unreadable_database", "engine")
         while (back := executor.execute(url, "SELECT COUNT(*) FROM t")).status != "rows":
             time.sleep(0.1)  # for a while after it was looked for in vain it is left alone
@@ -322,29 +317,6 @@ def test_the_password_is_never_shown(database: str, mariadb: MariadbServer) -> N
     with pytest.raises(DatabaseError) as caught:
         MysqlEngine.open(DatabaseUrl.parse("mysql://u:hidden@host:port/x"), LIMITS)
     assert "hidden" not in str(caught.value)
-
-
-def test_the_fingerprint_follows_the_content(database: str, mariadb: MariadbServer) -> None:
-    url = DatabaseUrl.parse(database)
-    first = MysqlEngine.fingerprint(url)
-    as_admin(mariadb, "UPDATE t SET b = 'ONE' WHERE a = 1")
-    changed = MysqlEngine.fingerprint(url)
-    as_admin(mariadb, "UPDATE t SET b = 'one' WHERE a = 1")
-    assert (changed != first, MysqlEngine.fingerprint(url)) == (True, first)
-
-
-@pytest.mark.filterwarnings("ignore:.*the account may do everything")
-def test_a_whole_run_is_judged_on_it(database: str, mariadb: MariadbServer, tmp_path: Path) -> None:
-    questions = tmp_path / "cases.jsonl"
-    golds = {"a": "SELECT b FROM t ORDER BY a", "b": "SELECT COUNT(*) FROM t", "c": "SELECT a FROM t"}
-    questions.write_text("".join(json.dumps({"id": k, "question": "?", "gold": q}) + "\n" for k, q in golds.items()))
-    answers = {"a": "SELECT b FROM t ORDER BY a", "b": "SELECT 2", "c": "DELETE FROM t"}
-    run = assay.evaluate(questions, answers, databases=database, workers=1, metrics=["match"])
-    assert {case.case.id: case.outcome for case in run.evidence} == {
-        "a": "correct",
-        "b": "correct",
-        "c": "incorrect",
-    }
 
 
 @pytest.mark.parametrize(

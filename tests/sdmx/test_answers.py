@@ -11,32 +11,31 @@ from collections.abc import Callable
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.sdmx.built import query_of, structure_of
 
 from assay.cases.sdmx.case import selection_of as target_of
 from assay.cases.sdmx.records import Misread
 from assay.model import Failure
-from assay.model.cases.selection import DatasetSelection, DimensionSelection, Selection, Term, TimeRange
+from assay.model.cases.selection import Selection, Term, TimeRange
 from assay.sdmx.answers.parser import read_answer
 from assay.sdmx.answers.targets import selection_of
 from assay.sdmx.errors import SelectionError
 from assay.sdmx.structures.identifiers import parse_artefact
-from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
+from assay.sdmx.structures.known import CodeList, Structures
 
 
-def _dimension(id: str, *codes: str) -> DimensionStructure:
-    names = {code: code.title() for code in codes}
-    return DimensionStructure(id=id, codes=CodeList(id=parse_artefact(f"IMF:CL_{id}(1.0)"), names=names))
+def _codes(id: str, *codes: str) -> CodeList:
+    return CodeList(id=parse_artefact(f"IMF:CL_{id}(1.0)"), names={code: code.title() for code in codes})
 
 
-WEO = DatasetStructure(
-    id=parse_artefact("IMF.RES:WEO(1.0.0)"),
-    dimensions=(
-        _dimension("COUNTRY", "MEX", "USA", "MAR", "NOR"),
-        _dimension("INDICATOR", "LP", "NGDPD", "NGDPDPC"),
-        _dimension("FREQUENCY", "A", "Q"),
-    ),
-    time_dimension="TIME_PERIOD",
+WEO = structure_of(
+    "IMF.RES:WEO(1.0.0)",
+    COUNTRY=_codes("COUNTRY", "MEX", "USA", "MAR", "NOR"),
+    INDICATOR=_codes("INDICATOR", "LP", "NGDPD", "NGDPDPC"),
+    FREQUENCY=_codes("FREQUENCY", "A", "Q"),
 )
+
+
 STRUCTURES = Structures([WEO], sources=("structures/",))
 
 
@@ -89,22 +88,10 @@ def query(*filters: tuple[str, str, object], urn: str = "IMF.RES:WEO(1.0.0)") ->
 
 def test_the_shape_of_targets_is_read_with_its_names() -> None:
     selection = read(plain([{"id": "LP", "name": "Population"}, {"id": "NGDPD"}]))
-    assert selection == Selection(
-        datasets=(
-            DatasetSelection(
-                dataset="IMF.RES:WEO",
-                dimensions=(
-                    DimensionSelection(
-                        dimension="INDICATOR", terms=(Term(id="LP", name="Population"), Term(id="NGDPD"))
-                    ),
-                ),
-            ),
-        )
-    )
-    assert (
-        read(json.dumps(json.loads(plain([{"id": "LP", "name": "Population"}, "NGDPD"]))["indicator_selection"]))
-        == selection
-    )
+    terms = [Term(id="LP", name="Population"), "NGDPD"]
+    assert selection == Selection(datasets=(query_of("IMF.RES:WEO", INDICATOR=terms),))
+    bare = json.loads(plain([{"id": "LP", "name": "Population"}, "NGDPD"]))["indicator_selection"]
+    assert read(json.dumps(bare)) == selection
 
 
 @pytest.mark.parametrize(
@@ -227,10 +214,8 @@ def written(selection: Selection) -> list[dict[str, object]]:
     entries = []
     for one in selection.datasets:
         dimensions = [
-            {
-                "dimension_name": each.dimension,
-                "values": "*" if each.everything else [{"id": term.id, "name": term.name} for term in each.terms],
-            }
+            {"dimension_name": each.dimension, "values": [{"id": term.id, "name": term.name} for term in each.terms]}
+            | ({"values": "*"} if each.everything else {})
             for each in one.dimensions
         ]
         entry: dict[str, object] = {"dataset_id": one.dataset, "dimensions": dimensions}
@@ -328,16 +313,11 @@ def test_camel_case_and_comma_joined_values_are_read() -> None:
     assert short(read(raw)) == {"IMF.RES:WEO": {"INDICATOR": ["LP", "NGDPD"], "time": [("2015", "2020")]}}
 
 
-def test_several_queries_are_one_selection() -> None:
+@pytest.mark.parametrize("form", ["[{}, {}]", "```\n{}\n```\nand\n```\n{}\n```", "{}\n{}"])
+def test_several_queries_are_one_selection(form: str) -> None:
     one, other = query(("A", "in", ["x"])), query(("B", "in", ["y"]), urn="ECB:EXR")
     expected = {"IMF.RES:WEO(1.0.0)": {"A": ["x"]}, "ECB:EXR": {"B": ["y"]}}
-    for raw in (
-        f"[{one}, {other}]",
-        f"```\n{one}\n```\nand\n```\n{other}\n```",
-        f"{one}\n{other}",
-        json.dumps([one, other]),
-    ):
-        assert short(read(raw)) == expected
+    assert short(read(form.format(one, other))) == short(read(json.dumps([one, other]))) == expected
 
 
 @pytest.mark.parametrize(

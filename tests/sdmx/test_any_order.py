@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.sdmx.built import query_of, structure_of
 
 import assay
 from assay.model import (
@@ -26,7 +27,7 @@ from assay.scoring.selections.metrics import SELECTION_METRICS
 from assay.sdmx.answers.draft import SelectionDraft
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.identifiers import ArtefactId
-from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
+from assay.sdmx.structures.known import CodeList, Structures
 from many_cases import each
 
 AREAS = {"AM": "Americas", "NAM": "North America", "MEX": "Mexico", "USA": "United States", "CAN": "Canada"}
@@ -37,21 +38,10 @@ NAMES = [None, None, "Mexico", "Population", "Wrong", " Mexico ", "Canada"]
 def _structures() -> Structures:
     children = {"NAM": (("MEX", "USA"), ("MEX", "USA", "CAN")), "AM": (("NAM",), ("MEX", "CAN"))}
     areas = CodeList(id=ArtefactId(id="CL_AREA"), names=AREAS, children=children)
-    items = CodeList(id=ArtefactId(id="CL_ITEM"), names=ITEMS)
-
-    def dataset(name: str, version: str, available: frozenset[str] | None) -> DatasetStructure:
-        return DatasetStructure(
-            id=ArtefactId(agency="X", id=name, version=version),
-            dimensions=(
-                DimensionStructure(id="AREA", codes=areas, available=available),
-                DimensionStructure(id="ITEM", codes=items),
-            ),
-            time_dimension="TIME_PERIOD",
-        )
-
-    return Structures(
-        [dataset("A", "1.0", None), dataset("A", "2.0", frozenset({"MEX", "USA"})), dataset("B", "1.0", None)]
-    )
+    first, second, other = (structure_of(id_, AREA=areas, ITEM=ITEMS) for id_ in ("X:A(1.0)", "X:A(2.0)", "X:B(1.0)"))
+    area, item = second.dimensions
+    second = replace(second, dimensions=(replace(area, available=frozenset({"MEX", "USA"})), item))
+    return Structures([first, second, other])
 
 
 KNOWN = _structures()
@@ -160,13 +150,9 @@ def test_no_order_changes_a_score(
 
 def _grid(*cubes: tuple[str, str]) -> Selection:
     """One query for each pair of code lists, such as ``("MEX USA", "LP")``, in the dimensions AREA and ITEM."""
-
-    def dimension(name: str, codes: str) -> DimensionSelection:
-        return DimensionSelection(dimension=name, terms=tuple(Term(id=code) for code in codes.split()))
-
     return Selection(
         datasets=tuple(
-            DatasetSelection(dataset=dataset, dimensions=(dimension("AREA", areas), dimension("ITEM", items)))
+            query_of(dataset, AREA=areas.split(), ITEM=items.split())
             for areas, items in cubes
             for dataset in ("X:A", "X:B")
         )
@@ -188,14 +174,7 @@ def test_the_series_shown_as_an_example_does_not_depend_on_the_order(chance: Ran
 
 def _terms(*pairs: tuple[str, str | None]) -> Selection:
     """One query for each term."""
-    return Selection(
-        datasets=tuple(
-            DatasetSelection(
-                dataset="X:A", dimensions=(DimensionSelection(dimension="ITEM", terms=(Term(id=code, name=name),)),)
-            )
-            for code, name in pairs
-        )
-    )
+    return Selection(datasets=tuple(query_of("X:A", ITEM=[Term(id=code, name=name)]) for code, name in pairs))
 
 
 @each("reverse", [False, True])
@@ -249,5 +228,4 @@ def test_reason_and_cause_of_a_second_name_say_the_name() -> None:
         run = assay.evaluate_selections([case], {"1": answer})
         (item,) = run.evidence
         assert item.verdict.reason == "ITEM: 1 too many (LP “Wrong”)"
-        assert item.diagnosis is not None
         assert item.diagnosis.causes[0].message.startswith("ITEM: LP “Wrong” is selected")

@@ -6,40 +6,37 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from tests.sdmx.built import query_of, structure_of, union_of
 
 from assay import evaluate_selections
-from assay.model import DataScore, DatasetSelection, DimensionSelection, Selection, SelectionSettings, Term, TimeRange
+from assay.model import DataScore, Selection, SelectionSettings, TimeRange
 from assay.sdmx.data import rest
 from assay.sdmx.data.execute import compare_on_data
 from assay.sdmx.data.observations import DataQuery, DataTrouble, UnknownDataset
 from assay.sdmx.data.rest import RestSource
-from assay.sdmx.structures.identifiers import ArtefactId
-from assay.sdmx.structures.known import DatasetStructure, DimensionStructure, Structures
+from assay.sdmx.structures.known import DatasetStructure, Structures
 from assay.systems.http import exchange, fetching
 from assay.systems.http.fetching import ServiceFetcher
 from assay.systems.options import SystemOptions
 from bad_server import BadServer, drip_body, drip_head, endless, garbage, packed, reset
+from many_cases import each
 from ports import free_port
+from replying import Request, replying
 
 CODES = {"FREQ": ("A", "Q"), "AREA": ("NO", "SE", "DK"), "ITEM": ("CPI", "PPI", "A+B")}
 YEARS = range(2018, 2022)
 EVERY = [(*key, year) for key in product(*CODES.values()) for year in YEARS if "DK" not in key]
 """There are no data of Denmark."""
 
-STRUCTURE = DatasetStructure(
-    id=ArtefactId(agency="X", id="DATA", version="1.0"),
-    dimensions=tuple(DimensionStructure(id=name) for name in CODES),
-    time_dimension="TIME_PERIOD",
-)
+STRUCTURE = structure_of("X:DATA(1.0)", **dict.fromkeys(CODES))
 Wanted = dict[str, list[str]]
 
 
@@ -154,29 +151,12 @@ class Service:
 
 @contextmanager
 def served(service: Service, port: int = 0) -> Iterator[Service]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, body = service.reply(self.path)
-            service.agents.append(self.headers.get("Authorization", ""))
-            with suppress(OSError):  # a client that waits no longer
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+    def reply(request: Request) -> tuple[int, bytes]:
+        service.agents.append(request.headers.get("Authorization", ""))
+        return service.reply(request.path)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    service.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with replying(reply, port) as (service.url, _):
         yield service
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @contextmanager
@@ -239,19 +219,16 @@ def data_requests(service: Service) -> list[str]:
     return [path for path in service.asked if path.startswith("/data/")]
 
 
-@pytest.mark.parametrize("version", ["2.1", "3.0"])
-def test_codes_without_data_are_not_asked_for_beside_others(version: str) -> None:
-    with served(Service(version=version, strict=True)) as service, source_of(service.url) as source:
+@each("version", ["2.1", "3.0"])
+@each("strict", [True, False])
+def test_codes_without_data_are_asked_for_only_alone(version: str, strict: bool) -> None:
+    with served(Service(version=version, strict=strict)) as service, source_of(service.url) as source:
         assert found(source, AREA=["NO", "DK", "XX"]) == rows_of(AREA=["NO"])
         assert not [path for path in data_requests(service) if "XX" in path or "DK" in path]
-
-
-@pytest.mark.parametrize("codes", [["DK"], ["XX"], ["DK", "XX"]])
-@pytest.mark.parametrize("strict", [True, False])
-def test_where_no_code_has_data_the_service_has_the_last_word(strict: bool, codes: list[str]) -> None:
-    with served(Service(strict=strict)) as service, source_of(service.url) as source:
-        assert found(source, AREA=codes) == set()
-        assert all(code in data_requests(service)[0] for code in codes)
+        for codes in (["DK"], ["XX"], ["DK", "XX"]):  # the service has the last word
+            asked = len(data_requests(service))
+            assert found(source, AREA=codes) == set()
+            assert all(code in data_requests(service)[asked] for code in codes)
 
 
 def constraint(**codes: list[str]) -> bytes:
@@ -436,11 +413,7 @@ def test_credentials_go_along_and_are_not_shown() -> None:
 
 
 def selection(dataset: str = "X:DATA", **dimensions: list[str]) -> Selection:
-    named = tuple(
-        DimensionSelection(dimension=name, terms=tuple(Term(id=code) for code in codes))
-        for name, codes in dimensions.items()
-    )
-    return Selection(datasets=(DatasetSelection(dataset=dataset, dimensions=named),))
+    return Selection(datasets=(query_of(dataset, **dimensions),))
 
 
 def compared(source: RestSource, selected: Selection, target: Selection) -> DataScore:
@@ -462,7 +435,6 @@ def test_what_the_service_refuses_is_laid_to_whoever_asked_for_it() -> None:
         assert (found_.match, found_.failure) == (False, None)
         assert "a code is not known" in found_.reason
         gold = compared(source, selection(AREA=["NO"]), selection(AREA=["NO", "XX"]))
-        assert gold.failure is not None
         assert (gold.match, gold.failure.blame) == (None, "gold")
 
 
@@ -488,7 +460,6 @@ def test_trouble_of_the_service_is_neither_the_systems_nor_golds(
     service = Service(answer=lambda path: answer if path.startswith("/data/") else None)
     with served(service), source_of(service.url) as source:
         found_ = compared(source, selection(AREA=["NO"]), selection(AREA=["NO"]))
-    assert found_.failure is not None
     assert (found_.match, found_.failure.blame) == (None, blame)
     assert words in found_.reason
 
@@ -501,14 +472,12 @@ def test_trouble_with_the_answer_alone_is_not_the_systems(
 ) -> None:
     """What the service did not give could have been all that is missing, whatever is known of structures."""
     target = selection(AREA=["NO"])
-    parts = [selection(AREA=["NO"], ITEM=[item]) for item in (*others, "PPI")]
-    union = Selection(datasets=tuple(dataset for part in parts for dataset in part.datasets))
+    union = union_of(*(selection(AREA=["NO"], ITEM=[item]) for item in (*others, "PPI")))
     service = Service(answer=lambda path: (status, b"") if path.startswith("/data/") and "PPI" in path else None)
     with served(service), source_of(service.url) as source:
         found_ = compare_on_data(union, [target], source, structures=structures, settings=SelectionSettings())
-        invented = Selection(datasets=(*union.datasets, *selection(AREA=["NO"], LAND=["NO"]).datasets))
+        invented = union_of(union, selection(AREA=["NO"], LAND=["NO"]))
         wrong = compare_on_data(invented, [target], source, structures=structures, settings=SelectionSettings())
-    assert found_.failure is not None
     assert (found_.match, found_.failure.blame) == (None, blame)
     assert (wrong.match, wrong.failure, wrong.series_recall) == (False, None, None)
     assert "LAND" in wrong.reason
@@ -533,7 +502,6 @@ def test_nobody_there_is_a_matter_of_the_network() -> None:
         url = service.url
     with source_of(url) as source:
         found_ = compared(source, selection(), selection())
-    assert found_.failure is not None
     assert found_.failure.blame == "network"
 
 

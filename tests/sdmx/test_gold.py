@@ -5,29 +5,25 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.sdmx.built import query_of, span, structure_of
 
 import assay
-from assay.model import Case, DatasetSelection, DimensionSelection, Selection, Term, TimeRange, Turn
+from assay.model import Case, DatasetSelection, Selection, Term, Turn
 from assay.sdmx.structures.identifiers import parse_artefact
-from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
+from assay.sdmx.structures.known import CodeList, DatasetStructure, Structures
 from assay.sdmx.target_checks import gold_failure
 
 AREAS = {"MEX": "Mexico", "NO": "Norway", "SE": "Sweden"}
+NO_PARTS = DatasetStructure(id=parse_artefact("T:FLOW(1.0)"))
 
 
 def structures(*, whole: bool = True, version: str = "1.0", names: dict[str, str] = AREAS) -> DatasetStructure:
     codes = CodeList(id=parse_artefact("T:CL_AREA(1.0)"), names=names, whole=whole)
-    return DatasetStructure(
-        id=parse_artefact(f"T:FLOW({version})"),
-        dimensions=(DimensionStructure(id="AREA", codes=codes), DimensionStructure(id="FREE")),
-        time_dimension="TIME_PERIOD",
-    )
+    return structure_of(f"T:FLOW({version})", AREA=codes, FREE=None)
 
 
 def wanted(dimension: str, *terms: str | Term, dataset: str = "T:FLOW") -> Selection:
-    chosen = tuple(term if isinstance(term, Term) else Term(id=term) for term in terms)
-    dimensions = (DimensionSelection(dimension=dimension, terms=chosen),)
-    return Selection(datasets=(DatasetSelection(dataset=dataset, dimensions=dimensions),))
+    return Selection(datasets=(query_of(dataset, **{dimension: terms}),))
 
 
 def judged(answer: Selection | str, *targets: Selection, known: Structures | None, match_on: str = "id_and_name"):
@@ -38,16 +34,15 @@ def judged(answer: Selection | str, *targets: Selection, known: Structures | Non
 
 
 def _written(selection: Selection) -> dict[str, object]:
+    def values(terms: tuple[Term, ...]) -> list[object]:
+        return [{"id": term.id, **({"name": term.name} if term.name else {})} for term in terms]
+
     return {
         "indicator_selection": [
             {
                 "dataset_id": dataset.dataset,
                 "dimensions": [
-                    {
-                        "dimension_name": one.dimension,
-                        "values": [{"id": term.id, **({"name": term.name} if term.name else {})} for term in one.terms],
-                    }
-                    for one in dataset.dimensions
+                    {"dimension_name": one.dimension, "values": values(one.terms)} for one in dataset.dimensions
                 ],
             }
             for dataset in selection.datasets
@@ -78,24 +73,18 @@ def test_what_the_dataset_does_not_have_leaves_the_case_unscored(target: Selecti
 @pytest.mark.parametrize(
     ("target", "known"),
     [
-        (wanted("AREA", "MEXICO"), None),
-        (wanted("AREA", "MEXICO", dataset="T:OTHER"), [structures()]),
-        (wanted("AREA", "MEXICO"), [structures(whole=False)]),
-        (wanted("AREA", "MEXICO"), [DatasetStructure(id=parse_artefact("T:FLOW(1.0)"))]),
-        (wanted("FREE", "anything"), [structures()]),
-        (wanted("TIME_PERIOD", "2015"), [structures()]),
-        (wanted("AREA", "OLD"), [structures(version="2.0"), structures(names={"OLD": "Old"})]),
-        (wanted("AREA", "urn:sdmx:org.sdmx.infomodel.codelist.Code=T:CL_AREA(1.0).MEX"), [structures()]),
-    ],
-    ids=[
-        "no structures",
-        "unknown dataset",
-        "part of a list",
-        "no data structure",
-        "uncoded",
-        "time",
-        "version",
-        "urn",
+        pytest.param(wanted("AREA", "MEXICO"), None, id="no structures"),
+        pytest.param(wanted("AREA", "MEXICO", dataset="T:OTHER"), [structures()], id="unknown dataset"),
+        pytest.param(wanted("AREA", "MEXICO"), [structures(whole=False)], id="part of a list"),
+        pytest.param(wanted("AREA", "MEXICO"), [NO_PARTS], id="no data structure"),
+        pytest.param(wanted("FREE", "anything"), [structures()], id="uncoded"),
+        pytest.param(wanted("TIME_PERIOD", "2015"), [structures()], id="time"),
+        pytest.param(
+            wanted("AREA", "OLD"), [structures(version="2.0"), structures(names={"OLD": "Old"})], id="version"
+        ),
+        pytest.param(
+            wanted("AREA", "urn:sdmx:org.sdmx.infomodel.codelist.Code=T:CL_AREA(1.0).MEX"), [structures()], id="urn"
+        ),
     ],
 )
 def test_what_cannot_be_known_is_not_held_against_a_target(
@@ -146,9 +135,7 @@ def test_parameters_that_were_not_read_are_noted_in_the_verdict() -> None:
 
 
 def at(*ranges: tuple[str | None, str | None]) -> Selection:
-    time = tuple(TimeRange(start=start, end=end) for start, end in ranges)
-    areas = (DimensionSelection(dimension="AREA", terms=(Term(id="NO"),)),)
-    return Selection(datasets=(DatasetSelection(dataset="T:FLOW", dimensions=areas, time=time),))
+    return Selection(datasets=(query_of("T:FLOW", time=[span(*ends) for ends in ranges], AREA=["NO"]),))
 
 
 @pytest.mark.parametrize("known", [None, Structures([structures()])], ids=["no structures", "structures"])

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sdmx.built import query_of, span
 
 import assay
-from assay.model import Case, DatasetSelection, DimensionSelection, Failure, Selection, Term, TimeRange, Turn
+from assay.model import Case, DatasetSelection, Failure, Selection, Term, Turn
 from assay.ports import ChatMessage
 from assay.sdmx.answers.messages import find_query
 from assay.sdmx.answers.parser import answer_notes, read_answer
@@ -52,19 +53,10 @@ WORDS = [{"type": "text", "text": "Here is the population of Mexico and Norway."
 
 
 def wanted(*, named: bool) -> Selection:
-    countries = (Term(id="MEX", name="Mexico" if named else None), Term(id="NOR"))
-    indicator = (Term(id="LP", name="Population" if named else None),)
+    countries = [Term(id="MEX", name="Mexico" if named else None), "NOR"]
+    indicators = [Term(id="LP", name="Population" if named else None)]
     return Selection(
-        datasets=(
-            DatasetSelection(
-                dataset="IMF.RES:WEO(9.0.0)",
-                dimensions=(
-                    DimensionSelection(dimension="COUNTRY", terms=countries),
-                    DimensionSelection(dimension="INDICATOR", terms=indicator),
-                ),
-                time=(TimeRange(start="2015", end="2020"),),
-            ),
-        )
+        datasets=(query_of("IMF.RES:WEO(9.0.0)", time=[span(2015, 2020)], COUNTRY=countries, INDICATOR=indicators),)
     )
 
 

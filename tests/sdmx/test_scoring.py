@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.sdmx.built import query_of, span, structure_of, union_of
 
-from assay.model import (
-    DatasetSelection,
-    DimensionScore,
-    DimensionSelection,
-    Selection,
-    SelectionScore,
-    SelectionSettings,
-    Term,
-    TimeRange,
-)
+from assay.model import DatasetSelection, DimensionScore, Selection, SelectionScore, SelectionSettings, Term
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.identifiers import ArtefactId
-from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
+from assay.sdmx.structures.known import CodeList, Structures
 from many_cases import each
 
 WEO = "IMF.RES:WEO"
@@ -26,43 +21,15 @@ COUNTRIES = {"MEX": "Mexico", "USA": "United States", "CAN": "Canada", "NAM": "N
 INDICATORS = {"LP": "Population", "GDP": "gross domestic product", "GDPPC": "GDP per capita", "OLD": "discontinued"}
 
 
-def structures(*, available: frozenset[str] | None = None, codes: bool = True) -> Structures:
+def structures(*, available: frozenset[str] | None = None) -> Structures:
     countries = CodeList(id=ArtefactId(id="CL_AREA"), names=COUNTRIES, children={"NAM": (("MEX", "USA", "CAN"),)})
-    return Structures(
-        [
-            DatasetStructure(
-                id=ArtefactId(agency="IMF.RES", id="WEO", version="1.0.0"),
-                dimensions=(
-                    DimensionStructure(id="COUNTRY", codes=countries if codes else None),
-                    DimensionStructure(
-                        id="INDICATOR",
-                        codes=CodeList(id=ArtefactId(id="CL_IND"), names=INDICATORS),
-                        available=available,
-                    ),
-                ),
-                time_dimension="TIME_PERIOD",
-            )
-        ]
-    )
+    known = structure_of("IMF.RES:WEO(1.0.0)", COUNTRY=countries, INDICATOR=INDICATORS)
+    country, indicator = known.dimensions
+    return Structures([replace(known, dimensions=(country, replace(indicator, available=available)))])
 
 
-def selection(dataset: str = WEO, /, *, time: tuple[TimeRange, ...] | None = None, **dimensions: object) -> Selection:
-    return Selection(
-        datasets=(
-            DatasetSelection(
-                dataset=dataset,
-                dimensions=tuple(_dimension(name, codes) for name, codes in dimensions.items()),
-                time=time,
-            ),
-        )
-    )
-
-
-def _dimension(name: str, codes: object) -> DimensionSelection:
-    if codes == "*":
-        return DimensionSelection(dimension=name, everything=True)
-    terms = [one if isinstance(one, Term) else Term(id=str(one)) for one in codes]  # type: ignore[attr-defined]
-    return DimensionSelection(dimension=name, terms=tuple(terms))
+def selection(dataset: str = WEO, /, **given: Any) -> Selection:
+    return Selection(datasets=(query_of(dataset, **given),))
 
 
 def score(
@@ -114,17 +81,14 @@ def test_nothing_selected_for_a_target_dimension_is_precision_0_and_recall_0() -
     assert (result.macro_precision, result.macro_recall) == (0.5, 0.5)
 
 
-@pytest.mark.parametrize("empty", [{}, {"COUNTRY": []}, {"COUNTRY": "*"}])
+@each("empty", [{}, {"COUNTRY": []}, {"COUNTRY": "*"}])
 def test_an_explicitly_empty_dimension_wants_nothing_selected(empty: dict[str, object]) -> None:
     wanted = selection(INDICATOR=["LP"], COUNTRY=[])
-    met = selection(INDICATOR=["LP"], **empty)
-    assert score(met, wanted).exact
-    assert (of(score(met, wanted), "COUNTRY").precision, of(score(met, wanted), "COUNTRY").recall) == (1, 1)
-
+    met = score(selection(INDICATOR=["LP"], **empty), wanted)
+    assert (met.exact, of(met, "COUNTRY").precision, of(met, "COUNTRY").recall) == (True, 1, 1)
     missed = score(selection(INDICATOR=["LP"], COUNTRY=["MEX"]), wanted)
-    assert (of(missed, "COUNTRY").precision, of(missed, "COUNTRY").recall) == (0.0, None)
-    assert of(missed, "COUNTRY").in_target
-    assert missed.macro_recall == 1.0
+    country = of(missed, "COUNTRY")
+    assert (country.precision, country.recall, country.in_target, missed.macro_recall) == (0.0, None, True, 1.0)
 
 
 def test_a_target_that_selects_nothing_is_met_by_nothing() -> None:
@@ -171,12 +135,7 @@ def test_another_version_agency_or_spelling_is_another_dataset(written: str) -> 
 
 def test_two_versions_in_one_target_are_told_apart() -> None:
     def both(old: list[str], new: list[str]) -> Selection:
-        return Selection(
-            datasets=(
-                *selection("IMF.STA:CPI(3.0.1)", COUNTRY=old).datasets,
-                *selection("IMF.STA:CPI(4.0.0)", COUNTRY=new).datasets,
-            )
-        )
+        return union_of(selection("IMF.STA:CPI(3.0.1)", COUNTRY=old), selection("IMF.STA:CPI(4.0.0)", COUNTRY=new))
 
     assert score(both(["MEX"], ["USA"]), both(["MEX"], ["USA"])).exact
     assert not score(both(["USA"], ["MEX"]), both(["MEX"], ["USA"])).exact
@@ -231,13 +190,8 @@ def test_a_dataset_that_the_target_has_is_nobodys_invention() -> None:
 
 def editions() -> Structures:
     """A dataset in two versions, whose code lists differ in codes and names."""
-
-    def edition(version: str, **names: str) -> DatasetStructure:
-        codes = CodeList(id=ArtefactId(id="CL", version=version), names=names)
-        dimensions = (DimensionStructure(id="X", codes=codes),)
-        return DatasetStructure(id=ArtefactId(agency="A", id="B", version=version), dimensions=dimensions)
-
-    return Structures([edition("1.0", KEPT="Kept", OLD="Old"), edition("2.0", KEPT="Kept, revised", NEW="New", N2="N")])
+    old = structure_of("A:B(1.0)", X={"KEPT": "Kept", "OLD": "Old"})
+    return Structures([old, structure_of("A:B(2.0)", X={"KEPT": "Kept, revised", "NEW": "New", "N2": "N"})])
 
 
 @pytest.mark.parametrize(("target", "selected"), [("A:B", "A:B(1.0)"), ("A:B(1.0)", "A:B"), ("B", "A,B,1.0.0")])
@@ -321,39 +275,29 @@ class TestHierarchies:
         assert result.equivalences == ()
 
 
-class TestTime:
-    def test_the_same_range_is_exact_however_it_is_written(self) -> None:
-        target = selection(COUNTRY=["MEX"], time=(TimeRange(start="2015", end="2020"),))
-        months = selection(COUNTRY=["MEX"], time=(TimeRange(start="2015-01", end="2020-12"),))
-        assert score(months, target).exact
-        assert score(months, target).time_range == 1.0
+@each(
+    ("wanted", "selected", "state", "share", "exact"),
+    [
+        ([span(2015, 2020)], [span("2015-01", "2020-12")], "exact", 1.0, True),
+        ([span(2015, 2018)], [span(2017, 2020)], "overlap", pytest.approx(1 / 3, abs=0.001), False),
+        ([span(2015, 2018)], None, "missing", 0.0, False),
+        (None, [span(2015)], "not_judged", None, True),
+        ([], [span(2015)], "unexpected", None, False),
+    ],
+)
+def test_a_period_counts_as_the_target_wants_it(
+    wanted: object, selected: object, state: str, share: object, exact: bool
+) -> None:
+    result = score(selection(COUNTRY=["MEX"], time=selected), selection(COUNTRY=["MEX"], time=wanted))
+    assert (result.time[0].state, result.exact, result.macro_precision) == (state, exact, 1.0)
+    assert share is None or result.time_range == share
+    assert share is not None or state == "unexpected" or result.time_range is None
 
-    def test_a_range_that_overlaps_scores_its_share(self) -> None:
-        target = selection(COUNTRY=["MEX"], time=(TimeRange(start="2015", end="2018"),))
-        result = score(selection(COUNTRY=["MEX"], time=(TimeRange(start="2017", end="2020"),)), target)
-        assert result.time[0].state == "overlap"
-        assert result.time_range == pytest.approx(1 / 3, abs=0.001)
-        assert not result.exact
-        assert result.macro_precision == 1.0
 
-    def test_a_range_that_is_wanted_and_not_selected_is_missing(self) -> None:
-        target = selection(COUNTRY=["MEX"], time=(TimeRange(start="2015", end="2018"),))
-        result = score(selection(COUNTRY=["MEX"]), target)
-        assert (result.time[0].state, result.time_range, result.exact) == ("missing", 0.0, False)
-
-    def test_a_target_that_says_nothing_of_time_judges_none(self) -> None:
-        result = score(selection(COUNTRY=["MEX"], time=(TimeRange(start="2015"),)), selection(COUNTRY=["MEX"]))
-        assert (result.time[0].state, result.time_range, result.exact) == ("not_judged", None, True)
-
-    def test_a_target_that_wants_all_of_time_is_missed_by_a_range(self) -> None:
-        target = selection(COUNTRY=["MEX"], time=())
-        assert score(selection(COUNTRY=["MEX"]), target).exact
-        result = score(selection(COUNTRY=["MEX"], time=(TimeRange(start="2015"),)), target)
-        assert (result.time[0].state, result.exact) == ("unexpected", False)
-
-    def test_periods_listed_as_terms_are_a_range(self) -> None:
-        target = selection(COUNTRY=["MEX"], TIME_PERIOD=["2019", "2020"])
-        assert score(selection(COUNTRY=["MEX"], time=(TimeRange(start="2019", end="2020"),)), target).exact
+def test_periods_listed_as_terms_are_a_range_and_all_of_time_may_be_left_out() -> None:
+    target = selection(COUNTRY=["MEX"], TIME_PERIOD=["2019", "2020"])
+    assert score(selection(COUNTRY=["MEX"], time=[span(2019, 2020)]), target).exact
+    assert score(selection(COUNTRY=["MEX"]), selection(COUNTRY=["MEX"], time=[])).exact
 
 
 def test_the_closest_of_several_targets_counts() -> None:
@@ -364,9 +308,7 @@ def test_the_closest_of_several_targets_counts() -> None:
 
 
 def test_terms_of_one_dimension_are_pooled_over_datasets() -> None:
-    target = Selection(
-        datasets=(*selection("A:X", COUNTRY=["MEX"]).datasets, *selection("A:Y", COUNTRY=["USA"]).datasets)
-    )
+    target = union_of(selection("A:X", COUNTRY=["MEX"]), selection("A:Y", COUNTRY=["USA"]))
     result = score(selection("A:X", COUNTRY=["MEX"]), target)
     assert of(result, "COUNTRY").counts == (1, 0, 1)
     assert result.dataset_recall == 0.5
@@ -399,21 +341,13 @@ def test_false_positives_one_way_are_false_negatives_the_other(one: Selection, o
 
 @given(selections, selections)
 def test_the_order_of_terms_and_datasets_does_not_matter(one: Selection, other: Selection) -> None:
-    def turned(given: Selection) -> Selection:
-        return Selection(
-            datasets=tuple(
-                DatasetSelection(
-                    dataset=dataset.dataset,
-                    dimensions=tuple(
-                        DimensionSelection(dimension=each.dimension, terms=each.terms[::-1])
-                        for each in reversed(dataset.dimensions)
-                    ),
-                )
-                for dataset in reversed(given.datasets)
-            )
+    def turned(query: DatasetSelection) -> DatasetSelection:
+        return replace(
+            query, dimensions=tuple(replace(part, terms=part.terms[::-1]) for part in query.dimensions[::-1])
         )
 
-    plain, reverse = score(one, other), score(turned(one), turned(other))
+    plain = score(one, other)
+    reverse = score(*(Selection(datasets=tuple(map(turned, given.datasets[::-1]))) for given in (one, other)))
     assert plain.exact == reverse.exact
     assert plain.macro_f1 == pytest.approx(reverse.macro_f1)
     assert (plain.micro_precision, plain.micro_recall) == (reverse.micro_precision, reverse.micro_recall)

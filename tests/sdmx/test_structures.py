@@ -102,7 +102,6 @@ def test_both_versions_of_the_imf_cpi_come_out_whole(shared_data: Path) -> None:
     assert lists[:2] == ["IMF:CL_COUNTRY(1.5.1)", "IMF:CL_INDEX_TYPE(2.6.0)"]
     assert lists[3:] == ["IMF.STA:CL_CPI_TYPE_OF_TRANSFORMATION(4.0.0)", "IMF:CL_FREQ(1.0.3)"]
     country = newest.dimensions[0]
-    assert country.codes is not None
     assert country.codes.names["MEX"] == "Mexico"
     assert [len(one.available or ()) for one in newest.dimensions] == [202, 2, 13, 6, 3]
     assert [len(one.available or ()) for one in older.dimensions] == [201, 2, 13, 5, 3]
@@ -112,12 +111,9 @@ def test_both_versions_of_the_imf_cpi_come_out_whole(shared_data: Path) -> None:
 def test_example_has_what_its_cases_need() -> None:
     structures = load_structures([EXAMPLE])
     outlook, harbour = structures.dataset("IMF.RES:WEO"), structures.dataset("ASSAY,HARBOUR,2.1")
-    assert outlook is not None
     assert harbour is not None
     assert [one.id for one in outlook.dimensions] == ["COUNTRY", "INDICATOR", "FREQUENCY"]
     country, goods = outlook.dimensions[0].codes, harbour.dimensions[2].codes
-    assert country is not None
-    assert goods is not None
     assert (country.names["NO"], goods.names["1.10"]) == ("Norway", "Fish, fresh or frozen")
     assert country.children["G7"] == (("CAN", "FRA", "DEU", "ITA", "JPN", "GBR", "USA"),)
     assert goods.children["1"] == (("1.1", "1.10", "1.2"),), "a list's own parents are a hierarchy, too"
@@ -129,7 +125,6 @@ def test_stub_of_a_code_list_does_not_stand_for_the_real_one(load) -> None:
     parts = [message(stub), message(data_structure("A" + enumeration("CL"))), message(code_list("CL", "x y"))]
     for order in (parts, parts[::-1]):
         dataset = load(*order).dataset("T:DSD")
-        assert dataset is not None
         assert tuple(dataset.dimensions[0].codes.names) == ("x", "y")
 
 
@@ -224,29 +219,6 @@ def test_code_at_two_places_of_a_hierarchy_keeps_its_parents(load) -> None:
     )
     (dataset,) = load(message(code_list("CL", "x y G"), over, data_structure("A" + enumeration("CL")))).datasets
     assert dataset.dimensions[0].codes.children == {"G": (("x", "y"), ("y",))}
-
-
-def test_sdmx_3_is_read_with_its_open_versions(load) -> None:
-    urn = "urn:sdmx:org.sdmx.infomodel."
-    concept = (
-        '<str:ConceptSchemes><str:ConceptScheme agencyID="T" id="CS" version="1.4.0"><str:Concept id="A">'
-        f"<com:Name>Area</com:Name><str:CoreRepresentation><str:Enumeration>{urn}codelist.Codelist=T:CL(1.0+.0)"
-        "</str:Enumeration></str:CoreRepresentation></str:Concept></str:ConceptScheme></str:ConceptSchemes>"
-    )
-    structure = data_structure("A")
-    start, end = structure.index("<Ref"), structure.index("</str:ConceptIdentity>")
-    structure = f"{structure[:start]}{urn}conceptscheme.Concept=T:CS(1.0+.0).A{structure[end:]}"
-    tree = (
-        '<str:Hierarchies><str:Hierarchy agencyID="T" id="H" version="1.0" hasFormalLevels="false">'
-        f'<str:HierarchicalCode id="1"><str:Code>{urn}codelist.Code=T:CL(1.3).x</str:Code><str:HierarchicalCode id="2">'
-        f"<str:Code>{urn}codelist.Code=T:CL(1.3).y</str:Code></str:HierarchicalCode></str:HierarchicalCode>"
-        "</str:Hierarchy></str:Hierarchies>"
-    )
-    lists = code_list("CL", "x y", version="1.3")
-    (dataset,) = load(message(lists, concept, structure, tree, version="v3_0")).datasets
-    (dimension,) = dataset.dimensions
-    assert (dimension.name, dict(dimension.codes.names)) == ("Area", {"x": "x name", "y": "y name"})
-    assert dimension.codes.children == {"x": (("y",),)}
 
 
 def test_sdmx_3_list_takes_codes_from_another(load) -> None:

@@ -199,7 +199,6 @@ def check(dataset: DatasetStructure, suffix: str = "") -> None:
     assert (str(dataset.id), dataset.name, dataset.time_dimension) == ("T:FLOW(1.0)", f"FLOW{suffix}", "TIME")
     area, unit = dataset.dimensions
     assert (area.id, area.name, unit.id) == ("AREA", f"Area{suffix}", "UNIT")
-    assert area.codes is not None
     assert unit.codes is not None
     assert area.codes.names == {code: f"{code} name{suffix}" for code, _ in AREAS}
     assert unit.codes.names == {"$": f"Dollar{suffix}", "€": f"Euro{suffix}"}
@@ -328,7 +327,6 @@ def test_artefacts_of_json_that_cannot_be_read_are_named_and_the_others_are_read
         '"hierarchies" cannot be read: it is not a list',
     ]
     dataset = structures.dataset("T:FLOW")
-    assert dataset is not None
     assert dataset.dimensions[0].all_codes == AVAILABLE
 
 
@@ -341,7 +339,6 @@ def test_a_part_of_a_list_says_nothing_of_codes_that_it_lacks(edition: str, part
             '{"id": "CL",', '{"id": "CL", "isPartial": true,'
         )
     area = read(content.encode(), tmp_path).dimensions[0]
-    assert area.codes is not None
     assert area.codes.whole is not partial
     whole = read(WRITTEN[edition], tmp_path, "whole.xml").dimensions[0]
     (tmp_path / "given.xml").write_bytes(content.encode())
@@ -364,7 +361,6 @@ def test_what_is_missing_is_known_by_name(tmp_path: Path) -> None:
     )
     assert missing(extended) == ["code list T:BASE(1.0), from which T:CL(1.2.0) takes codes", None]
     area = read(extended.encode(), tmp_path).dimensions[0]
-    assert area.codes is not None
     assert not area.codes.whole
 
 
@@ -495,7 +491,6 @@ def test_a_list_with_a_code_that_cannot_be_read_does_not_say_that_it_is_whole(ed
     assert without != content
     (tmp_path / "given.xml").write_text(without)
     area = load_structures([tmp_path / "given.xml"]).datasets[0].dimensions[0]
-    assert area.codes is not None
     assert ("DK" in area.codes.names, area.codes.whole) == (False, False)
 
 
@@ -517,7 +512,6 @@ def test_a_parent_that_is_no_code_has_no_children(edition: str, tmp_path: Path) 
     without = content.replace('<s:Code id="EU">', '<s:Code id="XX">', 1).replace('{"id": "EU", ', '{"id": "XX", ', 1)
     assert without != content
     area = read(without.encode(), tmp_path).dimensions[0]
-    assert area.codes is not None
     assert "EU" not in area.codes.names
     assert "EU" not in area.codes.children
 
@@ -540,7 +534,6 @@ def test_a_list_whose_name_cannot_be_read_is_missing(named: str, tmp_path: Path)
         "</s:Codelist>", f"<s:CodelistExtension><s:Codelist>{named}</s:Codelist></s:CodelistExtension></s:Codelist>", 1
     )
     area = read(extended.encode(), tmp_path, "given.xml").dimensions[0]
-    assert area.codes is not None
     assert not area.codes.whole
 
 
@@ -569,7 +562,6 @@ def test_codes_that_a_list_takes_from_another_keep_their_parents(
     other = f'<s:Codelist agencyID="T" id="BASE" version="1.0">{base}</s:Codelist>'
     text = whole.replace("</s:Codelist>", f"{extension}{other}", 1)
     area = read(text.encode(), tmp_path).dimensions[0]
-    assert area.codes is not None
     assert {parent: below for parent, below in area.codes.children.items() if parent.startswith("P_")} == kept
 
 

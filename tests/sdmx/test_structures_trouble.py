@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -19,6 +17,7 @@ from assay.errors import InputError, UsageError
 from assay.model import Case, Selection, Turn
 from assay.sdmx.structures.known import missing_datasets, missing_parts
 from assay.sdmx.structures.load import load_structures
+from replying import Request, replying
 
 EXAMPLE = Path(__file__).parents[2] / "src" / "assay" / "demo" / "sdmx" / "structures.xml"
 BASE = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/"
@@ -41,12 +40,17 @@ def test_missing_file_is_named_with_the_closest(tmp_path: Path) -> None:
     [
         (b"", "not well-formed XML"),
         (b"id,question\n1,Why?\n", "not well-formed XML"),
-        (b"<html><body>Please log in</body></html>", "is an HTML page"),
+        *(
+            (
+                f"{start}<html><body>Please log in</body></html>".encode(),
+                "is an HTML page, not an SDMX structure message",
+            )
+            for start in ("", "<!DOCTYPE html>", "<!DOCTYPE HTML PUBLIC '-//W3C//DTD HTML 4.01//EN' ''>")
+        ),
         (f'<mes:GenericData xmlns:mes="{BASE}message"><mes:Header/></mes:GenericData>'.encode(), "<GenericData>"),
         (b'{"meta": {"schema": "sdmx-json"}, "data": {"dataSets": []}}', "SDMX-JSON data message"),
         (EXAMPLE.read_bytes()[:9000], "not well-formed XML"),
     ],
-    ids=["empty", "table", "page", "data message", "JSON", "truncated"],
 )
 def test_file_that_is_no_structure_is_named(
     content: bytes, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -71,7 +75,6 @@ def test_artefact_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path:
     assert note.startswith(f'"{path}": the Codelist in line ')
     assert note.endswith("cannot be read: it has no id")
     outlook = structures.dataset("IMF.RES:WEO")
-    assert outlook is not None
     assert [one.missing for one in outlook.dimensions] == ["code list ASSAY:CL_AREA(1.0)", None, None]
     assert (
         "code list ASSAY:CL_AREA(1.0) (for COUNTRY of ASSAY:HARBOUR(2.1), COUNTRY of IMF.RES:WEO(1.0.0))"
@@ -137,30 +140,15 @@ def test_list_of_100_000_codes_loads_and_looks_up_in_constant_time(tmp_path: Pat
 @contextmanager
 def service(answers: dict[str, bytes | int], asked: list[str]) -> Iterator[str]:
     """A real HTTP server that answers a path with content or a status, anything else with 404."""
+    kind = {"Content-Type": "application/vnd.sdmx.structure+xml;version=2.1"}
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(unquote(self.path))
-            answer = answers.get(unquote(urlsplit(self.path).path), 404)
-            content = answer if isinstance(answer, bytes) else b"no"
-            self.send_response(200 if isinstance(answer, bytes) else answer)
-            self.send_header("Content-Type", "application/vnd.sdmx.structure+xml;version=2.1")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def reply(request: Request) -> tuple[int, bytes, dict[str, str]]:
+        asked.append(unquote(request.path))
+        answer = answers.get(unquote(urlsplit(request.path).path), 404)
+        return (200, answer, kind) if isinstance(answer, bytes) else (answer, b"no", kind)
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/rest"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with replying(reply) as (url, _):
+        yield f"{url}/rest"
 
 
 @pytest.mark.parametrize(
@@ -173,7 +161,6 @@ def test_service_gives_the_datasets_it_has_and_lacks_the_others(path: str) -> No
     assert structures.sources == (url,)
     assert structures.dataset("IMF.RES:NOPE") is None
     found = structures.dataset("IMF.RES:WEO(1.0.0)")
-    assert found is not None
     assert found.dimensions[1].codes.names["LUR"] == "Unemployment rate"
     assert all("references=all" in one for one in asked)
     assert sum("/WEO/" in one for one in asked) <= 2, "a dataset is fetched once"
@@ -202,7 +189,6 @@ def test_a_service_is_not_asked_where_nobody_names_a_dataset() -> None:
         assert assay.check_selection(nothing, target, structures=url).exact
         run = assay.evaluate_selections(_cases(target), {"one": nothing}, structures=url)
     assert [one.outcome for one in run.evidence] == ["correct"]
-    assert run.settings.selection is not None
     assert run.settings.selection.structures == (url,)
     assert asked == []
 
@@ -222,7 +208,6 @@ def test_what_a_service_leaves_out_is_fetched_too() -> None:
     asked: list[str] = []
     with service(answers, asked) as url:
         dataset = load_structures([url], datasets=["ASSAY:HARBOUR(2.1)"]).dataset("ASSAY:HARBOUR")
-    assert dataset is not None
     assert dataset.dimensions[1].codes.names["NO"] == "Norway"
     assert sum("/codelist/" in one for one in asked) == 1, "the answer had the other lists, too"
 
@@ -257,12 +242,6 @@ def test_service_in_trouble_is_one_clear_message() -> None:
             load_structures([url])
     with pytest.raises(InputError, match=r"cannot be reached \(.*refused"):
         load_structures([url], datasets=["A:B"])
-
-
-@pytest.mark.parametrize("start", ["<!DOCTYPE html>", "", "<!DOCTYPE HTML PUBLIC '-//W3C//DTD HTML 4.01//EN' ''>"])
-def test_a_page_in_place_of_structures_is_called_so(start: str, tmp_path: Path) -> None:
-    (tmp_path / "page.xml").write_text(f"{start}<html><body>Sign in</body></html>")
-    assert "is an HTML page, not an SDMX structure message" in failure(tmp_path / "page.xml")
 
 
 def test_datasets_of_targets_that_the_structures_do_not_have_are_named() -> None:

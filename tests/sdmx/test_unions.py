@@ -6,62 +6,28 @@ import json
 from collections.abc import Iterable
 from itertools import product
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sdmx.built import query_of, span, structure_of, union_of
 
-from assay.model import (
-    DatasetSelection,
-    DimensionSelection,
-    Selection,
-    SelectionScore,
-    SelectionSettings,
-    Term,
-    TimeRange,
-)
+from assay.model import Selection, SelectionScore, SelectionSettings
 from assay.sdmx import key_sets as cubes
 from assay.sdmx.answers.keys import cubes_of
 from assay.sdmx.scoring import score_selection
 from assay.sdmx.structures.identifiers import ArtefactId
-from assay.sdmx.structures.known import CodeList, DatasetStructure, DimensionStructure, Structures
+from assay.sdmx.structures.known import CodeList, Structures
 
 LISTS = {"AREA": ("NO", "SE", "DK"), "ITEM": ("CPI", "PPI"), "FREQ": ("A", "M")}
-KNOWN = Structures(
-    [
-        DatasetStructure(
-            id=ArtefactId(agency="X", id="DATA", version="1.0"),
-            dimensions=tuple(
-                DimensionStructure(id=name, codes=CodeList(id=ArtefactId(id=name), names=dict.fromkeys(codes)))
-                for name, codes in LISTS.items()
-            ),
-            time_dimension="TIME_PERIOD",
-        )
-    ]
-)
+KNOWN = Structures([structure_of("X:DATA(1.0)", **LISTS)])
 
 
-def union(*queries: dict[str, object], dataset: str = "X:DATA") -> Selection:
-    return Selection(datasets=tuple(_query(dataset, **query) for query in queries))
-
-
-def _query(
-    dataset: str, *, time: tuple[int | None, int | None] | None = None, **dimensions: object
-) -> DatasetSelection:
-    return DatasetSelection(
-        dataset=dataset,
-        dimensions=tuple(
-            DimensionSelection(dimension=name, everything=True)
-            if codes == "*"
-            else DimensionSelection(dimension=name, terms=tuple(Term(id=code) for code in codes))  # type: ignore[attr-defined]
-            for name, codes in dimensions.items()
-        ),
-        time=None if time is None else (TimeRange(**{end: str(year) for end, year in _ends(time)}),),
-    )
-
-
-def _ends(time: tuple[int | None, int | None]) -> Iterable[tuple[str, int]]:
-    return ((end, year) for end, year in zip(("start", "end"), time, strict=True) if year is not None)
+def union(*queries: dict[str, Any], dataset: str = "X:DATA") -> Selection:
+    """Queries whose ``time`` is a first and a last year."""
+    timed = [query | {"time": [span(*query["time"])]} if "time" in query else query for query in queries]
+    return Selection(datasets=tuple(query_of(dataset, **query) for query in timed))
 
 
 def score(selected: Selection, *targets: Selection, known: Structures | None = None, **more: object) -> SelectionScore:
@@ -135,25 +101,17 @@ def test_where_all_ranges_end_before_they_start_every_series_counts() -> None:
 
 
 def test_names_of_a_dataset_that_mean_the_same_are_one_union() -> None:
-    both = Selection(
-        datasets=(
-            *union({"ITEM": ["CPI"]}, dataset="DATA").datasets,
-            *union({"ITEM": ["PPI"]}, dataset="X:DATA(1.0)").datasets,
-        )
-    )
+    both = union_of(union({"ITEM": ["CPI"]}, dataset="DATA"), union({"ITEM": ["PPI"]}, dataset="X:DATA(1.0)"))
     whole = union({"ITEM": ["CPI", "PPI"]})
     assert score(both, whole).exact
     assert score(whole, both).exact
 
 
 def test_series_are_counted_over_all_datasets() -> None:
-    target = Selection(
-        datasets=(
-            *union({"AREA": ["NO", "SE"], "ITEM": ["CPI"]}).datasets,
-            *union({"K": ["1", "2", "3"]}, dataset="X:OTHER").datasets,
-        )
+    first = union({"AREA": ["NO", "SE"], "ITEM": ["CPI"]})
+    result = score(
+        union({"AREA": ["NO"], "ITEM": ["CPI"]}), union_of(first, union({"K": ["1", "2", "3"]}, dataset="X:OTHER"))
     )
-    result = score(union({"AREA": ["NO"], "ITEM": ["CPI"]}), target)
     assert (result.series_precision, result.series_recall) == (1.0, 1 / 5)
     assert score(Selection(), Selection()).series_recall == 1.0
     assert score(union({}), Selection()).series_precision == 0.0
@@ -161,8 +119,7 @@ def test_series_are_counted_over_all_datasets() -> None:
 
 def test_a_code_that_counts_as_its_children_does_so_in_each_query() -> None:
     codes = CodeList(id=ArtefactId(id="C"), names=dict.fromkeys(("N", "NO", "SE")), children={"N": (("NO", "SE"),)})
-    dimensions = (DimensionStructure(id="AREA", codes=codes), DimensionStructure(id="ITEM"))
-    known = Structures([DatasetStructure(id=ArtefactId(agency="X", id="DATA"), dimensions=dimensions)])
+    known = Structures([structure_of("X:DATA", AREA=codes, ITEM=None)])
     target = union({"AREA": ["NO", "SE"], "ITEM": ["CPI", "PPI"]})
     parents = union({"AREA": ["N"], "ITEM": ["CPI"]}, {"AREA": ["N"], "ITEM": ["PPI"]})
     assert score(parents, target, known=known, count_hierarchy=True).exact

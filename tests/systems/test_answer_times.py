@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ import assay
 from assay.model import Case, Prediction
 from assay.reports.excel.run import XlsxReporter
 from assay.testing import ChatEmulator, DenodoEmulator
+from text_server import serving
 
 GOLD = "SELECT 1"
 CASES = [{"id": number, "question": f"q{number}", "gold_sql": GOLD} for number in range(3)]
@@ -38,25 +38,10 @@ class _Own:
         pass
 
 
-class _Answers(BaseHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        pass
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        body = json.dumps({"sql_query": GOLD}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
 @pytest.fixture
-def server() -> Any:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as served:
-        Thread(target=served.serve_forever, daemon=True).start()
-        yield f"127.0.0.1:{served.server_port}/ask"
-        served.shutdown()
+def server() -> Iterator[str]:
+    with serving(json.dumps({"sql_query": GOLD})) as url:
+        yield f"{url.removeprefix('http://')}/ask"
 
 
 def mean_times(system: Any, database: str) -> tuple[int, dict[str, object]]:
@@ -74,35 +59,38 @@ def database(make_sqlite: Callable[..., Path]) -> str:
     return f"sqlite:///{make_sqlite('CREATE TABLE t(a);')}"
 
 
-KINDS = ("function", "prediction", "own", "http", "denodo without times", "command", "chat", "denodo")
+@contextmanager
+def opened(kind: str, server: str, folder: Path) -> Iterator[Any]:
+    match kind:
+        case "function":
+            yield lambda question: GOLD
+        case "prediction":
+            yield lambda case: Prediction(case_id=case.id, query=GOLD)
+        case "own":
+            yield _Own()
+        case "http":
+            yield assay.open_system(f"http://{server}")
+        case "denodo without times":
+            yield assay.open_system(f"denodo:http://{server}")
+        case "command":
+            (folder / "ask.py").write_text(f"print({GOLD!r})")
+            yield assay.open_system(f"command:{sys.executable} {folder / 'ask.py'}")
+        case "chat":
+            with ChatEmulator(answers=lambda _: f"```sql\n{GOLD}\n```") as emulator:
+                yield assay.open_system(f"chat:{emulator.openai_url}", parameters={"model": "m"})
+        case "denodo":
+            with DenodoEmulator(answers={str(case["question"]): GOLD for case in CASES}) as emulator_of_sdk:
+                yield assay.open_system(f"denodo:{emulator_of_sdk.api_url}")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", ["function", "prediction", "own", "http", "denodo without times", "command", "chat", "denodo"]
+)
 def test_the_mean_time_is_filled_for_every_kind_of_live_system(
     kind: str, database: str, server: str, tmp_path: Path
 ) -> None:
-    def of(system: Any) -> tuple[int, dict[str, object]]:
-        return mean_times(system, database)
-
-    if kind == "function":
-        count, overall = of(lambda question: GOLD)
-    elif kind == "prediction":
-        count, overall = of(lambda case: Prediction(case_id=case.id, query=GOLD))
-    elif kind == "own":
-        count, overall = of(_Own())
-    elif kind == "http":
-        count, overall = of(assay.open_system(f"http://{server}"))
-    elif kind == "denodo without times":
-        count, overall = of(assay.open_system(f"denodo:http://{server}"))
-    elif kind == "command":
-        (tmp_path / "ask.py").write_text(f"print({GOLD!r})")
-        count, overall = of(assay.open_system(f"command:{sys.executable} {tmp_path / 'ask.py'}"))
-    elif kind == "chat":
-        with ChatEmulator(answers=lambda _: f"```sql\n{GOLD}\n```") as emulator:
-            count, overall = of(assay.open_system(f"chat:{emulator.openai_url}", parameters={"model": "m"}))
-    else:
-        with DenodoEmulator(answers={str(case["question"]): GOLD for case in CASES}) as emulator_of_sdk:
-            count, overall = of(assay.open_system(f"denodo:{emulator_of_sdk.api_url}"))
+    with opened(kind, server, tmp_path) as system:
+        count, overall = mean_times(system, database)
     assert count == len(CASES)
     assert isinstance(overall["Mean Time (s)"], float)
     assert isinstance(overall["Time Std Dev"], float)

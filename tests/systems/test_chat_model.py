@@ -7,7 +7,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import monotonic, process_time
 from typing import Any
 
@@ -20,6 +19,7 @@ from assay.systems.chat.model import HttpChatModel, chat_address
 from assay.systems.options import SystemOptions
 from assay.testing import ChatAnswer, ChatEmulator, Fault
 from many_cases import each
+from replying import replying
 
 Quick = Callable[..., SystemOptions]
 QUESTION = "How many clients are there?"
@@ -72,27 +72,8 @@ def _failure(
 @contextmanager
 def _server(status: int, body: Any, headers: Mapping[str, str] | None = None) -> Iterator[tuple[str, list[Any]]]:
     """A server of one answer, for what the emulator is too well-behaved to say."""
-    seen: list[Any] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            seen.append(
-                (self.path, dict(self.headers), json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            )
-            content = body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(content)), **(headers or {})}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1", seen
-        server.shutdown()
+    with replying(lambda _: (status, body, headers or {})) as (url, seen):
+        yield f"{url}/v1", seen
 
 
 def _message(**fields: Any) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -36,13 +37,18 @@ def _many(count: int) -> DatabaseSchema:
     return DatabaseSchema(dialect="duckdb", tables=tuple(replace(CLIENT, name=f"1-{i}-9") for i in range(count)))
 
 
+@contextmanager
+def _asked(server: ChatEmulator, options: SystemOptions) -> Iterator[ChatSystem]:
+    system = ChatSystem.open(f"chat:{server.openai_url}", replace(options, parameters=(("model", "m"),)))
+    try:
+        yield system
+    finally:
+        system.close()
+
+
 def _ask(answer: ChatAnswer | str, case: Case, options: SystemOptions) -> Prediction:
-    with ChatEmulator(answers=lambda _: answer) as server:
-        system = ChatSystem.open(f"chat:{server.openai_url}", replace(options, parameters=(("model", "m"),)))
-        try:
-            return system.with_databases(lambda _: HARBOUR).answer(case)
-        finally:
-            system.close()
+    with ChatEmulator(answers=lambda _: answer) as server, _asked(server, options) as system:
+        return system.with_databases(lambda _: HARBOUR).answer(case)
 
 
 def test_a_prompt_shows_the_database_and_the_case(case: Case) -> None:
@@ -115,12 +121,10 @@ def test_a_prompt_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 def test_a_prompt_without_the_database_needs_none(tmp_path: Path, case: Case, quick: Quick) -> None:
     (tmp_path / "mine.txt").write_text("Tables: client (id, town).\n\n{question}", encoding="utf-8")
-    options = quick(prompt=str(tmp_path / "mine.txt"), parameters=(("model", "m"),))
-    with ChatEmulator(answers=lambda _: "SELECT COUNT(*) FROM client") as server:
-        system = ChatSystem.open(f"chat:{server.openai_url}", options)
+    options = quick(prompt=str(tmp_path / "mine.txt"))
+    with ChatEmulator(answers=lambda _: "SELECT COUNT(*) FROM client") as server, _asked(server, options) as system:
         assert system.answer(case).query == "SELECT COUNT(*) FROM client"
         [call] = server.calls
-        system.close()
     assert call.body["messages"] == [{"role": "user", "content": f"Tables: client (id, town).\n\n{case.question}"}]
     assert call.body["temperature"] == 0
 
@@ -129,12 +133,10 @@ def test_a_database_that_cannot_say_what_it_holds_ends_the_run(case: Case, quick
     def none(_: Case) -> DatabaseSchema:
         raise InputError("the engine 'x' cannot say")
 
-    with ChatEmulator() as server:
-        system = ChatSystem.open(f"chat:{server.openai_url}", quick(parameters=(("model", "m"),)))
+    with ChatEmulator() as server, _asked(server, quick()) as system:
         with pytest.raises(SystemUnusable, match="cannot say"):
             system.with_databases(none).answer(case)
         assert server.calls == ()
-        system.close()
 
 
 def test_an_answer_carries_its_words_tokens_time_and_cost(case: Case, quick: Quick) -> None:
@@ -158,11 +160,7 @@ def test_an_answer_carries_its_words_tokens_time_and_cost(case: Case, quick: Qui
     [
         (ChatAnswer(content=None, refusal="I must not."), "clarification", 'refused to answer: "I must not."'),
         (ChatAnswer(content="", finish_reason="content_filter"), "unanswered", "content filter"),
-        (
-            ChatAnswer(content="", finish_reason="refusal"),
-            "clarification",
-            'refused to answer: "finish reason refusal"',
-        ),
+        (ChatAnswer(content="", finish_reason="refusal"), "clarification", 'to answer: "finish reason refusal"'),
         (ChatAnswer(content="```sql\nSELECT a FROM", finish_reason="length"), "unreadable_answer", "max_tokens"),
         (ChatAnswer(content="<think>hm", finish_reason="length"), "unreadable_answer", "max_tokens"),
         (ChatAnswer(content="<think>hm</think>"), "unanswered", "only its thoughts"),
@@ -178,7 +176,6 @@ def test_an_answer_carries_its_words_tokens_time_and_cost(case: Case, quick: Qui
 def test_an_answer_without_a_query_says_why(answer: ChatAnswer, kind: str, said: str, case: Case, quick: Quick) -> None:
     prediction = _ask(answer, case, quick(retries=0))
     assert prediction.query is None
-    assert prediction.failure is not None
     assert (prediction.failure.kind, prediction.failure.blame) == (kind, "system")
     assert said in prediction.failure.message
 

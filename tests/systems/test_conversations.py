@@ -24,6 +24,7 @@ from assay.systems.process.command import CommandSystem
 from assay.systems.python import PythonSystem
 from assay.testing import ChatAnswer, ChatEmulator, DenodoEmulator
 from many_cases import each
+from replying import replying
 
 Quick = Callable[..., SystemOptions]
 HISTORY = (Exchange(question="all", answer="SELECT 1"), Exchange(question="fewer"))
@@ -33,13 +34,7 @@ TURN = Case(id="t-3", question="now?", conversation="t", turn=3, history=HISTORY
 def talk(name: str, count: int) -> list[Case]:
     asked = [Exchange(question=f"{name}{turn}") for turn in range(1, count + 1)]
     return [
-        Case(
-            id=f"{name}-{turn}",
-            question=f"{name}{turn}",
-            conversation=name,
-            turn=turn,
-            history=tuple(asked[: turn - 1]),
-        )
+        Case(id=f"{name}-{turn}", question=f"{name}{turn}", conversation=name, turn=turn, history=(*asked[: turn - 1],))
         for turn in range(1, count + 1)
     ]
 
@@ -90,7 +85,6 @@ def test_a_conversation_goes_on_where_it_was_left(tmp_path: Path) -> None:
     assert [id_ for id_, _ in first.asked] == ["a-1", "a-2", "a-3"]
     failures = [one.failure for one in found]
     assert failures[:2] == [None, None]
-    assert failures[3] is not None
     assert failures[3].kind == "ask_failed"
     assert failures[3].message == "not asked, since the earlier turn 3 failed: gone"
     again = Recorder()
@@ -129,41 +123,32 @@ def test_a_chat_gets_the_earlier_turns_as_messages(quick: Quick, tmp_path: Path)
 
 @each("text", ["null", "NULL;", "```sql\nnull\n```", "`null`", "<think>SELECT 1?</think>\nnull"])
 def test_a_chat_declines_by_the_word_null_alone(text: str) -> None:
-    found = read_answer(text)
-    assert found.query is not None
-    assert Prediction(case_id="1", query=found.query).given == "decline"
+    assert Prediction(case_id="1", query=read_answer(text).query or "?").given == "decline"
+    for words in ("The answer is null.", "I cannot answer.", "null values are left out"):
+        assert read_answer(words).query is None
 
 
-@pytest.mark.parametrize("text", ["The answer is null.", "I cannot answer.", "null values are left out"])
-def test_words_about_null_are_no_refusal(text: str) -> None:
-    assert read_answer(text).query is None
+def _http(quick: Quick, **options: Any) -> HttpSystem:
+    return HttpSystem.open("http:http://127.0.0.1:9/ask", quick(**options))
 
 
-BODIES: list[tuple[str | None, dict[str, Any]]] = [
-    (None, {"question": "now?", "history": [
-        {"role": "user", "content": "all"},
-        {"role": "assistant", "content": "SELECT 1"},
-        {"role": "user", "content": "fewer"},
-    ]}),
-    ('{"q": "{question}", "session": "{conversation}/{turn}"}', {"q": "now?", "session": "t/3"}),
-    ('{"q": "{history}\\n{question}"}', {"q": "Question: all\nAnswer: SELECT 1\nQuestion: fewer\nnow?"}),
-]  # fmt: skip
+_ROLES = [("user", "all"), ("assistant", "SELECT 1"), ("user", "fewer")]
 
 
-@pytest.mark.parametrize(("template", "body"), BODIES)
-def test_http_gets_the_earlier_turns_in_its_body(
-    quick: Quick, monkeypatch: pytest.MonkeyPatch, template: str | None, body: dict[str, Any]
-) -> None:
-    sent: list[dict[str, Any]] = []
-    system = HttpSystem.open("http:http://127.0.0.1:9/ask", quick(body_template=template))
-
-    def keep(case: Case, given: dict[str, Any], read: Callable[[dict[str, Any]], Prediction]) -> Prediction:
-        sent.append(given)
-        return read({"sql": "SELECT 1"})
-
-    monkeypatch.setattr(system._exchange, "ask", keep)
-    assert system.answer(TURN).query == "SELECT 1"
-    assert sent == [body]
+@pytest.mark.parametrize(
+    ("template", "body"),
+    [
+        (None, {"question": "now?", "history": [{"role": role, "content": said} for role, said in _ROLES]}),
+        ('{"q": "{question}", "session": "{conversation}/{turn}"}', {"q": "now?", "session": "t/3"}),
+        ('{"q": "{history}\\n{question}"}', {"q": "Question: all\nAnswer: SELECT 1\nQuestion: fewer\nnow?"}),
+    ],
+)
+def test_http_gets_the_earlier_turns_in_its_body(quick: Quick, template: str | None, body: dict[str, Any]) -> None:
+    with replying(lambda _: (200, {"sql": "SELECT 1"})) as (url, asked):
+        system = HttpSystem.open(f"http:{url}/ask", quick(body_template=template))
+        assert system.answer(TURN).query == "SELECT 1"
+        system.close()
+    assert [one.body for one in asked] == [body]
 
 
 @each(
@@ -185,9 +170,7 @@ def test_http_gets_the_earlier_turns_in_its_body(
 def test_http_says_what_it_does_where_its_paths_say(
     quick: Quick, said: dict[str, Any], given: str, confidence: float | None
 ) -> None:
-    system = HttpSystem.open(
-        "http:http://127.0.0.1:9/ask", quick(decision_path="meta.did", confidence_path="meta.sure")
-    )
+    system = _http(quick, decision_path="meta.did", confidence_path="meta.sure")
     found = system._read(TURN, said, 0.0)
     assert (found.given, found.confidence) == (given, confidence)
     assert (found.failure is not None) == (given == "nothing")
@@ -223,15 +206,14 @@ def test_rows_stand_beside_the_place_of_the_query_wherever_that_is(quick: Quick)
     system = HttpSystem.open("http:http://127.0.0.1:9/ask", quick(query_path="data.sql"))
     for query in ({"sql": None}, {"sql": ""}, {}):
         found = system._read(TURN, {"data": {**query, "rows": [[1]]}}, 0.0)
-        assert found.result is not None
         assert found.result.row_count == 1
     assert system._read(TURN, {"data": {"sql": "SELECT 1", "rows": [[2]]}}, 0.0).query == "SELECT 1"
 
 
 def test_answers_are_kept_by_the_paths_that_they_were_read_by(quick: Quick) -> None:
     paths = ("query_path", "decision_path", "confidence_path")
-    told = [HttpSystem.open("http:http://127.0.0.1:9/ask", quick(**{path: "a.b"})).describe() for path in paths]
-    assert len({*told, HttpSystem.open("http:http://127.0.0.1:9/ask", quick()).describe()}) == 4
+    told = [_http(quick, **{path: "a.b"}).describe() for path in paths]
+    assert len({*told, _http(quick).describe()}) == 4
 
 
 def test_every_kind_of_answer_goes_along_with_the_next_turn(quick: Quick) -> None:
@@ -260,7 +242,6 @@ def test_a_command_gets_the_earlier_turns_as_an_argument(quick: Quick) -> None:
     system = CommandSystem.open(f"command:{sys.executable} -c '{script}' {{question}} {{history}} {{turn}}", quick())
     found = system.answer(TURN)
     system.close()
-    assert found.result is not None
     assert found.result.result().rows == (("now?",), ("Question: all\nAnswer: SELECT 1\nQuestion: fewer",), ("3",))
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 import zipfile
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote_plus
@@ -21,6 +19,7 @@ from assay.errors import InputError, SystemUnusable
 from assay.model import Case
 from assay.model.databases.secret import MASK, masked, secret_forms, shown_location
 from many_cases import each
+from replying import Request, replying
 
 USER, PASSWORD = "auditor", "pä/ss wörd&\"ten'<x>"
 PAIR = b64encode(f"{USER}:{PASSWORD}".encode()).decode()
@@ -34,41 +33,19 @@ _ROWS = json.dumps({"rows": [{"values": [{"column": "a", "value": 1}]}]})
 def _serving(answers: Mapping[str, tuple[int, str, Mapping[str, str], str]]) -> Iterator[str]:
     """A server: by the beginning of the path the status, reason phrase, headers and body of each answer."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            status, reason, headers, content = next(
-                answer for start, answer in answers.items() if self.path.startswith(start)
-            )
-            body = content.encode()
-            self.send_response(status, reason)
-            for name, value in {**headers, "Content-Length": str(len(body))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
+    def reply(request: Request) -> tuple[Any, ...]:
+        status, reason, headers, content = next(
+            answer for start, answer in answers.items() if request.path.startswith(start)
+        )
+        return (status, reason), content, headers
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield f"127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with replying(reply) as (url, _):
+        yield url.removeprefix("http://")
 
 
 def _denodo(text: str, *, query: str = "SELECT 1 AS a FROM t") -> str:
-    return json.dumps(
-        {
-            "sql_query": query,
-            "answer": text,
-            "query_explanation": text,
-            "tables_used": [text, f"bank.{text}"],
-            "execution_result": text,
-            "related_questions": [text],
-            "raw_graph": text,
-            text: text,
-        }
-    )
+    texts = dict.fromkeys(("answer", "query_explanation", "execution_result", "raw_graph", text), text)
+    return json.dumps({**texts, "sql_query": query, "tables_used": [text, f"bank.{text}"], "related_questions": [text]})
 
 
 def _http(text: str, *, query: str = "SELECT 1 AS a FROM t") -> str:
@@ -122,37 +99,26 @@ def _answers(kind: str, text: str) -> dict[str, tuple[int, str, Mapping[str, str
 _CATALOG = "/denodo-data-catalog"
 
 
-@pytest.mark.parametrize("kind", ["denodo", "http", "chat"])
+@pytest.mark.parametrize("kind", ["denodo", "http", "chat", "catalog"])
 @pytest.mark.filterwarnings("ignore")
-def test_no_text_of_a_system_leads_a_secret_into_a_run(
+def test_no_text_of_a_server_leads_a_secret_into_a_run(
     kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """Neither of a system nor of the Data Catalog on which queries are executed."""
     caplog.set_level(logging.DEBUG)
     said: list[str] = []
+    names = ["answered", "other fields", "text", "redirect"]
+    names += ["plain error"] if kind == "catalog" else ["no query", "refused"]
+    system = "denodo" if kind == "catalog" else kind
+    login = f"{USER}:{quote(PASSWORD, safe='')}@" if kind == "catalog" else ""
     for text in (" ".join(FORMS), CUT):
-        answers = _answers(kind, text)
-        for number, name in enumerate(("answered", "no query", "other fields", "text", "refused", "redirect")):
-            answer = answers[name]
-            folder = tmp_path / f"{len(text)}_{number}"
-            with _serving({_CATALOG: (200, "OK", {}, _ROWS), "/answer": answer}) as place:
-                said += _run(kind, place, f"denodo+http://{place}{_CATALOG}", folder)
-    _assert_masked(tmp_path, [*said, caplog.text, *capfd.readouterr()])
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_no_text_of_a_data_catalog_leads_a_secret_into_a_run(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    said: list[str] = []
-    for text in (" ".join(FORMS), CUT):
-        answers = _answers("denodo", text)
-        for number, name in enumerate(("answered", "other fields", "text", "plain error", "redirect")):
-            answer = answers[name]
-            folder = tmp_path / f"{len(text)}_{number}"
-            with _serving({_CATALOG: answer, "/answer": (200, "OK", {}, _denodo("fine"))}) as place:
-                url = f"denodo+http://{USER}:{quote(PASSWORD, safe='')}@{place}{_CATALOG}"
-                said += _run("denodo", place, url, folder)
+        answers = _answers(system, text)
+        for name in names:
+            rows, answer = (200, "OK", {}, _ROWS), answers[name]
+            if kind == "catalog":
+                rows, answer = answer, (200, "OK", {}, _denodo("fine"))
+            with _serving({_CATALOG: rows, "/answer": answer}) as place:
+                said += _run(system, place, f"denodo+http://{login}{place}{_CATALOG}", tmp_path / f"{len(text)}_{name}")
     _assert_masked(tmp_path, [*said, caplog.text, *capfd.readouterr()])
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -22,40 +20,24 @@ from assay.model.databases.secret import read_headers
 from assay.systems.options import SystemOptions
 from assay.testing import example
 from many_cases import each
+from replying import Request, replying
 
 KEY = "gate way-4711&x=y:z"
 
 
 @contextmanager
-def _gateway() -> Iterator[tuple[str, list[dict[str, str]]]]:
+def _gateway() -> Iterator[tuple[str, list[Request]]]:
     """A server that answers as all kinds of systems at once, but only with the header of the gateway."""
-    seen: list[dict[str, str]] = []
+    query, rows = "SELECT 1 AS a FROM t", [{"values": [{"column": "a", "value": 1}]}]
+    answer = {"sql_query": query, "answer": KEY, "choices": [{"message": {"role": "assistant", "content": query}}]}
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            seen.append({name.lower(): value for name, value in self.headers.items()} | {"path": self.path})
-            said: dict[str, Any] = {"message": f"no key; not {KEY}"}
-            if self.headers.get("X-Gateway-Key") == KEY:
-                rows = [{"values": [{"column": "a", "value": 1}]}]
-                query = "SELECT 1 AS a FROM t"
-                message = {"role": "assistant", "content": f"SELECT 1 AS a FROM t -- {KEY[:0]}"}
-                said = {"sql_query": query, "answer": KEY, "choices": [{"message": message}], "rows": rows}
-                if "execute" in self.path:
-                    said = {"rows": rows}
-            body = json.dumps(said).encode()
-            self.send_response(200 if len(said) > 1 or "rows" in said else 403)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def reply(request: Request) -> tuple[int, object]:
+        if request.headers["X-Gateway-Key"] != KEY:
+            return 403, {"message": f"no key; not {KEY}"}
+        return 200, {"rows": rows} if "execute" in request.path else {**answer, "rows": rows}
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", seen
-        server.shutdown()
+    with replying(reply) as (url, seen):
+        yield url, seen
 
 
 @pytest.mark.parametrize("url", ["http:{}/ask", "denodo:{}/answerDataQuestion", "chat:{}/v1"])
@@ -64,16 +46,12 @@ def test_every_request_to_a_system_has_the_headers(url: str, tmp_path: Path) -> 
     prompt.write_text("{question}", encoding="utf-8")
     with _gateway() as (place, seen):
         parameters = {"model": "m"} if url.startswith("chat") else {}
-        system = assay.open_system(
-            url.format(place),
-            headers={"X-Gateway-Key": KEY, "X-Tenant": "t1"},
-            parameters=parameters,
-            prompt=str(prompt),
-        )
+        headers = {"X-Gateway-Key": KEY, "X-Tenant": "t1"}
+        system = assay.open_system(url.format(place), headers=headers, parameters=parameters, prompt=str(prompt))
         prediction = system.answer(Case(id="1", question="q"))
         system.close()
     assert (prediction.query or "").startswith("SELECT 1 AS a FROM t")
-    assert [(one["x-gateway-key"], one["x-tenant"]) for one in seen] == [(KEY, "t1")]
+    assert [(one.headers["X-Gateway-Key"], one.headers["X-Tenant"]) for one in seen] == [(KEY, "t1")]
     assert KEY not in system.describe() + repr(prediction)
 
 
@@ -82,22 +60,15 @@ def test_assay_denodo_sends_the_headers_to_both_servers_and_shows_them_nowhere(t
     with _gateway() as (place, seen):
         arguments = ["denodo", "--input", workbook, "--output", tmp_path / "out.xlsx", "--question-rows", 2]
         arguments += ["--api-url", f"{place}/answerDataQuestion", "--catalog-url", f"{place}/denodo-data-catalog"]
-        arguments += [
-            "--header",
-            "X-Gateway-Key=${GATE_KEY}",
-            "--header",
-            "X-Tenant=t1",
-            "--no-ves",
-            "--html",
-            tmp_path / "o.html",
-        ]
+        arguments += ["--header", "X-Gateway-Key=${GATE_KEY}", "--header", "X-Tenant=t1"]
+        arguments += ["--no-ves", "--html", tmp_path / "o.html"]
         done = commands.run([str(one) for one in arguments], env=_environment(GATE_KEY=KEY), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert {one["path"].partition("?")[0] for one in seen} == {
+    assert {one.path.partition("?")[0] for one in seen} == {
         "/answerDataQuestion",
         "/denodo-data-catalog/public/api/askaquestion/execute",
     }
-    assert {(one["x-gateway-key"], one["x-tenant"]) for one in seen} == {(KEY, "t1")}
+    assert {(one.headers["X-Gateway-Key"], one.headers["X-Tenant"]) for one in seen} == {(KEY, "t1")}
     told = done.stdout + done.stderr
     told += "".join(path.read_bytes().decode("utf-8", "replace") for path in tmp_path.rglob("*") if path.is_file())
     for form in (KEY, "gate%20way-4711", "gate+way-4711"):
@@ -115,7 +86,7 @@ def test_a_settings_file_names_headers(tmp_path: Path, make_sqlite: Any) -> None
         arguments = ["run", "eval.yaml", "-o", "r", "--query-path", "sql_query"]
         done = commands.run(arguments, env=_environment(GATE_KEY=KEY), cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        assert [one["x-gateway-key"] for one in seen] == [KEY]
+        assert [one.headers["X-Gateway-Key"] for one in seen] == [KEY]
         missing = commands.run([*arguments, "--overwrite"], env=_environment(), cwd=tmp_path)
     assert missing.returncode == 2
     assert "environment variable GATE_KEY, which is not set" in missing.stderr

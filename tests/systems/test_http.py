@@ -7,7 +7,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import perf_counter
 from typing import Any
 
@@ -19,30 +18,15 @@ from assay.systems.http.system import HttpsSystem, HttpSystem
 from assay.systems.options import SystemOptions
 from assay.testing import ChatEmulator
 from many_cases import each
+from replying import replying
 
 Quick = Callable[..., SystemOptions]
 
 
 @contextmanager
 def _server(answer: Any) -> Iterator[tuple[str, list[Any]]]:
-    bodies: list[Any] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            content = json.dumps(answer).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/ask", bodies
-        server.shutdown()
+    with replying(lambda _: (200, answer)) as (url, seen):
+        yield f"{url}/ask", seen
 
 
 def _ask(url: str, case: Case, options: SystemOptions) -> Prediction:
@@ -67,13 +51,12 @@ def test_the_template_is_filled_and_the_paths_are_read(case: Case, quick: Quick)
         parameters=(("k", "3"), ("who", "me")),
     )
     odd = Case(id="a", question='He said "how\nmany"? {id} \\', context=None, database="shop")
-    with _server(said) as (url, bodies):
+    with _server(said) as (url, asked):
         started = perf_counter()
         prediction = _ask(f"http:{url}", odd, options)
         took_s = perf_counter() - started
-    assert bodies == [
-        {"q": odd.question, "db": "shop", "meta": ["a: ", 5], "{question}": None, "k": 3, "who": "me"},
-    ]
+    body = {"q": odd.question, "db": "shop", "meta": ["a: ", 5], "{question}": None, "k": 3, "who": "me"}
+    assert [one.body for one in asked] == [body]
     assert (prediction.query, prediction.raw) == ("SELECT 1", "SELECT 1;")
     assert prediction.tokens == TokenUsage(input=3, total=4)
     times = dict(prediction.timings_s)
@@ -83,9 +66,9 @@ def test_the_template_is_filled_and_the_paths_are_read(case: Case, quick: Quick)
 
 @pytest.mark.parametrize("prefix", ["http:", ""])
 def test_without_options_the_usual_names_serve(case: Case, quick: Quick, prefix: str) -> None:
-    with _server({"sql": "SELECT 2"}) as (url, bodies):
+    with _server({"sql": "SELECT 2"}) as (url, asked):
         assert _ask(prefix + url, case, quick()).query == "SELECT 2"
-    assert bodies == [{"question": case.question}]
+    assert [one.body for one in asked] == [{"question": case.question}]
 
 
 def test_one_number_serves_as_tokens_and_time(case: Case, quick: Quick) -> None:
@@ -114,7 +97,6 @@ def test_an_answer_without_a_query_says_what_it_has(
 ) -> None:
     with _server(said) as (url, _):
         failure = _ask(url, case, quick(query_path=path)).failure
-    assert failure is not None
     assert failure.kind == kind
     assert message in failure.message
 
@@ -134,9 +116,9 @@ def test_a_template_that_cannot_work_is_refused(template: str, message: str) -> 
 
 
 def test_doubled_braces_are_braces(case: Case, quick: Quick) -> None:
-    with _server({"sql": "SELECT 1"}) as (url, bodies):
+    with _server({"sql": "SELECT 1"}) as (url, asked):
         _ask(url, case, quick(body_template='{"q": "{{id}} {question}"}'))
-    assert bodies[0]["q"] == "{id} " + case.question
+    assert asked[0].body["q"] == "{id} " + case.question
 
 
 def test_https_addresses_are_systems_as_they_stand() -> None:
@@ -209,7 +191,6 @@ def test_rows_in_place_of_a_query_are_an_answer(case: Case, quick: Quick, said: 
         answer = _ask(url, case, quick(query_path=path))
     assert answer.failure is None
     assert answer.query is None
-    assert answer.result is not None
     assert answer.result.result().rows == ((1, "a"),)
 
 
@@ -220,6 +201,5 @@ def test_a_query_beside_rows_is_the_answer_and_uneven_rows_are_no_answer_that_ca
         assert _ask(url, case, quick()).query == "SELECT 1"
     with _server({"rows": [[1, 2], [3]]}) as (url, _):
         failure = _ask(url, case, quick()).failure
-    assert failure is not None
     assert (failure.kind, failure.blame) == ("unreadable_answer", "system")
     assert "row 2" in failure.message

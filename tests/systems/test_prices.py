@@ -21,10 +21,7 @@ _PRICES = {"price_in": 2.0, "price_out": 8.0}
 @each("usage", ['{"input": 1000, "output": 500}', '{"prompt_tokens": 1000, "total_tokens": 1500}'])
 @each(
     ("url", "options"),
-    [
-        ("http:{}/ask", {"tokens_path": "tokens", "query_path": "sql_query"}),
-        ("denodo:{}/answerDataQuestion", {}),
-    ],
+    [("http:{}/ask", {"tokens_path": "tokens", "query_path": "sql_query"}), ("denodo:{}/answerDataQuestion", {})],
 )
 def test_prices_give_the_cost_of_an_answer(url: str, options: dict[str, str], usage: str) -> None:
     with serving(f'{{"sql_query": "SELECT 1 FROM t", "tokens": {usage}}}') as place:
@@ -75,26 +72,27 @@ def _total_alone(case: Case) -> Prediction:
 
 
 _CHOICES = '"choices": [{"message": {"role": "assistant", "content": "SELECT 1"}}]'
-_NO_TOKENS = {"none": "{}", "text": '"many"', "elsewhere": '{"count": 5}', "negative": '{"input": -1, "output": "x"}'}
-_TOTALS = {"a number": "110", "a total": '{"total": 110}', "input alone": '{"input": 100}'}
+_NO_TOKENS = ["{}", '"many"', '{"count": 5}', '{"input": -1, "output": "x"}']
+_TOTALS = ["110", '{"total": 110}', '{"input": 100}']
 
 
-def _closed(url: str, questions: int = 2, **options: object) -> list[str]:
+def _closed(url: str, questions: int = 2, *, turns: tuple[Turn, ...] = (), **options: object) -> list[str]:
     """The warnings of a system that is closed twice after some questions."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         system = assay.open_system(url, **_PRICES, **options)  # type: ignore[arg-type]
         for number in range(questions):
-            assert system.answer(Case(id=str(number), question="q")).failure is None
+            answer = system.answer(Case(id=str(number), question="q", turns=turns))
+            assert turns or answer.failure is None
         system.close()
         system.close()
     return [str(one.message) for one in caught]
 
 
-@each("usage", [*_NO_TOKENS.values(), *_TOTALS.values()])
+@each("usage", [*_NO_TOKENS, *_TOTALS])
 @each("kind", ["http", "another path", "denodo", "chat"])
 def test_prices_of_no_use_are_told_once(kind: str, usage: str) -> None:
-    wanted = "input and output" if usage in _TOTALS.values() and kind != "another path" else "token counts"
+    wanted = "input and output" if usage in _TOTALS and kind != "another path" else "token counts"
     body = f'{{"sql_query": "SELECT 1 FROM t", "tokens": {usage}}}'
     options: dict[str, object] = {}
     url = "http:{}/ask"
@@ -102,24 +100,14 @@ def test_prices_of_no_use_are_told_once(kind: str, usage: str) -> None:
         url = "denodo:{}/answerDataQuestion"
     elif kind == "chat":
         body, url = f'{{{_CHOICES}, "usage": {usage}}}', "chat:{}/v1"
-        options = {"parameters": {"model": "m"}}
+        options = {"parameters": {"model": "m"}, "turns": (Turn(question="q"), Turn(question="r"))}
     else:
         options = {"tokens_path": "tokens" if kind == "http" else "usage.tokens", "query_path": "sql_query"}
     with serving(body) as place:
-        (message,) = (_closed_chat if kind == "chat" else _closed)(url.format(place), **options)
+        (message,) = _closed(url.format(place), **options)
     assert "prices are given" in message
     assert wanted in message
     assert ("--tokens-path" in message) is ("tokens_path" in options)
-
-
-def _closed_chat(url: str, **options: object) -> list[str]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        system = assay.open_system(url, **_PRICES, **options)  # type: ignore[arg-type]
-        turns = (Turn(question="q"), Turn(question="r"))
-        system.answer(Case(id="1", question="", turns=turns))
-        system.close()
-    return [str(one.message) for one in caught]
 
 
 @pytest.mark.parametrize("function", ["_text", "_total_alone"])

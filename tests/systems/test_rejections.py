@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from assay.ports import System
 from assay.registry import open_system
 from assay.systems.options import SystemOptions
 from many_cases import each
+from replying import replying
 
 Quick = Callable[..., SystemOptions]
 
@@ -200,38 +200,12 @@ def test_first_rejections_beside_a_question_on_its_way_wait_for_its_result(outco
 @contextmanager
 def server(
     status: int, body: object, headers: dict[str, str] | None = None, *, good: int = 0
-) -> Iterator[tuple[str, list[str]]]:
+) -> Iterator[tuple[str, list[Any]]]:
     """A server that gives one response to everything after so many good ones."""
-    seen: list[str] = []
     fine = {"sql": "SELECT 1", "sql_query": "SELECT 1", "choices": [{"message": {"content": "SELECT 1"}}]}
-    first = json.dumps(fine).encode()
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            seen.append(self.path)
-            code, sent = (200, first) if len(seen) <= good else (status, content)
-            self.send_response(code)
-            for name, value in {"Content-Length": str(len(sent)), **(headers or {})}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(sent)
-
-        def log_message(self, *_: Any) -> None:
-            """Print nothing."""
-
-    class Quiet(ThreadingHTTPServer):
-        def handle_error(self, request: object, client_address: object) -> None:
-            """A client that asks nothing more goes away."""
-
-    http = Quiet(("127.0.0.1", 0), Handler)
-    threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{http.server_address[1]}/v1", seen
-    finally:
-        http.shutdown()
-        http.server_close()
+    numbers = itertools.count(1)
+    with replying(lambda _: (200, fine) if next(numbers) <= good else (status, body, headers or {})) as (url, seen):
+        yield f"{url}/v1", seen
 
 
 REASON = {"detail": {"error": "the account may not", "traceback": ""}}

@@ -64,17 +64,35 @@ def _ask(
 def test_the_sql_argument_is_the_query(name: str, arguments: Mapping[str, object] | str) -> None:
     prediction = _ask((name, arguments))
     assert (prediction.query, prediction.failure) == (QUERY, None)
-    assert prediction.extraction is not None
     assert prediction.extraction.place == "tool"
     assert name in (prediction.raw or "")
 
 
+def _message(prediction: Prediction, kind: str | None = None) -> str:
+    assert prediction.query is None
+    assert kind is None or prediction.failure.kind == kind
+    return prediction.failure.message
+
+
 @each("name", ["get_schema", "sql_db_schema", "list_tables", "check_query", "search", "calculator"])
 def test_another_tool_is_named(name: str) -> None:
-    prediction = _ask((name, {"table": "t"}))
-    assert prediction.query is None
-    assert prediction.failure is not None
-    assert f'called the tool "{name}"' in prediction.failure.message
+    assert f'called the tool "{name}"' in _message(_ask((name, {"table": "t"})))
+
+
+def test_a_call_without_one_query_is_told() -> None:
+    several = _ask(("run_sql", {"sql": QUERY}), ("run_sql", {"sql": "SELECT b FROM t"}))
+    assert "2 different statements" in _message(several)
+    for arguments in ({}, {"sql": ""}, {"sql": None}, "null", "5", "true", '"null"', "[]", {"sql": 7}, {"sql": [None]}):
+        assert "no argument of the call is one SQL statement" in _message(_ask(("run_sql", arguments)))
+
+
+def _read(message: Mapping[str, object], finish_reason: str | None = None) -> Prediction:
+    completion = Completion(
+        message=ChatMessage(role="assistant", content=""),
+        finish_reason=finish_reason,
+        tool_calls=tool_calls_of(message),
+    )
+    return _prediction(CASE, completion, Prompt(text=""), SystemOptions())
 
 
 def test_the_tool_may_be_named() -> None:
@@ -82,18 +100,6 @@ def test_the_tool_may_be_named() -> None:
     assert _ask(("run_sql", {"sql": QUERY}), query_tool="ask_warehouse").query is None
     assert _ask(("get_schema", {"table": "t"}), ("run_sql", {"sql": QUERY})).query == QUERY
     assert _ask(("run_sql", {"sql": QUERY}), content="I will query the table t.").query == QUERY
-
-
-def test_a_call_without_one_query_is_told() -> None:
-    several = _ask(("run_sql", {"sql": QUERY}), ("run_sql", {"sql": "SELECT b FROM t"}))
-    assert several.query is None
-    assert several.failure is not None
-    assert "2 different statements" in several.failure.message
-    for arguments in ({}, {"sql": ""}, {"sql": None}, "null", "5", "true", '"null"', "[]", {"sql": 7}, {"sql": [None]}):
-        none = _ask(("run_sql", arguments))
-        assert none.query is None
-        assert none.failure is not None
-        assert "no argument of the call is one SQL statement" in none.failure.message
 
 
 WRITTEN = [
@@ -113,17 +119,9 @@ def test_a_call_that_was_cut_off_is_never_a_query(arguments: str) -> None:
     for length in range(arguments.index(QUERY[0]), len(arguments)):
         message = {"tool_calls": [{"function": {"name": "run_sql", "arguments": arguments[:length]}}]}
         for finish_reason in ("length", "max_tokens", "MAX_TOKENS", "tool_calls", "stop", None):
-            completion = Completion(
-                message=ChatMessage(role="assistant", content=""),
-                finish_reason=finish_reason,
-                tool_calls=tool_calls_of(message),
-            )
-            prediction = _prediction(CASE, completion, Prompt(text=""), SystemOptions())
-            assert prediction.query is None
+            prediction = _read(message, finish_reason)
             assert prediction.extraction is None
-            assert prediction.failure is not None
-            assert prediction.failure.kind == "unreadable_answer"
-            assert '"run_sql"' in prediction.failure.message
+            assert '"run_sql"' in _message(prediction, "unreadable_answer")
 
 
 def test_a_cut_call_is_told_from_a_complete_one() -> None:
@@ -131,10 +129,7 @@ def test_a_cut_call_is_told_from_a_complete_one() -> None:
     for cut in ('{"sql": "SELECT a FROM t', '{"sql": "SELECT a FROM t WHERE b=1"', "{", '{"sql": "SELECT a'):
         for finish_reason in ("length", "tool_calls"):
             prediction = _ask(("run_sql", {"sql": QUERY}), ("run_sql", cut), finish_reason=finish_reason)
-            assert prediction.query is None
-            assert prediction.failure is not None
-            assert prediction.failure.kind == "unreadable_answer"
-            assert ("max_tokens" in prediction.failure.message) is (finish_reason == "length")
+            assert ("max_tokens" in _message(prediction, "unreadable_answer")) is (finish_reason == "length")
             assert cut in (prediction.raw or "")
     assert _ask(("run_sql", {"sql": QUERY}), finish_reason="length").query == QUERY
     assert _ask(("run_sql", QUERY + ";"), finish_reason="length").query == QUERY
@@ -156,13 +151,6 @@ def test_a_cut_call_is_told_from_a_complete_one() -> None:
     ],
 )
 def test_each_form_of_a_call_is_read(message: Mapping[str, object]) -> None:
-    for name, query in (("run_sql", QUERY), ("check_sql", None), ("run", QUERY)):
-        completion = Completion(
-            message=ChatMessage(role="assistant", content=""),
-            tool_calls=tool_calls_of(json.loads(json.dumps(message).replace("TOOL", name))),
-        )
-        prediction = _prediction(CASE, completion, Prompt(text=""), SystemOptions())
-        assert prediction.query == query
-        if query is None:
-            assert prediction.failure is not None
-            assert '"check_sql"' in prediction.failure.message
+    for name in ("run_sql", "run"):
+        assert _read(json.loads(json.dumps(message).replace("TOOL", name))).query == QUERY
+    assert '"check_sql"' in _message(_read(json.loads(json.dumps(message).replace("TOOL", "check_sql"))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,10 +27,6 @@ def with_rows(execution: Execution, change: Any) -> Execution:
         return execution
     rows = tuple(change(list(execution.result.rows)))
     return replace(execution, result=Result(columns=execution.result.columns, rows=rows), row_count=len(rows))
-
-
-def cells(change: Any) -> Any:
-    return lambda rows: [tuple(change(cell) for cell in row) for row in rows]
 
 
 class Faulty:
@@ -70,65 +67,45 @@ class Faulty:
         self.inner.close()
 
 
-class IntegersAsFloats(Faulty):
-    def execute(self, query: str) -> Execution:
-        return with_rows(super().execute(query), cells(lambda cell: float(cell) if isinstance(cell, int) else cell))
+def but(**changed: Any) -> Any:
+    """The engine with other attributes and methods."""
+    return type("Other", (Faulty,), changed)
 
 
-class Trims(Faulty):
-    def execute(self, query: str) -> Execution:
-        return with_rows(super().execute(query), cells(lambda cell: cell or None))
+def answering(change: Callable[[Execution], Execution]) -> Any:
+    """The engine, with each execution changed so."""
+    return but(execute=lambda self, query: change(Faulty.execute(self, query)))
 
 
-class RealsAsTexts(Faulty):
-    def execute(self, query: str) -> Execution:
-        return with_rows(super().execute(query), cells(lambda cell: str(cell) if isinstance(cell, float) else cell))
+def asking(change: Callable[[str], str]) -> Any:
+    """The engine, with each query changed so."""
+    return but(execute=lambda self, query: Faulty.execute(self, change(query)))
 
 
-class ClaimsBooleans(Faulty):
-    has_boolean_type = True
+def with_cells(change: Any, kind: type = object) -> Any:
+    def changed(rows: Any) -> Any:
+        return [tuple(change(cell) if isinstance(cell, kind) else cell for cell in row) for row in rows]
+
+    return answering(lambda execution: with_rows(execution, changed))
 
 
-class BytesAsHex(Faulty):
-    def execute(self, query: str) -> Execution:
-        return with_rows(super().execute(query), cells(lambda cell: cell.hex() if isinstance(cell, bytes) else cell))
+def names_once(found: Execution) -> Execution:
+    return found if found.result is None else replace(found, columns=tuple(dict.fromkeys(found.columns or ())))
 
 
-class FormatsSigns(Faulty):
-    def execute(self, query: str) -> Execution:
-        return super().execute(query.replace("%s", "NULL"))
+def calls_nothing_an_error(found: Execution) -> Execution:
+    is_error = found.failure is not None and found.failure.kind == "no_query"
+    return outcomes.failed(found.query, "error", "error", "syntax error") if is_error else found
 
 
-class NamesOnce(Faulty):
-    def execute(self, query: str) -> Execution:
-        found = super().execute(query)
-        if found.result is None:
-            return found
-        names = tuple(dict.fromkeys(found.columns or ()))
-        return replace(found, columns=names)
-
-
-class Shuffles(Faulty):
-    def execute(self, query: str) -> Execution:
-        return with_rows(super().execute(query), sorted)
-
-
-class Wraps(Faulty):
-    def execute(self, query: str) -> Execution:
-        return super().execute(f"SELECT * FROM ({query})")
-
-
-class CallsNothingAnError(Faulty):
-    def execute(self, query: str) -> Execution:
-        found = super().execute(query)
-        if found.failure is not None and found.failure.kind == "no_query":
-            return outcomes.failed(query, "error", "error", "syntax error")
+def says_many_lines(found: Execution) -> Execution:
+    if found.failure is None:
         return found
+    return replace(found, failure=replace(found.failure, message=f"{found.failure.message}\nat line 1"))
 
 
-class TakesTheFirst(Faulty):
-    def execute(self, query: str) -> Execution:
-        return super().execute(query.split(";", maxsplit=1)[0])
+def cuts_in_silence(found: Execution) -> Execution:
+    return replace(found, status="rows", failure=None) if found.status == "truncated" else found
 
 
 class Writes(Faulty):
@@ -147,50 +124,18 @@ class Writes(Faulty):
             return outcomes.failed(query, "error", "error", str(error))
 
 
-class ManyLines(Faulty):
-    def execute(self, query: str) -> Execution:
-        found = super().execute(query)
-        if found.failure is None:
-            return found
-        return replace(found, failure=replace(found.failure, message=f"{found.failure.message}\nat line 1"))
+def encodes(self: Faulty, query: str) -> Execution:
+    if "\x00" in query:
+        raise ValueError("a text with NUL")
+    return Faulty.execute(self, query)
 
 
-class Encodes(Faulty):
-    def execute(self, query: str) -> Execution:
-        if "\x00" in query:
-            raise ValueError("a text with NUL")
-        return super().execute(query)
+def is_interrupted(found: Execution) -> Execution:
+    return outcomes.failed(found.query, "error", "error", "interrupted") if "SUM(" in found.query else found
 
 
-class Interrupted(Faulty):
-    def execute(self, query: str) -> Execution:
-        if "SUM(" in query:
-            return outcomes.failed(query, "error", "error", "interrupted")
-        return super().execute(query)
-
-
-class CutsInSilence(Faulty):
-    def execute(self, query: str) -> Execution:
-        found = super().execute(query)
-        return replace(found, status="rows", failure=None) if found.status == "truncated" else found
-
-
-class Constant(Faulty):
-    @classmethod
-    def fingerprint(cls, url: DatabaseUrl) -> str:
-        return "the same"
-
-
-class ChecksNothing(Faulty):
-    @classmethod
-    def check(cls, url: DatabaseUrl) -> None:
-        pass
-
-
-class Tells(Faulty):
-    @classmethod
-    def check(cls, url: DatabaseUrl) -> None:
-        super().check(DatabaseUrl(text=url.text.replace("absent", "absent-pa55")))
+def tells(url: DatabaseUrl) -> None:
+    Faulty.check(DatabaseUrl(text=url.text.replace("absent", "absent-pa55")))
 
 
 class OneConnection(Faulty):
@@ -207,15 +152,9 @@ class OneConnection(Faulty):
         self.inner.close()
 
 
-class ForgetsATable(Faulty):
-    def schema(self, *, with_values: bool = True) -> Any:
-        found = self.inner.schema(with_values=with_values)
-        return replace(found, tables=tuple(table for table in found.tables if table.name != "digit"))
-
-
-class AlwaysTellsValues(Faulty):
-    def schema(self, *, with_values: bool = True) -> Any:
-        return self.inner.schema()
+def forgets_a_table(self: Faulty, *, with_values: bool = True) -> Any:
+    found = self.inner.schema(with_values=with_values)
+    return replace(found, tables=tuple(table for table in found.tables if table.name != "digit"))
 
 
 def adapter(folder: Path, engine: Any) -> Adapter:
@@ -238,37 +177,44 @@ def adapter(folder: Path, engine: Any) -> Adapter:
 
 
 FAULTS = [
-    (IntegersAsFloats, "integers_are_exact", "found [4.611686018427388e+18,"),
-    (Trims, "texts_are_exact", "found"),
+    (with_cells(float, int), "integers_are_exact", "found [4.611686018427388e+18,"),
+    (with_cells(lambda cell: cell or None), "texts_are_exact", "found"),
     (Faulty, "decimals_are_exact", "found [12345678901.2345,"),
-    (RealsAsTexts, "reals_are_floats", "found ['0.1',"),
-    (ClaimsBooleans, "truth_is_as_declared", "the types of truths: found"),
+    (with_cells(str, float), "reals_are_floats", "found ['0.1',"),
+    (but(has_boolean_type=True), "truth_is_as_declared", "the types of truths: found"),
     (Faulty, "dates_are_dates", "found ['2024-02-29',"),
     (Faulty, "timestamps_are_datetimes", "found ['2024-02-29 12:34:56',"),
-    (BytesAsHex, "binaries_are_bytes", "found ['00ff27',"),
-    (FormatsSigns, "signs_in_literals_stay", "'NULL'"),
-    (NamesOnce, "columns_keep_their_names", "two columns of one name: found (('a',)"),
-    (Shuffles, "rows_keep_their_order", "came otherwise: ((0,), (1,)"),
-    (Wraps, "comments_and_a_last_semicolon_are_harmless", "/* one */"),
-    (CallsNothingAnError, "no_statement_is_no_query", "found ('error', 'error') in place of ('error', 'no_query')"),
-    (TakesTheFirst, "several_statements_are_refused", "SELECT 1 ran"),
+    (with_cells(bytes.hex, bytes), "binaries_are_bytes", "found ['00ff27',"),
+    (asking(lambda query: query.replace("%s", "NULL")), "signs_in_literals_stay", "'NULL'"),
+    (answering(names_once), "columns_keep_their_names", "two columns of one name: found (('a',)"),
+    (answering(lambda done: with_rows(done, sorted)), "rows_keep_their_order", "came otherwise: ((0,), (1,)"),
+    (asking("SELECT * FROM ({})".format), "comments_and_a_last_semicolon_are_harmless", "/* one */"),
+    (
+        answering(calls_nothing_an_error),
+        "no_statement_is_no_query",
+        "('error', 'error') in place of ('error', 'no_query')",
+    ),
+    (asking(lambda query: query.split(";")[0]), "several_statements_are_refused", "SELECT 1 ran"),
     (Writes, "writes_change_nothing", "INSERT INTO digit VALUES (10) ran"),
     (Writes, "sessions_cannot_be_steered", "BEGIN ran"),
-    (ManyLines, "errors_are_said_in_one_line", "has several lines"),
-    (Interrupted, "what_takes_too_long_is_ended", "interrupted"),
-    (CutsInSilence, "rows_are_capped", "found ('rows', 1000) in place of ('truncated', 1000)"),
-    (CutsInSilence, "bytes_are_capped", "found 'rows' in place of 'truncated'"),
-    (Constant, "content_has_a_fingerprint", "its fingerprint has not"),
-    (ChecksNothing, "what_is_absent_is_said", "absent.sqlite for a database"),
-    (Tells, "what_is_absent_is_said", "shows a secret"),
-    (Encodes, "monstrous_texts_are_survived", "raised ValueError: a text with NUL"),
-    (ForgetsATable, "tables_are_described", "'digit': None"),
-    (AlwaysTellsValues, "tables_are_described", "has values of ['id', 'a_integer', 'a_text']"),
+    (answering(says_many_lines), "errors_are_said_in_one_line", "has several lines"),
+    (answering(is_interrupted), "what_takes_too_long_is_ended", "interrupted"),
+    (answering(cuts_in_silence), "rows_are_capped", "found ('rows', 1000) in place of ('truncated', 1000)"),
+    (answering(cuts_in_silence), "bytes_are_capped", "found 'rows' in place of 'truncated'"),
+    (but(fingerprint=staticmethod(lambda url: "1")), "content_has_a_fingerprint", "its fingerprint has not"),
+    (but(check=staticmethod(lambda url: None)), "what_is_absent_is_said", "absent.sqlite for a database"),
+    (but(check=staticmethod(tells)), "what_is_absent_is_said", "shows a secret"),
+    (but(execute=encodes), "monstrous_texts_are_survived", "raised ValueError: a text with NUL"),
+    (but(schema=forgets_a_table), "tables_are_described", "'digit': None"),
+    (
+        but(schema=lambda self, *, with_values=True: self.inner.schema()),
+        *("tables_are_described", "has values of ['id', 'a_integer', 'a_text']"),
+    ),
     (OneConnection, "engines_are_told_apart", "Cannot operate on a closed database"),
 ]
 
 
-@each(("engine", "check", "said"), FAULTS, ids=lambda value: getattr(value, "__name__", value))
+@each(("engine", "check", "said"), FAULTS)
 def test_a_wrong_engine_is_found(tmp_path: Path, engine: Any, check: str, said: str) -> None:
     with pytest.raises(AssertionError, match=re.escape(said)):
         conform(adapter(tmp_path, engine), CHECK[check])

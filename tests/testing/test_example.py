@@ -50,7 +50,6 @@ def test_answers_are_right_wrong_wider_absent_slow_and_failing() -> None:
 
 def _kind(tables: Tables, case: Case, prediction: Prediction) -> str:
     if prediction.query is None:
-        assert prediction.failure is not None
         return prediction.failure.kind
     _, gold = tables.run(case.golds[0], 1000)
     try:

@@ -59,7 +59,6 @@ def test_a_server_ends_with_the_process_that_started_it() -> None:
     )
     variables = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
     starter = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, env=variables)
-    assert starter.stdout is not None
     port, folder, supervisor = starter.stdout.readline().split()
     assert accepts(int(port))
     starter.kill()

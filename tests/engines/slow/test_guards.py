@@ -126,7 +126,6 @@ def test_nothing_of_this_program_is_a_table_and_no_seed_stays(tmp_path: Path) ->
         assert engine.execute("SELECT * FROM mine").status == "error", mine
         for query in ("SELECT setseed(0.5)", f"FROM enable_logging('QueryLog', storage_path = '{tmp_path}/evil')"):
             refused = engine.execute(query)
-            assert refused.failure is not None
             assert refused.failure.kind == "refused"
         assert engine.execute("SELECT count(*) FROM information_schema.tables").status == "rows"
     assert list(tmp_path.iterdir()) == []
@@ -147,7 +146,6 @@ def test_nothing_of_this_program_is_a_table_and_no_seed_stays(tmp_path: Path) ->
 def test_a_memory_bomb_costs_its_query_and_not_its_worker(pool: WorkerPool, query: str) -> None:
     worker = pool.pids
     bomb, after = run(pool, "duckdb:///:memory:", query, "SELECT sum(i) FROM range(1000000) r(i)")
-    assert bomb.failure is not None
     assert bomb.failure.kind == "out_of_memory", bomb.failure
     assert after.result.rows == ((499999500000,),)
     assert pool.pids == worker
@@ -185,7 +183,6 @@ def test_a_function_is_refused_on_the_servers_own_word(postgres_url: str, open_p
     engine = open_postgres(postgres_url)
     for query in ("SELECT set_limit(0.5)", "SELECT (0.5::real).set_limit", "SELECT pg_xact_status('3')"):
         refused = engine.execute(query)
-        assert refused.failure is not None
         assert (refused.failure.kind, "according to the server" in refused.failure.message) == ("refused", True)
     for query in (
         "SELECT random(), clock_timestamp(), gen_random_uuid(), similarity('a', 'b')",
@@ -200,22 +197,20 @@ def test_the_name_of_an_extensions_function_is_a_column_where_it_cannot_be_a_cal
 ) -> None:
     engine = open_postgres(postgres_url)
     made = "FROM (SELECT 0.5::real AS set_limit, true AS isn_weak) x"
-    for query in (
+    columns = [
         f"SELECT set_limit, isn_weak {made} WHERE set_limit > 0 ORDER BY set_limit",
         f'SELECT "set_limit" + 1 AS isn_weak {made}',
-    ):
-        assert engine.execute(query).status == "rows", query
-    for query in (
+    ]
+    assert [query for query in columns if engine.execute(query).status != "rows"] == []
+    calls = [
         "SELECT (0.5::real).set_limit",
         'SELECT x . /* a */ "set_limit" FROM (SELECT 0.5::real AS a) x',
         "SELECT set_limit -- a\n (0.5)",
         "SELECT isn_weak(true)",
         "SELECT (true).isn_weak",
         "SELECT (ARRAY[true])[1].isn_weak",
-    ):
-        refused = engine.execute(query)
-        assert refused.failure is not None, query
-        assert refused.failure.kind == "refused", query
+    ]
+    assert [query for query in calls if engine.execute(query).failure.kind != "refused"] == []
     assert engine.execute("SELECT '1234567891'::isbn").status == "error"
 
 

@@ -142,17 +142,12 @@ def test_any_form_of_query(engine: MysqlEngine, query: str, first: tuple[object,
     "query",
     [
         *("SELECT bits FROM kinds", "SELECT DISTINCT bits FROM kinds", "SELECT bits FROM kinds GROUP BY bits"),
-        *(
-            "SELECT bits FROM kinds UNION SELECT bits FROM kinds",
-            "WITH x AS (SELECT bits FROM kinds) SELECT bits FROM x",
-        ),
-        *(
-            "SELECT MAX(bits) FROM kinds",
-            "SELECT NULLIF(bits, 0) FROM kinds",
-            "SELECT (SELECT bits FROM kinds LIMIT 1)",
-        ),
+        "SELECT bits FROM kinds UNION SELECT bits FROM kinds",
+        "WITH x AS (SELECT bits FROM kinds) SELECT bits FROM x",
+        *("SELECT MAX(bits) FROM kinds", "SELECT NULLIF(bits, 0) FROM kinds", "SELECT bits + 0 FROM kinds"),
+        "SELECT (SELECT bits FROM kinds LIMIT 1)",
         *("SELECT CASE WHEN 1 THEN bits END FROM kinds", "SELECT FIRST_VALUE(bits) OVER (ORDER BY bits) FROM kinds"),
-        *("SELECT bits + 0 FROM kinds", "SELECT m FROM (SELECT MAX(bits) AS m FROM kinds) AS x"),
+        "SELECT m FROM (SELECT MAX(bits) AS m FROM kinds) AS x",
     ],
 )
 def test_a_bit_is_its_number_or_cannot_be_read(engine: MysqlEngine, query: str) -> None:
@@ -182,7 +177,6 @@ def test_a_query_fails_as_it_does_as_text(engine: MysqlEngine, mariadb: Any, que
         with pytest.raises(Exception) as raised:  # noqa: PT011 - any class of the driver's
             cursor.execute(query)
     done = engine.execute(query)
-    assert done.failure is not None
     assert (done.failure.kind, done.failure.message) == ("error", raised.value.args[1])
     assert _rows(engine.execute("SELECT MAX(f) FROM kinds")) == [(16777216.0,)], "the connection still works"
 

@@ -227,49 +227,33 @@ def test_each_type_becomes_the_cell_that_it_should(engine: SparkEngine) -> None:
 @pytest.mark.parametrize("shell", ["{}", "array({})", "map(1, {})", "named_struct('m', {})"])
 def test_the_server_itself_refuses_a_map_whose_keys_repeat(engine: SparkEngine, shell: str) -> None:
     failure = engine.execute(f"SELECT {shell.format('map(1, 2, 1, 3)')}").failure
-    assert failure is not None
     assert "DUPLICATED_MAP_KEY" in failure.message
 
 
+# One of each kind: the tests of the reading of texts have all of them.
 HARMFUL = (
     "SELECT TRANSFORM(id) USING 'touch {file}' AS (x STRING) FROM sales",
     "SELECT * FROM text.`/etc/passwd`",
-    "SELECT * FROM `text`.`file:///etc/passwd`",
-    "SELECT * FROM binaryFile.`/etc/passwd`",
     "SELECT * FROM `org.apache.spark.sql.execution.datasources.text`.`/etc/passwd`",
-    "SELECT * FROM (SELECT * FROM csv.`/etc/passwd`) t",
     "SELECT reflect('java.lang.System', 'getProperty', 'user.home')",
-    "SELECT java_method('java.lang.System', 'getenv', 'PATH')",
-    "SELECT try_reflect('java.lang.System', 'getProperty', 'user.home')",
     "SELECT '${env:PATH}'",
     "SELECT '${spark.sql.ansi.enabled}'",
     "SET spark.sql.ansi.enabled = false",
-    "SET VARIABLE x = 1",
-    "CREATE TEMPORARY VIEW v AS SELECT 1",
     "FROM sales INSERT INTO sales SELECT *",
     "WITH x AS (SELECT 1) INSERT INTO sales SELECT 9, 'x', 1, NULL, NULL",
     "INSERT OVERWRITE DIRECTORY '{file}' USING csv SELECT 1",
-    "CACHE TABLE sales",
-    "ADD JAR '/tmp/x.jar'",
     "SELECT * FROM sales) ; DROP TABLE sales; --",
     "BEGIN DROP TABLE sales; END",
     "EXECUTE IMMEDIATE 'DROP TABLE sales'",
-    "SHOW TABLES",
 )
 
 
 def test_what_is_no_harmless_read_neither_runs_nor_leaves_a_trace(engine: SparkEngine, tmp_path: Path) -> None:
     file = tmp_path / "written"
-    ran = [
-        text
-        for text in HARMFUL
-        if engine.execute(text.format_map({"file": file}) if "{file}" in text else text).failure is None
-    ]
-    assert not ran
+    texts = [text.replace("{file}", str(file)) for text in HARMFUL]
+    assert [text for text in texts if engine.execute(text).failure is None] == []
     assert not file.exists()
-    kept = engine.execute("SELECT COUNT(*) FROM sales")
-    assert kept.result is not None, kept.failure
-    assert kept.result.rows == ((5,),)
+    assert engine.execute("SELECT COUNT(*) FROM sales").result.rows == ((5,),)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +310,6 @@ def test_errors_are_one_line_with_their_condition_and_place(engine: SparkEngine)
     messages = {}
     for text in ("SELECT\nnope FROM sales", "SELECT * FROM nowhere", "SELECT 1 / 0", "SELECT CAST('x' AS INT)"):
         failure = engine.execute(text).failure
-        assert failure is not None
         messages[text] = failure.message
     assert all("\n" not in message and "JVM" not in message for message in messages.values())
     assert "line 2 pos 0" in messages["SELECT\nnope FROM sales"]
