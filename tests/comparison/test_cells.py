@@ -98,7 +98,6 @@ def test_a_cell_is_the_same_moment_by_the_same_clock(moments: list[datetime], zo
     content = encode_execution(kept)
     assert content is not None
     back = decode_execution("", content)
-    assert back is not None
     assert back.result == kept.result
     assert GivenResult.of([(moment,) for moment in local]).result().rows == kept.result.rows  # type: ignore[union-attr]
 

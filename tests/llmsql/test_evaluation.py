@@ -46,8 +46,6 @@ OUTPUTS = [
 def _benchmarks() -> ModuleType:
     path = Path(__file__).resolve().parents[2] / "benchmarks" / "llmsql.py"
     spec = importlib.util.spec_from_file_location("llmsql_benchmark", path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -101,7 +101,6 @@ def test_both_are_what_counting_cells_gives(gold: Rows, predicted: Rows) -> None
     overlap, subset = (score(one, gold, predicted).value for one in (DenodoPercentOverlap, DenodoPercentSubset))
     assert overlap == pytest.approx(counted(gold, predicted, in_place=True))
     assert subset == pytest.approx(counted(gold, predicted, in_place=False))
-    assert overlap is not None
     assert subset is not None
     assert 0.0 <= overlap <= subset + 1e-12 <= 1.0 + 1e-9
 

@@ -28,7 +28,6 @@ class Oracle:
 
     def ask(self, case: dict[str, Any]) -> dict[str, Any]:
         """What it says of one case."""
-        assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(case) + "\n")
         self._process.stdin.flush()
         said = self._line()
@@ -36,7 +35,6 @@ class Oracle:
         return said
 
     def _line(self) -> Any:
-        assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, "the oracle ended: see its standard error"
         return json.loads(line)
@@ -62,7 +60,6 @@ def opened(python: str) -> Iterator[Oracle]:
         oracle = Oracle(process)
         assert oracle.versions[:2] == PINNED
         yield oracle
-        assert process.stdin is not None
         process.stdin.close()
 
 

@@ -137,7 +137,6 @@ def test_a_text_that_is_no_csv_has_no_score_and_a_reason(text: str) -> None:
         assert math.isnan(scorer.single_turn_score(sample))
         detail = scorer.detail(sample)
         assert detail.value is None
-        assert detail.failure is not None
         assert detail.failure.blame == blame
         assert "text is" in detail.reason
         assert detail.reason in detail.report()
@@ -146,7 +145,6 @@ def test_a_text_that_is_no_csv_has_no_score_and_a_reason(text: str) -> None:
 def test_an_absent_response_or_reference_is_a_failure_of_its_owner() -> None:
     for sample, kind in (({"reference": "a\n1\n"}, "unanswered"), ({"response": "a\n1\n"}, "no_gold")):
         failure = DataCompyScore().detail(sample).failure
-        assert failure is not None
         assert failure.kind == kind
 
 
@@ -160,7 +158,6 @@ def test_numbers_of_any_length_are_compared(form: str, beside: str) -> None:
 
 def test_names_that_are_one_in_lower_case_are_a_failure() -> None:
     failure = DataCompyScore().detail({"reference": "a\n1\n", "response": "a,A\n1,2\n"}).failure
-    assert failure is not None
     assert "'a' and 'A'" in failure.message
 
 

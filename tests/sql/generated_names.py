@@ -92,7 +92,6 @@ class QueryGenerator:
             depth = level.outer
             while depth.outer is not None and self.random.random() < 0.5:
                 depth = depth.outer
-        assert depth is not None
         found = [
             (entry, name)
             for entry in depth.entries

@@ -253,7 +253,6 @@ def test_a_draft_without_an_answer_is_no_answer(draft: str) -> None:
         prediction = Prediction(case_id="1", query=text)
         extraction = extracted(prediction)
         assert (extraction.query, extraction.raw) == (None, text)
-        assert extraction.failure is not None
         assert (extraction.failure.kind, extraction.failure.blame) == ("unanswered", "system")
         assert written(extraction) == prediction
 
@@ -288,7 +287,6 @@ SEVERAL = {
 def test_the_last_of_several_in_fences_or_tags_counts(text: str) -> None:
     prediction = extracted(Prediction(case_id="1", query=text))
     assert prediction.query == "SELECT b FROM t"
-    assert prediction.extraction is not None
     assert prediction.extraction.place in ("fence", "json")
     assert prediction.extraction.several
     assert prediction.extraction.others == ("SELECT a FROM t",)

@@ -163,12 +163,7 @@ def test_a_statement_and_an_answer_without_one_stay_as_they_are(text: str) -> No
 
 
 NASTY = (
-    "$$it's;$$",
-    "';'",
-    "'```'",
-    '\'{"sql": "SELECT 1;"}\'',
-    "';\nThis is it'",
-    "'<sql>SELECT 1</sql>'",
+    *("$$it's;$$", "';'", "'```'", '\'{"sql": "SELECT 1;"}\'', "';\nThis is it'", "'<sql>SELECT 1</sql>'"),
     r"E'\'; SELECT 1; --'",
 )
 UNKNOWN = ("{}", "CAST(b AS BIG INT) = 1 AND c <> {}", "x AND NOT ARRAY[{}] @> ARRAY['c']", "[it's;] <> {}", "b !~ {}")
@@ -186,26 +181,10 @@ def test_what_stands_in_texts_names_and_comments_of_a_statement_changes_nothing(
 
 
 NOTES = (
-    "",
-    "x",
-    "a; b",
-    "draft",
-    "not the final query",
-    "Do not run:",
-    "Wait, that is wrong.",
-    "I cannot answer this question.",
-    "lists all, i.e. 20 rows",
-    "it's \"so",
-    "SELECT b FROM u",
-    "old: SELECT b FROM u;",
-    "DROP TABLE t;",
-    "```sql",
-    "```sql SELECT b FROM u```",
-    "~~~",
-    "<sql>SELECT b FROM u</sql>",
-    "<think>SELECT b FROM u</think>",
-    "</think>",
-    '{"sql": "SELECT b FROM u"}',
+    *("", "x", "a; b", "draft", "not the final query", "Do not run:", "Wait, that is wrong.", "it's \"so"),
+    *("I cannot answer this question.", "lists all, i.e. 20 rows", "SELECT b FROM u", "old: SELECT b FROM u;"),
+    *("DROP TABLE t;", "```sql", "```sql SELECT b FROM u```", "~~~", "<sql>SELECT b FROM u</sql>", "</think>"),
+    *("<think>SELECT b FROM u</think>", '{"sql": "SELECT b FROM u"}'),
 )
 COMMENTS = st.one_of(
     st.sampled_from(NOTES).map(lambda note: f"-- {note}\n"),
@@ -228,7 +207,6 @@ def test_comments_beside_a_statement_change_nothing(query: str, before: str, wit
     assert extracted(prediction) is prediction
     reading = read_text(text)
     assert (reading.place, reading.words, reading.others) == (None, "", ())
-    assert reading.query is not None
     assert query in reading.query
     assert query in (clean_query(text) or "")
 
@@ -350,7 +328,6 @@ def test_what_stands_beside_a_refusal_is_not_made_a_query(decision: str) -> None
 def test_of_several_statements_in_words_or_json_none_counts_unless_one_is_the_final_one(text: str) -> None:
     found = extracted(Prediction(case_id="1", query=text))
     assert found.query == text
-    assert found.extraction is not None
     assert found.extraction.place is None
     assert found.extraction.others == ("SELECT a FROM t", "SELECT b FROM t")
     assert found.extraction.failure is not None

@@ -23,7 +23,6 @@ def work_of(gold: str, predicted: str) -> int:
     sys.setprofile(count)
     try:
         read = read_pair(gold, predicted, "sqlite", NAMES)
-        assert read is not None
         for one in differences(read.gold, read.predicted):
             assert one.gold or one.predicted
         for repaired in repaired_queries(read):

@@ -172,7 +172,6 @@ def test_an_outline_says_what_the_parser_says(query: str) -> None:
 )
 def test_common_queries_have_an_outline_in_which_all_is_decided(query: str) -> None:
     outline = read_outline(query)
-    assert outline is not None
     assert outline.is_decided
     check_outline(query, outline)
 
@@ -234,7 +233,6 @@ def test_queries_out_of_the_ordinary_have_none(query: str) -> None:
 )
 def test_whether_groups_agree_in_a_column_is_asked_without_a_parser(query: str) -> None:
     outline, read = read_outline(query), read_for_probes(query, "sqlite")
-    assert outline is not None
     assert outline.bare
     assert read is not None
     check_outline(query, outline)

@@ -37,7 +37,6 @@ def test_signs_that_the_parser_drops_are_kept(dialect: str, key: str) -> None:
 
 def test_an_edit_leaves_the_query_as_it_is() -> None:
     query = read_for_probes("SELECT a, (SELECT MAX(b) FROM u) FROM t ORDER BY a", "sqlite")
-    assert query is not None
     before = written(query.tree, "sqlite")
     edit = Edit(query)
     for node in query.all_of(exp.Column, exp.Subquery):
@@ -64,7 +63,6 @@ def test_an_inner_query_runs_by_itself_with_the_ctes_that_it_reads(
     database: sqlite3.Connection, query: str, rows: list[tuple[object, ...]]
 ) -> None:
     read = read_for_probes(query, "sqlite")
-    assert read is not None
     inner = next(
         select.node for select in read.selects if any(output.alias == "x" for output in select.node.expressions)
     )

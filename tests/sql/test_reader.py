@@ -85,7 +85,6 @@ def test_duckdb_has_no_templates_either() -> None:
 )
 def test_pipe_operators_apply_in_their_order(pipes: str, expected: str) -> None:
     parsed = parse_query(f"FROM t |> {pipes}", "bigquery")
-    assert parsed is not None
     assert parsed.tree.sql("bigquery") == expected
 
 
@@ -96,14 +95,12 @@ def test_a_pipe_operator_without_sense_is_not_read() -> None:
 @each("name", sorted(CLICKHOUSE_TYPES))
 def test_types_keep_their_names(name: str) -> None:
     parsed = parse_query(f"SELECT CAST(a AS {name}), b::Tuple(x {name}), {name} FROM t", "clickhouse")
-    assert parsed is not None
     assert parsed.tree.sql("clickhouse").count(name) == 3
 
 
 def test_tables_that_the_parser_leaves_out_have_places() -> None:
     text = "SELECT collect_list(a, (SELECT b FROM u)) FROM t"
     parsed = parse_query(text, "spark")
-    assert parsed is not None
     assert parsed.table_places == {text.index("u)"), text.rindex("t")}
 
 

@@ -99,7 +99,6 @@ def test_a_name_with_such_a_character_is_the_columns_own() -> None:
     assert isinstance(query, Query)
     assert query.unresolved == ()
     span = query.span(query.tree.selects[0])
-    assert span is not None
     assert query.text[span.start : span.end] == "a\xa0b"
 
 

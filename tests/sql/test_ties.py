@@ -77,7 +77,6 @@ def test_the_probe_is_the_query_with_a_rank_beside_it(engine: str, query: str) -
 
 def test_ranks_show_ties_of_keys_that_are_not_in_the_output() -> None:
     probe = tie_probe("SELECT id FROM t ORDER BY v DESC", "sqlite")
-    assert probe is not None
     ties: dict[object, set[object]] = {}
     for number, rank in _run("sqlite", probe.query):
         ties.setdefault(rank, set()).add(number)
@@ -86,20 +85,17 @@ def test_ranks_show_ties_of_keys_that_are_not_in_the_output() -> None:
 
 def test_collation_decides_what_ties() -> None:
     probe = tie_probe("SELECT n FROM t ORDER BY n COLLATE NOCASE", "sqlite")
-    assert probe is not None
     assert [rank for _, rank in _run("sqlite", probe.query)] == [1, 2, 2, 3, 4]
 
 
 def test_set_operations_show_ties_in_their_output_columns() -> None:
     probe = tie_probe("SELECT n, g FROM t UNION ALL SELECT n, g FROM t ORDER BY g, n LIMIT 3", "sqlite")
-    assert probe is not None
     assert (probe.ranked, probe.key_columns) == (False, (1, 0))
     assert len(_run("sqlite", probe.query)) == 10
 
 
 def test_without_order_all_rows_tie() -> None:
     probe = tie_probe("SELECT n FROM t LIMIT 2 OFFSET 1", "sqlite")
-    assert probe is not None
     assert (probe.ranked, probe.key_columns, probe.offset) == (False, (), 1)
     assert len(_run("sqlite", probe.query)) == 5
     assert len(_run("sqlite", probe.first(2))) == 2
@@ -107,7 +103,6 @@ def test_without_order_all_rows_tie() -> None:
 
 def test_a_key_over_a_window_is_read_from_the_output() -> None:
     probe = tie_probe("SELECT n, rank() OVER (ORDER BY v) AS r FROM t ORDER BY r", "sqlite")
-    assert probe is not None
     assert (probe.ranked, probe.key_columns) == (False, (1,))
 
 

@@ -81,7 +81,6 @@ def test_a_known_qualifier_is_not_called_unknown(query: str) -> None:
 def _with_one_name_changed(text: str) -> Iterator[str]:
     """The query with one of its columns called ``nowhere``, for each of them."""
     parsed = parse_query(text, "sqlite")
-    assert parsed is not None
     for place, node in enumerate(parsed.tree.walk()):
         if isinstance(node, exp.Column) and not node.is_star:
             changed = parsed.tree.copy()

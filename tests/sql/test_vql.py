@@ -95,17 +95,14 @@ def test_a_name_in_the_context_clause_is_no_part_of_the_query() -> None:
 
 def test_ties_are_probed_without_the_context_clause() -> None:
     probe = next(tie_probes("SELECT a FROM t ORDER BY b DESC, a LIMIT 3 CONTEXT('i18n' = 'us')", "denodo"), None)
-    assert probe is not None
     ranked = "SELECT a, DENSE_RANK() OVER (ORDER BY b DESC, a) AS assay_rank FROM t ORDER BY b DESC, a"
     assert probe.query == ranked
     unlimited = next(tie_probes("SELECT a FROM t ORDER BY b CONTEXT('i18n' = 'us') TRACE", "denodo"), None)
-    assert unlimited is not None
     assert unlimited.query == "SELECT a, DENSE_RANK() OVER (ORDER BY b) AS assay_rank FROM t ORDER BY b"
 
 
 def test_hints_stay_in_the_probe() -> None:
     probe = next(tie_probes("SELECT x.a FROM t x HASH JOIN s y ON x.i = y.i ORDER BY x.a LIMIT 3", "denodo"), None)
-    assert probe is not None
     assert "t AS x HASH JOIN s AS y" in probe.query
 
 
@@ -181,12 +178,7 @@ def test_empty_statements_around_a_text_change_nothing_of_what_it_would_do(
     assert read_vql(whole).does == does
 
 
-@given(
-    st.lists(
-        st.sampled_from(WORDS),
-        max_size=25,
-    )
-)
+@given(st.lists(st.sampled_from(WORDS), max_size=25))
 def test_no_text_breaks_the_reader(words: list[str]) -> None:
     text = " ".join(words)
     reading = read_vql(text)

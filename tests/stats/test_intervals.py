@@ -105,7 +105,6 @@ def test_yes_no_values_get_wilsons_interval_either_way(values: list[bool]) -> No
 @given(UNIT_VALUES)
 def test_a_mean_lies_in_its_interval_and_both_in_the_unit_range(values: list[float]) -> None:
     interval = bounded_mean_interval(values)
-    assert interval is not None
     low, high = interval
     assert 0.0 <= low <= sum(values) / len(values) + 1e-9
     assert sum(values) / len(values) - 1e-9 <= high <= 1.0
@@ -115,8 +114,6 @@ def test_a_mean_lies_in_its_interval_and_both_in_the_unit_range(values: list[flo
 def test_a_bounded_mean_is_never_wider_than_wilsons(values: list[float]) -> None:
     interval = bounded_mean_interval(values)
     plain = wilson_interval(min(float(len(values)), math.fsum(values)), len(values))
-    assert interval is not None
-    assert plain is not None
     assert interval[1] - interval[0] <= plain[1] - plain[0] + 1e-12
 
 
@@ -125,7 +122,6 @@ def test_a_bounded_mean_of_misses_is_bounded_as_the_mirror_image(values: list[fl
     misses = [1.0 - value for value in values]
     interval = bounded_mean_interval([1.0 - miss for miss in misses])  # what is too small beside 1 has no mirror image
     mirrored = bounded_mean_interval(misses)
-    assert interval is not None
     assert mirrored is not None
     assert mirrored == pytest.approx((1.0 - interval[1], 1.0 - interval[0]), abs=1e-6)
 
@@ -142,7 +138,6 @@ def test_many_values_that_vary_little_are_bounded_about_as_by_student(middle: fl
 def test_equal_values_are_not_taken_for_certainty() -> None:
     interval = bounded_mean_interval([1.0, 1.0, 1.0])
     assert interval == wilson_interval(3, 3)
-    assert interval is not None
     assert interval[0] < 0.5
 
 
@@ -158,6 +153,5 @@ def test_a_bounded_mean_covers_the_truth_as_often_as_it_says(n: int) -> None:
     for _ in range(1000):
         values = [1.0 if source.random() < 0.93 else source.random() for _ in range(n)]
         interval = bounded_mean_interval(values)
-        assert interval is not None
         covered += interval[0] <= 0.965 <= interval[1]
     assert covered >= 890

@@ -18,7 +18,6 @@ numpy = pytest.importorskip("numpy")
 @pytest.mark.parametrize(("n", "discordant"), [(100, 0.3), (200, 0.1), (1034, 0.2)])
 def test_a_detectable_difference_of_rates_is_detected_as_often_as_said(n: int, discordant: float) -> None:
     difference = detectable_difference(n, discordant=discordant)
-    assert difference is not None
     assert difference <= discordant
     shares = [(discordant + difference) / 2, (discordant - difference) / 2, 1 - discordant]
     drawn = numpy.random.default_rng(n).multinomial(n, shares, size=2000)
@@ -63,14 +62,12 @@ def test_more_cases_show_smaller_differences() -> None:
 
 def test_no_discordant_case_does_not_make_every_difference_detectable() -> None:
     bounds = wilson_interval(0, 500)
-    assert bounds is not None
     assert detectable_difference(500, discordant=0.0) == detectable_difference(500, discordant=bounds[1])
 
 
 def test_a_difference_is_never_more_than_the_cases_that_differ() -> None:
     # Twelve cases can show only that about half of them change, all to one side: so many must then differ.
     found = detectable_difference(12, discordant=0.1)
-    assert found is not None
     assert 0.4 < found < 1.0
     assert cases_needed(found, discordant=0.1) == 12
     assert detectable_difference(4, discordant=0.1) is None

@@ -233,7 +233,6 @@ def test_gold_in_its_own_words_is_ambiguous_too(make_sqlite: Callable[..., Path]
     gold = "SELECT a, COUNT(*) FROM t"
     verdict = check(gold, gold, database=f"sqlite:///{path.as_posix()}")
     assert (verdict.outcome, verdict.flags) == ("correct", {"ambiguous_gold"})
-    assert verdict.ambiguity is not None
     assert verdict.ambiguity.text.startswith("the gold query reads one of several rows, as they happen to be stored")
 
 
@@ -285,7 +284,6 @@ def test_more_combinations_than_are_tried_are_said_to_be_unknown(
     gold = "SELECT g, a FROM t GROUP BY g"
     other = " UNION ALL ".join(f"SELECT {group}, 'n{group}-{(group + 1) % rows}'" for group in range(groups))
     verdict = check(other, gold, database=url)
-    assert verdict.ambiguity is not None
     assert verdict.ambiguity.complete == complete
     assert verdict.outcome == "correct" or not complete
     with closing(sqlite3.connect(path)) as connection, connection:

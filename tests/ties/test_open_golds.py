@@ -33,10 +33,7 @@ def test_a_run_tells_accuracy_over_the_cases_whose_gold_determines_its_answer(
         counts = {name: (a.taken_rows, a.tied_rows, a.choices, a.all_tie) for name, a in found.items() if a is not None}
         assert counts == {"open": (1, 3, 3, False), "all": (1, 4, 4, True), "inside": (1, 3, 3, False)}
         determined = one.aggregates.determined
-        assert determined is not None
         rate = determined.rate("match")
-        assert rate is not None
         assert (rate.numerator, rate.n) == (0, 1)
         overall = one.aggregates.overall.rate("match")
-        assert overall is not None
         assert (overall.numerator, overall.n) == (3, 4)

@@ -160,7 +160,6 @@ def test_what_may_choose_is_read_from_the_text(query: str, doubts: set[str]) -> 
 )
 def test_a_witness_can_be_made_with_foreign_keys_enforced(ddl: str, first: str, second: str) -> None:
     witness = look(first, second, ddl).witness
-    assert witness is not None
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         for statement in witness.statements:

@@ -84,7 +84,6 @@ def test_checks_are_honoured(ddl: str, why: str | None) -> None:
     outcome = look("SELECT count(*) FROM t WHERE a > 0", "SELECT count(*) FROM t", ddl)
     assert outcome.why == why, outcome
     if why is None:
-        assert outcome.witness is not None
         assert [row for table in outcome.witness.tables for row in table.rows] == [(None,)]
 
 
@@ -104,7 +103,6 @@ def test_keys_in_a_circle() -> None:
     assert look("SELECT id FROM boss", joined, ddl).why == "no_difference"
     outcome = look(joined, "SELECT boss.id FROM boss JOIN dept ON head = boss.id", ddl)
     assert outcome.kind == "refuted"
-    assert outcome.witness is not None
     rows = {table.name: table.rows for table in outcome.witness.tables}
     departments = {row[0] for row in rows['"dept"']}
     assert all(row[1] in departments for row in rows['"boss"'])
@@ -138,7 +136,6 @@ def test_views() -> None:
     assert look("SELECT x FROM v", "SELECT a FROM t WHERE b = 'y'", ddl).why == "no_difference"
     outcome = look("SELECT x FROM v", "SELECT a FROM t", ddl)
     assert outcome.kind == "refuted"
-    assert outcome.witness is not None
     assert any("CREATE VIEW v" in statement for statement in outcome.witness.statements)
 
 
@@ -147,7 +144,6 @@ def test_strange_names() -> None:
     ddl = 'CREATE TABLE "my ""table" ("order" INTEGER PRIMARY KEY, "a b" TEXT, "select" INT)'
     outcome = look('SELECT "a b" FROM "my ""table" WHERE "select" > 1', 'SELECT "a b" FROM "my ""table"', ddl)
     assert outcome.kind == "refuted"
-    assert outcome.witness is not None
     assert outcome.witness.tables[0].name == '"my ""table"'
 
 

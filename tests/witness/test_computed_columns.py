@@ -57,7 +57,6 @@ def test_lists_and_structures_of_the_real_data_are_rows_of_a_witness(tmp_path: P
     for first in ("SELECT l[1] FROM t", "SELECT s.x FROM t"):
         outcome = assay.refute(first, "SELECT id FROM t", database=f"duckdb:///{tmp_path}/n.duckdb")
         assert outcome.kind == "refuted", outcome
-        assert outcome.witness is not None
         assert all(cell is not None for table in outcome.witness.tables for row in table.rows for cell in row)
         with duckdb.connect() as made:
             for statement in outcome.witness.statements:
