@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any, Protocol
 
+import pytest
+from four_engines import connected
 from msgspec import Struct
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
@@ -367,57 +369,23 @@ class MariadbOracle:
         self.root.execute(f"{verb} SELECT (`{column}`) ON `{self.database}`.`{table}` {word} name_reader@'%'")
 
 
-def sqlite_oracle(tables: dict[str, dict[str, str]]) -> SqliteOracle:
-    """SQLite with these tables, in memory."""
-    connection = sqlite3.connect(":memory:", check_same_thread=False)
-    for statement in script_of(tables, "sqlite"):
-        connection.execute(statement)
-    return SqliteOracle(connection)
-
-
-def duckdb_oracle(tables: dict[str, dict[str, str]]) -> DuckdbOracle:
-    """DuckDB with these tables, in memory."""
-    import duckdb
-
-    connection = duckdb.connect()
-    for statement in script_of(tables, "duckdb"):
-        connection.execute(statement)
-    return DuckdbOracle(connection)
-
-
 @contextmanager
-def postgres_oracle(server: Any, tables: dict[str, dict[str, str]]) -> Iterator[PostgresOracle]:
-    """A database of its own with these tables on a server (`servers.PostgresServer`)."""
-    import psycopg
+def opened(request: pytest.FixtureRequest, dialect: str, tables: dict[str, dict[str, str]]) -> Iterator[NameOracle]:
+    """The oracle of a dialect, on a database of its own with these tables."""
+    door = ["CREATE TABLE door (k INT)"] if dialect == "mysql" else []
+    with connected(request, dialect, [*script_of(tables, dialect), *door]) as connection:
+        if dialect != "mysql":
+            yield {"sqlite": SqliteOracle, "duckdb": DuckdbOracle, "postgres": PostgresOracle}[dialect](connection)
+            return
+        # A user who may nothing, but read one other table: without which he could not enter the database.
+        cursor, server = connection.cursor(), request.getfixturevalue("mariadb")
+        try:
+            cursor.execute("CREATE USER name_reader@'%'")
+            cursor.execute("GRANT SELECT (k) ON door TO name_reader@'%'")
+            asked = {"host": server.host, "port": server.port, "user": "name_reader", "database": "sql_tests"}
+            import pymysql
 
-    server.create("name_oracle", ";".join(script_of(tables, "postgres")))
-    try:
-        with psycopg.connect(server.database("name_oracle")) as connection:
-            yield PostgresOracle(connection)
-    finally:
-        server.drop("name_oracle")
-
-
-@contextmanager
-def mariadb_oracle(server: Any, tables: dict[str, dict[str, str]]) -> Iterator[MariadbOracle]:
-    """A database of its own with these tables on a server (`mariadb_server.MariadbServer`), and a user who may nothing.
-
-    That user may read one other table, without which he could not enter the database.
-    """
-    import pymysql
-
-    root = server.connect()
-    cursor = root.cursor()
-    try:
-        cursor.execute("CREATE DATABASE name_oracle")
-        for statement in ("USE name_oracle", *script_of(tables, "mysql"), "CREATE TABLE door (k INT)"):
-            cursor.execute(statement)
-        cursor.execute("CREATE USER name_reader@'%'")
-        cursor.execute("GRANT SELECT (k) ON door TO name_reader@'%'")
-        asked = {"host": server.host, "port": server.port, "user": "name_reader", "database": "name_oracle"}
-        with closing(pymysql.connect(**asked, autocommit=True)) as reader:  # a transaction would hold the tables
-            yield MariadbOracle(root, reader, "name_oracle", list(tables))
-    finally:
-        cursor.execute("DROP DATABASE IF EXISTS name_oracle")
-        cursor.execute("DROP USER IF EXISTS name_reader@'%'")
-        root.close()
+            with closing(pymysql.connect(**asked, autocommit=True)) as reader:  # a transaction would hold the tables
+                yield MariadbOracle(connection, reader, "sql_tests", list(tables))
+        finally:
+            cursor.execute("DROP USER IF EXISTS name_reader@'%'")

@@ -118,6 +118,9 @@ CTES = (
     "WITH b AS (SELECT id, x FROM a) SELECT b.x FROM b JOIN e ON e.e = b.id",
     "WITH q AS (SELECT id FROM a), r AS (SELECT id FROM q WHERE id > 1) SELECT * FROM r",
     "WITH q AS (SELECT id FROM a) SELECT x FROM b WHERE id IN (SELECT id FROM q)",
+    "WITH q(x, id) AS (SELECT id, x FROM a) SELECT id FROM q",
+    "WITH b AS (SELECT n AS x FROM a) SELECT x FROM main.b WHERE id IN (SELECT x FROM b)",
+    "WITH q AS (SELECT id FROM a) SELECT z.id FROM (WITH q AS (SELECT e AS id FROM e) SELECT id FROM q) z, q",
     "WITH q AS (SELECT id FROM a) SELECT x FROM b WHERE id IN (WITH q AS (SELECT e FROM e) SELECT e FROM q)",
     "WITH RECURSIVE q(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM q WHERE k < 3) SELECT a.x FROM q JOIN a ON a.id = k",
     (

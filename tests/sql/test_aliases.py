@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Literal
 
 import pytest
+from four_engines import ENGINES, Run, running
 from sqlglot import exp
 
 from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.query import Query, read_query
 from assay.sql.schema import SchemaNames
+from many_cases import each
 
 SCRIPT = """
 CREATE TABLE t (id INTEGER PRIMARY KEY, x INTEGER, y INTEGER);
@@ -59,61 +59,12 @@ QUERIES = (
 )
 ONLY_MARIADB = "SELECT id AS x, ROW_NUMBER() OVER (ORDER BY {}) FROM t ORDER BY 1"
 """It takes the alias there. MySQL, whose dialect this is, takes the column, as every other engine does."""
-Run = Callable[[str], "list[tuple[Any, ...]] | None"]
 
 
-def _asking(execute: Callable[[str], Any], refusal: type[Exception]) -> Run:
-    def run(query: str) -> list[tuple[Any, ...]] | None:
-        try:
-            return [tuple(row) for row in execute(query).fetchall()]
-        except refusal:
-            return None
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def sqlite() -> Iterator[Run]:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(SCRIPT)
-        yield _asking(connection.execute, sqlite3.Error)
-
-
-@pytest.fixture(scope="module")
-def duckdb() -> Iterator[Run]:
-    engine = pytest.importorskip("duckdb")
-    with closing(engine.connect()) as connection:
-        connection.execute(SCRIPT)
-        yield _asking(connection.execute, engine.Error)
-
-
-@pytest.fixture(scope="module")
-def postgresql(postgres: Any) -> Iterator[Run]:
-    import psycopg
-
-    url = postgres.create("assay_aliases", SCRIPT)
-    try:
-        with psycopg.connect(url, autocommit=True) as connection:
-            yield _asking(lambda query: connection.execute(query.encode()), psycopg.Error)
-    finally:
-        postgres.drop("assay_aliases")
-
-
-@pytest.fixture(scope="module")
-def mysql(mariadb: Any) -> Iterator[Run]:
-    with closing(mariadb.connect()) as connection, connection.cursor() as cursor:
-        cursor.execute("CREATE DATABASE assay_aliases")
-        cursor.execute("USE assay_aliases")
-        for statement in filter(str.strip, SCRIPT.split(";")):
-            cursor.execute(statement)
-        connection.commit()
-
-        def execute(query: str) -> Any:
-            cursor.execute(query)
-            return cursor
-
-        yield _asking(execute, connection.Error)
-        cursor.execute("DROP DATABASE assay_aliases")
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Iterator[tuple[str, Run]]:
+    with running(request, request.param, filter(str.strip, SCRIPT.split(";"))) as run:
+        yield request.param, run
 
 
 def _meant_by_engine(run: Run, query: str, name: str) -> Literal["output", "column"] | None:
@@ -136,15 +87,10 @@ def _meant_by_us(query: str, name: str, dialect: str) -> Literal["output", "colu
     return "column" if read.meaning(column).output is None else "output"
 
 
-@pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize(
-    ("dialect", "engine"),
-    [("sqlite", "sqlite"), ("duckdb", "duckdb"), ("postgres", "postgresql"), ("mysql", "mysql")],
-)
-def test_a_name_is_an_alias_where_the_engine_takes_it_for_one(
-    request: pytest.FixtureRequest, dialect: str, engine: str, query: str
-) -> None:
+@each("query", QUERIES)
+def test_a_name_is_an_alias_where_the_engine_takes_it_for_one(engine: tuple[str, Run], query: str) -> None:
+    dialect, run = engine
     name = query.partition(" AS ")[2][0]
-    meant = _meant_by_engine(request.getfixturevalue(engine), query, name)
+    meant = _meant_by_engine(run, query, name)
     if meant is not None and (dialect, query) != ("mysql", ONLY_MARIADB):
         assert _meant_by_us(query, name, dialect) == meant

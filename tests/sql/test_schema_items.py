@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from name_oracles import Refused, SqliteOracle, sqlite_oracle
+from name_oracles import SqliteOracle
 from odd_names import ODD, TABLES
 from test_query import NAMES, NOT_REPORTED
 
 from assay.sql.query import Unreadable
-from assay.sql.schema import SchemaNames
-from assay.sql.schema.ddl import read_ddl
 from assay.sql.schema_items import SchemaItems, nearest_use, schema_items
 from many_cases import each
 
@@ -26,13 +17,6 @@ def _items(query: str) -> SchemaItems:
     found = schema_items(query, "sqlite", NAMES)
     assert isinstance(found, SchemaItems), (query, found)
     return found
-
-
-@pytest.fixture(scope="module")
-def sqlite() -> Iterator[SqliteOracle]:
-    oracle = sqlite_oracle(TABLES)
-    with closing(oracle.connection):
-        yield oracle
 
 
 UNREAD_CTE = "WITH q AS (SELECT id FROM a) SELECT x FROM b WHERE id IN (WITH q AS (SELECT e FROM e) SELECT e FROM q)"
@@ -118,30 +102,3 @@ def test_the_nearest_gold_query_counts(golds: list[str], predicted: str, use: st
 
 def test_a_text_that_is_not_a_query_has_no_items() -> None:
     assert isinstance(schema_items("DROP TABLE a", "sqlite", NAMES), Unreadable)
-
-
-def test_real_queries_use_what_sqlite_reads(shared_data: Path) -> None:
-    """Every gold query of Spider's development set, and those of a system that run."""
-    folder = shared_data / "spider-dev"
-    cases = [json.loads(line) for line in (folder / "dev.jsonl").read_text("utf-8").splitlines()]
-    lines = (folder / "predictions" / "din-sql-gpt4.jsonl").read_text("utf-8").splitlines()
-    answers = {one["id"]: one["predicted_sql"] for one in map(json.loads, lines)}
-    queries: dict[str, dict[str, None]] = {}
-    for case in cases:
-        queries.setdefault(case["db_id"], {}).update(dict.fromkeys([case["gold_sql"], answers[case["id"]] or ""]))
-    compared = 0
-    for db_id, texts in queries.items():
-        path = folder / "database" / db_id / f"{db_id}.sqlite"
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-            statements = [row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'")]
-            names = SchemaNames(read_ddl(";\n".join(statements), "sqlite").schema)
-            for text in texts:
-                try:
-                    theirs = {".".join(pair) for pair in SqliteOracle(connection).columns_named(text)}
-                except Refused:
-                    continue
-                ours = schema_items(text, "sqlite", names)
-                assert isinstance(ours, SchemaItems), text
-                assert ours.columns == theirs, text
-                compared += 1
-    assert compared > 1_000
