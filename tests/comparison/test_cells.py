@@ -152,9 +152,7 @@ SIMPLE = st.one_of(
 KEYS = st.recursive(
     st.one_of(SIMPLE, st.just(float("nan")), st.sampled_from([datetime(2024, 1, 1), date(2024, 1, 1)])),  # noqa: DTZ001
     lambda inner: st.one_of(
-        st.lists(inner, max_size=2),
-        st.tuples(inner, inner),
-        st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+        st.lists(inner, max_size=2), st.tuples(inner, inner), st.dictionaries(st.sampled_from("ab"), inner, max_size=2)
     ),
     max_leaves=3,
 )

@@ -102,14 +102,7 @@ def test_numbers_within_lists_and_structs_are_paired_as_those_that_stand_alone(
 
 
 @each("boolean_is_integer", [True, False])
-@each(
-    "rows",
-    [
-        [(1, "a"), (2, None), (3, "c")],
-        [(1, "a"), (1, "a"), (2, "b")],
-        [(0.5, b"x"), (Decimal(2), b"y")],
-    ],
-)
+@each("rows", [[(1, "a"), (2, None), (3, "c")], [(1, "a"), (1, "a"), (2, "b")], [(0.5, b"x"), (Decimal(2), b"y")]])
 def test_plain_rows_in_any_order_are_found_equal_without_a_search(rows: list[Row], boolean_is_integer: bool) -> None:
     options = ComparisonOptions(boolean_is_integer=boolean_is_integer)
     assert _equal_as_they_are(Answer.bag(Result.of(rows)), Result.of(rows[::-1]), options)

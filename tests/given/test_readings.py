@@ -35,11 +35,7 @@ KINDS: dict[str, st.SearchStrategy[Cell]] = {
 
 
 def equal(
-    gold: Result,
-    predicted: Result,
-    *,
-    cells: tuple[CellTypes, CellTypes] = ("text", "typed"),
-    ordered: bool = False,
+    gold: Result, predicted: Result, *, cells: tuple[CellTypes, CellTypes] = ("text", "typed"), ordered: bool = False
 ) -> bool:
     """Whether the results are equal in some reading."""
     answer = Answer.strict(gold) if ordered else Answer.bag(gold)

@@ -13,16 +13,7 @@ from typing import Any
 import pytest
 
 from assay.errors import InputError, SystemUnusable, UsageError
-from assay.llm_judge import (
-    CaseQueries,
-    JudgeSettings,
-    Opinion,
-    Prompt,
-    QueryJudge,
-    QueryPair,
-    judge_cases,
-    spending,
-)
+from assay.llm_judge import CaseQueries, JudgeSettings, Opinion, Prompt, QueryJudge, QueryPair, judge_cases, spending
 from assay.testing import ChatAnswer, ChatEmulator, Fault, judge_by, same_text
 from assay.testing.chat import Messages, last_question
 from assay.testing.judge import fenced_queries, verdict
@@ -298,12 +289,7 @@ def test_answers_are_kept_and_cost_nothing_the_second_time(asking: Asking, tmp_p
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        ChatAnswer(content="I think that"),
-        ChatAnswer(content="{"),
-        ChatAnswer(content=verdict(True) + "."),
-    ],
+    "answer", [ChatAnswer(content="I think that"), ChatAnswer(content="{"), ChatAnswer(content=verdict(True) + ".")]
 )
 def test_what_was_no_verdict_is_asked_again(answer: ChatAnswer, asking: Asking, tmp_path: Path) -> None:
     cache = tmp_path / "answers.sqlite"

@@ -29,10 +29,7 @@ GOOD = '{"question_id": 1, "completion": "SELECT 1"}'
             f'{GOOD}\n{{"question_id": 1.0, "predicted_sql": "x"}}',
             "line 2: the question_id 1.0 occurs twice, first in line 1",
         ),
-        (
-            '{"question_id": 1, "complation": "x"}',
-            'only "complation": rename "complation" to "completion"',
-        ),
+        ('{"question_id": 1, "complation": "x"}', 'only "complation": rename "complation" to "completion"'),
         ('{"question_id": 1, "response": "x"}', 'rename "response" to "completion"'),
         ('{"question_id": 1, "x": "y"}', 'only "x": an output is {"question_id": 1, "completion": "SELECT …"}'),
         ('{"id": 1, "completion": "x"}', 'has no "question_id", only "id", "completion": rename "id" to "question_id"'),
@@ -46,10 +43,7 @@ GOOD = '{"question_id": 1, "completion": "SELECT 1"}'
         ('{"question_id": 77, "completion": "x"}', "question_id 77 of 1 outputs not in"),
         (f"[{GOOD}]", "outputs.jsonl: is a JSON list: write one object per line, for example"),
         ("SQLite format 3\0\udcff", "outputs.jsonl: is an SQLite database, not a text"),
-        (
-            "\udcff",
-            "line 1, column 1: byte 0xff is not UTF-8, perhaps Windows-1252 or Latin-1: save it as UTF-8",
-        ),
+        ("\udcff", "line 1, column 1: byte 0xff is not UTF-8, perhaps Windows-1252 or Latin-1: save it as UTF-8"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where_and_why(

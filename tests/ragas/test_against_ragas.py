@@ -70,11 +70,7 @@ def test_pairs_never_seen_score_as_with_ragas(oracle: asked.Oracle, seed: int) -
         assert_same(case, oracle.ask(case), **case["options"])
 
 
-KEYS = {
-    "integers": ["1", "2", "3", "4"],
-    "texts": ["x", "y", "Z", "é"],
-    "floats": ["1.5", "2", "3.0", "1"],
-}
+KEYS = {"integers": ["1", "2", "3", "4"], "texts": ["x", "y", "Z", "é"], "floats": ["1.5", "2", "3.0", "1"]}
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -12,13 +12,7 @@ from typing import Any
 import pytest
 
 from assay.errors import UsageError
-from assay.ragas import (
-    DataCompyScore,
-    LLMSQLEquivalence,
-    MetricResult,
-    SingleTurnSample,
-    SQLSemanticEquivalence,
-)
+from assay.ragas import DataCompyScore, LLMSQLEquivalence, MetricResult, SingleTurnSample, SQLSemanticEquivalence
 from assay.testing import same_text
 from assay.testing.judge import fenced_queries, verdict
 from many_cases import each

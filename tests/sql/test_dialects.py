@@ -66,10 +66,7 @@ def rules(query: str, dialect: str) -> set[str]:
         ("SELECT jan FROM (SELECT a, m FROM t) PIVOT(SUM(a) FOR m IN ('jan' AS jan))", "bigquery spark databricks"),
         ("SELECT k, val FROM t UNPIVOT(val FOR k IN (a, b))", "snowflake bigquery spark databricks"),
         ("SELECT LEVEL, a FROM t START WITH a = 1 CONNECT BY PRIOR a = b", "snowflake"),
-        (
-            "SELECT f FROM t MATCH_RECOGNIZE(ORDER BY b MEASURES b AS f PATTERN (x) DEFINE x AS TRUE)",
-            "snowflake",
-        ),
+        ("SELECT f FROM t MATCH_RECOGNIZE(ORDER BY b MEASURES b AS f PATTERN (x) DEFINE x AS TRUE)", "snowflake"),
         ("SELECT METADATA$ACTION, a FROM t CHANGES(INFORMATION => DEFAULT) AT(OFFSET => -60)", "snowflake"),
         ("SELECT z FROM (SELECT * RENAME (a AS z) FROM t)", "snowflake"),
         ("SELECT z FROM (SELECT * REPLACE (a + 1 AS a), a AS z FROM t)", "snowflake bigquery"),

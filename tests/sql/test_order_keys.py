@@ -12,10 +12,7 @@ from four_engines import ENGINES, Run, running
 from assay.sql.probes.edits import read_for_probes
 from assay.sql.probes.order_keys import read_key
 
-SETUP = [
-    "CREATE TABLE t(id INTEGER, a INTEGER, b INTEGER)",
-    "INSERT INTO t VALUES (1, 3, 20), (2, 1, 30), (3, 2, 10)",
-]
+SETUP = ["CREATE TABLE t(id INTEGER, a INTEGER, b INTEGER)", "INSERT INTO t VALUES (1, 3, 20), (2, 1, 30), (3, 2, 10)"]
 BY = {(2, 3, 1): "column", (3, 1, 2): "output", (1, 3, 2): "-column", (2, 1, 3): "-output", (1, 2, 3): "constant"}
 
 # Outputs, key, and what it stands for on SQLite, DuckDB, PostgreSQL and MariaDB; None where the engine refuses it.

@@ -77,10 +77,7 @@ def test_an_inner_query_runs_by_itself_with_the_ctes_that_it_reads(
         ("SELECT * FROM (SELECT id FROM t ORDER BY v) AS q LIMIT 1", []),
         ("SELECT * FROM (SELECT id FROM t ORDER BY v LIMIT 2) AS q LIMIT 1", []),
         ("SELECT id FROM t WHERE id IN (SELECT id FROM t ORDER BY v LIMIT 2)", ["SELECT id FROM t ORDER BY v LIMIT 2"]),
-        (
-            "WITH q AS (SELECT id FROM t LIMIT 2 OFFSET 1) SELECT COUNT(*) FROM q",
-            ["SELECT id FROM t LIMIT 2 OFFSET 1"],
-        ),
+        ("WITH q AS (SELECT id FROM t LIMIT 2 OFFSET 1) SELECT COUNT(*) FROM q", ["SELECT id FROM t LIMIT 2 OFFSET 1"]),
     ],
 )
 def test_a_limit_inside_is_found(query: str, limited: list[str]) -> None:

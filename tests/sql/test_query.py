@@ -22,7 +22,7 @@ from many_cases import each
 NAMES = names_in(TABLES, "sqlite")
 NOT_REPORTED = {
     # SQLite reports one side of USING and NATURAL, and every column of joins in parentheses.
-    "SELECT n, e FROM a JOIN (b JOIN e ON e.e = b.id) ON a.b_id = b.id",
+    "SELECT n, e FROM a JOIN (b JOIN e ON e.e = b.id) ON a.b_id = b.id"
 }
 
 

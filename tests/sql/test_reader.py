@@ -65,10 +65,7 @@ def test_duckdb_has_no_templates_either() -> None:
         ("LIMIT 3 |> WHERE a", "WITH __tmp1 AS (SELECT * FROM t LIMIT 3) SELECT * FROM __tmp1 WHERE a"),
         ("WHERE a |> LIMIT 3", "SELECT * FROM t WHERE a LIMIT 3"),
         ("ORDER BY a |> LIMIT 3", "SELECT * FROM t ORDER BY a LIMIT 3"),
-        (
-            "ORDER BY a |> ORDER BY b",
-            "WITH __tmp1 AS (SELECT * FROM t ORDER BY a) SELECT * FROM __tmp1 ORDER BY b",
-        ),
+        ("ORDER BY a |> ORDER BY b", "WITH __tmp1 AS (SELECT * FROM t ORDER BY a) SELECT * FROM __tmp1 ORDER BY b"),
         ("SELECT DISTINCT a", "WITH __tmp1 AS (SELECT DISTINCT a FROM t) SELECT * FROM __tmp1"),
         ("SET a = b + 1", "WITH __tmp1 AS (SELECT * FROM t) SELECT * REPLACE (b + 1 AS a) FROM __tmp1"),
         ("DROP a, b", "WITH __tmp1 AS (SELECT * FROM t) SELECT * EXCEPT (a, b) FROM __tmp1"),

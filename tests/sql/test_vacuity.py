@@ -237,10 +237,7 @@ def test_a_row_is_over_nothing_exactly_where_every_relation_under_it_is_empty(en
         ("SELECT 3 IN (SELECT id FROM t WHERE id > 9)", True),
         ("SELECT 7 IN (SELECT id FROM t)", False),
         ("SELECT COUNT(*) FROM (SELECT COUNT(*) AS n FROM t WHERE id > 9) AS d WHERE n > 0", True),
-        (
-            "SELECT a.n FROM (SELECT 1 AS k) AS b LEFT JOIN (SELECT 2 AS k, COUNT(*) AS n FROM t) AS a USING (k)",
-            False,
-        ),
+        ("SELECT a.n FROM (SELECT 1 AS k) AS b LEFT JOIN (SELECT 2 AS k, COUNT(*) AS n FROM t) AS a USING (k)", False),
         ("WITH RECURSIVE r(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < 0) SELECT n - 1 FROM r", False),
         ("SELECT d.* FROM (SELECT COUNT(*) FROM t WHERE id > 9) AS d", True),
         ("SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM t WHERE id > 9 UNION ALL SELECT SUM(z) FROM t) AS d", False),

@@ -105,10 +105,7 @@ def test_an_interval_holds_its_value_and_does_not_care_who_is_first(counts: list
         assert (other.value, other.low, other.high) == pytest.approx((found.value, found.low, found.high))
 
 
-@each(
-    ("reviewers", "categories", "lowest"),
-    [(2, 2, 0.92), (2, 3, 0.91), (3, 2, 0.92), (3, 3, 0.90)],
-)
+@each(("reviewers", "categories", "lowest"), [(2, 2, 0.92), (2, 3, 0.91), (3, 2, 0.92), (3, 3, 0.90)])
 def test_intervals_hold_the_true_kappa(reviewers: int, categories: int, lowest: float) -> None:
     """A small form of benchmarks/agreement.py: a rare class, and reviewers who are not alike."""
     generator = numpy.random.default_rng(35)

@@ -216,9 +216,7 @@ def test_every_row_that_gold_may_read_is_right_and_no_other(prediction: str, mak
     assert check("SELECT 'r', 7", gold, database=url).outcome == "incorrect"
 
 
-def test_an_incorrect_prediction_that_another_row_would_make_right_is_flagged(
-    make_sqlite: Callable[..., Path],
-) -> None:
+def test_an_incorrect_prediction_that_another_row_would_make_right_is_flagged(make_sqlite: Callable[..., Path]) -> None:
     path = make_sqlite("CREATE TABLE t(a, x); INSERT INTO t VALUES ('p', 7), ('q', 7), ('r', 5)")
     verdict = check(
         "SELECT COUNT(*) FROM t WHERE a = (SELECT a FROM t)", "SELECT 0", database=f"sqlite:///{path.as_posix()}"

@@ -151,9 +151,7 @@ def test_duckdb() -> None:
     """What SQLite cannot run is tried on DuckDB; its own databases are tried on DuckDB alone."""
     dated = "CREATE TABLE t (id INTEGER PRIMARY KEY, d DATE, v DECIMAL(8, 2), ok BOOLEAN, tags VARCHAR[])"
     outcome = assay.refute(
-        "SELECT d FROM t QUALIFY row_number() OVER (PARTITION BY d ORDER BY id) = 1",
-        "SELECT d FROM t",
-        schema=dated,
+        "SELECT d FROM t QUALIFY row_number() OVER (PARTITION BY d ORDER BY id) = 1", "SELECT d FROM t", schema=dated
     )
     assert outcome.kind == "refuted"
     assert outcome.engine.startswith("duckdb")

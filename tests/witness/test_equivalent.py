@@ -32,10 +32,7 @@ SAME = {
     ),
     "distinct over a key": ("SELECT DISTINCT id, name FROM singer", "SELECT id, name FROM singer"),
     "count of a column without null": ("SELECT count(name) FROM singer", "SELECT count(*) FROM singer"),
-    "between": (
-        "SELECT id FROM singer WHERE age BETWEEN 3 AND 9",
-        "SELECT id FROM singer WHERE age >= 3 AND age <= 9",
-    ),
+    "between": ("SELECT id FROM singer WHERE age BETWEEN 3 AND 9", "SELECT id FROM singer WHERE age >= 3 AND age <= 9"),
     "group by the key and its name": (
         "SELECT singer.name, count(*) FROM singer JOIN song ON singer.id = singer_id GROUP BY singer.id",
         "SELECT singer.name, count(*) FROM singer JOIN song ON singer.id = singer_id GROUP BY singer.id, singer.name",

@@ -109,10 +109,7 @@ DIFFERENT = {
         "SELECT x, n FROM p ORDER BY (1) LIMIT 1",
         "SELECT x, n FROM p LIMIT 1",
     ],
-    "an alias in parentheses": [
-        "SELECT -n AS n FROM p ORDER BY (n) LIMIT 1",
-        "SELECT -n FROM p ORDER BY p.n LIMIT 1",
-    ],
+    "an alias in parentheses": ["SELECT -n AS n FROM p ORDER BY (n) LIMIT 1", "SELECT -n FROM p ORDER BY p.n LIMIT 1"],
     "the number of a row in double quotes": ['SELECT "rowid" FROM bag', "SELECT 'rowid' FROM bag"],
     "the same by its other name": ['SELECT x FROM p WHERE "oid" = 1', "SELECT x FROM p WHERE 'oid' = 1"],
     "operators that bind alike": [
@@ -132,16 +129,9 @@ DIFFERENT = {
     ],
     "a date's text as a condition": ["SELECT x FROM bag WHERE t", "SELECT x FROM bag WHERE t <> 0"],
     "AND as a value": ["SELECT n AND n FROM p", "SELECT n FROM p", "SELECT n OR 0 FROM p WHERE n > 1"],
-    "sums beyond 64 bits": [
-        "SELECT id FROM p WHERE n + 2 > m + 2",
-        "SELECT id FROM p WHERE n > m",
-    ],
+    "sums beyond 64 bits": ["SELECT id FROM p WHERE n + 2 > m + 2", "SELECT id FROM p WHERE n > m"],
     "equal sums beyond 64 bits": ["SELECT id FROM p WHERE n + 2 = m + 2", "SELECT id FROM p WHERE n = m"],
-    "infinity less itself": [
-        "SELECT COUNT(f - f) FROM p",
-        "SELECT COUNT(f) FROM p",
-        "SELECT COUNT(f * 0) FROM p",
-    ],
+    "infinity less itself": ["SELECT COUNT(f - f) FROM p", "SELECT COUNT(f) FROM p", "SELECT COUNT(f * 0) FROM p"],
     "nought and minus nought": [
         "SELECT CAST(p.f AS TEXT) FROM p JOIN bag ON p.f = bag.f",
         "SELECT CAST(bag.f AS TEXT) FROM p JOIN bag ON p.f = bag.f",
