@@ -9,25 +9,16 @@ import pytest
 from four_engines import ENGINES, Run, running
 from sqlglot import exp
 
-from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.query import Query, read_query
 from assay.sql.schema import SchemaNames
+from assay.sql.schema.ddl import read_ddl
 from many_cases import each
 
 SCRIPT = """
 CREATE TABLE t (id INTEGER PRIMARY KEY, x INTEGER, y INTEGER);
 INSERT INTO t VALUES (1, 4, 1), (2, 2, 1), (3, 3, 2), (4, 1, 2);
 """
-NAMES = SchemaNames(
-    DatabaseSchema(
-        dialect="sqlite",
-        tables=(
-            TableSchema(
-                name="t", ddl="", columns=tuple(ColumnSchema(name=name, type="INTEGER") for name in ("id", "x", "y"))
-            ),
-        ),
-    )
-)
+NAMES = SchemaNames(read_ddl(SCRIPT, "sqlite").schema)
 QUERIES = (
     "SELECT id AS x FROM t ORDER BY {}",
     "SELECT id AS x FROM t ORDER BY {} DESC",

@@ -122,6 +122,12 @@ def test_comments_beside_a_statement_change_nothing(query: str, before: str, wit
         "HELP 'SELECT a FROM t'",
         "Here: UPDATE t SET a = 1; then SELECT a FROM t",
         "I must decline. `SELECT a FROM t`",
+        "INSRT INTO x (a, b)\nVALUES (1, 2)",
+        "Add a row: INSERT INTO x VALUES (1)",
+        "The values: Values (of all) count.",
+        "The unknown FILTERED JOIN u USING WEIRD (SELECT a FROM t) reads it.",
+        "Add WHERE b IN (SELECT a FROM t) to your query.",
+        "It would select (of all) the best.",
         "No query can answer this. The nearest is:\n```sql\nSELECT a FROM t\n```",
         "I do not know the answer. SELECT a FROM t",
         '{"error": "cannot answer", "sql": "SELECT a FROM t"}',
@@ -138,12 +144,8 @@ def test_no_query_is_made_of_a_part_of_another_statement_a_refusal_or_a_question
 @each(
     "before",
     [
-        "Do not run {}.",
-        "Don't use {}.",
-        "Never run `{}`.",
-        "You should not execute this query: {}",
-        "I avoid\n```sql\n{}\n```",
-        "Instead of\n\n{}\n\nI say nothing.",
+        *("Do not run {}.", "Don't use {}.", "Never run `{}`.", "You should not execute this query: {}"),
+        *("I avoid\n```sql\n{}\n```", "Instead of\n\n{}\n\nI say nothing."),
     ],
 )
 def test_a_statement_that_is_advised_against_is_not_the_answer(before: str) -> None:
@@ -155,12 +157,8 @@ def test_a_statement_that_is_advised_against_is_not_the_answer(before: str) -> N
 @each(
     "after",
     [
-        "If that is wrong, try:",
-        "That is not wrong, and so is:",
-        "This is right. Or:",
-        "No row is lost. Another way:",
-        "It needs no join, no group.",
-        "It counts t:",
+        *("If that is wrong, try:", "That is not wrong, and so is:", "This is right. Or:", "It counts t:"),
+        *("No row is lost. Another way:", "It needs no join, no group."),
     ],
 )
 def test_a_final_statement_that_is_not_taken_back_counts(after: str) -> None:
@@ -169,23 +167,16 @@ def test_a_final_statement_that_is_not_taken_back_counts(after: str) -> None:
 
 
 @each(
-    "text", ["Do not forget the join: {}", "Do not use SELECT *: {}", "It is not wrong to run this: {}", "Why not: {}"]
-)
-def test_advice_about_something_else_keeps_the_statement(text: str) -> None:
-    assert read_text(text.format("SELECT a FROM t")).query == "SELECT a FROM t"
-
-
-@each("text", ["Here: {}", "The rows are:\n{}", "`{}`", "Answer:\n\n{};\n\nThey are two."])
-def test_values_in_words_are_a_query(text: str) -> None:
-    assert read_text(text.format("VALUES (1), (2)")).query == "VALUES (1), (2)"
-
-
-@pytest.mark.parametrize(
     "text",
-    ["INSRT INTO x (a, b)\nVALUES (1, 2)", "Add a row: INSERT INTO x VALUES (1)", "The values: Values (of all) count."],
+    [
+        *("Do not forget the join: {}", "It is not wrong to run this: {}", "Why not: {}"),
+        *("Here: {}", "The rows are:\n{}", "`{}`", "Answer:\n\n{};\n\nThey are two."),
+    ],
 )
-def test_values_of_another_statement_are_not_a_query(text: str) -> None:
-    assert read_text(text).query in (None, text)
+def test_advice_about_something_else_and_words_keep_a_query(text: str) -> None:
+    for query in ("SELECT a FROM t", "VALUES (1), (2)"):
+        assert read_text(text.format(query)).query == query
+    assert read_text("Do not use SELECT *: SELECT a FROM t").query == "SELECT a FROM t"
 
 
 @each(
@@ -268,18 +259,6 @@ IN_A_SENTENCE = {
 )
 def test_a_statement_within_a_sentence_is_found(sentence: str, query: str) -> None:
     assert read_text(IN_A_SENTENCE[sentence].format(query)).query == query
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The unknown FILTERED JOIN u USING WEIRD (SELECT a FROM t) reads it.",
-        "Add WHERE b IN (SELECT a FROM t) to your query.",
-        "It would select (of all) the best.",
-    ],
-)
-def test_a_part_of_a_statement_is_not_taken_for_one(text: str) -> None:
-    assert read_text(text).query is None
 
 
 @given(text=st.text(alphabet=st.sampled_from("SELECT FROM select`\n;:'\"{}() <think>/abc"), max_size=200))

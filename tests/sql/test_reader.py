@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -81,12 +85,9 @@ def test_duckdb_has_no_templates_either() -> None:
     ],
 )
 def test_pipe_operators_apply_in_their_order(pipes: str, expected: str) -> None:
+    assert parse_query("FROM t |> SELECT 1 FROM u", "bigquery") is None
     parsed = parse_query(f"FROM t |> {pipes}", "bigquery")
     assert parsed.tree.sql("bigquery") == expected
-
-
-def test_a_pipe_operator_without_sense_is_not_read() -> None:
-    assert parse_query("FROM t |> SELECT 1 FROM u", "bigquery") is None
 
 
 @each("name", sorted(CLICKHOUSE_TYPES))
@@ -104,3 +105,19 @@ def test_tables_that_the_parser_leaves_out_have_places() -> None:
 def test_an_unknown_dialect_is_said() -> None:
     with pytest.raises(ValueError, match="Unknown dialect"):
         reader("no such dialect")
+
+
+@pytest.mark.parametrize("name", ["parser.cpython-311-x86_64-linux-gnu.so", "parser.cp312-win_amd64.pyd"])
+def test_a_compiled_parser_is_refused_by_its_package(name: str, tmp_path: Path) -> None:
+    package = tmp_path / "sqlglot"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "parser.py").touch()
+    command = [sys.executable, "-c", "import assay.sql"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    pure = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert pure.returncode == 0, pure.stderr
+    (package / name).touch()
+    compiled = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "InputError: the package sqlglotc is installed" in compiled.stderr
+    assert "pip uninstall sqlglotc" in compiled.stderr
