@@ -85,7 +85,6 @@ def _databases_of_two() -> Iterator[list[str]]:
 
 
 def _told_apart(ddl: str, databases: Iterator[list[str]], queries: Sequence[str]) -> set[tuple[str, str]]:
-    """The pairs that some database tells apart."""
     found: set[tuple[str, str]] = set()
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from looking import schema_of
 
 import assay
 from assay.model import Proof
 from assay.witness.proof import prove
 from many_cases import each
-
-from .random_databases import schema_of
 
 SCHEMA = """
 CREATE TABLE p (id INTEGER PRIMARY KEY, n INTEGER, m INTEGER NOT NULL, x TEXT, f REAL, u TEXT UNIQUE);
@@ -207,7 +206,6 @@ DIFFERENT = {
 
 
 def proved(queries: list[str], schema: str, dialect: str) -> list[tuple[str, str]]:
-    """The pairs of different queries that are proved, in either direction."""
     known = schema_of(schema, dialect)
     return [
         (one, other)
