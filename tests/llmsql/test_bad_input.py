@@ -46,9 +46,7 @@ GOOD = '{"question_id": 1, "completion": "SELECT 1"}'
         ("\udcff", "line 1, column 1: byte 0xff is not UTF-8, perhaps Windows-1252 or Latin-1: save it as UTF-8"),
     ],
 )
-def test_a_file_that_cannot_be_used_says_where_and_why(
-    evaluated: Evaluated, tmp_path: Path, text: str, said: str
-) -> None:
+def test_an_unusable_file_says_where_and_why(evaluated: Evaluated, tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "outputs.jsonl"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(InputError) as raised:
@@ -70,9 +68,7 @@ def test_a_file_that_cannot_be_used_says_where_and_why(
         ("nowhere.jsonl", CaseFileError, "nowhere.jsonl: cannot be read"),
     ],
 )
-def test_outputs_of_another_shape_are_refused(
-    evaluated: Evaluated, outputs: object, error: type[AssayError], said: str
-) -> None:
+def test_outputs_of_odd_shape_fail(evaluated: Evaluated, outputs: object, error: type[AssayError], said: str) -> None:
     with pytest.raises(error) as raised:
         evaluated(outputs)
     assert said in str(raised.value)
@@ -128,7 +124,7 @@ def test_a_database_that_is_none_or_another_is_refused(benchmark: Benchmark, tmp
     assert not (tmp_path / "run").exists()
 
 
-def test_a_report_that_cannot_be_written_is_told_before_anything_runs(
+def test_an_unwritable_report_is_told_first(
     benchmark: Benchmark, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for path, said in (
@@ -149,9 +145,7 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_runs(
         ({"workers": 0}, "workers is 0: give a whole number from 1"),
     ],
 )
-def test_arguments_that_do_not_go_together_are_usage_errors(
-    evaluated: Evaluated, arguments: dict[str, Any], said: str
-) -> None:
+def test_contradicting_arguments_are_refused(evaluated: Evaluated, arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError) as raised:
         evaluated([{"question_id": 1, "completion": "SELECT 1"}], **arguments)
     assert said in str(raised.value)
