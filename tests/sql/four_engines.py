@@ -42,7 +42,6 @@ def connected(request: pytest.FixtureRequest, dialect: str, statements: Iterable
 
 @contextmanager
 def running(request: pytest.FixtureRequest, dialect: str, statements: Iterable[str]) -> Iterator[Run]:
-    """Run queries on a database that these statements make."""
     with connected(request, dialect, statements) as connection:
         cursor = connection.cursor()
 

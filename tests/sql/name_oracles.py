@@ -18,9 +18,9 @@ import pytest
 from four_engines import connected
 from msgspec import Struct
 
-from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.query import Query, read_query
 from assay.sql.schema import SchemaNames
+from assay.sql.schema.ddl import read_ddl
 from assay.sql.schema_items import joined_columns
 from assay.sql.select import UNKNOWN
 from assay.sql.trees import nodes_of
@@ -39,11 +39,7 @@ class Refused(Exception):
 
 
 class NameOracle(Protocol):
-    """What tells which stored columns a query names."""
-
-    def columns_named(self, query: str) -> Pairs:
-        """The pairs of table and column. Raises Refused."""
-        ...
+    def columns_named(self, query: str) -> Pairs: ...
 
 
 def named_by_us(query: Query) -> Pairs:
@@ -99,8 +95,6 @@ def _unread_ctes(query: Query) -> list[Any]:
 
 
 class Counted(Struct, frozen=True, kw_only=True):
-    """How many queries were compared, and what came out."""
-
     refused: int
     unreadable: int
     equal: int
@@ -111,12 +105,10 @@ class Counted(Struct, frozen=True, kw_only=True):
 
     @property
     def compared(self) -> int:
-        """The queries that the engine accepts."""
         return self.unreadable + self.equal + sum(self.explained.values()) + len(self.wrong)
 
 
 def compare(oracle: NameOracle, dialect: str, queries: Iterable[tuple[str, SchemaNames]]) -> Counted:
-    """Hold our reading of each query to the oracle."""
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     wrong = []
@@ -199,24 +191,7 @@ def script_of(tables: dict[str, dict[str, str]], dialect: str) -> list[str]:
 
 
 def names_in(tables: dict[str, dict[str, str]], dialect: str) -> SchemaNames:
-    """The same tables as a schema."""
-    return SchemaNames(
-        DatabaseSchema(
-            dialect=dialect,
-            tables=tuple(
-                TableSchema(
-                    name=table,
-                    ddl="",
-                    columns=tuple(
-                        ColumnSchema(name=name, type=kind or ("" if dialect == "sqlite" else "TEXT"))
-                        for name, kind in columns.items()
-                    ),
-                    primary_key=("id",) if table == "a" else (),
-                )
-                for table, columns in tables.items()
-            ),
-        )
-    )
+    return SchemaNames(read_ddl(";".join(script_of(tables, dialect)), dialect).schema)
 
 
 class SqliteOracle:
@@ -230,7 +205,6 @@ class SqliteOracle:
         self.connection = connection
 
     def columns_named(self, query: str) -> Pairs:
-        """The pairs of table and column. Raises Refused."""
         found: Pairs = set()
 
         def see(action: int, table: str | None, column: str | None, *_: object) -> int:
@@ -255,7 +229,6 @@ class DuckdbOracle:
         self.connection = connection
 
     def columns_named(self, query: str) -> Pairs:
-        """The pairs of table and column. Raises Refused."""
         import duckdb
 
         try:
@@ -304,7 +277,6 @@ class PostgresOracle:
         connection.autocommit = False
 
     def columns_named(self, query: str) -> Pairs:
-        """The pairs of table and column. Raises Refused."""
         import psycopg
 
         cursor = self.connection.cursor()
@@ -335,7 +307,6 @@ class MariadbOracle:
             self.root.execute(f"ALTER TABLE `{database}`.`{table}` ADD COLUMN {column} INT INVISIBLE")
 
     def columns_named(self, query: str) -> Pairs:
-        """The pairs of table and column. Raises Refused."""
         import pymysql
 
         granted: Pairs = set()
@@ -371,7 +342,6 @@ class MariadbOracle:
 
 @contextmanager
 def opened(request: pytest.FixtureRequest, dialect: str, tables: dict[str, dict[str, str]]) -> Iterator[NameOracle]:
-    """The oracle of a dialect, on a database of its own with these tables."""
     door = ["CREATE TABLE door (k INT)"] if dialect == "mysql" else []
     with connected(request, dialect, [*script_of(tables, dialect), *door]) as connection:
         if dialect != "mysql":

@@ -94,8 +94,7 @@ def test_spelling_changes_nothing(tables: dict[str, list[str]], data: st.DataObj
     before = data.draw(st.sampled_from(["", "main.", '"main".', "DB_1.", "`db_1`.", "[db_1].", "DB_1.main."]))
     quote = data.draw(st.sampled_from(['"', "`"]))
     written = [f"{before}{_quoted(change(name), quote)}" for name in (table, column)]
-    columns = (f"{written[0]}.{_quoted(change(column), quote)}",)
-    items = context_items((written[0],), columns, names, "db_1")
+    items = context_items((written[0],), (f"{written[0]}.{_quoted(change(column), quote)}",), names, "db_1")
     assert items.tables == (frozenset([table.lower()]),)
     assert items.columns == (frozenset([f"{table}.{column}".lower()]),)
 

@@ -100,13 +100,11 @@ def _by_assay(text: str) -> dict[str, object]:
 
 @each("name", TEXTS)
 def test_reads_what_sqlite_reads(name: str) -> None:
-    """Columns with their types as declared, keys, unique sets, foreign keys."""
     assert _by_assay(TEXTS[name]) == _by_sqlite(TEXTS[name])
     assert read_ddl(TEXTS[name], "sqlite").unread == ()
 
 
 def test_reads_published_schemas_as_sqlite_does(shared_data: Path) -> None:
-    """Every table of the benchmark's twenty databases."""
     looked_at = 0
     for path in sorted((shared_data / "spider-dev").rglob("*.sqlite")):
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
@@ -128,7 +126,6 @@ DUCKDB = [
 
 @each("text", DUCKDB)
 def test_reads_what_duckdbs_catalogue_says(text: str) -> None:
-    """Keys, unique sets, references, the number of conditions, and which columns hold no NULL."""
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE u (x INT PRIMARY KEY)")
         connection.execute(text)
@@ -160,7 +157,6 @@ def test_types_of_other_engines_are_not_sqlites(type_: str) -> None:
 
 @pytest.mark.parametrize("keys", ["(a COLLATE nocase, b)", "(a, b COLLATE binary) ON CONFLICT FAIL"])
 def test_a_key_by_another_collation_is_left_out(keys: str) -> None:
-    """It says nothing of the columns as they compare."""
     read = read_ddl(f"CREATE TABLE t (a ANY, b LONG VARCHAR COLLATE nocase, UNIQUE {keys})", "sqlite")
     assert [table.unique for table in read.schema.tables] == [()]
     assert "omitted" in read.unread[0]
@@ -186,7 +182,6 @@ def test_constraints_of_columns_and_tables() -> None:
 
 
 def test_a_dump_of_postgresql() -> None:
-    """Constraints come after the tables; rows and the client's own commands are passed over."""
     text = """
 \\connect shop
 CREATE TYPE public.mood AS ENUM ('sad', 'it''s fine');
@@ -214,7 +209,6 @@ ALTER TABLE sales.item ALTER COLUMN label SET NOT NULL;
 
 
 def test_other_servers() -> None:
-    """MySQL's keys within the table and SQL Server's clustered ones."""
     (table,) = read_ddl(
         "CREATE TABLE `a` (`id` int(11) NOT NULL AUTO_INCREMENT, b enum('x','y'), PRIMARY KEY (`id`), "
         "UNIQUE KEY k2 (id, b), KEY `z` (b), CONSTRAINT `fk` FOREIGN KEY (`b`) REFERENCES `t` (`x`)) ENGINE=InnoDB",
@@ -237,7 +231,6 @@ def test_other_servers() -> None:
     ],
 )
 def test_what_cannot_be_read_is_said(text: str, said: str) -> None:
-    """Nothing is guessed, and nothing raises."""
     unread = read_ddl(text, "sqlite").unread
     assert len(unread) == 1
     assert said in unread[0]
@@ -257,7 +250,6 @@ def test_an_index_that_no_column_says_is_kept_for_sqlite_and_left_out_elsewhere(
 
 
 def test_nothing_to_read() -> None:
-    """An empty text and one of other statements give no tables, and no complaint."""
     for text in ("", "  ;; ", "insert into t values (1); select 1"):
         assert read_ddl(text, "sqlite").schema.tables == ()
         assert read_ddl(text, "sqlite").unread == ()
@@ -280,7 +272,6 @@ def test_nothing_to_read() -> None:
     ],
 )
 def test_clauses_of_a_column(definition: str, column: str, text: str) -> None:
-    """Wherever they stand, and nothing that only looks like one."""
     ddl = f"CREATE TABLE t (a INT, b INT, {definition})"
     found = table_clauses(ddl, "sqlite").columns.get(column)
     assert ("" if found is None else found.text) == text
@@ -290,7 +281,6 @@ def test_clauses_of_a_column(definition: str, column: str, text: str) -> None:
 
 
 def test_clauses_of_duckdb_and_of_whole_tables() -> None:
-    """Collations with dots, DuckDB's double parentheses; STRICT beside other options; what is no table."""
     ddl = "CREATE TABLE b(v DECIMAL(10,2), g INTEGER GENERATED ALWAYS AS((v + 1)), h VARCHAR COLLATE nocase.noaccent);"
     found = table_clauses(ddl, "duckdb")
     assert {name: clauses.text for name, clauses in found.columns.items() if clauses.text} == {
@@ -311,7 +301,6 @@ def test_clauses_of_duckdb_and_of_whole_tables() -> None:
 
 @each("options", ["STRICT", "WITHOUT ROWID", "strict, Without rowid", "WITHOUT ROWID, STRICT"])
 def test_tables_with_options_are_read(options: str) -> None:
-    """Their types as written, their keys, and what their own options say of NULL."""
     found = read_ddl(f"CREATE TABLE t (k TEXT PRIMARY KEY, v BLOB, CHECK (v <> k)) {options};", "sqlite")
     assert not found.unread
     (table,) = found.schema.tables

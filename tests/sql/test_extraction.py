@@ -72,9 +72,7 @@ UNKNOWN = ("{}", "CAST(b AS BIG INT) = 1 AND c <> {}", "x AND NOT ARRAY[{}] @> A
 @each("text", NASTY)
 @each("condition", UNKNOWN)
 @each("around", ["SELECT a FROM t WHERE {}", 'SELECT a -- {{"sql": "SELECT 1"}};\nFROM t WHERE {}'])
-def test_what_stands_in_texts_names_and_comments_of_a_statement_changes_nothing(
-    text: str, condition: str, around: str
-) -> None:
+def test_texts_names_and_comments_of_a_statement_change_nothing(text: str, condition: str, around: str) -> None:
     prediction = Prediction(case_id="1", query=around.format(condition.format(text)))
     assert extracted(prediction) is prediction
 

@@ -72,8 +72,7 @@ MESSAGES: dict[str, object] = {
 
 @each("messages", MESSAGES.values())
 def test_the_query_of_chat_messages_is_read(messages: object) -> None:
-    text = completion_of(messages)
-    assert read_text(text).query == QUERY
+    assert read_text(completion_of(messages)).query == QUERY
     for written in (json.dumps(messages), str(messages)):  # a cell of CSV, as JSON or as pandas writes it
         assert read_text(written).query == QUERY
 
@@ -88,8 +87,7 @@ def test_tuples_and_objects_of_client_libraries_are_messages() -> None:
 
 
 def test_several_queries_in_one_turn_are_several_statements() -> None:
-    text = completion_of([{"role": "assistant", "tool_calls": [CALL, DRAFT_CALL]}])
-    reading = read_text(text)
+    reading = read_text(completion_of([{"role": "assistant", "tool_calls": [CALL, DRAFT_CALL]}]))
     assert (reading.query, reading.others, reading.several) == (None, (QUERY, DRAFT), True)
 
 

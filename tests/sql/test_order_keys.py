@@ -62,13 +62,11 @@ RULES: list[tuple[str, str, tuple[str | None, str | None, str | None, str | None
 
 
 def _stands_for(run: Run, outputs: str, key: str) -> str | None:
-    """What the engine makes of it."""
     rows = run(f"SELECT {outputs} FROM t ORDER BY {key}")
     return None if rows is None else BY[tuple(row[0] for row in rows)]
 
 
 def _agrees(dialect: str, outputs: str, key: str, meant: str | None) -> None:
-    """Our reading says the same, wherever it says what a key stands for."""
     query = read_for_probes(f"SELECT {outputs} FROM t ORDER BY {key}", dialect)
     if query is None or meant is None:
         return

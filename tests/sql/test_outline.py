@@ -100,7 +100,6 @@ QUERIES = st.recursive(
 
 
 def same(first: str | None, second: str | None) -> bool:
-    """Whether two queries have one tree, however they are written."""
     return first == second or (
         first is not None and second is not None and parse_one(first, read="sqlite") == parse_one(second, read="sqlite")
     )

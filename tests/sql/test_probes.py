@@ -60,7 +60,7 @@ def test_an_edit_leaves_the_query_as_it_is() -> None:
         ),
     ],
 )
-def test_an_inner_query_runs_by_itself_with_the_ctes_that_it_reads(
+def test_an_inner_query_runs_by_itself(
     database: sqlite3.Connection, query: str, rows: list[tuple[object, ...]]
 ) -> None:
     read = read_for_probes(query, "sqlite")
@@ -90,8 +90,7 @@ def test_chosen_rows_of_an_inner_query_are_taken(database: sqlite3.Connection, r
     query = "SELECT id FROM t WHERE id IN (SELECT id FROM t ORDER BY g DESC LIMIT 2) ORDER BY id"
     [limit] = inner_limits(query, "sqlite")
     in_order = [3, 1, 2]
-    taken = database.execute(limit.taking(rows, 1)).fetchall()
-    assert taken == sorted((in_order[row],) for row in rows)
+    assert database.execute(limit.taking(rows, 1)).fetchall() == sorted((in_order[row],) for row in rows)
 
 
 def test_the_place_of_a_key_is_its_output_through_parentheses_and_not_through_a_sign() -> None:
@@ -156,7 +155,6 @@ PROBED = [
 
 
 def tie_probe(query: str, dialect: str) -> TieProbe | None:
-    """The first probe, which is asked before any other."""
     return next(tie_probes(query, dialect), None)
 
 
@@ -171,7 +169,6 @@ def _run(engine: str, query: str) -> list[tuple[object, ...]]:
 
 
 def _first_understood(query: str, engine: str) -> tuple[TieProbe, list[tuple[object, ...]]]:
-    """The first probe that the engine can run, with what it gives."""
     for probe in tie_probes(query, engine):
         with suppress(sqlite3.Error, duckdb.Error):
             return probe, _run(engine, probe.query)

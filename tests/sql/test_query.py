@@ -46,7 +46,6 @@ COUNTS = {"sqlite": 500, "duckdb": 500, "postgres": 120, "mysql": 40}
 
 @pytest.mark.parametrize("dialect", ENGINES)
 def test_names_in_generated_queries_mean_what_the_engine_reads(request: pytest.FixtureRequest, dialect: str) -> None:
-    """Those of the odd queries, too."""
     names = names_in(TABLES, dialect)
     texts = [*ODD, *ODD_OF.get(dialect, ()), *(generated(seed, dialect) for seed in range(COUNTS[dialect]))]
     asked = ((text, names) for text in texts if dialect != "mysql" or '"' not in text)

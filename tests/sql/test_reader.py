@@ -86,8 +86,7 @@ def test_duckdb_has_no_templates_either() -> None:
 )
 def test_pipe_operators_apply_in_their_order(pipes: str, expected: str) -> None:
     assert parse_query("FROM t |> SELECT 1 FROM u", "bigquery") is None
-    parsed = parse_query(f"FROM t |> {pipes}", "bigquery")
-    assert parsed.tree.sql("bigquery") == expected
+    assert parse_query(f"FROM t |> {pipes}", "bigquery").tree.sql("bigquery") == expected
 
 
 @each("name", sorted(CLICKHOUSE_TYPES))
@@ -98,8 +97,7 @@ def test_types_keep_their_names(name: str) -> None:
 
 def test_tables_that_the_parser_leaves_out_have_places() -> None:
     text = "SELECT collect_list(a, (SELECT b FROM u)) FROM t"
-    parsed = parse_query(text, "spark")
-    assert parsed.table_places == {text.index("u)"), text.rindex("t")}
+    assert parse_query(text, "spark").table_places == {text.index("u)"), text.rindex("t")}
 
 
 def test_an_unknown_dialect_is_said() -> None:

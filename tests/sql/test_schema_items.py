@@ -49,7 +49,6 @@ def test_a_cte_around_a_query_uses_nothing_more(text: str) -> None:
 
 @st.composite
 def _queries(draw: st.DrawFn) -> tuple[str, SchemaItems]:
-    """A query over some tables, in any order and under any names, and what it uses."""
     tables = draw(st.lists(st.sampled_from(["a", "b", "e"]), min_size=1, max_size=3, unique=True))
     aliases = {table: draw(st.sampled_from([f"t_{table}", f"{table}{table}", table])) for table in tables}
     everything = [(table, column) for table in tables for column in TABLES[table]]
@@ -158,7 +157,7 @@ def test_names_that_the_database_lacks_are_found(query: str, tables: tuple[str, 
         ("SELECT x.name", "x", (), False),
     ],
 )
-def test_an_unknown_qualifier_is_told_from_an_unknown_column(
+def test_an_unknown_qualifier_is_told(
     query: str, qualifier: str, sources: tuple[str, ...], is_out_of_scope: bool
 ) -> None:
     found = unknown_names(query, "sqlite", SINGERS)

@@ -33,9 +33,7 @@ COUNTS = {"sqlite": 2000, "duckdb": 1000, "postgres": 400, "mysql": 200}
 
 
 @pytest.mark.parametrize("dialect", ENGINES)
-def test_characters_that_look_like_blanks_are_read_as_the_engine_reads_them(
-    request: pytest.FixtureRequest, dialect: str
-) -> None:
+def test_odd_blanks_are_read_as_the_engine_reads_them(request: pytest.FixtureRequest, dialect: str) -> None:
     """We read the queries that the engine accepts, as it does; of the others we read none, or say what is unknown."""
     names, accepted, count = names_in(TABLES, dialect), 0, COUNTS[dialect]
     with opened(request, dialect, TABLES) as oracle:
@@ -68,8 +66,7 @@ def test_characters_in_quotes_and_comments_stay(character: str) -> None:
 
 
 def test_a_name_with_such_a_character_is_the_columns_own() -> None:
-    names = names_in({"t": {"a\xa0b": "INTEGER"}}, "sqlite")
-    query = read_query("SELECT a\xa0b FROM t", "sqlite", names)
+    query = read_query("SELECT a\xa0b FROM t", "sqlite", names_in({"t": {"a\xa0b": "INTEGER"}}, "sqlite"))
     assert isinstance(query, Query)
     assert query.unresolved == ()
     span = query.span(query.tree.selects[0])

@@ -66,13 +66,10 @@ Built = tuple[str, bool]
 
 
 class Corpus:
-    """Builds queries of all shapes, at random."""
-
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
 
     def queries(self, count: int) -> Iterator[Built]:
-        """So many queries."""
         shapes = [self._wrapped, self._two, self._cte, self._nested, self._correlated, self._share, self._groups]
         shapes += [self._two, self._two, self._join, self._exists, self._sum_of_counts]
         for _ in range(count):

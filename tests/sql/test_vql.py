@@ -43,7 +43,6 @@ WORDS += ["ORDER", "BY", "LIMIT", "MINUS", "/*", "*/", "ü", "\ud800"]
 
 
 def tables_of(query: str) -> set[str]:
-    """The tables that a query names, without those that it defines."""
     tree = sqlglot.parse_one(query, read="denodo")
     defined = {cte.alias for cte in tree.find_all(exp.CTE)}
     return {table.name for table in tree.find_all(exp.Table) if table.name} - defined
@@ -171,8 +170,7 @@ TEXTS = [
 @each(("before", "after"), [("", ""), (";", ""), (" ; ;\n", ""), ("", "\n;"), ("", ";; ;"), ("; ", " ;")])
 def test_a_text_is_one_query_or_it_is_said_what_it_would_do(text: str, does: str, before: str, after: str) -> None:
     """Empty statements around it change nothing."""
-    whole = before + text + ("\n" if "--" in text else "") + after
-    assert read_vql(whole).does == does
+    assert read_vql(before + text + ("\n" if "--" in text else "") + after).does == does
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=25))
