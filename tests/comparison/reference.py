@@ -27,7 +27,6 @@ Parts: TypeAlias = list[list[Row]]
 
 
 def same_cell(first: Cell, second: Cell, options: ComparisonOptions) -> bool:
-    """The rule for cells, by fractions."""
     if isinstance(first, list) and isinstance(second, list):
         return len(first) == len(second) and all(map(same_cell, first, second, [options] * len(first)))
     if isinstance(first, dict) and isinstance(second, dict):
@@ -55,7 +54,6 @@ def is_number(cell: Cell) -> bool:
 
 
 def is_finite(number: Cell) -> bool:
-    """Neither infinite nor NaN."""
     return number == number and -math.inf < number < math.inf  # noqa: PLR0124 - NaN
 
 

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import permutations
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from assay.comparison.answer import Answer, Segment
 from assay.comparison.compare import compare
 from assay.comparison.lenient import compare_leniently
 from assay.errors import UsageError
-from assay.model import Cell, ComparisonOptions, Leniency, Result, Row
+from assay.model import Cell, Comparison, ComparisonOptions, Leniency, Result, Row
 from many_cases import each
 
 ALLOWED = Leniency(extra_columns="allowed")
@@ -165,7 +166,7 @@ def test_a_match_that_needed_it_says_so_and_one_that_did_not_does_not() -> None:
         ([Decimal("0.1"), 1], [Decimal("0.10000000000000001"), 1], False),
     ],
 )
-def test_a_float_of_either_side_is_within_tolerance_of_an_exact_number(
+def test_floats_are_near_exact_numbers(
     gold: list[Cell], predicted: list[Cell], equal: bool, more: tuple[str, ...]
 ) -> None:
     given = _result([(*more, cell) for cell in predicted], 1 + len(more))
@@ -173,26 +174,22 @@ def test_a_float_of_either_side_is_within_tolerance_of_an_exact_number(
     assert compare_leniently(given, answer, ComparisonOptions(leniency=ALLOWED)).equal is equal
 
 
-def test_gold_column_order_still_counts_where_it_is_demanded() -> None:
+def test_order_of_columns_ties_and_emptiness_count_as_without_leniency() -> None:
+    def lenient(rows: list[Row], width: int, answer: Answer, **options: Any) -> Comparison:
+        return compare_leniently(_result(rows, width), answer, ComparisonOptions(leniency=ALLOWED, **options))
+
     gold = Answer.bag(_result([("a", "b")], 2))
-    options = ComparisonOptions(leniency=ALLOWED, columns="strict")
-    assert compare_leniently(_result([("a", "x", "b")], 3), gold, options).equal
-    assert not compare_leniently(_result([("b", "x", "a")], 3), gold, options).equal
-
-
-def test_a_difference_is_described_as_without_leniency() -> None:
-    gold, predicted = _result([("a",), ("b",)], 1), _result([("a",), ("c",)], 1)
-    lenient = compare_leniently(predicted, Answer.bag(gold), ComparisonOptions(leniency=IGNORED))
-    assert lenient == compare(predicted, gold)
-
-
-def test_rows_of_a_tie_that_is_cut_are_drawn_from_it() -> None:
+    assert lenient([("a", "x", "b")], 3, gold, columns="strict").equal
+    assert not lenient([("b", "x", "a")], 3, gold, columns="strict").equal
     tie = (("a", 1), ("b", 1), ("c", 1))
-    answer = Answer(result=_result([("a", 1), ("b", 1)], 2), segments=(Segment(rows=tie, take=2),), ordered=False)
-    options = ComparisonOptions(leniency=ALLOWED)
-    assert compare_leniently(_result([("x", 1, "c"), ("y", 1, "a")], 3), answer, options).equal
-    assert not compare_leniently(_result([("x", 1, "c"), ("y", 1, "d")], 3), answer, options).equal
-    assert not compare_leniently(_result([("x", 1, "c"), ("y", 1, "c")], 3), answer, options).equal
+    cut = Answer(result=_result([("a", 1), ("b", 1)], 2), segments=(Segment(rows=tie, take=2),), ordered=False)
+    assert lenient([("x", 1, "c"), ("y", 1, "a")], 3, cut).equal
+    assert not lenient([("x", 1, "c"), ("y", 1, "d")], 3, cut).equal
+    assert not lenient([("x", 1, "c"), ("y", 1, "c")], 3, cut).equal
+    empty = lenient([], 3, Answer.bag(_result([], 2)))
+    assert (empty.equal, empty.vacuous, empty.lenient) == (True, True, True)
+    two, other = _result([("a",), ("b",)], 1), _result([("a",), ("c",)], 1)
+    assert compare_leniently(other, Answer.bag(two), ComparisonOptions(leniency=IGNORED)) == compare(other, two)
 
 
 def test_many_columns_are_chosen_from_without_trying_all_orders() -> None:
@@ -203,11 +200,6 @@ def test_many_columns_are_chosen_from_without_trying_all_orders() -> None:
     found = compare_leniently(_result(rows, 16), Answer.bag(gold), ComparisonOptions(leniency=ALLOWED))
     assert found.equal
     assert [rows[0][place] for place in found.column_mapping if place is not None] == list(gold.rows[0])
-
-
-def test_two_empty_results_stay_vacuous() -> None:
-    found = compare_leniently(_result([], 3), Answer.bag(_result([], 2)), ComparisonOptions(leniency=ALLOWED))
-    assert (found.equal, found.vacuous, found.lenient) == (True, True, True)
 
 
 def test_a_case_comes_before_its_run() -> None:

@@ -152,9 +152,7 @@ def test_a_row_that_is_something_else_is_none(row: Sequence[Cell]) -> None:
         ([("a", 10), ("b", 20)], ("Total", 15)),
     ],
 )
-def test_one_cell_that_does_not_follow_or_no_label_is_no_row_of_totals(
-    less: list[Sequence[Cell]], row: Sequence[Cell]
-) -> None:
+def test_a_wrong_cell_or_no_label_is_no_row_of_totals(less: list[Sequence[Cell]], row: Sequence[Cell]) -> None:
     names = ("p", "q", "r")[: len(row)]
     assert not declared((names, less), (names, [row, *less]))
     assert not declared((names, [*less, row]), (names, less))
@@ -167,59 +165,49 @@ def test_a_largest_value_is_no_total_unless_its_head_says_so() -> None:
         assert declared((names, rows), (names, [*rows, ("Total", 2, 30)])) == fits
 
 
+OTHER_HEADS = [
+    ((2021, 2022), ("sales_2023", "sales_2024")),
+    ((2021, 2023), ("2022 sales", "2021 sales")),
+    ((2021, 2022), ("sales_2022", "sales_2021")),
+    ((2021, 2022), ("sales", "sales_2021")),
+    (("Q1", "Q2"), ("q3", "q4")),
+    (("open", "closed"), ("open", "pending")),
+    (("open", "closed"), ("closedCount", "openCount")),
+    (("North Region", "South Region"), ("east_region", "west_region")),
+    (("January", "February"), ("mar", "apr")),
+    (("New York", "Los Angeles"), ("losangeles", "newyork")),
+    ((True, False), ("no", "yes")),
+    (("a", "b"), ("a", "c")),
+    ((1, -1), ("minus_1", "plus_1")),
+    ((-1, 2), ("1", "2")),
+    ((5, 1), ("0.5", "1")),
+    (("F", "M"), ("male", "female")),
+    (("Germany", "France"), ("fra", "ger")),
+    ((b"Q1", b"Q2"), ("q2", "q1")),
+]
+SPELT_HEADS = [
+    ((2021, 2022), ("sales_2021", "FY2022")),
+    ((2021.0, 2022.0), ("2021", "2022")),
+    ((1, 11), ("m01", "m11")),
+    ((-1, 1), ("-1", "1")),
+    ((0.5, 1.5), ("0.5", "rate_1.5")),
+    ((date(2021, 1, 11), date(2021, 11, 1)), ("2021-01-11", "2021-11-01")),
+    (("north", "northeast"), ("sales_north", "sales_north_east")),
+    (("open", None), ("open", "NULL")),
+    ((2021, 2022), ("last", "this")),
+    (("open", "closed"), ("first_1", "second_2")),
+]
+
+
 @each(
-    ("values", "names"),
-    [
-        ((2021, 2022), ("sales_2023", "sales_2024")),
-        ((2021, 2023), ("2022 sales", "2021 sales")),
-        ((2021, 2022), ("sales_2022", "sales_2021")),
-        ((2021, 2022), ("sales", "sales_2021")),
-        (("Q1", "Q2"), ("q3", "q4")),
-        (("open", "closed"), ("open", "pending")),
-        (("open", "closed"), ("closedCount", "openCount")),
-        (("North Region", "South Region"), ("east_region", "west_region")),
-        (("January", "February"), ("mar", "apr")),
-        (("New York", "Los Angeles"), ("losangeles", "newyork")),
-        ((True, False), ("no", "yes")),
-        (("a", "b"), ("a", "c")),
-        ((1, -1), ("minus_1", "plus_1")),
-        ((-1, 2), ("1", "2")),
-        ((5, 1), ("0.5", "1")),
-        (("F", "M"), ("male", "female")),
-        (("Germany", "France"), ("fra", "ger")),
-        ((b"Q1", b"Q2"), ("q2", "q1")),
-    ],
+    "values,names,is_shape", [*((*heads, False) for heads in OTHER_HEADS), *((*heads, True) for heads in SPELT_HEADS)]
 )
-def test_heads_that_name_other_values_of_the_kind_are_no_other_shape(
-    values: Sequence[Cell], names: Sequence[str]
+def test_heads_that_spell_the_values_or_nothing_are_another_shape(
+    values: Sequence[Cell], names: Sequence[str], is_shape: bool
 ) -> None:
     long: Table = (("k", "dimension", "v"), [("c", values[0], 4), ("c", values[1], 3)])
     wide: Table = (("k", *names), [("c", 4, 3)])
-    assert not declared(long, wide)
-    assert not declared(wide, long)
-
-
-@each(
-    ("values", "names"),
-    [
-        ((2021, 2022), ("sales_2021", "FY2022")),
-        ((2021.0, 2022.0), ("2021", "2022")),
-        ((1, 11), ("m01", "m11")),
-        ((-1, 1), ("-1", "1")),
-        ((0.5, 1.5), ("0.5", "rate_1.5")),
-        ((date(2021, 1, 11), date(2021, 11, 1)), ("2021-01-11", "2021-11-01")),
-        (("north", "northeast"), ("sales_north", "sales_north_east")),
-        (("open", None), ("open", "NULL")),
-        ((2021, 2022), ("last", "this")),
-        (("open", "closed"), ("first_1", "second_2")),
-    ],
-)
-def test_heads_that_spell_the_values_or_say_nothing_of_them_are_another_shape(
-    values: Sequence[Cell], names: Sequence[str]
-) -> None:
-    long: Table = (("k", "dimension", "v"), [("c", values[0], 4), ("c", values[1], 3)])
-    assert declared(long, (("k", *names), [("c", 4, 3)]))
-    assert declared((("k", *names), [("c", 4, 3)]), long)
+    assert declared(long, wide) == declared(wide, long) == is_shape
 
 
 @each(

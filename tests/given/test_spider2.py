@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,7 @@ RIGHT = {
 
 
 @pytest.fixture
-def benchmark(tmp_path: Path) -> Path:
+def benchmark(tmp_path: Path, make_sqlite: Callable[..., Path]) -> Path:
     folder = tmp_path / "spider2-lite"
     results = folder / "evaluation_suite" / "gold" / "exec_result"
     results.mkdir(parents=True)
@@ -85,9 +84,7 @@ def benchmark(tmp_path: Path) -> Path:
     (results.parent / "spider2lite_eval.jsonl").write_text("\n".join(lines))
     asked = [{"instance_id": name, "db": "t", "question": f"What of {name}?"} for name in (*STANDARDS, "unknown")]
     (folder / "spider2-lite.jsonl").write_text("\n".join(map(json.dumps, asked)))
-    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as connection, connection:
-        connection.execute("CREATE TABLE t (n INTEGER, name TEXT)")
-        connection.executemany("INSERT INTO t VALUES (?, ?)", [(1, "a"), (2, "b")])
+    make_sqlite("CREATE TABLE t (n INTEGER, name TEXT); INSERT INTO t VALUES (1, 'a'), (2, 'b')", "t.sqlite")
     return folder
 
 
@@ -99,9 +96,7 @@ def _answers(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def test_queries_and_results_are_scored_by_both_rules_and_each_broken_gold_is_named(
-    benchmark: Path, tmp_path: Path
-) -> None:
+def test_both_rules_score_queries_and_results_and_broken_golds_are_named(benchmark: Path, tmp_path: Path) -> None:
     queries = _answers(tmp_path / "queries", {f"{name}.sql": query for name, query in RIGHT.items()})
     tables = {"local001.csv": "name,n\nb,2.0\na,1\n", "local002.csv": "n\n2\n1\n", "local003.csv": "n,more\n2,x\n1,y\n"}
     tables |= {"local005.csv": "c\n2\n", "local006.csv": "c\n2\n", "surplus.csv": "n\n3\n", "lacking.csv": "n\n5\n"}
@@ -117,7 +112,6 @@ def test_queries_and_results_are_scored_by_both_rules_and_each_broken_gold_is_na
         assert told[name].score("spider2_lite").value == float(name != "local006")  # type: ignore[union-attr]
     for name, words in BROKEN.items():
         failure = told[name].verdict.failure
-        assert failure is not None
         assert (told[name].outcome, failure.blame) == ("unscored", "gold")
         assert words in failure.message, failure.message
         # The script scores all but what the evaluation does not name.
@@ -174,9 +168,7 @@ def test_the_file_of_questions_its_folder_and_that_of_gold_name_the_same_cases(b
         ({"a.csv": "n\n1\n", "b.csv": "n\n1\n", "sub.csv/x": ""}, "sub.csv: is a folder"),
     ],
 )
-def test_a_folder_with_other_files_is_told_by_their_names(
-    benchmark: Path, tmp_path: Path, files: dict[str, str], words: str
-) -> None:
+def test_other_files_in_a_folder_are_named(benchmark: Path, tmp_path: Path, files: dict[str, str], words: str) -> None:
     folder = _answers(tmp_path / "answers", files)
     with pytest.raises(InputError) as caught:
         assay.evaluate(benchmark, folder, databases=f"sqlite:///{tmp_path}/{{db_id}}.sqlite")
@@ -189,9 +181,7 @@ def test_of_a_query_and_a_result_of_one_name_the_query_counts_and_an_empty_file_
     with pytest.warns(UserWarning, match=r"1 instance has a query and a result, for example a\.sql and a\.csv"):
         a, b, c = load_predictions(folder, formats=registry.case_formats()).predictions
     assert (a.query, a.result) == ("SELECT 1", None)
-    assert b.failure is not None
     assert b.failure.kind == "unanswered"
-    assert c.result is not None
     assert c.result.failure is not None
 
 

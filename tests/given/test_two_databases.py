@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
@@ -23,20 +22,14 @@ ENDLESS = SLOW.format(10**12)
 
 
 @pytest.fixture
-def databases(tmp_path: Path) -> tuple[str, str]:
+def databases(tmp_path: Path, make_sqlite: Callable[..., Path]) -> tuple[str, str]:
     """The same rows in SQLite, which has neither dates nor truth values, and in DuckDB."""
-    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection, connection:
-        connection.execute("CREATE TABLE t (id INTEGER, name TEXT, day TEXT, open INTEGER, price REAL)")
-        connection.executemany(
-            "INSERT INTO t VALUES (?, ?, ?, ?, ?)",
-            [(1, "a", "2024-01-31", 1, 2.5), (2, "b", "2024-02-01", 0, 2.5), (3, "c", None, None, 1.0)],
-        )
+    rows = "(1, 'a', '2024-01-31', {}, 2.5), (2, 'b', '2024-02-01', {}, 2.5), (3, 'c', NULL, NULL, 1)"
+    columns = "id INTEGER, name TEXT, day TEXT, open INTEGER, price REAL"
+    make_sqlite(f"CREATE TABLE t ({columns}); INSERT INTO t VALUES {rows.format(1, 0)}", "shop.sqlite")
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as duck:
         duck.execute("CREATE TABLE t (id INTEGER, name VARCHAR, day DATE, open BOOLEAN, price DECIMAL(8, 2))")
-        duck.execute(
-            "INSERT INTO t VALUES (1, 'a', '2024-01-31', true, 2.5), (2, 'b', '2024-02-01', false, 2.5), "
-            "(3, 'c', NULL, NULL, 1)"
-        )
+        duck.execute(f"INSERT INTO t VALUES {rows.format('true', 'false')}")
     return f"sqlite:///{tmp_path}/{{db_id}}.sqlite", f"duckdb:///{tmp_path}/{{db_id}}.duckdb"
 
 

@@ -25,8 +25,6 @@ Asking = Callable[..., QueryJudge]
 
 @dataclass
 class Sample:
-    """As ragas' SingleTurnSample."""
-
     response: Any
     reference: Any
     reference_contexts: Any = field(default_factory=lambda: ["Table order_items:\n- quantity: INT", "Table products"])
@@ -114,14 +112,6 @@ def test_a_model_by_its_name_or_as_a_chat_model(asking: Asking, monkeypatch: pyt
     assert "Table order_items:\n- quantity: INT\nTable products\n" in asked
 
 
-def test_scores_from_within_a_running_loop() -> None:
-    async def notebook() -> tuple[float, float]:
-        scorer = LLMSQLEquivalence(_async_rule)
-        return scorer.single_turn_score(SAME), (await scorer.batch_ascore([SEED]))[0]
-
-    assert asyncio.run(notebook()) == (1, 0)
-
-
 def test_no_score_is_nan_and_says_why() -> None:
     with ChatEmulator(answers=lambda _: ChatAnswer(refusal="not that")) as server:
         scorer = LLMSQLEquivalence(f"chat:{server.openai_url}/openai/deployments/x".replace("/v1/", "/"))
@@ -143,12 +133,14 @@ def test_what_a_client_raises_is_the_reason() -> None:
     assert "failing raised ConnectionError: nobody there" in score.reason
 
 
-def test_a_timeout_ends_the_wait() -> None:
+def test_a_timeout_ends_the_wait_also_within_a_running_loop() -> None:
     async def slow(prompt: str) -> str:
         await asyncio.sleep(60)
         return _rule(prompt)
 
     async def impatient() -> None:
+        scorer = LLMSQLEquivalence(_async_rule)
+        assert (scorer.single_turn_score(SAME), await scorer.batch_ascore([SEED])) == (1, [0])
         await LLMSQLEquivalence(slow).single_turn_ascore(SAME, timeout=0.05)
 
     with pytest.raises(TimeoutError):

@@ -22,7 +22,6 @@ class Hub:
         self.address = ""
 
     def content(self, path: str) -> bytes | None:
-        """What stands at ``/datasets/REPOSITORY/resolve/main/NAME``."""
         parts = path.partition("?")[0].strip("/").split("/")
         if len(parts) != 6 or parts[0] != "datasets" or parts[3] != "resolve" or parts[4] not in ("main", COMMIT):
             return None
@@ -32,8 +31,6 @@ class Hub:
 
 @contextmanager
 def serve(hub: Hub) -> Iterator[Hub]:
-    """Serve it on a free port."""
-
     class Handler(BaseHTTPRequestHandler):
         def _answer(self, *, body: bool) -> None:
             hub.asked.append(f"{self.command} {self.path}")

@@ -26,17 +26,13 @@ GOLDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """The paths of a benchmark's two files."""
-
     questions: Path
     database: Path
 
     def arguments(self) -> dict[str, Any]:
-        """As `evaluate` takes them."""
         return {"questions_path": str(self.questions), "db_path": str(self.database)}
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
-    """Write JSON Lines."""
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path

@@ -29,10 +29,7 @@ GOOD = '{"question_id": 1, "completion": "SELECT 1"}'
             f'{GOOD}\n{{"question_id": 1.0, "predicted_sql": "x"}}',
             "line 2: the question_id 1.0 occurs twice, first in line 1",
         ),
-        (
-            '{"question_id": 1, "complation": "x"}',
-            'only "complation": rename "complation" to "completion"',
-        ),
+        ('{"question_id": 1, "complation": "x"}', 'only "complation": rename "complation" to "completion"'),
         ('{"question_id": 1, "response": "x"}', 'rename "response" to "completion"'),
         ('{"question_id": 1, "x": "y"}', 'only "x": an output is {"question_id": 1, "completion": "SELECT …"}'),
         ('{"id": 1, "completion": "x"}', 'has no "question_id", only "id", "completion": rename "id" to "question_id"'),
@@ -46,15 +43,10 @@ GOOD = '{"question_id": 1, "completion": "SELECT 1"}'
         ('{"question_id": 77, "completion": "x"}', "question_id 77 of 1 outputs not in"),
         (f"[{GOOD}]", "outputs.jsonl: is a JSON list: write one object per line, for example"),
         ("SQLite format 3\0\udcff", "outputs.jsonl: is an SQLite database, not a text"),
-        (
-            "\udcff",
-            "line 1, column 1: byte 0xff is not UTF-8, perhaps Windows-1252 or Latin-1: save it as UTF-8",
-        ),
+        ("\udcff", "line 1, column 1: byte 0xff is not UTF-8, perhaps Windows-1252 or Latin-1: save it as UTF-8"),
     ],
 )
-def test_a_file_that_cannot_be_used_says_where_and_why(
-    evaluated: Evaluated, tmp_path: Path, text: str, said: str
-) -> None:
+def test_an_unusable_file_says_where_and_why(evaluated: Evaluated, tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "outputs.jsonl"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(InputError) as raised:
@@ -76,9 +68,7 @@ def test_a_file_that_cannot_be_used_says_where_and_why(
         ("nowhere.jsonl", CaseFileError, "nowhere.jsonl: cannot be read"),
     ],
 )
-def test_outputs_of_another_shape_are_refused(
-    evaluated: Evaluated, outputs: object, error: type[AssayError], said: str
-) -> None:
+def test_outputs_of_odd_shape_fail(evaluated: Evaluated, outputs: object, error: type[AssayError], said: str) -> None:
     with pytest.raises(error) as raised:
         evaluated(outputs)
     assert said in str(raised.value)
@@ -134,7 +124,7 @@ def test_a_database_that_is_none_or_another_is_refused(benchmark: Benchmark, tmp
     assert not (tmp_path / "run").exists()
 
 
-def test_a_report_that_cannot_be_written_is_told_before_anything_runs(
+def test_an_unwritable_report_is_told_first(
     benchmark: Benchmark, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for path, said in (
@@ -155,9 +145,7 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_runs(
         ({"workers": 0}, "workers is 0: give a whole number from 1"),
     ],
 )
-def test_arguments_that_do_not_go_together_are_usage_errors(
-    evaluated: Evaluated, arguments: dict[str, Any], said: str
-) -> None:
+def test_contradicting_arguments_are_refused(evaluated: Evaluated, arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError) as raised:
         evaluated([{"question_id": 1, "completion": "SELECT 1"}], **arguments)
     assert said in str(raised.value)

@@ -51,21 +51,8 @@ def test_at_most_ten_queries_are_taken() -> None:
 
 
 PIECES = [
-    "SELECT",
-    "select ",
-    "Select\t",
-    "sſelect",
-    "ſelect 1",
-    "SELECTED",
-    " a",
-    "1",
-    ";",
-    "```",
-    "\n",
-    "\n\n",
-    "x",
-    "İ",
-    "ß",
+    *("SELECT", "select ", "Select\t", "sſelect", "ſelect 1", "SELECTED", " a", "1", ";", "```", "\n", "\n\n", "x"),
+    *("İ", "ß"),
 ]
 
 

@@ -25,7 +25,6 @@ needs_hub = pytest.mark.skipif(
 
 @pytest.fixture
 def hub(benchmark: Benchmark) -> Iterator[Hub]:
-    """A hub with both versions of the benchmark."""
     files = {QUESTIONS: benchmark.questions, DATABASE: benchmark.database}
     with serve(Hub(dict.fromkeys(VERSIONS.values(), files))) as running:
         yield running
@@ -49,7 +48,6 @@ def _assay(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with outputs and no benchmark."""
     path = tmp_path / "work"
     path.mkdir()
     write_lines(path / "outputs.jsonl", [{"question_id": 1, "completion": "SELECT Name FROM Table WHERE Age > 20"}])

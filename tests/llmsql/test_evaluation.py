@@ -46,8 +46,6 @@ OUTPUTS = [
 def _benchmarks() -> ModuleType:
     path = Path(__file__).resolve().parents[2] / "benchmarks" / "llmsql.py"
     spec = importlib.util.spec_from_file_location("llmsql_benchmark", path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -119,9 +117,7 @@ def test_a_mismatch_says_what_each_query_gave_and_why_others_gave_nothing(evalua
         (3, "SELECT wrong; SELECT Age FROM Table WHERE Name = 'Bob'; SELECT wrong again", True),
     ],
 )
-def test_rows_are_compared_as_a_bag_with_exact_numbers(
-    evaluated: Evaluated, question: int, completion: str, matches: bool
-) -> None:
+def test_rows_are_bags_of_exact_numbers(evaluated: Evaluated, question: int, completion: str, matches: bool) -> None:
     assert evaluated([{"question_id": question, "completion": completion}])["matches"] == matches
 
 
@@ -153,9 +149,7 @@ _SPELLINGS = ("FROM Table", 'FROM "Table"', "FROM 'Table'", f'FROM "{TABLE}"')
 _QUERIES = ("SELECT Name {}", "SELECT nothing {}", "SELECT MAX(Age) {} WHERE Name = 'nobody'", "SELECT gone FROM gone")
 
 
-def test_one_query_in_several_spellings_of_the_placeholder_counts_as_often_as_in_the_package(
-    benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path
-) -> None:
+def test_spellings_of_the_placeholder_count_apart(benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path) -> None:
     chance = random.Random(17)
     made = [
         "; ".join(chance.choice(_QUERIES).format(chance.choice(_SPELLINGS)) for _ in range(chance.randint(1, 14)))
@@ -197,33 +191,24 @@ def test_numbers_and_text_are_written_as_python_writes_them(rows: list[tuple[obj
 
 # Where the package is wrong: a right answer is an error there, since Python cannot sort its rows or
 # the driver not read them. Gold itself is the answer, so nobody can doubt that it is right.
-@pytest.mark.parametrize(("question", "why"), [(2, "NULL beside numbers"), (4, "text, bytes and NULL in a column")])
-def test_what_cannot_be_sorted_is_compared_all_the_same(
-    benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path, question: int, why: str
-) -> None:
-    outputs = [{"question_id": question, "completion": GOLDS[question][1]}]
-    theirs = _peer(benchmark, outputs, tmp_path)
-    assert (theirs["matches"], theirs["sql_errors"]) == (0, 1), why
-    ours = evaluated(outputs)
-    assert (ours["matches"], ours["sql_errors"]) == (1, 0), why
 
 
-def test_text_that_is_not_utf_8_is_compared_all_the_same(
-    benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path
+@pytest.mark.parametrize("question", [2, 4, 6], ids=["NULL beside numbers", "text, bytes and NULL", "no UTF-8"])
+def test_unsortable_rows_are_compared(
+    benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path, question: int
 ) -> None:
     with closing(sqlite3.connect(benchmark.database)) as connection:
         connection.execute("""INSERT INTO "2-7-7" VALUES (CAST(x'4dfc6e6368656e' AS TEXT))""")
         connection.commit()
-    outputs = [{"question_id": 6, "completion": GOLDS[6][1]}]
-    assert _peer(benchmark, outputs, tmp_path)["sql_errors"] == 1
-    assert evaluated(outputs)["matches"] == 1
+    outputs = [{"question_id": question, "completion": GOLDS[question][1]}]
+    ours, theirs = evaluated(outputs), _peer(benchmark, outputs, tmp_path)
+    assert (theirs["matches"], theirs["sql_errors"]) == (0, 1)
+    assert (ours["matches"], ours["sql_errors"]) == (1, 0)
     (mismatch,) = evaluated([{"question_id": 6, "completion": "SELECT 1"}])["mismatches"]
     assert mismatch["gold_results"] == [("M\udcfcnchen",)]
 
 
-def test_bytes_and_infinity_in_a_mismatch_do_not_cost_the_report(
-    benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path
-) -> None:
+def test_bytes_and_infinity_are_written_in_reports(benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path) -> None:
     outputs = [{"question_id": 4, "completion": "SELECT x'00ff', 9e999, 'a' || char(55296)"}]
     with pytest.raises(TypeError, match="bytes is not JSON serializable"):
         _peer(benchmark, [{"question_id": 3, "completion": "SELECT x'00ff'"}], tmp_path)
@@ -233,9 +218,7 @@ def test_bytes_and_infinity_in_a_mismatch_do_not_cost_the_report(
     assert stored["mismatches"][0]["prediction_results"][0][:2] == ["x'00ff'", "inf"]
 
 
-def test_the_published_rule_cuts_a_query_at_a_semicolon_within_a_literal(
-    benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path
-) -> None:
+def test_a_semicolon_in_a_literal_ends_a_query(benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path) -> None:
     outputs = [{"question_id": 5, "completion": GOLDS[5][1]}]
     ours, theirs = evaluated(outputs), _peer(benchmark, outputs, tmp_path)
     assert [ours[key] for key in COUNTS] == [theirs[key] for key in COUNTS] == [1, 0, 0, 0, 1]
@@ -255,9 +238,7 @@ def test_the_report_is_saved_under_a_new_name_or_the_one_given(evaluated: Evalua
     assert json.loads((tmp_path / "named.json").read_text(encoding="utf-8"))["matches"] == 4
 
 
-def test_mismatches_are_printed_in_the_outputs_order_and_no_more_than_asked(
-    evaluated: Evaluated, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_as_many_mismatches_as_asked_are_printed(evaluated: Evaluated, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = [{"question_id": number, "completion": "SELECT 'wrong\x1b[31m'"} for number in (6, 1, 5, 2, 3, 4)]
     evaluated(wrong)
     printed = capsys.readouterr().out
@@ -272,50 +253,35 @@ def test_mismatches_are_printed_in_the_outputs_order_and_no_more_than_asked(
     assert "accuracy: 0.0 % [0.0, 39.0] (0 of 6)" in printed
 
 
-def test_only_outputs_count_and_questions_without_one_are_told(
-    evaluated: Evaluated, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_questions_without_an_output_are_told(evaluated: Evaluated, capsys: pytest.CaptureFixture[str]) -> None:
     report = evaluated(OUTPUTS[:2])
     assert (report["total"], report["accuracy"]) == (2, 1.0)
     assert "4 questions of 6 have no output and are not counted" in capsys.readouterr().out
 
 
-def test_a_gold_query_that_fails_matches_nothing_and_is_told(
-    benchmark: Benchmark, evaluated: Evaluated, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with benchmark.questions.open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"question_id": 7, "question": "?", "table_id": TABLE, "sql": "SELECT gone FROM gone"}))
-    report = evaluated([OUTPUTS[0], {"question_id": 7, "completion": "SELECT gone FROM gone"}])
-    assert [report[key] for key in COUNTS] == [2, 1, 0, 0, 1]
-    assert report["mismatches"][0]["gold_error"] == "no such table: gone"
-    assert "1 gold query failed, so nothing can match: no such table: gone" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("gold", ["SELECT gone FROM gone", "SELECT abs(-9223372036854775808)", "SELECT"])
-def test_where_no_gold_query_runs_there_is_a_report_all_the_same(
+def test_a_gold_query_that_fails_matches_nothing_and_is_told(
     benchmark: Benchmark, evaluated: Evaluated, capsys: pytest.CaptureFixture[str], gold: str
 ) -> None:
     with benchmark.questions.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"question_id": 7, "question": "?", "table_id": TABLE, "sql": gold}))
-    report = evaluated([{"question_id": 7, "completion": gold}])
-    assert [report[key] for key in COUNTS] == [1, 0, 0, 0, 1]
+    for beside in ([], [OUTPUTS[0]]):  # also where no other runs
+        report = evaluated([*beside, {"question_id": 7, "completion": gold}])
+        assert [report[key] for key in COUNTS] == [1 + len(beside), len(beside), 0, 0, 1]
     assert report["mismatches"][0]["gold_error"]
     assert "1 gold query failed, so nothing can match" in capsys.readouterr().out
 
 
 def test_a_large_result_is_counted_whole_and_shown_in_part(evaluated: Evaluated) -> None:
-    query = 'SELECT a.Name FROM "Table" a, pragma_function_list b, pragma_function_list c'
-    (mismatch,) = evaluated([{"question_id": 1, "completion": query}])["mismatches"]
-    assert mismatch["prediction_row_count"] > 10_000
-    assert len(mismatch["prediction_results"]) == 1_000
-
-
-def test_of_huge_cells_a_report_shows_the_beginning(evaluated: Evaluated) -> None:
+    many = 'SELECT a.Name FROM "Table" a, pragma_function_list b, pragma_function_list c'
     huge = "SELECT printf('%.*c', 300000, 'x'), zeroblob(200000) FROM \"Table\""
-    (mismatch,) = evaluated([{"question_id": 1, "completion": huge}])["mismatches"]
-    ((text, blob),) = mismatch["prediction_results"]
-    assert (len(text), len(blob)) == (100_000, 100_000)
-    assert mismatch["prediction_row_count"] == 4
+    (rows, cells) = evaluated([{"question_id": n, "completion": query} for n, query in ((1, many), (2, huge))])[
+        "mismatches"
+    ]
+    assert rows["prediction_row_count"] > 10_000
+    assert len(rows["prediction_results"]) == 1_000
+    ((text, blob),) = cells["prediction_results"]
+    assert (len(text), len(blob), cells["prediction_row_count"]) == (100_000, 100_000, 4)
 
 
 @pytest.mark.parametrize("diagnose", [True, False])
@@ -349,9 +315,7 @@ _ODD = (
 )
 
 
-def test_outputs_are_judged_alike_with_and_without_a_run(
-    benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path
-) -> None:
+def test_outputs_score_alike_without_a_run(benchmark: Benchmark, evaluated: Evaluated, tmp_path: Path) -> None:
     for odd in _ODD:
         outputs = [{"question_id": number, "completion": odd} for number in GOLDS]
         by_run = assess(
@@ -362,9 +326,7 @@ def test_outputs_are_judged_alike_with_and_without_a_run(
             options=ComparisonOptions(near_misses=False, sample_rows=0),
             diagnose=False,
         )
-        expected = report_of(by_run)
-        found = evaluated(outputs)
-        assert {**found, "timestamp": ""} == {**expected, "timestamp": ""}, odd
+        assert {**evaluated(outputs), "timestamp": ""} == {**report_of(by_run), "timestamp": ""}, odd
 
 
 def test_a_run_is_made_only_of_outputs_that_need_one(evaluated: Evaluated, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from assay.ports import Executions
 from many_cases import each
 
 pandas = pytest.importorskip("pandas")
+from tests.given.spider2_script import score_of  # noqa: E402
 
 POOLS = (
     ["1", "-2", "+3", "007", "10"],
@@ -88,9 +89,7 @@ def _score(gold: list[Cell], predicted: list[Cell], *, ignore_order: bool) -> fl
         (["1", "1"], ["1", "1", ""], 0.0),
     ],
 )
-def test_two_columns_of_csv_score_as_in_the_benchmark(
-    gold: list[Cell], predicted: list[Cell], value: float, ignore_order: bool
-) -> None:
+def test_columns_score_as_published(gold: list[Cell], predicted: list[Cell], value: float, ignore_order: bool) -> None:
     assert _score(gold, predicted, ignore_order=ignore_order) == value
 
 
@@ -98,29 +97,6 @@ TYPED: tuple[Cell, ...] = (
     *(None, 0, 1, 7, 10**12, 1.5, 2.0, 0.004, float("inf"), "1", "007", "1.0"),
     *("NA", "null", "", " ", "True", "abc", "1,000", "a\nb", "é", "2024-01-31"),
 )
-
-
-def _of_script(predicted: Path, gold: Path, *, ignore_order: bool) -> float:
-    """The benchmark's score of two files: each of gold's columns among the predicted ones."""
-
-    def columns(path: Path) -> list[list[object]]:
-        read = pandas.read_csv(path).transpose().values.tolist()
-        found = [[0 if pandas.isna(cell) else cell for cell in column] for column in read]
-        return (
-            [sorted(one, key=lambda x: (str(x), isinstance(x, (int, float)))) for one in found]
-            if ignore_order
-            else found
-        )
-
-    def alike(one: object, two: object) -> bool:
-        if isinstance(one, (int, float)) and isinstance(two, (int, float)):
-            return math.isclose(one, two, abs_tol=0.01)
-        return one == two
-
-    theirs = columns(predicted)
-    return float(
-        all(any(len(one) == len(two) and all(map(alike, one, two)) for two in theirs) for one in columns(gold))
-    )
 
 
 def test_what_a_query_returns_is_scored_as_the_script_does_that_writes_it_to_a_file(tmp_path: Path) -> None:
@@ -145,7 +121,7 @@ def test_what_a_query_returns_is_scored_as_the_script_does_that_writes_it_to_a_f
         case = Case(id="1", question="?", results=(given,), options=CaseOptions(ignore_order=ignore_order))
         prediction = Prediction(case_id="1", query="SELECT * FROM t")
         score = Spider2Lite().score(case, prediction, Executions(golds=(ran,), predicted=returned), None).value
-        assert score == _of_script(tmp_path / "p.csv", tmp_path / "g.csv", ignore_order=ignore_order), (rows, gold)
+        assert score == score_of(tmp_path, "g", tmp_path / "p.csv", [], ignore_order=ignore_order), (rows, gold)
         seen.add(score)
     assert seen == {0.0, 1.0}
 

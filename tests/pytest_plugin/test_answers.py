@@ -41,16 +41,6 @@ def test_a_callable_of_any_scope_that_uses_other_fixtures(city: pytest.Pytester,
     city.runpytest().assert_outcomes(passed=1, failed=1)
 
 
-def test_a_callable_may_give_a_prediction_or_none(city: pytest.Pytester) -> None:
-    body = (
-        "import assay\nreturn lambda case: assay.Prediction(case_id='', query='SELECT 1') if case.id == 'a' else None"
-    )
-    city.makeconftest(_fixture("assay_predict", body))
-    result = city.runpytest()
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["no query to score: the system gave no answer to this case"])
-
-
 def test_what_a_callable_raises_fails_that_item_with_its_traceback(city: pytest.Pytester) -> None:
     body = "def predict(case):\n    if case.id == 'a':\n        raise KeyError('no model')\n    return 'SELECT 2'\n"
     body += "return predict"
@@ -126,8 +116,7 @@ def test_without_any_source_the_collection_says_how(city: pytest.Pytester) -> No
 
 def test_a_fixture_with_params_is_refused(city: pytest.Pytester) -> None:
     city.makeconftest("import pytest\n@pytest.fixture(params=[1, 2])\ndef assay_predict(request): ...\n")
-    result = city.runpytest()
-    result.stdout.fnmatch_lines(["*assay_predict has params*"])
+    city.runpytest().stdout.fnmatch_lines(["*assay_predict has params*"])
 
 
 def test_a_database_may_be_made_by_a_fixture(project: pytest.Pytester, write: Write) -> None:

@@ -25,7 +25,6 @@ def assay_predict():
 
 @pytest.fixture
 def three_of_four(project: pytest.Pytester) -> pytest.Pytester:
-    """Case ``four`` is wrong."""
     project.makefile(".assay.yaml", set=CASES)
     answer(project, four=0)
     return project
@@ -42,7 +41,7 @@ def ini(project: pytest.Pytester, *lines: str) -> None:
 
 
 @pytest.mark.parametrize(("least", "reached"), [("0.75", True), ("75%", True), ("0.76", False)])
-def test_with_a_threshold_alone_wrong_answers_fail_the_session_only_below_it(
+def test_wrong_answers_fail_the_session_below_a_threshold(
     three_of_four: pytest.Pytester, least: str, reached: bool
 ) -> None:
     ini(three_of_four, f"assay_min = {least}")
@@ -64,9 +63,7 @@ def test_a_threshold_says_nothing_of_a_part_of_the_set(three_of_four: pytest.Pyt
 
 
 @pytest.mark.parametrize(("most", "reached"), [("0", False), ("24.9%", False), ("25%", True), ("0.3", True)])
-def test_unscored_cases_fail_the_session_only_above_their_share(
-    project: pytest.Pytester, most: str, reached: bool
-) -> None:
+def test_unscored_cases_fail_the_session_above_a_share(project: pytest.Pytester, most: str, reached: bool) -> None:
     project.makefile(".assay.yaml", set=CASES.replace("SELECT 4", "SELECT absent FROM nowhere"))
     answer(project)
     ini(project, f"assay_max_unscored = {most}")
@@ -153,10 +150,7 @@ def test_the_list_is_brought_up_to_date_without_a_loss(project: pytest.Pytester)
 
 
 @pytest.mark.parametrize("arguments", [("-x",), ("--lf",)])
-def test_a_part_of_the_set_neither_changes_the_list_nor_reaches_the_threshold(
-    three_of_four: pytest.Pytester, arguments: tuple[str, ...]
-) -> None:
-    """Also where pytest stops early, or leaves files out that had no failure."""
+def test_a_part_of_the_set_changes_no_demand(three_of_four: pytest.Pytester, arguments: tuple[str, ...]) -> None:
     three_of_four.makefile(
         ".assay.yaml", other="db: sqlite:///city.sqlite\ncases: [{id: x, question: q, sql: SELECT 1}]\n"
     )

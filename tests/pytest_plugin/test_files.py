@@ -56,17 +56,14 @@ def test_benchmarks_own_layouts(project: pytest.Pytester, write: Write) -> None:
     result.stdout.fnmatch_lines(["bird.json::7 PASSED*", "spider.json::0 PASSED*"])
 
 
-def test_named_files_outside_of_testpaths_are_collected_unless_a_path_is_given(
-    project: pytest.Pytester, write: Write
-) -> None:
+def test_named_files_outside_of_testpaths_are_collected(project: pytest.Pytester, write: Write) -> None:
     write("tox.ini", "[pytest]\ntestpaths = tests\n" + INI.replace(" data/more.csv", ""))
     write("conftest.py", PREDICT)
     write("data/a.jsonl", [ONE])
     write("tests/test_one.py", "def test_one(): pass")
     project.runpytest().assert_outcomes(passed=2)
     project.runpytest("tests").assert_outcomes(passed=1)
-    result = project.runpytest("data/a.jsonl", "-v")
-    result.stdout.fnmatch_lines(["data/a.jsonl::a PASSED*"])
+    project.runpytest("data/a.jsonl", "-v").stdout.fnmatch_lines(["data/a.jsonl::a PASSED*"])
 
 
 def test_a_named_file_that_is_not_there_is_a_usage_error(project: pytest.Pytester) -> None:
@@ -94,9 +91,7 @@ def test_a_named_file_that_is_not_there_is_a_usage_error(project: pytest.Pyteste
         (CASE + "db: 'sqlite:///{db_id}'\n", "*item 1: *needs a db_id for each case*"),
     ],
 )
-def test_bad_input_is_a_collection_error_that_says_where(
-    project: pytest.Pytester, write: Write, text: str, told: str
-) -> None:
+def test_a_collection_error_says_where(project: pytest.Pytester, write: Write, text: str, told: str) -> None:
     write("bad.assay.yaml", text)
     write("conftest.py", PREDICT)
     write("cases.jsonl", json.dumps(ONE) + '\n{"id": "b", "question"\n')

@@ -20,15 +20,11 @@ PINNED = ["0.4.3", "0.18.1"]
 
 
 class Oracle:
-    """ragas in a process of its own."""
-
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self.versions: list[str] = self._line()
 
     def ask(self, case: dict[str, Any]) -> dict[str, Any]:
-        """What it says of one case."""
-        assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(case) + "\n")
         self._process.stdin.flush()
         said = self._line()
@@ -36,7 +32,6 @@ class Oracle:
         return said
 
     def _line(self) -> Any:
-        assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, "the oracle ended: see its standard error"
         return json.loads(line)
@@ -54,7 +49,6 @@ def interpreter() -> str | None:
 
 @contextmanager
 def opened(python: str) -> Iterator[Oracle]:
-    """An oracle that ends with the block."""
     script = Path(__file__).with_name("oracle.py")
     with subprocess.Popen(
         [python, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
@@ -62,7 +56,6 @@ def opened(python: str) -> Iterator[Oracle]:
         oracle = Oracle(process)
         assert oracle.versions[:2] == PINNED
         yield oracle
-        assert process.stdin is not None
         process.stdin.close()
 
 

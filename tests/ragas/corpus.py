@@ -27,7 +27,6 @@ NAMES = ["a", "b", "C", "d", " e"]
 
 
 def pair(chance: Random, *, huge: bool = True) -> tuple[str, str]:
-    """A reference and a response."""
     pools = POOLS | (HUGE if huge else {})
     sizes = chance.randint(0, 6), chance.randint(0, 6)
     if chance.random() < 0.5:

@@ -22,7 +22,6 @@ QUERIES = [
 
 
 def main(url: str) -> None:
-    """Ask the model at this address."""
     warnings.simplefilter("ignore")
     os.environ["RAGAS_DO_NOT_TRACK"] = "true"
     import ragas.metrics
@@ -62,7 +61,6 @@ def main(url: str) -> None:
 
 
 def scores(rows: list[dict[str, Any]], metrics: list[Any], **options: Any) -> list[dict[str, Any]]:
-    """What `ragas.evaluate` gives."""
     from ragas import EvaluationDataset, evaluate
 
     return evaluate(EvaluationDataset.from_list(rows), metrics=metrics, show_progress=False, **options).scores

@@ -1,22 +1,26 @@
 """A setting refuses the same values on the command line, in a file and from Python: what is out of reach, what is no
-path, and what would have no effect."""
+path, and what would have no effect; durations take the same forms everywhere."""
 
 from __future__ import annotations
 
 import sqlite3
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+import typer
 
 import assay
 from assay.api.inputs import FileOptions
-from assay.cli.app import run_command_line
+from assay.cases.fields import Field, option_of
+from assay.cli.app import app, run_command_line
 from assay.errors import CaseFileError, UsageError
 from assay.settings import Settings, declarations, read_run_file
-from assay.settings.setting import fields_of
+from assay.settings.columns import CASE_COLUMNS, PREDICTION_COLUMNS
+from assay.settings.setting import DURATION, Setting, fields_of
 from assay.systems.options import SystemOptions
+from many_cases import each
 
 TOP = [(names[0], setting) for names, setting in declarations() if len(names) == 1]
 BOUNDED = [(name, setting) for name, setting in TOP if setting.most is not None]
@@ -46,7 +50,7 @@ def test_some_settings_are_bounded_and_some_are_paths() -> None:
 
 
 @pytest.mark.parametrize(("name", "setting"), BOUNDED, ids=[name for name, _ in BOUNDED])
-def test_a_number_beyond_a_settings_reach_is_refused_wherever_it_is_given(
+def test_numbers_beyond_reach_are_refused(
     name: str, setting: Any, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in (int(setting.most) + 1, 10**23):
@@ -59,9 +63,7 @@ def test_a_number_beyond_a_settings_reach_is_refused_wherever_it_is_given(
 
 
 @pytest.mark.parametrize(("name", "setting"), PATHS, ids=[name for name, _ in PATHS])
-def test_a_text_that_is_no_path_is_refused_wherever_it_is_given(
-    name: str, setting: Any, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_texts_that_are_no_path_fail(name: str, setting: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for text in NO_PATHS:
         with pytest.raises(CaseFileError, match=f"line 3, column .*: {name} (is empty|contains)"):
             read_run_file(settings_file(folder, f"{name}: {text}"))
@@ -106,8 +108,7 @@ def test_evaluate_refuses_what_no_run_can_keep(name: str, folder: Path) -> None:
             assert name in said
             refused += 1
         else:
-            kept = arguments["output"]
-            assert assay.load_run(kept).settings.metrics == ("match",)
+            assert assay.load_run(arguments["output"]).settings.metrics == ("match",)
             assert any(isinstance(value, kind if kind is not float else (int, float)) for kind in field.kinds)
     assert refused >= 3
 
@@ -175,9 +176,7 @@ LIVE = {
 }  # fmt: skip
 
 
-def test_what_is_for_a_live_system_is_refused_where_none_is_asked(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_settings_of_live_systems_are_refused_without_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert LIVE.keys() == {
         name for name, setting in TOP if setting.group == "Live systems" and name not in ("system", "user", "repeat")
     }
@@ -190,9 +189,7 @@ def test_what_is_for_a_live_system_is_refused_where_none_is_asked(
     assert "--cache-size needs --cache" in capsys.readouterr().err
 
 
-def test_a_gate_of_lint_is_not_passed_by_a_database_that_is_not_there(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gate_of_lint_fails_without_the_database(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["lint", "dev.jsonl", "--db", "sqlite:///nosuch.sqlite"]
     assert run_command_line(command) == 0
     assert run_command_line([*command, "--fail-on", "note"]) == 2
@@ -201,3 +198,71 @@ def test_a_gate_of_lint_is_not_passed_by_a_database_that_is_not_there(
         assert run_command_line(["lint", "dev.jsonl", "--db", "sqlite:///shop.sqlite", option, ","]) == 2
         assert f"{option} names no rule" in capsys.readouterr().err
     assert run_command_line(["lint", "dev.jsonl", "--db", "sqlite:///shop.sqlite", "--fail-on", "note"]) == 0
+
+
+DURATIONS = {trail: setting for trail, setting in declarations() if setting.is_duration}
+OTHERS = {"--timeout": ("doctor",), "--idle": ("view", "RUN"), "--seconds": ("refute", "SELECT 1", "SELECT 2")}
+"""Options that are no settings of a run, each with a verb that has it."""
+READ = {"2": 2.0, ".5": 0.5, "1e2": 100.0, "500ms": 0.5, "2s": 2.0, "2 m": 120.0, "3min": 180.0, "1h": 3600.0}
+UNREAD = ("2x", "-1s", "-1", "", "nan", "inf", "1e400s", "1 2s", "1h30m", "\u0663s", "s", "1S", "true")
+
+
+def _read(folder: Path, trail: tuple[str, ...], text: str) -> Any:
+    value: object = f"'{text}'"
+    for name in reversed(trail):
+        value = f"{{{name}: {value}}}"
+    path = folder / "eval.yaml"
+    path.write_text("cases: c.jsonl\ndb: sqlite:///x.sqlite\n" + str(value)[1:-1] + "\n", encoding="utf-8")
+    found: Any = read_run_file(path)
+    for name in trail:
+        found = getattr(found, name)
+    return found
+
+
+def test_every_setting_in_seconds_is_a_duration() -> None:
+    assert {trail for trail, _ in declarations() if trail[-1].endswith("_s")} <= DURATIONS.keys()
+
+
+def _options(command: Any) -> list[Any]:
+    inner = getattr(command, "commands", {})
+    return [one for name in inner for one in _options(inner[name])] if inner else list(command.params)
+
+
+def test_no_option_takes_seconds_in_another_form() -> None:
+    options = _options(typer.main.get_command(app))
+    assert not [one.opts for one in options if one.metavar in ("S", "SECONDS")]
+    assert {name for one in options if one.metavar == DURATION for name in one.opts} >= {
+        *OTHERS,
+        *(setting.option for setting in DURATIONS.values()),
+    }
+
+
+@each("trail", list(DURATIONS), ids=".".join)
+def test_a_duration_is_read_from_a_file(trail: tuple[str, ...], tmp_path: Path) -> None:
+    assert {text: _read(tmp_path, trail, text) for text in READ} == READ
+    for text in UNREAD:
+        with pytest.raises(
+            CaseFileError, match=rf"{trail[-1]} is .*, and a time from .* 500ms, 2s, 10m or 1h\) is expec"
+        ):
+            _read(tmp_path, trail, text)
+
+
+@each("option", [*(setting.option for setting in DURATIONS.values()), *OTHERS])
+def test_a_bad_duration_has_one_message_on_the_command_line(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in UNREAD:
+        assert run_command_line([*OTHERS.get(option, ("run", "c.jsonl")), f"{option}={text}"]) == 2
+        printed = capsys.readouterr().err
+        assert printed.startswith(f"assay: error: {option} is {text!r}: write a time from ")
+        assert "seconds (for example 30, 500ms, 2s, 10m or 1h): see  assay " in printed
+
+
+def test_a_duration_is_a_number_within_its_bounds() -> None:
+    setting = Setting("--t", "", "", DURATION, least=0.5, most=60)
+    numbers = {0.5: 0.5, 60: 60.0, 0.4: None, 61: None, "2m": None, True: None, None: None}
+    assert {given: setting.seconds(given) for given in numbers} == numbers
+
+
+@pytest.mark.parametrize("field", sorted(set(get_args(Field)) & {*CASE_COLUMNS, *PREDICTION_COLUMNS}))
+def test_the_option_of_a_field_is_the_declared_one(field: Field) -> None:
+    declared = {columns[field].option for columns in (CASE_COLUMNS, PREDICTION_COLUMNS) if field in columns}
+    assert option_of(field) in declared

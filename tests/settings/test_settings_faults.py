@@ -96,9 +96,7 @@ def test_a_fault_is_told_with_its_place(line: str, row: int, column: int, said: 
 
 
 @each("cases", ["", "cases: 5\n", "cases:\n", "cass: dev.jsonl\n", "cases: true\n"])
-def test_a_file_without_its_cases_is_still_one_of_settings(
-    cases: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_without_cases_is_settings(cases: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = _written(tmp_path, f"{cases}db: sqlite:///shop.sqlite\nmetrics: [match]\n")
     assert run_command_line(["run", str(path)]) == 2
     said = capsys.readouterr().err
@@ -146,113 +144,71 @@ def test_every_example_can_be_read(tmp_path: Path) -> None:
 @each("name", sorted(set(Settings.__struct_fields__) - {"cases"}))
 def test_no_setting_takes_what_is_of_no_kind_of_its_own(name: str, tmp_path: Path) -> None:
     wrong = "[[1]]"  # a list in a list is right nowhere
-    text = (
-        HEAD.replace("db:", "# db:")
-        if name == "db"
-        else HEAD.replace("cases:", "# cases:")
-        if name == "cases"
-        else HEAD
-    )
-    path = _written(tmp_path, f"{text}{name}: {wrong}\n")
-    if name == "cases":
-        return  # cases may be a list, and are then read as a question set
+    path = _written(tmp_path, f"{HEAD.replace('db:', '# db:') if name == 'db' else HEAD}{name}: {wrong}\n")
     with pytest.raises(CaseFileError, match=rf"eval.yaml, line 4, column \d+: {name}.* is expected: write  \w"):
         read_run_file(path)
 
 
 @each(
-    ("line", "place", "said"),
+    ("line", "row", "column", "said"),
     [
-        ("metrics: [match, brid_ex]", "line 4, column 18", "unknown metric 'brid_ex' (did you mean 'bird_ex'?)"),
-        ("case_format: jsnol", "line 4, column 14", "unknown case format 'jsnol' (did you mean 'jsonl'?)"),
-        ("prediction_format: xslx", "line 4, column 20", "unknown case format 'xslx' (did you mean 'xlsx'?)"),
-        ("metrics: []", "line 4, column 10", "metrics is empty: name at least one"),
-        (
-            "relative_tolerance: 2",
-            "line 4, column 21",
-            "relative_tolerance is 2.0: give a number from 0 up, and below 1",
-        ),
-        ("penalties: [-1]", "line 4, column 12", "a penalty is -1.0"),
-        ("backend: moon", "line 4, column 10", "backend is 'moon': write local"),
-        ("system: nosuch:x", "line 4, column 9", "unknown kind of system 'nosuch'"),
-        ("gates: {min: {match: ab}}", "line 4, column 8", "gates, min, match: 'ab' is not a number: write 0.8 or 80%"),
-        ("gates: {min: {brid: 0.5}}", "line 4, column 8", "min brid: the run does not compute this metric"),
-        ("lint: {only: [nosuch]}", "line 4, column 14", "unknown rule 'nosuch'"),
-        ("metrics: [match, match]", "line 4, column 18", "the metric 'match' is named twice"),
-        ("gates: {alpha: 2}", "line 4, column 16", "alpha is 2.0: give a level between 0 and 1"),
-        ("gates: {alpha: 0.1}", "line 4, column 16", "gates, alpha is the level of fail_on_regression: add that"),
-        (
-            "gates: {fail_on_regression: true, alpha: 0}",
-            "line 4, column 42",
-            "alpha is 0.0: give a level between 0 and 1",
-        ),
-        ("gates: {must_pass: [id:1, smoke]}", "line 4, column 27", "must-pass 'smoke'"),
-        ("gates: {must_pass: [id:1, tag:x]}", "line 4, column 27", "must-pass tag:x matches no case"),
-        ("gates: {must_pass: tag:x}", "line 4, column 20", "must-pass tag:x matches no case"),
-        ("suite: nowhere", "line 4, column 8", "{folder}/nowhere is not a folder: name a folder that  assay"),
-        ("system: command:x\nheaders: [NOEQ]", "line 5, column 11", "a header is ***: write NAME=VALUE"),
-        ("system: command:x\nheaders: [A=1, a=2]", "line 5, column 16", "the header a is given twice"),
+        ("metrics: [match, brid_ex]", 4, 18, "unknown metric 'brid_ex' (did you mean 'bird_ex'?)"),
+        ("case_format: jsnol", 4, 14, "unknown case format 'jsnol' (did you mean 'jsonl'?)"),
+        ("prediction_format: xslx", 4, 20, "unknown case format 'xslx' (did you mean 'xlsx'?)"),
+        ("metrics: []", 4, 10, "metrics is empty: name at least one"),
+        ("relative_tolerance: 2", 4, 21, "relative_tolerance is 2.0: give a number from 0 up, and below 1"),
+        ("penalties: [-1]", 4, 12, "a penalty is -1.0"),
+        ("backend: moon", 4, 10, "backend is 'moon': write local"),
+        ("system: nosuch:x", 4, 9, "unknown kind of system 'nosuch'"),
+        ("gates: {min: {match: ab}}", 4, 8, "gates, min, match: 'ab' is not a number: write 0.8 or 80%"),
+        ("gates: {min: {brid: 0.5}}", 4, 8, "min brid: the run does not compute this metric"),
+        ("lint: {only: [nosuch]}", 4, 14, "unknown rule 'nosuch'"),
+        ("metrics: [match, match]", 4, 18, "the metric 'match' is named twice"),
+        ("gates: {alpha: 2}", 4, 16, "alpha is 2.0: give a level between 0 and 1"),
+        ("gates: {alpha: 0.1}", 4, 16, "gates, alpha is the level of fail_on_regression: add that"),
+        ("gates: {fail_on_regression: true, alpha: 0}", 4, 42, "alpha is 0.0: give a level between 0 and 1"),
+        ("gates: {must_pass: [id:1, smoke]}", 4, 27, "must-pass 'smoke'"),
+        ("gates: {must_pass: [id:1, tag:x]}", 4, 27, "must-pass tag:x matches no case"),
+        ("gates: {must_pass: tag:x}", 4, 20, "must-pass tag:x matches no case"),
+        ("suite: nowhere", 4, 8, "{folder}/nowhere is not a folder: name a folder that  assay"),
+        ("system: command:x\nheaders: [NOEQ]", 5, 11, "a header is ***: write NAME=VALUE"),
+        ("system: command:x\nheaders: [A=1, a=2]", 5, 16, "the header a is given twice"),
         (
             'system: command:x\nheaders: ["A=${ASSAY_UNSET_NAME}"]',
-            "line 5, column 11",
+            5,
+            11,
             "the header A takes its value from the environment variable ASSAY_UNSET_NAME, which is not set",
         ),
-        ("system: command:x\nheaders: {A: 1, a: x}", "line 5, column 20", "the header a is given twice"),
-        (
-            "system: command:x\nheaders: {Connection: x}",
-            "line 5, column 23",
-            "the header Connection is set by Assay itself",
-        ),
+        ("system: command:x\nheaders: {A: 1, a: x}", 5, 20, "the header a is given twice"),
+        ("system: command:x\nheaders: {Connection: x}", 5, 23, "the header Connection is set by Assay itself"),
         (
             "system: command:x\nheaders: {A: [1]}",
-            "line 5, column 14",
+            5,
+            14,
             "headers, A is a list, and a text or a whole number is expected",
         ),
-        (
-            "system: command:x\nheaders: {'A:B': x}",
-            "line 5, column 10",
-            "a header's name has a colon or an equals sign",
-        ),
+        ("system: command:x\nheaders: {'A:B': x}", 5, 10, "a header's name has a colon or an equals sign"),
         (
             'system: command:x\nheaders: {A: "${ASSAY_UNSET_NAME}"}',
-            "line 5, column 14",
+            5,
+            14,
             "the header A takes its value from the environment variable ASSAY_UNSET_NAME, which is not set",
         ),
-        ("system: command:x\nparam: [NOEQ]", "line 5, column 8", "--param *** is not a pair"),
-        ("limit: 5\nlimit: 6", "line 5, column 1", 'one mapping has the key "limit" more than once'),
-        ("  limit: 5", "line 4, column 8", "is not valid YAML: no name with a value can stand here"),
-        ("\tlimit: 5", "line 4, column 1", "is not valid YAML: a tab stands here: indent with blanks"),
-        ("gates:\n\tmin: 5", "line 5, column 1", "is not valid YAML: a tab stands here: indent with blanks"),
-        (
-            "limit:5\nname: a",
-            "line 4, column 1",
-            "is not valid YAML: this is not a name with a value: write a colon and a space",
-        ),
-        (
-            "metrics: [match\nname: a",
-            "line 4, column 10",
-            "is not valid YAML: this list has a fault, or no ] at its end",
-        ),
-        (
-            "gates: {min: {match: 1}",
-            "line 4, column 8",
-            "is not valid YAML: this mapping has a fault, or no } at its end",
-        ),
-        ('name: "a', "line 4, column 7", "is not valid YAML: this quotation mark is never closed"),
-        (
-            "name: *a",
-            "line 4, column 7",
-            "is not valid YAML: no anchor above has this name: put a text that begins with * in",
-        ),
-        (
-            "name: @a",
-            "line 4, column 7",
-            "is not valid YAML: a text cannot begin with this character: put it in quotation marks",
-        ),
+        ("system: command:x\nparam: [NOEQ]", 5, 8, "--param *** is not a pair"),
+        ("limit: 5\nlimit: 6", 5, 1, 'one mapping has the key "limit" more than once'),
+        ("  limit: 5", 4, 8, "is not valid YAML: no name with a value can stand here"),
+        ("\tlimit: 5", 4, 1, "is not valid YAML: a tab stands here: indent with blanks"),
+        ("gates:\n\tmin: 5", 5, 1, "is not valid YAML: a tab stands here: indent with blanks"),
+        ("limit:5\nname: a", 4, 1, "is not valid YAML: this is not a name with a value: write a colon and a space"),
+        ("metrics: [match\nname: a", 4, 10, "is not valid YAML: this list has a fault, or no ] at its end"),
+        ("gates: {min: {match: 1}", 4, 8, "is not valid YAML: this mapping has a fault, or no } at its end"),
+        ('name: "a', 4, 7, "is not valid YAML: this quotation mark is never closed"),
+        ("name: *a", 4, 7, "is not valid YAML: no anchor above has this name: put a text that begins with * in"),
+        ("name: @a", 4, 7, "is not valid YAML: a text cannot begin with this character: put it in quotation marks"),
     ],
 )
 def test_a_name_that_nothing_has_is_told_with_its_place(
-    line: str, place: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    line: str, row: int, column: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = _written(tmp_path, f"{HEAD}{line}\n")
     case = '{"id": 1, "question": "a", "gold": "SELECT 1", "prediction": "SELECT 1"}\n'
@@ -260,12 +216,10 @@ def test_a_name_that_nothing_has_is_told_with_its_place(
     sqlite3.connect(tmp_path / "shop.sqlite").close()
     assert run_command_line(["run", str(path)]) == 2
     said = said.format(folder=tmp_path) if "{folder}" in said else said
-    assert capsys.readouterr().err.startswith(f"assay: error: {path}, {place}: {said}")
+    assert capsys.readouterr().err.startswith(f"assay: error: {path}, line {row}, column {column}: {said}")
 
 
-def test_a_flag_takes_the_place_of_what_is_wrong_in_the_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_flag_replaces_what_is_wrong_in_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = _written(tmp_path, f"{HEAD}backend: moon\nmetrics: [brid_ex]\n")
     assert run_command_line(["run", str(path), "--backend", "local", "--metrics", "match"]) == 2
     said = capsys.readouterr().err
@@ -319,18 +273,10 @@ def test_every_setting_is_an_option_of_run_with_its_bound() -> None:
             # A duration has a parser of its own, which checks its bounds.
             assert setting.is_duration or setting.least is None or bounded.min == setting.least
             assert set(setting.old) & set(option.opts) == {name for name in setting.old if name.startswith("--")}
-
-
-def test_init_has_every_option_of_a_setting() -> None:
-    verbs: Any = get_command(app)
-    known = {name for option in verbs.commands["init"].params for name in option.opts}
-    wanted = {setting.option.split("/")[0] for _, setting in declarations() if setting.option is not None}
-    assert wanted - known == set()
-
-
-def test_no_two_settings_share_a_name() -> None:
-    options = [name for _, setting in declarations() for name in (*setting.names, *setting.old)]
-    assert len(options) == len(set(options))
+    of_init = {name for option in verbs.commands["init"].params for name in option.opts}
+    assert {setting.option.split("/")[0] for _, setting in declarations() if setting.option is not None} <= of_init
+    names = [name for _, setting in declarations() for name in (*setting.names, *setting.old)]
+    assert len(names) == len(set(names)), "two settings share a name"
 
 
 @each(

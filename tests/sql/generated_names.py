@@ -58,7 +58,6 @@ class QueryGenerator:
         """The name of the CTE being made, which SQLite takes for itself."""
 
     def query(self) -> str:
-        """The whole query."""
         choice = self.random.random()
         if choice < 0.25:
             return self.with_ctes()
@@ -92,7 +91,6 @@ class QueryGenerator:
             depth = level.outer
             while depth.outer is not None and self.random.random() < 0.5:
                 depth = depth.outer
-        assert depth is not None
         found = [
             (entry, name)
             for entry in depth.entries
@@ -122,7 +120,6 @@ class QueryGenerator:
         return False
 
     def condition(self, level: Level, depth: int) -> str:
-        """A test of values, or of a subquery."""
         choice = self.random.random()
         if choice < 0.55 or depth <= 0:
             return f"{self.column(level)[0]} IS {self.random.choice(('NULL', 'NOT NULL'))}"
@@ -150,7 +147,6 @@ class QueryGenerator:
     # --- sources
 
     def source(self, level: Level, depth: int) -> tuple[str, Entry]:
-        """An entry of FROM with its alias."""
         if depth > 0 and self.random.random() < 0.25:
             text, outputs = self.select(None, depth=depth - 1)
             alias = self.fresh(level)
@@ -173,11 +169,9 @@ class QueryGenerator:
     def fresh(self, level: Level) -> str:
         """An alias that the level does not have; it may be the name of a table or column."""
         taken = {entry.alias.lower() for entry in level.entries}
-        free = [alias for alias in _ALIASES if alias.lower() not in taken]
-        return self.random.choice(free)
+        return self.random.choice([alias for alias in _ALIASES if alias.lower() not in taken])
 
     def sources(self, level: Level, depth: int) -> str:
-        """FROM with its joins."""
         text, entry = self.source(level, depth)
         level.entries.append(entry)
         for _ in range(self.random.choice((0, 0, 1, 1, 2))):
@@ -246,7 +240,6 @@ class QueryGenerator:
         return self.finished(f"SELECT {distinct}{', '.join(items)} FROM {from_}", level, outputs, depth)
 
     def finished(self, text: str, level: Level, outputs: Outputs, depth: int) -> tuple[str, Outputs]:
-        """A SELECT with WHERE and ORDER BY."""
         if self.random.random() < 0.6:
             text = f"{text} WHERE {self.condition(level, depth)}"
         if level.outer is None and self.random.random() < 0.5:
@@ -254,7 +247,6 @@ class QueryGenerator:
         return text, outputs
 
     def order(self, level: Level, outputs: Outputs) -> str:
-        """A term of ORDER BY: an output's name, a column, or either within an expression."""
         name = self.random.choice(outputs)[0] if outputs and self.random.random() < 0.6 else None
         written = self.name(name) if name else self.column(level)[0]
         collate = {"sqlite": "NOCASE", "duckdb": "NOCASE", "postgres": '"C"'}.get(self.dialect)
@@ -263,7 +255,6 @@ class QueryGenerator:
         return self.random.choice((written, written, f"({written})", collated, tested))
 
     def grouped(self, level: Level, from_: str, depth: int) -> tuple[str, Outputs]:
-        """A SELECT with GROUP BY: by a column, by an output's name, or by its place."""
         key, name, kind = self.column(Level(entries=level.entries, joined=level.joined))
         alias = self.random.choice((name, *_OUTPUTS))
         counted = self.random.choice([one for one in _OUTPUTS if one != alias])
@@ -281,14 +272,12 @@ class QueryGenerator:
         return text, [(alias, kind), (counted, "number" if measure.startswith("count") else "other")]
 
     def scalar(self, level: Level, depth: int) -> str:
-        """A subquery that gives one number."""
         inner = Level(outer=level)
         from_ = self.sources(inner, depth - 1)
         column = self.column(Level(entries=inner.entries, joined=inner.joined))[0]
         return f"(SELECT count({column}) FROM {from_} WHERE {self.condition(inner, depth - 1)})"
 
     def window(self, level: Level) -> str:
-        """A window function over the level's own columns."""
         own = Level(entries=level.entries, joined=level.joined)
         split = f"PARTITION BY {self.column(own)[0]} " if self.random.random() < 0.5 else ""
         return f"row_number() OVER ({split}ORDER BY {self.column(own)[0]})"
@@ -341,5 +330,4 @@ class QueryGenerator:
 
 
 def generated(seed: int, dialect: str) -> str:
-    """The query of a seed."""
     return QueryGenerator(seed, dialect).query()

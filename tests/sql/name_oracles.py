@@ -14,11 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any, Protocol
 
+import pytest
+from four_engines import connected
 from msgspec import Struct
 
-from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.query import Query, read_query
 from assay.sql.schema import SchemaNames
+from assay.sql.schema.ddl import read_ddl
 from assay.sql.schema_items import joined_columns
 from assay.sql.select import UNKNOWN
 from assay.sql.trees import nodes_of
@@ -37,11 +39,7 @@ class Refused(Exception):
 
 
 class NameOracle(Protocol):
-    """What tells which stored columns a query names."""
-
-    def columns_named(self, query: str) -> Pairs:
-        """The pairs of table and column. Raises Refused."""
-        ...
+    def columns_named(self, query: str) -> Pairs: ...
 
 
 def named_by_us(query: Query) -> Pairs:
@@ -97,8 +95,6 @@ def _unread_ctes(query: Query) -> list[Any]:
 
 
 class Counted(Struct, frozen=True, kw_only=True):
-    """How many queries were compared, and what came out."""
-
     refused: int
     unreadable: int
     equal: int
@@ -109,12 +105,10 @@ class Counted(Struct, frozen=True, kw_only=True):
 
     @property
     def compared(self) -> int:
-        """The queries that the engine accepts."""
         return self.unreadable + self.equal + sum(self.explained.values()) + len(self.wrong)
 
 
 def compare(oracle: NameOracle, dialect: str, queries: Iterable[tuple[str, SchemaNames]]) -> Counted:
-    """Hold our reading of each query to the oracle."""
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     wrong = []
@@ -197,24 +191,7 @@ def script_of(tables: dict[str, dict[str, str]], dialect: str) -> list[str]:
 
 
 def names_in(tables: dict[str, dict[str, str]], dialect: str) -> SchemaNames:
-    """The same tables as a schema."""
-    return SchemaNames(
-        DatabaseSchema(
-            dialect=dialect,
-            tables=tuple(
-                TableSchema(
-                    name=table,
-                    ddl="",
-                    columns=tuple(
-                        ColumnSchema(name=name, type=kind or ("" if dialect == "sqlite" else "TEXT"))
-                        for name, kind in columns.items()
-                    ),
-                    primary_key=("id",) if table == "a" else (),
-                )
-                for table, columns in tables.items()
-            ),
-        )
-    )
+    return SchemaNames(read_ddl(";".join(script_of(tables, dialect)), dialect).schema)
 
 
 class SqliteOracle:
@@ -228,7 +205,6 @@ class SqliteOracle:
         self.connection = connection
 
     def columns_named(self, query: str) -> Pairs:
-        """The pairs of table and column. Raises Refused."""
         found: Pairs = set()
 
         def see(action: int, table: str | None, column: str | None, *_: object) -> int:
@@ -253,7 +229,6 @@ class DuckdbOracle:
         self.connection = connection
 
     def columns_named(self, query: str) -> Pairs:
-        """The pairs of table and column. Raises Refused."""
         import duckdb
 
         try:
@@ -302,7 +277,6 @@ class PostgresOracle:
         connection.autocommit = False
 
     def columns_named(self, query: str) -> Pairs:
-        """The pairs of table and column. Raises Refused."""
         import psycopg
 
         cursor = self.connection.cursor()
@@ -333,7 +307,6 @@ class MariadbOracle:
             self.root.execute(f"ALTER TABLE `{database}`.`{table}` ADD COLUMN {column} INT INVISIBLE")
 
     def columns_named(self, query: str) -> Pairs:
-        """The pairs of table and column. Raises Refused."""
         import pymysql
 
         granted: Pairs = set()
@@ -367,57 +340,22 @@ class MariadbOracle:
         self.root.execute(f"{verb} SELECT (`{column}`) ON `{self.database}`.`{table}` {word} name_reader@'%'")
 
 
-def sqlite_oracle(tables: dict[str, dict[str, str]]) -> SqliteOracle:
-    """SQLite with these tables, in memory."""
-    connection = sqlite3.connect(":memory:", check_same_thread=False)
-    for statement in script_of(tables, "sqlite"):
-        connection.execute(statement)
-    return SqliteOracle(connection)
-
-
-def duckdb_oracle(tables: dict[str, dict[str, str]]) -> DuckdbOracle:
-    """DuckDB with these tables, in memory."""
-    import duckdb
-
-    connection = duckdb.connect()
-    for statement in script_of(tables, "duckdb"):
-        connection.execute(statement)
-    return DuckdbOracle(connection)
-
-
 @contextmanager
-def postgres_oracle(server: Any, tables: dict[str, dict[str, str]]) -> Iterator[PostgresOracle]:
-    """A database of its own with these tables on a server (`servers.PostgresServer`)."""
-    import psycopg
+def opened(request: pytest.FixtureRequest, dialect: str, tables: dict[str, dict[str, str]]) -> Iterator[NameOracle]:
+    door = ["CREATE TABLE door (k INT)"] if dialect == "mysql" else []
+    with connected(request, dialect, [*script_of(tables, dialect), *door]) as connection:
+        if dialect != "mysql":
+            yield {"sqlite": SqliteOracle, "duckdb": DuckdbOracle, "postgres": PostgresOracle}[dialect](connection)
+            return
+        # A user who may nothing, but read one other table: without which he could not enter the database.
+        cursor, server = connection.cursor(), request.getfixturevalue("mariadb")
+        try:
+            cursor.execute("CREATE USER name_reader@'%'")
+            cursor.execute("GRANT SELECT (k) ON door TO name_reader@'%'")
+            asked = {"host": server.host, "port": server.port, "user": "name_reader", "database": "sql_tests"}
+            import pymysql
 
-    server.create("name_oracle", ";".join(script_of(tables, "postgres")))
-    try:
-        with psycopg.connect(server.database("name_oracle")) as connection:
-            yield PostgresOracle(connection)
-    finally:
-        server.drop("name_oracle")
-
-
-@contextmanager
-def mariadb_oracle(server: Any, tables: dict[str, dict[str, str]]) -> Iterator[MariadbOracle]:
-    """A database of its own with these tables on a server (`mariadb_server.MariadbServer`), and a user who may nothing.
-
-    That user may read one other table, without which he could not enter the database.
-    """
-    import pymysql
-
-    root = server.connect()
-    cursor = root.cursor()
-    try:
-        cursor.execute("CREATE DATABASE name_oracle")
-        for statement in ("USE name_oracle", *script_of(tables, "mysql"), "CREATE TABLE door (k INT)"):
-            cursor.execute(statement)
-        cursor.execute("CREATE USER name_reader@'%'")
-        cursor.execute("GRANT SELECT (k) ON door TO name_reader@'%'")
-        asked = {"host": server.host, "port": server.port, "user": "name_reader", "database": "name_oracle"}
-        with closing(pymysql.connect(**asked, autocommit=True)) as reader:  # a transaction would hold the tables
-            yield MariadbOracle(root, reader, "name_oracle", list(tables))
-    finally:
-        cursor.execute("DROP DATABASE IF EXISTS name_oracle")
-        cursor.execute("DROP USER IF EXISTS name_reader@'%'")
-        root.close()
+            with closing(pymysql.connect(**asked, autocommit=True)) as reader:  # a transaction would hold the tables
+                yield MariadbOracle(connection, reader, "sql_tests", list(tables))
+        finally:
+            cursor.execute("DROP USER IF EXISTS name_reader@'%'")

@@ -48,6 +48,11 @@ ALIASES = (
     "SELECT count(*) AS x FROM a GROUP BY b_id ORDER BY count(*), x",
     "SELECT sum(n) AS n FROM a HAVING n > 1",
     "SELECT CASE WHEN id > 1 THEN x ELSE n END AS z FROM a ORDER BY z",
+    "SELECT id AS x, row_number() OVER (ORDER BY x) FROM a ORDER BY 1",
+    "SELECT max(id) AS x FROM a GROUP BY b_id, x ORDER BY x",
+    "SELECT abs(-7) AS x, count(*) FROM a GROUP BY (x)",
+    "SELECT abs(-7) AS n, count(*) FROM a GROUP BY n + 1",
+    "SELECT min(id) AS n FROM a GROUP BY b_id HAVING max(n) > 1 ORDER BY max(n), 1",
 )
 STARS = (
     "SELECT b.* FROM a, b ORDER BY 1",
@@ -118,6 +123,9 @@ CTES = (
     "WITH b AS (SELECT id, x FROM a) SELECT b.x FROM b JOIN e ON e.e = b.id",
     "WITH q AS (SELECT id FROM a), r AS (SELECT id FROM q WHERE id > 1) SELECT * FROM r",
     "WITH q AS (SELECT id FROM a) SELECT x FROM b WHERE id IN (SELECT id FROM q)",
+    "WITH q(x, id) AS (SELECT id, x FROM a) SELECT id FROM q",
+    "WITH b AS (SELECT n AS x FROM a) SELECT x FROM main.b WHERE id IN (SELECT x FROM b)",
+    "WITH q AS (SELECT id FROM a) SELECT z.id FROM (WITH q AS (SELECT e AS id FROM e) SELECT id FROM q) z, q",
     "WITH q AS (SELECT id FROM a) SELECT x FROM b WHERE id IN (WITH q AS (SELECT e FROM e) SELECT e FROM q)",
     "WITH RECURSIVE q(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM q WHERE k < 3) SELECT a.x FROM q JOIN a ON a.id = k",
     (
@@ -177,6 +185,7 @@ ODD_OF = {
         "SELECT id AS x FROM a ORDER BY (x)",
         "SELECT count(n) AS n FROM a GROUP BY id HAVING n > 1",
         "SELECT n AS k, k + 1 AS l FROM a",
+        "SELECT DISTINCT ON (x) n AS x, id FROM a ORDER BY x, id",
         "SELECT a FROM a",
         "SELECT b_id FROM a WHERE EXISTS (SELECT 1 FROM b AS x WHERE x IS NULL)",
         "SELECT p.n FROM a AS p, LATERAL (SELECT p.id AS n) AS q WHERE q.n > 1",
@@ -185,6 +194,7 @@ ODD_OF = {
         "SELECT row_to_json(b) FROM b",
         "SELECT count(p) FROM a AS p WHERE p.ctid IS NOT NULL",
         "SELECT n AS k, count(*) FROM a GROUP BY k",
+        "SELECT DISTINCT ON (x) n AS x, id FROM a ORDER BY x, id",
         "SELECT id FROM b WHERE EXISTS (SELECT max(n) AS id FROM e, a GROUP BY a.x HAVING max(id) > 1)",
         "SELECT p.n FROM a AS p, LATERAL (SELECT p.id AS k) AS n WHERE n.k > 1",
         "SELECT b.x AS id FROM a, b ORDER BY id",

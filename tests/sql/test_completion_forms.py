@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from html import escape
+from itertools import product
 
 import pytest
 from hypothesis import example, given
@@ -19,6 +21,7 @@ QUERIES = (
     "WITH x AS (\n  SELECT a FROM t\n),\n\ny AS (SELECT b FROM t)\nSELECT * FROM x, y",
     'SELECT [a b], `c` FROM "t u"',
     "(SELECT a FROM t) UNION (SELECT b FROM u)",
+    "Select a From t\nWhere b = 1",
     "SELECT T1.a, count(*)\nFROM t AS T1\n  JOIN u AS T2 ON T1.id = T2.id\nGROUP BY T1.a\nHAVING count(*) > 1",
 )
 FORMS = {
@@ -182,18 +185,64 @@ FORMS = {
     "html": "<p>Use</p><sql>QUERY</sql>",
     "function": "<function=run_sql>\n<parameter=sql>\nQUERY\n</parameter>\n</function>",
     "invoke": '<invoke name="run"><parameter name="sql">QUERY</parameter></invoke>',
+    "fence with a dialect": "Here it is:\n```postgresql\nQUERY\n```",
+    "fence on one line": "Here is the query: ```sql QUERY ```",
+    "words and a fence": "Here is the query:\n\n```sql\nQUERY;\n```\n\nIt reads the table t.",
+    "twice the same": "```sql\nQUERY\n```\nOnce more:\n```sql\nQUERY;\n```",
+    "another block": "The tables:\n```\nt, u\n```\nso\n```sql\nQUERY\n```",
+    "select in the words": "We select from t, as a SELECT would:\n```sql\nQUERY\n```",
+    "words before": "The SQL is:\nQUERY",
+    "words after": "QUERY;\n\nThis query reads the table t.",
+    "a heading": "# Query\n\nQUERY\n\n# Explanation\n\nIt reads the table t.",
+    "an explanation": "QUERY\n\nExplanation: it reads the table t.",
+    "json": "OBJECT",
+    "json with reasons": '{"reasoning": "DRAFT is wrong", "query": STRING}',
+    "json among words": 'Here you are: {"question": "How many?", "sql_query": STRING}',
+    "nested json": '{"result": {"sql": STRING, "confidence": 0.9}}',
+    "a labelled draft": "Draft:\n```sql\nDRAFT\n```\nFinal query:\n```sql\nQUERY\n```",
+    "a corrected draft": "```sql\nDRAFT\n```\nThe corrected query:\n```sql\nQUERY\n```",
+    "a draft in a comment": "```sql\n-- draft\nDRAFT\n```\n```sql\nQUERY\n```",
+    "a fence of a draft and the query": "```sql\n-- draft\nDRAFT;\n\nQUERY;\n```",
+    "a fence of the final one and a draft": "```sql\nQUERY\n; -- final\nDRAFT;\n```",
+    "comments after semicolons": "```sql\nDRAFT; -- a draft\nQUERY;\n```",
+    "not final": "This is not the final query:\n```sql\nDRAFT\n```\nUse this instead:\n```sql\nQUERY\n```",
+    "not yet final": "```sql\n-- isn't the final one yet\nDRAFT\n```\nso:\n```sql\nQUERY\n```",
+    "not a draft": "The first attempt:\n```sql\nDRAFT\n```\nNot a draft any more:\n```sql\nQUERY\n```",
+    "a filter added": "```sql\nDRAFT\n```\nWe add a filter to get the final query:\n```sql\nQUERY\n```",
+    "about the draft": "Draft:\n```sql\nDRAFT\n```\nThat was a draft. Now it is right:\n```sql\nQUERY\n```",
+    "a JSON string": "STRING",
+    "a JSON list of one": "[STRING]",
+    "HTML": "<pre><code>HTML</code></pre>",
+    "HTML with a language": '<pre><code class="sql">\nHTML;\n</code></pre>',
+    "HTML among words": '<p>Do:</p>\n<pre class="x"><code class="language-sql">HTML</code></pre>\n<p>It reads t.</p>',
+    "HTML without code": 'Here:\n<pre lang="sql">HTML</pre>',
+    "taken back": "Final answer below:\n```sql\nDRAFT\n```\nWait, that is wrong.\n```sql\nQUERY\n```",
+    "scratched": "The final query:\n```sql\nDRAFT\n```\nActually, scratch that.\n\n```sql\nQUERY\n```",
+    "not right": "Final SQL:\n```sql\nDRAFT\n```\nHmm, this isn't correct: y has no z.\n```sql\nQUERY\n```",
+    "a mistake": "```sql\nDRAFT\n```\nSorry, I made a mistake. So:\n```sql\nQUERY\n```",
+    "not to be used": "Do not use this query:\n```sql\nDRAFT\n```\nRun this:\n```sql\nQUERY\n```",
+    "typographic quotes": "The query is “QUERY”, which reads t.",
+    "another script": "查询：\n\nQUERY\n\n它返回行。",
+    "a block of Python": "```python\nimport sqlite3\n```\n```sql\nQUERY\n```",
+    "printed": "```sql\nQUERY\n```\nwhich prints\n```\nShow | 5\n```",
+    "no-break spaces": "\u00a0QUERY\u00a0",
 }
-"""QUERY stands for the query, OBJECT for a JSON object with it, and CALL for a tool call with it."""
+"""QUERY stands for the query, also as OBJECT, CALL (of a tool), STRING and HTML; DRAFT for one that is none."""
 
 
 def _form(name: str, query: str) -> str:
     call = json.dumps({"name": "run", "arguments": {"sql": query}})
-    text = FORMS[name].replace("OBJECT", json.dumps({"sql": query})).replace("CALL", call)
-    return text.replace("QUERY", query)
+    forms = {"OBJECT": json.dumps({"sql": query}), "CALL": call, "STRING": json.dumps(query), "HTML": escape(query)}
+    text = FORMS[name].replace("DRAFT", "SELECT z FROM y")
+    for place, written_query in {**forms, "QUERY": query}.items():
+        text = text.replace(place, written_query)
+    return text
 
 
-@each("form", FORMS)
-@each("query", QUERIES)
+COMMENTED = "SELECT a\n\nFROM t\n\nWHERE b IN (SELECT b FROM u) -- the last one"
+
+
+@each("form,query", [*product(FORMS, QUERIES), *((form, COMMENTED) for form in FORMS if "QUERY\n" in FORMS[form])])
 def test_the_query_of_every_form_is_extracted_exactly(form: str, query: str) -> None:
     prediction = Prediction(case_id="1", query=_form(form, query))
     extraction = extracted(prediction)
@@ -253,7 +302,6 @@ def test_a_draft_without_an_answer_is_no_answer(draft: str) -> None:
         prediction = Prediction(case_id="1", query=text)
         extraction = extracted(prediction)
         assert (extraction.query, extraction.raw) == (None, text)
-        assert extraction.failure is not None
         assert (extraction.failure.kind, extraction.failure.blame) == ("unanswered", "system")
         assert written(extraction) == prediction
 
@@ -288,7 +336,6 @@ SEVERAL = {
 def test_the_last_of_several_in_fences_or_tags_counts(text: str) -> None:
     prediction = extracted(Prediction(case_id="1", query=text))
     assert prediction.query == "SELECT b FROM t"
-    assert prediction.extraction is not None
     assert prediction.extraction.place in ("fence", "json")
     assert prediction.extraction.several
     assert prediction.extraction.others == ("SELECT a FROM t",)

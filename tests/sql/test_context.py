@@ -15,17 +15,7 @@ from assay.sql.schema import SchemaNames, names_of
 from many_cases import each
 
 ODD = [
-    "singer",
-    "Order",
-    "order details",
-    "2.5 (m)",
-    'say "x"',
-    "grün",
-    "a,b",
-    "key",
-    "x;y",
-    "select",
-    "name",
+    *("singer", "Order", "order details", "2.5 (m)", 'say "x"', "grün", "a,b", "key", "x;y", "select", "name"),
     "Rate (%) (K-12)",
 ]
 
@@ -92,7 +82,6 @@ def test_every_form_of_a_schema_gives_all_of_it(tables: dict[str, list[str]], fo
     assert items.all_tables == {table.lower() for table in tables}, (form, said)
     assert items.all_columns == wanted, (form, said)
     assert len(items.tables) == len(tables)
-    assert items.columns is not None
     assert len(items.columns) == len(wanted)
 
 
@@ -105,8 +94,7 @@ def test_spelling_changes_nothing(tables: dict[str, list[str]], data: st.DataObj
     before = data.draw(st.sampled_from(["", "main.", '"main".', "DB_1.", "`db_1`.", "[db_1].", "DB_1.main."]))
     quote = data.draw(st.sampled_from(['"', "`"]))
     written = [f"{before}{_quoted(change(name), quote)}" for name in (table, column)]
-    columns = (f"{written[0]}.{_quoted(change(column), quote)}",)
-    items = context_items((written[0],), columns, names, "db_1")
+    items = context_items((written[0],), (f"{written[0]}.{_quoted(change(column), quote)}",), names, "db_1")
     assert items.tables == (frozenset([table.lower()]),)
     assert items.columns == (frozenset([f"{table}.{column}".lower()]),)
 

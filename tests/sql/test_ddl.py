@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from assay.sql.schema.create_table import table_clauses
 from assay.sql.schema.ddl import read_ddl
 from many_cases import each
 
@@ -98,13 +100,11 @@ def _by_assay(text: str) -> dict[str, object]:
 
 @each("name", TEXTS)
 def test_reads_what_sqlite_reads(name: str) -> None:
-    """Columns with their types as declared, keys, unique sets, foreign keys."""
     assert _by_assay(TEXTS[name]) == _by_sqlite(TEXTS[name])
     assert read_ddl(TEXTS[name], "sqlite").unread == ()
 
 
 def test_reads_published_schemas_as_sqlite_does(shared_data: Path) -> None:
-    """Every table of the benchmark's twenty databases."""
     looked_at = 0
     for path in sorted((shared_data / "spider-dev").rglob("*.sqlite")):
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
@@ -126,7 +126,6 @@ DUCKDB = [
 
 @each("text", DUCKDB)
 def test_reads_what_duckdbs_catalogue_says(text: str) -> None:
-    """Keys, unique sets, references, the number of conditions, and which columns hold no NULL."""
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE u (x INT PRIMARY KEY)")
         connection.execute(text)
@@ -158,7 +157,6 @@ def test_types_of_other_engines_are_not_sqlites(type_: str) -> None:
 
 @pytest.mark.parametrize("keys", ["(a COLLATE nocase, b)", "(a, b COLLATE binary) ON CONFLICT FAIL"])
 def test_a_key_by_another_collation_is_left_out(keys: str) -> None:
-    """It says nothing of the columns as they compare."""
     read = read_ddl(f"CREATE TABLE t (a ANY, b LONG VARCHAR COLLATE nocase, UNIQUE {keys})", "sqlite")
     assert [table.unique for table in read.schema.tables] == [()]
     assert "omitted" in read.unread[0]
@@ -184,7 +182,6 @@ def test_constraints_of_columns_and_tables() -> None:
 
 
 def test_a_dump_of_postgresql() -> None:
-    """Constraints come after the tables; rows and the client's own commands are passed over."""
     text = """
 \\connect shop
 CREATE TYPE public.mood AS ENUM ('sad', 'it''s fine');
@@ -212,7 +209,6 @@ ALTER TABLE sales.item ALTER COLUMN label SET NOT NULL;
 
 
 def test_other_servers() -> None:
-    """MySQL's keys within the table and SQL Server's clustered ones."""
     (table,) = read_ddl(
         "CREATE TABLE `a` (`id` int(11) NOT NULL AUTO_INCREMENT, b enum('x','y'), PRIMARY KEY (`id`), "
         "UNIQUE KEY k2 (id, b), KEY `z` (b), CONSTRAINT `fk` FOREIGN KEY (`b`) REFERENCES `t` (`x`)) ENGINE=InnoDB",
@@ -235,7 +231,6 @@ def test_other_servers() -> None:
     ],
 )
 def test_what_cannot_be_read_is_said(text: str, said: str) -> None:
-    """Nothing is guessed, and nothing raises."""
     unread = read_ddl(text, "sqlite").unread
     assert len(unread) == 1
     assert said in unread[0]
@@ -255,7 +250,60 @@ def test_an_index_that_no_column_says_is_kept_for_sqlite_and_left_out_elsewhere(
 
 
 def test_nothing_to_read() -> None:
-    """An empty text and one of other statements give no tables, and no complaint."""
     for text in ("", "  ;; ", "insert into t values (1); select 1"):
         assert read_ddl(text, "sqlite").schema.tables == ()
         assert read_ddl(text, "sqlite").unread == ()
+
+
+@each(
+    ("definition", "column", "text"),
+    [
+        ("s INT GENERATED ALWAYS AS (a + (b)) VIRTUAL", "s", "GENERATED ALWAYS AS (a + (b)) VIRTUAL"),
+        ("s AS (a) stored NOT NULL", "s", "GENERATED ALWAYS AS (a) STORED"),
+        ("s INT NOT NULL CONSTRAINT x AS (a || ')')", "s", "GENERATED ALWAYS AS (a || ')')"),
+        ("n TEXT COLLATE NOCASE DEFAULT 'collate rtrim'", "n", "COLLATE NOCASE"),
+        ("n COLLATE \"RTRIM\" CHECK (n COLLATE nocase <> 'x')", "n", 'COLLATE "RTRIM"'),
+        ('"c ""as" TEXT /* AS (1) */ COLLATE binary -- , AS (2)\n', 'c "as', "COLLATE binary"),
+        ("[as] INT COLLATE nocase", "as", "COLLATE nocase"),
+        ("x TEXT DEFAULT (CAST(1 AS TEXT))", "x", ""),
+        ("x CANVAS(3) DEFAULT 'a'", "x", ""),
+        ("x INT CHECK (EXISTS (SELECT 1 AS y))", "x", ""),
+        ("x TEXT, CHECK (x COLLATE nocase = 'a')", "x", ""),
+    ],
+)
+def test_clauses_of_a_column(definition: str, column: str, text: str) -> None:
+    ddl = f"CREATE TABLE t (a INT, b INT, {definition})"
+    found = table_clauses(ddl, "sqlite").columns.get(column)
+    assert ("" if found is None else found.text) == text
+    if text and "CONSTRAINT" not in ddl:  # SQLite itself reads what is kept as it reads the whole
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute(f'CREATE TABLE t (a INT, b INT, "x" {text})')
+
+
+def test_clauses_of_duckdb_and_of_whole_tables() -> None:
+    ddl = "CREATE TABLE b(v DECIMAL(10,2), g INTEGER GENERATED ALWAYS AS((v + 1)), h VARCHAR COLLATE nocase.noaccent);"
+    found = table_clauses(ddl, "duckdb")
+    assert {name: clauses.text for name, clauses in found.columns.items() if clauses.text} == {
+        "g": "GENERATED ALWAYS AS ((v + 1))",
+        "h": "COLLATE nocase.noaccent",
+    }
+    assert {name: clauses.type for name, clauses in found.columns.items()} == {
+        "v": "DECIMAL(10,2)",
+        "g": "INTEGER",
+        "h": "VARCHAR",
+    }
+    assert not found.strict
+    assert table_clauses("CREATE TABLE t (a ANY, strict INT) WITHOUT ROWID, STRICT", "sqlite").strict
+    assert not table_clauses("CREATE TABLE t (a INT, strict INT)", "sqlite").strict
+    assert table_clauses("CREATE TABLE t AS SELECT 'it", "sqlite").columns == {}
+    assert table_clauses("", "sqlite").columns == {}
+
+
+@each("options", ["STRICT", "WITHOUT ROWID", "strict, Without rowid", "WITHOUT ROWID, STRICT"])
+def test_tables_with_options_are_read(options: str) -> None:
+    found = read_ddl(f"CREATE TABLE t (k TEXT PRIMARY KEY, v BLOB, CHECK (v <> k)) {options};", "sqlite")
+    assert not found.unread
+    (table,) = found.schema.tables
+    assert [(column.name, column.type) for column in table.columns] == [("k", "TEXT"), ("v", "BLOB")]
+    assert table.columns[0].not_null
+    assert table.checks == ("v <> k",)

@@ -2,115 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from html import escape
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from test_completion_forms import QUERIES
 
 from assay.model import Prediction
-from assay.sql.extraction import clean_query, extracted, read_text, written
+from assay.sql.extraction import clean_query, extracted, read_text
 from many_cases import each
-
-QUERIES = (
-    "SELECT a FROM t",
-    "SELECT count(*) FROM t WHERE b = 'it''s; -- so'",
-    "select a, b from t where b > 1 order by a limit 3",
-    "Select a From t\nWhere b = 1",
-    "WITH x AS (\n  SELECT a FROM t\n),\n\ny AS (SELECT b FROM t)\nSELECT * FROM x, y",
-    "SELECT a\n\nFROM t\n\nWHERE b IN (SELECT b FROM u) -- the last one",
-    "(SELECT a FROM t) UNION (SELECT b FROM u)",
-    'SELECT [a b], `c` FROM "t u"',
-)
-WRAPPINGS: dict[str, Callable[[str], str]] = {
-    "fence": lambda query: f"```sql\n{query}\n```",
-    "fence without a language": lambda query: f"```\n{query};\n```",
-    "fence with a dialect": lambda query: f"Here it is:\n```postgresql\n{query}\n```",
-    "fence of tildes": lambda query: f"~~~sql\n{query}\n~~~",
-    "fence on one line": lambda query: f"Here is the query: ```sql {query} ```",
-    "words and a fence": lambda query: f"Here is the query:\n\n```sql\n{query};\n```\n\nIt reads the table t.",
-    "twice the same": lambda query: f"```sql\n{query}\n```\nOnce more:\n```sql\n{query};\n```",
-    "another block": lambda query: f"The tables:\n```\nt, u\n```\nso\n```sql\n{query}\n```",
-    "select in the words": lambda query: f"We select from t, as a SELECT would:\n```sql\n{query}\n```",
-    "thinking": lambda query: f"<think>Perhaps SELECT z FROM y? No.</think>\n{query}",
-    "the end of thinking": lambda query: f"Perhaps SELECT z FROM y? No.</think>\n```sql\n{query}\n```",
-    "words before": lambda query: f"The SQL is:\n{query}",
-    "a label": lambda query: f"SQL: {query};",
-    "words after": lambda query: f"{query};\n\nThis query reads the table t.",
-    "a heading": lambda query: f"# Query\n\n{query}\n\n# Explanation\n\nIt reads the table t.",
-    "an explanation": lambda query: f"{query}\n\nExplanation: it reads the table t.",
-    "json": lambda query: json.dumps({"sql": query}),
-    "json with reasons": lambda query: json.dumps({"reasoning": "SELECT z FROM y is wrong", "query": query + ";"}),
-    "json in a fence": lambda query: f"```json\n{json.dumps({'sql': query}, indent=2)}\n```",
-    "json among words": lambda query: f"Here you are: {json.dumps({'question': 'How many?', 'sql_query': query})}",
-    "nested json": lambda query: json.dumps({"result": {"sql": query, "confidence": 0.9}}),
-    "a labelled draft": lambda query: f"Draft:\n```sql\nSELECT z FROM y\n```\nFinal query:\n```sql\n{query}\n```",
-    "a corrected draft": lambda query: f"```sql\nSELECT z FROM y\n```\nThe corrected query:\n```sql\n{query}\n```",
-    "a draft in a comment": lambda query: f"```sql\n-- draft\nSELECT z FROM y\n```\n```sql\n{query}\n```",
-    "a fence of a draft and the query": lambda query: f"```sql\n-- draft\nSELECT z FROM y;\n\n{query};\n```",
-    "a fence of the final one and a draft": lambda query: f"```sql\n{query}\n; -- final\nSELECT z FROM y;\n```",
-    "comments after semicolons": lambda query: f"```sql\nSELECT z FROM y; -- a draft\n{query};\n```",
-    "a draft that is not final": lambda query: (
-        f"This is not the final query:\n```sql\nSELECT z FROM y\n```\nUse this instead:\n```sql\n{query}\n```"
-    ),
-    "a draft that isn't yet final": lambda query: (
-        f"```sql\n-- isn't the final one yet\nSELECT z FROM y\n```\nso:\n```sql\n{query}\n```"
-    ),
-    "a final one that is not a draft": lambda query: (
-        f"The first attempt:\n```sql\nSELECT z FROM y\n```\nNot a draft any more:\n```sql\n{query}\n```"
-    ),
-    "a filter added": lambda query: (
-        f"```sql\nSELECT z FROM y\n```\nWe add a filter to get the final query:\n```sql\n{query}\n```"
-    ),
-    "a sentence about the draft before it": lambda query: (
-        f"Draft:\n```sql\nSELECT z FROM y\n```\nThat was a draft. Now it is right:\n```sql\n{query}\n```"
-    ),
-    "a JSON string": json.dumps,
-    "a JSON list of one": lambda query: json.dumps([query]),
-    "tags": lambda query: f"<sql>{query}</sql>",
-    "words and tags": lambda query: f"I read the table.\n<code>\n{query};\n</code>\nIt has rows.",
-    "HTML": lambda query: f"<pre><code>{escape(query)}</code></pre>",
-    "HTML with a language": lambda query: f'<pre><code class="sql">\n{escape(query)};\n</code></pre>',
-    "HTML among words": lambda query: (
-        f'<p>Use this:</p>\n<pre class="x"><code class="language-sql">{escape(query)}</code></pre>\n<p>It reads t.</p>'
-    ),
-    "HTML without code": lambda query: f'Here:\n<pre lang="sql">{escape(query, quote=False)}</pre>',
-    "a final one that is taken back": lambda query: (
-        "Final answer below:\n```sql\nSELECT z FROM y\n```\nWait, that is wrong.\n```sql\n" + f"{query}\n```"
-    ),
-    "another that is taken back": lambda query: (
-        f"The final query:\n```sql\nSELECT z FROM y\n```\nActually, scratch that.\n\n```sql\n{query}\n```"
-    ),
-    "a final one that is not right": lambda query: (
-        f"Final SQL:\n```sql\nSELECT z FROM y\n```\nHmm, this isn't correct: y has no z.\n```sql\n{query}\n```"
-    ),
-    "a mistake": lambda query: f"```sql\nSELECT z FROM y\n```\nSorry, I made a mistake. So:\n```sql\n{query}\n```",
-    "one that is not to be used": lambda query: (
-        f"Do not use this query:\n```sql\nSELECT z FROM y\n```\nRun this:\n```sql\n{query}\n```"
-    ),
-    "tags for the answer": lambda query: f"<answer>\n{query}\n</answer>",
-    "typographic quotes": lambda query: f"The query is “{query}”, which reads t.",
-    "another script": lambda query: f"查询：\n\n{query}\n\n它返回行。",
-    "bold": lambda query: f"The query is **{query}**",
-    "tokens at the end": lambda query: f"{query}<|im_end|></s>",
-    "tags in brackets": lambda query: f"[SQL]{query}[/SQL]",
-    "a block of Python": lambda query: f"```python\nimport sqlite3\n```\n```sql\n{query}\n```",
-    "output": lambda query: f"```sql\n{query}\n```\nwhich prints\n```\nShow | 5\n```",
-    "no-break spaces": lambda query: f"\u00a0{query}\u00a0",
-}
-
-
-@each("wrapping", WRAPPINGS)
-@each("query", QUERIES)
-def test_the_one_statement_is_found_however_it_is_wrapped(wrapping: str, query: str) -> None:
-    text = WRAPPINGS[wrapping](query)
-    found = extracted(Prediction(case_id="1", query=text))
-    assert found.query == query
-    assert found.extraction is not None
-    assert found.raw == text
-    assert written(found) == Prediction(case_id="1", query=text)
 
 
 @each(
@@ -163,12 +62,7 @@ def test_a_statement_and_an_answer_without_one_stay_as_they_are(text: str) -> No
 
 
 NASTY = (
-    "$$it's;$$",
-    "';'",
-    "'```'",
-    '\'{"sql": "SELECT 1;"}\'',
-    "';\nThis is it'",
-    "'<sql>SELECT 1</sql>'",
+    *("$$it's;$$", "';'", "'```'", '\'{"sql": "SELECT 1;"}\'', "';\nThis is it'", "'<sql>SELECT 1</sql>'"),
     r"E'\'; SELECT 1; --'",
 )
 UNKNOWN = ("{}", "CAST(b AS BIG INT) = 1 AND c <> {}", "x AND NOT ARRAY[{}] @> ARRAY['c']", "[it's;] <> {}", "b !~ {}")
@@ -178,34 +72,16 @@ UNKNOWN = ("{}", "CAST(b AS BIG INT) = 1 AND c <> {}", "x AND NOT ARRAY[{}] @> A
 @each("text", NASTY)
 @each("condition", UNKNOWN)
 @each("around", ["SELECT a FROM t WHERE {}", 'SELECT a -- {{"sql": "SELECT 1"}};\nFROM t WHERE {}'])
-def test_what_stands_in_texts_names_and_comments_of_a_statement_changes_nothing(
-    text: str, condition: str, around: str
-) -> None:
+def test_texts_names_and_comments_of_a_statement_change_nothing(text: str, condition: str, around: str) -> None:
     prediction = Prediction(case_id="1", query=around.format(condition.format(text)))
     assert extracted(prediction) is prediction
 
 
 NOTES = (
-    "",
-    "x",
-    "a; b",
-    "draft",
-    "not the final query",
-    "Do not run:",
-    "Wait, that is wrong.",
-    "I cannot answer this question.",
-    "lists all, i.e. 20 rows",
-    "it's \"so",
-    "SELECT b FROM u",
-    "old: SELECT b FROM u;",
-    "DROP TABLE t;",
-    "```sql",
-    "```sql SELECT b FROM u```",
-    "~~~",
-    "<sql>SELECT b FROM u</sql>",
-    "<think>SELECT b FROM u</think>",
-    "</think>",
-    '{"sql": "SELECT b FROM u"}',
+    *("", "x", "a; b", "draft", "not the final query", "Do not run:", "Wait, that is wrong.", "it's \"so"),
+    *("I cannot answer this question.", "lists all, i.e. 20 rows", "SELECT b FROM u", "old: SELECT b FROM u;"),
+    *("DROP TABLE t;", "```sql", "```sql SELECT b FROM u```", "~~~", "<sql>SELECT b FROM u</sql>", "</think>"),
+    *("<think>SELECT b FROM u</think>", '{"sql": "SELECT b FROM u"}'),
 )
 COMMENTS = st.one_of(
     st.sampled_from(NOTES).map(lambda note: f"-- {note}\n"),
@@ -228,7 +104,6 @@ def test_comments_beside_a_statement_change_nothing(query: str, before: str, wit
     assert extracted(prediction) is prediction
     reading = read_text(text)
     assert (reading.place, reading.words, reading.others) == (None, "", ())
-    assert reading.query is not None
     assert query in reading.query
     assert query in (clean_query(text) or "")
 
@@ -245,6 +120,12 @@ def test_comments_beside_a_statement_change_nothing(query: str, before: str, wit
         "HELP 'SELECT a FROM t'",
         "Here: UPDATE t SET a = 1; then SELECT a FROM t",
         "I must decline. `SELECT a FROM t`",
+        "INSRT INTO x (a, b)\nVALUES (1, 2)",
+        "Add a row: INSERT INTO x VALUES (1)",
+        "The values: Values (of all) count.",
+        "The unknown FILTERED JOIN u USING WEIRD (SELECT a FROM t) reads it.",
+        "Add WHERE b IN (SELECT a FROM t) to your query.",
+        "It would select (of all) the best.",
         "No query can answer this. The nearest is:\n```sql\nSELECT a FROM t\n```",
         "I do not know the answer. SELECT a FROM t",
         '{"error": "cannot answer", "sql": "SELECT a FROM t"}',
@@ -261,12 +142,8 @@ def test_no_query_is_made_of_a_part_of_another_statement_a_refusal_or_a_question
 @each(
     "before",
     [
-        "Do not run {}.",
-        "Don't use {}.",
-        "Never run `{}`.",
-        "You should not execute this query: {}",
-        "I avoid\n```sql\n{}\n```",
-        "Instead of\n\n{}\n\nI say nothing.",
+        *("Do not run {}.", "Don't use {}.", "Never run `{}`.", "You should not execute this query: {}"),
+        *("I avoid\n```sql\n{}\n```", "Instead of\n\n{}\n\nI say nothing."),
     ],
 )
 def test_a_statement_that_is_advised_against_is_not_the_answer(before: str) -> None:
@@ -278,12 +155,8 @@ def test_a_statement_that_is_advised_against_is_not_the_answer(before: str) -> N
 @each(
     "after",
     [
-        "If that is wrong, try:",
-        "That is not wrong, and so is:",
-        "This is right. Or:",
-        "No row is lost. Another way:",
-        "It needs no join, no group.",
-        "It counts t:",
+        *("If that is wrong, try:", "That is not wrong, and so is:", "This is right. Or:", "It counts t:"),
+        *("No row is lost. Another way:", "It needs no join, no group."),
     ],
 )
 def test_a_final_statement_that_is_not_taken_back_counts(after: str) -> None:
@@ -292,23 +165,16 @@ def test_a_final_statement_that_is_not_taken_back_counts(after: str) -> None:
 
 
 @each(
-    "text", ["Do not forget the join: {}", "Do not use SELECT *: {}", "It is not wrong to run this: {}", "Why not: {}"]
-)
-def test_advice_about_something_else_keeps_the_statement(text: str) -> None:
-    assert read_text(text.format("SELECT a FROM t")).query == "SELECT a FROM t"
-
-
-@each("text", ["Here: {}", "The rows are:\n{}", "`{}`", "Answer:\n\n{};\n\nThey are two."])
-def test_values_in_words_are_a_query(text: str) -> None:
-    assert read_text(text.format("VALUES (1), (2)")).query == "VALUES (1), (2)"
-
-
-@pytest.mark.parametrize(
     "text",
-    ["INSRT INTO x (a, b)\nVALUES (1, 2)", "Add a row: INSERT INTO x VALUES (1)", "The values: Values (of all) count."],
+    [
+        *("Do not forget the join: {}", "It is not wrong to run this: {}", "Why not: {}"),
+        *("Here: {}", "The rows are:\n{}", "`{}`", "Answer:\n\n{};\n\nThey are two."),
+    ],
 )
-def test_values_of_another_statement_are_not_a_query(text: str) -> None:
-    assert read_text(text).query in (None, text)
+def test_advice_about_something_else_and_words_keep_a_query(text: str) -> None:
+    for query in ("SELECT a FROM t", "VALUES (1), (2)"):
+        assert read_text(text.format(query)).query == query
+    assert read_text("Do not use SELECT *: SELECT a FROM t").query == "SELECT a FROM t"
 
 
 @each(
@@ -350,7 +216,6 @@ def test_what_stands_beside_a_refusal_is_not_made_a_query(decision: str) -> None
 def test_of_several_statements_in_words_or_json_none_counts_unless_one_is_the_final_one(text: str) -> None:
     found = extracted(Prediction(case_id="1", query=text))
     assert found.query == text
-    assert found.extraction is not None
     assert found.extraction.place is None
     assert found.extraction.others == ("SELECT a FROM t", "SELECT b FROM t")
     assert found.extraction.failure is not None
@@ -392,27 +257,6 @@ IN_A_SENTENCE = {
 )
 def test_a_statement_within_a_sentence_is_found(sentence: str, query: str) -> None:
     assert read_text(IN_A_SENTENCE[sentence].format(query)).query == query
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The unknown FILTERED JOIN u USING WEIRD (SELECT a FROM t) reads it.",
-        "Add WHERE b IN (SELECT a FROM t) to your query.",
-        "It would select (of all) the best.",
-    ],
-)
-def test_a_part_of_a_statement_is_not_taken_for_one(text: str) -> None:
-    assert read_text(text).query is None
-
-
-_WORDS = st.lists(st.sampled_from(["we", "read", "the", "table", "and", "count", "its", "rows"]), min_size=2)
-
-
-@given(query=st.sampled_from(QUERIES), before=_WORDS, after=_WORDS)
-def test_words_around_a_fence_do_not_matter(query: str, before: list[str], after: list[str]) -> None:
-    text = f"{' '.join(before).capitalize()}:\n```sql\n{query}\n```\n{' '.join(after).capitalize()}."
-    assert read_text(text).query == query
 
 
 @given(text=st.text(alphabet=st.sampled_from("SELECT FROM select`\n;:'\"{}() <think>/abc"), max_size=200))

@@ -72,9 +72,7 @@ MESSAGES: dict[str, object] = {
 
 @each("messages", MESSAGES.values())
 def test_the_query_of_chat_messages_is_read(messages: object) -> None:
-    text = completion_of(messages)
-    assert text is not None
-    assert read_text(text).query == QUERY
+    assert read_text(completion_of(messages)).query == QUERY
     for written in (json.dumps(messages), str(messages)):  # a cell of CSV, as JSON or as pandas writes it
         assert read_text(written).query == QUERY
 
@@ -89,9 +87,7 @@ def test_tuples_and_objects_of_client_libraries_are_messages() -> None:
 
 
 def test_several_queries_in_one_turn_are_several_statements() -> None:
-    text = completion_of([{"role": "assistant", "tool_calls": [CALL, DRAFT_CALL]}])
-    assert text is not None
-    reading = read_text(text)
+    reading = read_text(completion_of([{"role": "assistant", "tool_calls": [CALL, DRAFT_CALL]}]))
     assert (reading.query, reading.others, reading.several) == (None, (QUERY, DRAFT), True)
 
 
@@ -99,13 +95,8 @@ def test_several_queries_in_one_turn_are_several_statements() -> None:
     "value",
     [
         *([], {}, None, 5, QUERY, [1, 2], [[1, "a"]], ["a", "b"], [QUERY], {"rows": [[1]]}, {"value": 1}),
-        *(
-            [{"id": 1, "name": "a"}],
-            [{"role": "admin", "content": "x"}],
-            [{"type": "a", "text": "b"}],
-            [{"role": "user"}],
-            [("a", "b"), ("user", "c")],
-        ),
+        *([{"id": 1, "name": "a"}], [{"role": "admin", "content": "x"}], [{"type": "a", "text": "b"}]),
+        *([{"role": "user"}], [("a", "b"), ("user", "c")]),
     ],
 )
 def test_rows_and_other_values_are_not_messages(value: object) -> None:

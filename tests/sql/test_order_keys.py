@@ -6,24 +6,14 @@ for the column a, for the output (b), or for a constant puts the rows in another
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from typing import Any
-
-import duckdb
 import pytest
+from four_engines import ENGINES, Run, running
 
 from assay.sql.probes.edits import read_for_probes
 from assay.sql.probes.order_keys import read_key
 
-Run = Callable[[str], list[tuple[Any, ...]]]
-SETUP = [
-    "CREATE TABLE t(id INTEGER, a INTEGER, b INTEGER)",
-    "INSERT INTO t VALUES (1, 3, 20), (2, 1, 30), (3, 2, 10)",
-]
+SETUP = ["CREATE TABLE t(id INTEGER, a INTEGER, b INTEGER)", "INSERT INTO t VALUES (1, 3, 20), (2, 1, 30), (3, 2, 10)"]
 BY = {(2, 3, 1): "column", (3, 1, 2): "output", (1, 3, 2): "-column", (2, 1, 3): "-output", (1, 2, 3): "constant"}
-ENGINES = ("sqlite", "duckdb", "postgres", "mysql")
 
 # Outputs, key, and what it stands for on SQLite, DuckDB, PostgreSQL and MariaDB; None where the engine refuses it.
 OUT, COL, CON = "output", "column", "constant"
@@ -72,16 +62,11 @@ RULES: list[tuple[str, str, tuple[str | None, str | None, str | None, str | None
 
 
 def _stands_for(run: Run, outputs: str, key: str) -> str | None:
-    """What the engine makes of it."""
-    try:
-        rows = run(f"SELECT {outputs} FROM t ORDER BY {key}")
-    except Exception:  # noqa: BLE001 - each driver has errors of its own
-        return None
-    return BY[tuple(row[0] for row in rows)]
+    rows = run(f"SELECT {outputs} FROM t ORDER BY {key}")
+    return None if rows is None else BY[tuple(row[0] for row in rows)]
 
 
 def _agrees(dialect: str, outputs: str, key: str, meant: str | None) -> None:
-    """Our reading says the same, wherever it says what a key stands for."""
     query = read_for_probes(f"SELECT {outputs} FROM t ORDER BY {key}", dialect)
     if query is None or meant is None:
         return
@@ -96,52 +81,11 @@ def _agrees(dialect: str, outputs: str, key: str, meant: str | None) -> None:
     assert not read.is_unread or len(said) > 1 or CON in said or "COLLATE" in key, key
 
 
-def _check(run: Run, engine: str) -> None:
-    place = ENGINES.index(engine)
-    found = {(outputs, key): _stands_for(run, outputs, key) for outputs, key, _ in RULES}
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_the_rules_are_those_of_the_engine(request: pytest.FixtureRequest, dialect: str) -> None:
+    place = ["sqlite", "duckdb", "postgres", "mysql"].index(dialect)
+    with running(request, dialect, SETUP) as run:
+        found = {(outputs, key): _stands_for(run, outputs, key) for outputs, key, _ in RULES}
     assert found == {(outputs, key): meant[place] for outputs, key, meant in RULES}
     for outputs, key, meant in RULES:
-        _agrees(engine, outputs, key, meant[place])
-
-
-@pytest.fixture
-def sqlite_run() -> Iterator[Run]:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        for statement in SETUP:
-            connection.execute(statement)
-        yield lambda query: connection.execute(query).fetchall()
-
-
-def test_the_rules_are_those_of_sqlite(sqlite_run: Run) -> None:
-    _check(sqlite_run, "sqlite")
-
-
-def test_the_rules_are_those_of_duckdb() -> None:
-    with duckdb.connect(":memory:") as connection:
-        for statement in SETUP:
-            connection.execute(statement)
-        _check(lambda query: connection.execute(query).fetchall(), "duckdb")
-
-
-def test_the_rules_are_those_of_postgresql(postgres: Any) -> None:
-    psycopg = pytest.importorskip("psycopg")
-    url = postgres.create("assay_order_keys", ";".join(SETUP))
-    try:
-        with psycopg.connect(url, autocommit=True) as connection:
-            _check(lambda query: connection.execute(query).fetchall(), "postgres")
-    finally:
-        postgres.drop("assay_order_keys")
-
-
-def test_the_rules_are_those_of_mariadb(mariadb: Any) -> None:
-    with closing(mariadb.connect()) as connection, connection.cursor() as cursor:
-        cursor.execute("CREATE DATABASE order_keys")
-        cursor.execute("USE order_keys")
-        for statement in SETUP:
-            cursor.execute(statement)
-
-        def run(query: str) -> list[tuple[Any, ...]]:
-            cursor.execute(query)
-            return list(cursor.fetchall())
-
-        _check(run, "mysql")
+        _agrees(dialect, outputs, key, meant[place])

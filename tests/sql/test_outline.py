@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 
-from assay.sql import tie_probes
+from assay.sql import is_plain, tie_probes
 from assay.sql.outline import Outline, read_outline
 from assay.sql.probes.any_row import _found, _may_take_any_row, any_rows, plain_check
 from assay.sql.probes.edits import read_for_probes
@@ -100,7 +100,6 @@ QUERIES = st.recursive(
 
 
 def same(first: str | None, second: str | None) -> bool:
-    """Whether two queries have one tree, however they are written."""
     return first == second or (
         first is not None and second is not None and parse_one(first, read="sqlite") == parse_one(second, read="sqlite")
     )
@@ -172,7 +171,6 @@ def test_an_outline_says_what_the_parser_says(query: str) -> None:
 )
 def test_common_queries_have_an_outline_in_which_all_is_decided(query: str) -> None:
     outline = read_outline(query)
-    assert outline is not None
     assert outline.is_decided
     check_outline(query, outline)
 
@@ -234,7 +232,6 @@ def test_queries_out_of_the_ordinary_have_none(query: str) -> None:
 )
 def test_whether_groups_agree_in_a_column_is_asked_without_a_parser(query: str) -> None:
     outline, read = read_outline(query), read_for_probes(query, "sqlite")
-    assert outline is not None
     assert outline.bare
     assert read is not None
     check_outline(query, outline)
@@ -254,3 +251,66 @@ def test_whether_groups_agree_in_a_column_is_asked_without_a_parser(query: str) 
 def test_other_columns_that_groups_do_not_decide_are_left_to_the_parser(query: str) -> None:
     assert plain_check(query, "sqlite") is None
     assert any_rows(query, "sqlite")
+
+
+ROWS = [("a", 1, None), ("it's", 0, 2.5), ('say "x"', -3, 0.0), ("select (1); --", 7, None)]
+LITERALS = st.sampled_from(["1", "-3", "2.5", "0", "'a'", "'it''s'", "'select (1); --'", "'order by limit'", "NULL"])
+QUOTED = st.sampled_from(['"name"', '"No. of"', '"x"'])
+CONDITIONS = st.builds(lambda n, o, v: f"{n} {o} {v}", QUOTED, st.sampled_from(["=", ">", "<=", "<>", "!="]), LITERALS)
+WHERES = st.lists(CONDITIONS, max_size=3).map(lambda found: f" WHERE {' AND '.join(found)}" if found else "")
+ITEMS = QUOTED | st.builds(
+    lambda f, n: f"{f}({n})", st.sampled_from(["MIN", "max", "SUM", "AVG", "count", "COUNT"]), QUOTED
+)
+PLAIN_QUERIES = st.builds(
+    lambda item, blank, where: f'SELECT {item}{blank}FROM{blank}"t 1"{where}',
+    ITEMS,
+    st.sampled_from([" ", "\n", "  "]),
+    WHERES,
+)
+
+
+def rows_of(query: str | None) -> list[tuple[object, ...]] | None:
+    if query is None:
+        return None
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute('CREATE TABLE "t 1" ("name" TEXT, "No. of" INT, "x" REAL)')
+        connection.executemany('INSERT INTO "t 1" VALUES (?, ?, ?)', ROWS)
+        return connection.execute(query).fetchall()
+
+
+@given(query=PLAIN_QUERIES)
+def test_the_probe_of_a_plain_query_is_the_parsers(query: str) -> None:
+    assert is_plain(query)
+    probe, traced = empty_input_probe(query, "sqlite"), traced_probe(query, "sqlite")
+    assert rows_of(probe) == rows_of(traced)
+
+
+@each(
+    "query",
+    [
+        'SELECT "a" FROM "t" WHERE "b" IN (1, 2)',
+        'SELECT "a" FROM "t" WHERE "b" = 1 ORDER BY "a"',
+        'SELECT "a" FROM "t" WHERE "b" = 1 limit 1',
+        'SELECT COUNT("a") FROM "t" WHERE "b" = 1 GROUP BY "c"',
+        'SELECT MAX("a") FROM "t" WHERE "b" = 1 HAVING MAX("a") > 1',
+        'SELECT MAX("a") FROM "t" WHERE "b" = 1 UNION SELECT 1',
+        'SELECT MAX("a") FROM "t" WHERE "b" = (SELECT 1)',
+        'SELECT MAX("a") FROM "t" WHERE "b" = 1; SELECT 1',
+        'SELECT MAX("a") FROM "t" -- a comment',
+        'SELECT MAX("a") FROM "t" WHERE "b" = 1 /* a comment */',
+        'SELECT MAX("a") FROM "t", "u"',
+        'SELECT MAX("a"), MIN("a") FROM "t"',
+        'SELECT COUNT(DISTINCT "a") FROM "t"',
+        'SELECT COUNT(*) FROM "t"',
+        'SELECT MAX("a") FROM "t" WHERE "b" = \'open',
+        'SELECT MAX("a") FROM "t" WHERE "b" = 1 WINDOW w AS "c"',
+        'SELECT DISTINCT "a" FROM "t"',
+        'SELECT "a" FROM "t" JOIN "u"',
+        'SELECT "a" FROM "t" LIMIT 1',
+        "SELECT a FROM t",
+        "VALUES 1",
+        "",
+    ],
+)
+def test_what_needs_a_closer_look_is_not_plain(query: str) -> None:
+    assert not is_plain(query)

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
+from four_engines import ENGINES
 from generated_names import generated
-from name_oracles import (
-    SqliteOracle,
-    compare,
-    duckdb_oracle,
-    mariadb_oracle,
-    named_by_us,
-    names_in,
-    postgres_oracle,
-    sqlite_oracle,
-    unresolved_by_us,
-)
+from name_oracles import SqliteOracle, compare, named_by_us, names_in, opened, unresolved_by_us
 from odd_names import ODD, ODD_OF, TABLES
 
 from assay.engines.sqlite.engine import SqliteEngine
@@ -33,15 +22,8 @@ from many_cases import each
 NAMES = names_in(TABLES, "sqlite")
 NOT_REPORTED = {
     # SQLite reports one side of USING and NATURAL, and every column of joins in parentheses.
-    "SELECT n, e FROM a JOIN (b JOIN e ON e.e = b.id) ON a.b_id = b.id",
+    "SELECT n, e FROM a JOIN (b JOIN e ON e.e = b.id) ON a.b_id = b.id"
 }
-
-
-@pytest.fixture(scope="module")
-def sqlite() -> Iterator[SqliteOracle]:
-    oracle = sqlite_oracle(TABLES)
-    with closing(oracle.connection):
-        yield oracle
 
 
 @each("text", ODD + ODD_OF["sqlite"])
@@ -59,41 +41,19 @@ def test_the_columns_read_are_those_that_sqlite_reads(sqlite: SqliteOracle, text
         assert ours == theirs
 
 
-def _hold(oracle: Any, dialect: str, *, count: int) -> None:
-    """Our reading of the odd queries, and of generated ones, is the engine's own."""
+COUNTS = {"sqlite": 500, "duckdb": 500, "postgres": 120, "mysql": 40}
+
+
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_names_in_generated_queries_mean_what_the_engine_reads(request: pytest.FixtureRequest, dialect: str) -> None:
     names = names_in(TABLES, dialect)
-    texts = [*ODD, *ODD_OF.get(dialect, ()), *(generated(seed, dialect) for seed in range(count))]
-    found = compare(oracle, dialect, ((text, names) for text in texts if dialect != "mysql" or '"' not in text))
+    texts = [*ODD, *ODD_OF.get(dialect, ()), *(generated(seed, dialect) for seed in range(COUNTS[dialect]))]
+    asked = ((text, names) for text in texts if dialect != "mysql" or '"' not in text)
+    with opened(request, dialect, TABLES) as oracle:
+        found = compare(oracle, dialect, asked)
     assert not found.wrong, found.wrong[0]
     assert found.compared > 0.4 * len(texts)
     assert found.equal > 0.7 * found.compared
-
-
-def test_names_in_generated_queries_mean_what_sqlite_reads(sqlite: SqliteOracle) -> None:
-    _hold(sqlite, "sqlite", count=250)
-
-
-def test_names_in_generated_queries_mean_what_duckdb_reads() -> None:
-    oracle = duckdb_oracle(TABLES)
-    with closing(oracle.connection):
-        _hold(oracle, "duckdb", count=120)
-
-
-def test_names_in_generated_queries_mean_what_postgresql_reads(postgres: Any) -> None:
-    with postgres_oracle(postgres, TABLES) as oracle:
-        _hold(oracle, "postgres", count=120)
-
-
-def test_names_in_generated_queries_mean_what_mariadb_reads(mariadb: Any) -> None:
-    with mariadb_oracle(mariadb, TABLES) as oracle:
-        _hold(oracle, "mysql", count=40)
-
-
-@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
-def test_names_in_many_generated_queries(dialect: str) -> None:
-    oracle = sqlite_oracle(TABLES) if dialect == "sqlite" else duckdb_oracle(TABLES)
-    with closing(oracle.connection):
-        _hold(oracle, dialect, count=500)
 
 
 def test_names_in_queries_of_spider_mean_what_sqlite_reads(shared_data: Path) -> None:

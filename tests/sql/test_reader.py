@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -65,10 +69,7 @@ def test_duckdb_has_no_templates_either() -> None:
         ("LIMIT 3 |> WHERE a", "WITH __tmp1 AS (SELECT * FROM t LIMIT 3) SELECT * FROM __tmp1 WHERE a"),
         ("WHERE a |> LIMIT 3", "SELECT * FROM t WHERE a LIMIT 3"),
         ("ORDER BY a |> LIMIT 3", "SELECT * FROM t ORDER BY a LIMIT 3"),
-        (
-            "ORDER BY a |> ORDER BY b",
-            "WITH __tmp1 AS (SELECT * FROM t ORDER BY a) SELECT * FROM __tmp1 ORDER BY b",
-        ),
+        ("ORDER BY a |> ORDER BY b", "WITH __tmp1 AS (SELECT * FROM t ORDER BY a) SELECT * FROM __tmp1 ORDER BY b"),
         ("SELECT DISTINCT a", "WITH __tmp1 AS (SELECT DISTINCT a FROM t) SELECT * FROM __tmp1"),
         ("SET a = b + 1", "WITH __tmp1 AS (SELECT * FROM t) SELECT * REPLACE (b + 1 AS a) FROM __tmp1"),
         ("DROP a, b", "WITH __tmp1 AS (SELECT * FROM t) SELECT * EXCEPT (a, b) FROM __tmp1"),
@@ -84,29 +85,37 @@ def test_duckdb_has_no_templates_either() -> None:
     ],
 )
 def test_pipe_operators_apply_in_their_order(pipes: str, expected: str) -> None:
-    parsed = parse_query(f"FROM t |> {pipes}", "bigquery")
-    assert parsed is not None
-    assert parsed.tree.sql("bigquery") == expected
-
-
-def test_a_pipe_operator_without_sense_is_not_read() -> None:
     assert parse_query("FROM t |> SELECT 1 FROM u", "bigquery") is None
+    assert parse_query(f"FROM t |> {pipes}", "bigquery").tree.sql("bigquery") == expected
 
 
 @each("name", sorted(CLICKHOUSE_TYPES))
 def test_types_keep_their_names(name: str) -> None:
     parsed = parse_query(f"SELECT CAST(a AS {name}), b::Tuple(x {name}), {name} FROM t", "clickhouse")
-    assert parsed is not None
     assert parsed.tree.sql("clickhouse").count(name) == 3
 
 
 def test_tables_that_the_parser_leaves_out_have_places() -> None:
     text = "SELECT collect_list(a, (SELECT b FROM u)) FROM t"
-    parsed = parse_query(text, "spark")
-    assert parsed is not None
-    assert parsed.table_places == {text.index("u)"), text.rindex("t")}
+    assert parse_query(text, "spark").table_places == {text.index("u)"), text.rindex("t")}
 
 
 def test_an_unknown_dialect_is_said() -> None:
     with pytest.raises(ValueError, match="Unknown dialect"):
         reader("no such dialect")
+
+
+@pytest.mark.parametrize("name", ["parser.cpython-311-x86_64-linux-gnu.so", "parser.cp312-win_amd64.pyd"])
+def test_a_compiled_parser_is_refused_by_its_package(name: str, tmp_path: Path) -> None:
+    package = tmp_path / "sqlglot"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "parser.py").touch()
+    command = [sys.executable, "-c", "import assay.sql"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    pure = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert pure.returncode == 0, pure.stderr
+    (package / name).touch()
+    compiled = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "InputError: the package sqlglotc is installed" in compiled.stderr
+    assert "pip uninstall sqlglotc" in compiled.stderr

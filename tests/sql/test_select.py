@@ -5,26 +5,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model import ColumnSchema, DatabaseSchema, TableSchema
 from assay.sql.query import Query, read_query
 from assay.sql.schema import SchemaNames
+from assay.sql.schema.ddl import read_ddl
 from assay.sql.select import Select
 from many_cases import each
 
-
-def _table(name: str, **columns: str) -> TableSchema:
-    made = tuple(ColumnSchema(name=column, type=kind) for column, kind in columns.items())
-    return TableSchema(name=name, ddl="", columns=made, primary_key=("id",))
-
-
 NAMES = SchemaNames(
-    DatabaseSchema(
-        dialect="sqlite",
-        tables=(
-            _table("Singer", id="INTEGER", Name="VARCHAR(20)", age="INT", pay="REAL"),
-            _table("Concert", id="INTEGER", singer_id="INTEGER", year="YEAR", sold="INTEGER"),
-        ),
-    )
+    read_ddl(
+        "CREATE TABLE Singer (id INTEGER PRIMARY KEY, Name VARCHAR(20), age INT, pay REAL);"
+        "CREATE TABLE Concert (id INTEGER PRIMARY KEY, singer_id INTEGER, year YEAR, sold INTEGER)",
+        "sqlite",
+    ).schema
 )
 
 
@@ -67,40 +59,25 @@ def test_double_quotes_around_no_column_are_a_text_in_sqlite(condition: str, val
     assert column is not None
     assert query.name_of(column) == "Singer.Name"
     assert [query.value_of(side) for side in predicate.right] == [value]
-
-
-def test_double_quotes_around_a_column_are_the_column() -> None:
     query = _read('SELECT 1 FROM singer WHERE "age" = "pay"')
     (predicate,) = query.predicates
-    column = query.column_of(predicate.right[0])
-    assert column is not None
-    assert query.name_of(column) == "Singer.pay"
-
-
-@each(
-    ("expression", "kind"),
-    [
-        ("age / id", "integer"),
-        ("pay / id", "real"),
-        ("pay / unknown", "real"),
-        ("SUM(age) / COUNT(*)", "integer"),
-        ("CAST(age AS REAL) / 2", "real"),
-        ("1.0 * age", "real"),
-        ("(SELECT COUNT(*) FROM concert) / 2", "integer"),
-        ("(SELECT COUNT(*) FROM concert)", "integer"),
-        ("CASE WHEN age > 1 THEN 1 ELSE 0 END", "integer"),
-        ("name || 'x'", "text"),
-        ("AVG(age)", "real"),
-    ],
-)
-def test_types_come_from_the_schema(expression: str, kind: str | None) -> None:
-    top = _top(f"SELECT {expression} FROM singer")
-    assert top.query.type_of(top.outputs[0]) == kind
+    assert query.name_of(query.column_of(predicate.right[0])) == "Singer.pay"
 
 
 @each(
     ("dialect", "expression", "kind"),
     [
+        ("sqlite", "age / id", "integer"),
+        ("sqlite", "pay / id", "real"),
+        ("sqlite", "pay / unknown", "real"),
+        ("sqlite", "SUM(age) / COUNT(*)", "integer"),
+        ("sqlite", "CAST(age AS REAL) / 2", "real"),
+        ("sqlite", "1.0 * age", "real"),
+        ("sqlite", "(SELECT COUNT(*) FROM concert) / 2", "integer"),
+        ("sqlite", "(SELECT COUNT(*) FROM concert)", "integer"),
+        ("sqlite", "CASE WHEN age > 1 THEN 1 ELSE 0 END", "integer"),
+        ("sqlite", "name || 'x'", "text"),
+        ("sqlite", "AVG(age)", "real"),
         ("tsql", "AVG(age)", "integer"),
         ("postgres", "AVG(age)", "real"),
         ("mysql", "age / id", "real"),
@@ -108,7 +85,7 @@ def test_types_come_from_the_schema(expression: str, kind: str | None) -> None:
         ("postgres", "EXTRACT(EPOCH FROM year) / 60", None),
     ],
 )
-def test_types_are_those_of_the_dialect(dialect: str, expression: str, kind: str | None) -> None:
+def test_types_are_those_of_the_schema_and_the_dialect(dialect: str, expression: str, kind: str | None) -> None:
     top = _top(f"SELECT {expression} FROM singer", dialect)
     assert top.query.type_of(top.outputs[0]) == kind
 

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import random
-from contextlib import closing
-from typing import Any
 
-from name_oracles import (
-    NameOracle,
-    Refused,
-    duckdb_oracle,
-    mariadb_oracle,
-    named_by_us,
-    names_in,
-    postgres_oracle,
-    sqlite_oracle,
-)
+import pytest
+from four_engines import ENGINES
+from name_oracles import Refused, named_by_us, names_in, opened
 from odd_names import TABLES
 
 from assay.sql.query import Query, Unreadable, read_query
@@ -38,50 +29,31 @@ def _text(seed: int) -> str:
     return "".join(pieces).strip(" ") + (odd if chance.random() < 0.05 else "")
 
 
-def _hold(oracle: NameOracle, dialect: str, *, count: int) -> None:
+COUNTS = {"sqlite": 2000, "duckdb": 1000, "postgres": 400, "mysql": 200}
+
+
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_odd_blanks_are_read_as_the_engine_reads_them(request: pytest.FixtureRequest, dialect: str) -> None:
     """We read the queries that the engine accepts, as it does; of the others we read none, or say what is unknown."""
-    names, accepted = names_in(TABLES, dialect), 0
-    for seed in range(count):
-        text = _text(seed)
-        query = read_query(text, dialect, names)
-        is_doubted = isinstance(query, Unreadable) or _has_unknown_names(query)
-        try:
-            theirs = oracle.columns_named(text)
-        except Refused:
-            theirs = None
-        assert is_doubted == (theirs is None), (text, query)
-        if theirs is not None:
-            assert isinstance(query, Query)
-            assert named_by_us(query) == theirs, text
-            accepted += 1
+    names, accepted, count = names_in(TABLES, dialect), 0, COUNTS[dialect]
+    with opened(request, dialect, TABLES) as oracle:
+        for text in map(_text, range(count)):
+            query = read_query(text, dialect, names)
+            is_doubted = isinstance(query, Unreadable) or _has_unknown_names(query)
+            try:
+                theirs = oracle.columns_named(text)
+            except Refused:
+                theirs = None
+            assert is_doubted == (theirs is None), (text, query)
+            if theirs is not None:
+                assert named_by_us(query) == theirs, text
+                accepted += 1
     assert count / 10 < accepted < count
 
 
 def _has_unknown_names(query: Query) -> bool:
     sources = [source for select in query.selects for source in select.sources.values()]
     return bool(query.unresolved) or not all(source.is_known for source in sources)
-
-
-def test_characters_that_look_like_blanks_are_read_as_sqlite_reads_them() -> None:
-    oracle = sqlite_oracle(TABLES)
-    with closing(oracle.connection):
-        _hold(oracle, "sqlite", count=2000)
-
-
-def test_characters_that_look_like_blanks_are_read_as_duckdb_reads_them() -> None:
-    oracle = duckdb_oracle(TABLES)
-    with closing(oracle.connection):
-        _hold(oracle, "duckdb", count=1000)
-
-
-def test_characters_that_look_like_blanks_are_read_as_postgresql_reads_them(postgres: Any) -> None:
-    with postgres_oracle(postgres, TABLES) as oracle:
-        _hold(oracle, "postgres", count=400)
-
-
-def test_characters_that_look_like_blanks_are_read_as_mariadb_reads_them(mariadb: Any) -> None:
-    with mariadb_oracle(mariadb, TABLES) as oracle:
-        _hold(oracle, "mysql", count=200)
 
 
 @each("character", INVISIBLE)
@@ -94,12 +66,10 @@ def test_characters_in_quotes_and_comments_stay(character: str) -> None:
 
 
 def test_a_name_with_such_a_character_is_the_columns_own() -> None:
-    names = names_in({"t": {"a\xa0b": "INTEGER"}}, "sqlite")
-    query = read_query("SELECT a\xa0b FROM t", "sqlite", names)
+    query = read_query("SELECT a\xa0b FROM t", "sqlite", names_in({"t": {"a\xa0b": "INTEGER"}}, "sqlite"))
     assert isinstance(query, Query)
     assert query.unresolved == ()
     span = query.span(query.tree.selects[0])
-    assert span is not None
     assert query.text[span.start : span.end] == "a\xa0b"
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 import re
 import sqlite3
+import sys
 from contextlib import closing
 from itertools import pairwise
+from types import FrameType
 
 import generated_names
 import pytest
@@ -14,7 +16,7 @@ from generated_names import generated
 from name_oracles import names_in
 from odd_names import TABLES
 
-from assay.sql.differences import Difference, differences, read_pair
+from assay.sql.differences import Difference, differences, read_pair, repaired_queries
 from assay.sql.schema import SchemaNames
 from assay.sql.schema.ddl import read_ddl
 from many_cases import each
@@ -97,9 +99,6 @@ def _windows(seed: int) -> tuple[str, str]:
     )
 
 
-_ONE_ROW = ["COUNT(*)", "MAX(uid)", "DISTINCT SUM(w)"]
-
-
 @each("word", ["EXISTS", "NOT EXISTS"])
 @each("rest", ["", " AND u.w > 4", " GROUP BY u.t_id HAVING COUNT(*) > 1", " ORDER BY u.w"])
 @each("cut", ["", " LIMIT 1", " LIMIT 20"])
@@ -113,19 +112,18 @@ def test_what_exists_selects_is_no_difference(word: str, rest: str, cut: str) ->
         assert sorted(_rows(query), key=repr) == sorted(_rows(queries[0]), key=repr)
 
 
-@pytest.mark.parametrize("output", _ONE_ROW)
-def test_an_aggregate_that_exists_selects_is_a_difference(output: str) -> None:
-    frame = "SELECT s FROM t WHERE EXISTS (SELECT {} FROM u WHERE u.t_id = t.id)"
-    assert _rows(frame.format(output)) != _rows(frame.format("1"))
-    assert _found(frame.format("1"), frame.format(output))
-    assert _found(frame.format(output), frame.format("1"))
+EXISTS_FRAME = "SELECT s FROM t WHERE EXISTS (SELECT {} FROM u WHERE u.t_id = t.id{})"
 
 
-@pytest.mark.parametrize("cut", [" LIMIT 0", " LIMIT 1 OFFSET 1"])
-def test_what_cuts_the_rows_of_exists_is_a_difference(cut: str) -> None:
-    whole = "SELECT s FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id{})"
-    assert _rows(whole.format("")) != _rows(whole.format(cut))
-    assert _found(whole.format(""), whole.format(cut))
+@each(
+    "output,cut",
+    [("COUNT(*)", ""), ("MAX(uid)", ""), ("DISTINCT SUM(w)", ""), ("1", " LIMIT 0"), ("1", " LIMIT 1 OFFSET 1")],
+)
+def test_an_aggregate_or_a_cut_of_the_rows_of_exists_is_a_difference(output: str, cut: str) -> None:
+    plain, other = EXISTS_FRAME.format("1", ""), EXISTS_FRAME.format(output, cut)
+    assert _rows(plain) != _rows(other)
+    assert _found(plain, other)
+    assert _found(other, plain)
 
 
 @each("word", ["IN", "NOT IN"])
@@ -149,6 +147,8 @@ def test_distinct_in_a_list_of_values_is_no_difference(word: str, rest: str) -> 
 )
 def test_distinct_of_rows_that_are_cut_or_counted_is_a_difference(frame: str) -> None:
     assert _found(frame.format(""), frame.format("DISTINCT "))
+    ordered = "SELECT s FROM t WHERE id IN (SELECT {}t_id FROM u ORDER BY w)"
+    assert _found(ordered.format(""), ordered.format("DISTINCT ON (w) "), "postgres")
 
 
 @each("word", ["id IN", "id NOT IN", "EXISTS", "NOT EXISTS"])
@@ -157,16 +157,8 @@ def test_set_operations_under_exists_and_in_are_compared(word: str, operation: s
     frame = f"SELECT s FROM t WHERE {word} (SELECT t_id FROM u WHERE w = {{}} {operation} SELECT uid FROM u)"
     assert _found(frame.format(5), frame.format(5).replace("u WHERE", "u AS x WHERE")) == ()
     assert [one.kind for one in _found(frame.format(5), frame.format(6))] == ["literal"]
-
-
-def test_distinct_on_decides_which_rows_are_read() -> None:
-    frame = "SELECT s FROM t WHERE id IN (SELECT {}t_id FROM u ORDER BY w)"
-    assert _found(frame.format(""), frame.format("DISTINCT ON (w) "), "postgres")
-
-
-def test_what_a_subquery_under_exists_reads_is_a_difference() -> None:
-    frame = "SELECT s FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id AND u.w = {})"
-    assert [one.kind for one in _found(frame.format(5), frame.format(6))] == ["literal"]
+    alone = f"SELECT s FROM t WHERE {word} (SELECT t_id FROM u WHERE w = {{}})"
+    assert [one.kind for one in _found(alone.format(5), alone.format(6))] == ["literal"]
 
 
 def test_a_named_window_is_what_it_stands_for() -> None:
@@ -267,3 +259,57 @@ def test_a_number_that_is_calculated_is_that_number(seed: int) -> None:
 )
 def test_what_is_not_only_a_whole_number_stays(gold: str, predicted: str) -> None:
     assert _found(gold, predicted)
+
+
+NO_NAMES = SchemaNames()
+
+
+def work_of(gold: str, predicted: str) -> int:
+    """The calls that comparing and repairing takes, those of functions written in C included."""
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        read = read_pair(gold, predicted, "sqlite", NO_NAMES)
+        for one in differences(read.gold, read.predicted):
+            assert one.gold or one.predicted
+        for repaired in repaired_queries(read):
+            assert repaired.steps
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+LISTS = {
+    "in both": ("SELECT a FROM t WHERE b IN ({0})", "SELECT c FROM t WHERE b IN ({0})"),
+    "in each another one": ("SELECT a FROM t WHERE b IN ({0})", "SELECT a FROM t WHERE b IN ({1})"),
+    "in gold": ("SELECT a FROM t WHERE b IN ({0})", "SELECT c FROM t"),
+    "in the prediction": ("SELECT c FROM t", "SELECT a FROM t WHERE b IN ({0})"),
+    "denied": ("SELECT a FROM t WHERE b NOT IN ({0})", "SELECT a FROM t WHERE NOT b IN ({1})"),
+    "under OR": ("SELECT a FROM t WHERE b IN ({0}) OR c = 1", "SELECT a FROM t WHERE b IN ({1}) OR c = 1"),
+    "in HAVING": (
+        "SELECT a FROM t GROUP BY a HAVING MAX(b) IN ({0})",
+        "SELECT a FROM t GROUP BY a HAVING MAX(b) IN ({1})",
+    ),
+    "in a join": ("SELECT t.a FROM t JOIN u ON t.b IN ({0})", "SELECT t.a FROM t JOIN u ON t.b IN ({1})"),
+    "in a CASE": ("SELECT CASE WHEN b IN ({0}) THEN 1 END FROM t", "SELECT CASE WHEN b IN ({1}) THEN 1 END FROM t"),
+    "in a subquery": (
+        "SELECT a FROM t WHERE a IN (SELECT c FROM u WHERE d IN ({0}))",
+        "SELECT a FROM t WHERE a IN (SELECT c FROM u WHERE d IN ({1}))",
+    ),
+}
+
+
+@each("written", ["{}", "'{}'", "-{}", "{}.50"])
+@each("place", LISTS)
+def test_the_work_grows_as_the_list(place: str, written: str) -> None:
+    work = []
+    for length in (200, 800):
+        lists = [",".join(written.format(number) for number in range(start, start + length)) for start in (1, 2)]
+        work.append(work_of(*(side.format(*lists) for side in LISTS[place])))
+    assert work[1] < 5 * work[0]

@@ -43,7 +43,6 @@ WORDS += ["ORDER", "BY", "LIMIT", "MINUS", "/*", "*/", "ü", "\ud800"]
 
 
 def tables_of(query: str) -> set[str]:
-    """The tables that a query names, without those that it defines."""
     tree = sqlglot.parse_one(query, read="denodo")
     defined = {cte.alias for cte in tree.find_all(exp.CTE)}
     return {table.name for table in tree.find_all(exp.Table) if table.name} - defined
@@ -93,20 +92,20 @@ def test_a_name_in_the_context_clause_is_no_part_of_the_query() -> None:
     assert not list(sqlglot.parse_one(query, read="denodo").find_all(exp.Literal))
 
 
-def test_ties_are_probed_without_the_context_clause() -> None:
-    probe = next(tie_probes("SELECT a FROM t ORDER BY b DESC, a LIMIT 3 CONTEXT('i18n' = 'us')", "denodo"), None)
-    assert probe is not None
-    ranked = "SELECT a, DENSE_RANK() OVER (ORDER BY b DESC, a) AS assay_rank FROM t ORDER BY b DESC, a"
-    assert probe.query == ranked
-    unlimited = next(tie_probes("SELECT a FROM t ORDER BY b CONTEXT('i18n' = 'us') TRACE", "denodo"), None)
-    assert unlimited is not None
-    assert unlimited.query == "SELECT a, DENSE_RANK() OVER (ORDER BY b) AS assay_rank FROM t ORDER BY b"
-
-
-def test_hints_stay_in_the_probe() -> None:
-    probe = next(tie_probes("SELECT x.a FROM t x HASH JOIN s y ON x.i = y.i ORDER BY x.a LIMIT 3", "denodo"), None)
-    assert probe is not None
-    assert "t AS x HASH JOIN s AS y" in probe.query
+def test_ties_are_probed_with_hints_and_without_the_context_clause() -> None:
+    for query, probe in (
+        (
+            "SELECT a FROM t ORDER BY b DESC, a LIMIT 3 CONTEXT('i18n' = 'us')",
+            "SELECT a, DENSE_RANK() OVER (ORDER BY b DESC, a) AS assay_rank FROM t ORDER BY b DESC, a",
+        ),
+        (
+            "SELECT a FROM t ORDER BY b CONTEXT('i18n' = 'us') TRACE",
+            "SELECT a, DENSE_RANK() OVER (ORDER BY b) AS assay_rank FROM t ORDER BY b",
+        ),
+    ):
+        assert next(tie_probes(query, "denodo")).query == probe
+    hinted = next(tie_probes("SELECT x.a FROM t x HASH JOIN s y ON x.i = y.i ORDER BY x.a LIMIT 3", "denodo"))
+    assert "t AS x HASH JOIN s AS y" in hinted.query
 
 
 @each(
@@ -168,25 +167,13 @@ TEXTS = [
 
 
 @each(("text", "does"), TEXTS)
-def test_a_text_is_one_query_or_it_is_said_what_it_would_do(text: str, does: str) -> None:
-    assert read_vql(text).does == does
+@each(("before", "after"), [("", ""), (";", ""), (" ; ;\n", ""), ("", "\n;"), ("", ";; ;"), ("; ", " ;")])
+def test_a_text_is_one_query_or_it_is_said_what_it_would_do(text: str, does: str, before: str, after: str) -> None:
+    """Empty statements around it change nothing."""
+    assert read_vql(before + text + ("\n" if "--" in text else "") + after).does == does
 
 
-@each(("text", "does"), TEXTS)
-@each(("before", "after"), [(";", ""), (" ; ;\n", ""), ("", "\n;"), ("", ";; ;"), ("; ", " ;")])
-def test_empty_statements_around_a_text_change_nothing_of_what_it_would_do(
-    text: str, does: str, before: str, after: str
-) -> None:
-    whole = before + text + ("\n" if "--" in text else "") + after
-    assert read_vql(whole).does == does
-
-
-@given(
-    st.lists(
-        st.sampled_from(WORDS),
-        max_size=25,
-    )
-)
+@given(st.lists(st.sampled_from(WORDS), max_size=25))
 def test_no_text_breaks_the_reader(words: list[str]) -> None:
     text = " ".join(words)
     reading = read_vql(text)

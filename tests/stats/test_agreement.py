@@ -43,7 +43,6 @@ def test_kappa_is_that_of_worked_examples(table: Table, kappa: float) -> None:
 
 def test_the_interval_is_that_of_a_worked_table() -> None:
     found = cohen_kappa(((38, 4), (3, 5)))
-    assert found is not None
     assert [round(number, 3) for number in (found.value, found.low, found.high)] == [0.504, 0.172, 0.764]
     assert round((found.low + found.high) / 2, 3) == 0.468
 
@@ -51,7 +50,6 @@ def test_the_interval_is_that_of_a_worked_table() -> None:
 def test_the_variance_is_that_of_fleiss_cohen_and_everitt() -> None:
     table = numpy.array([[53, 5, 2], [11, 14, 5], [1, 6, 3]])
     found = cohen_kappa(table.tolist(), added=0.0)
-    assert found is not None
     shares = table / table.sum()
     rows, columns, kappa = shares.sum(axis=1), shares.sum(axis=0), found.value
     chance = float(rows @ columns)
@@ -69,8 +67,6 @@ def test_kappa_is_not_defined_where_both_say_one_thing(table: Table) -> None:
 
 def test_raters_who_never_differ_are_not_certain_to_agree() -> None:
     few, many = cohen_kappa(((3, 0), (0, 3))), cohen_kappa(((300, 0), (0, 300)))
-    assert few is not None
-    assert many is not None
     assert few.value == many.value == 1.0
     assert few.low < 0.3
     assert 0.97 < many.low < 1.0
@@ -83,14 +79,12 @@ def test_fleiss_kappa_is_that_of_the_worked_example() -> None:
         (7, 7, 0, 0, 0), (3, 2, 6, 3, 0), (2, 5, 3, 2, 2), (6, 5, 2, 1, 0), (0, 2, 2, 3, 7),
     ]  # fmt: skip
     found = fleiss_kappa(Counter(subjects), raters=14, categories=5)
-    assert found is not None
     assert round(found.value, 3) == 0.210
     assert found.low < 0.21 < found.high
 
 
 def test_fleiss_kappa_of_two_raters_is_scotts_pi() -> None:
     found = fleiss_kappa({(2, 0): 38, (1, 1): 7, (0, 2): 5}, raters=2, categories=2)
-    assert found is not None
     chance = (83 / 100) ** 2 + (17 / 100) ** 2
     assert found.value == pytest.approx((43 / 50 - chance) / (1 - chance))
     assert fleiss_kappa({(3, 0): 9}, raters=3, categories=2) is None
@@ -108,14 +102,10 @@ def test_an_interval_holds_its_value_and_does_not_care_who_is_first(counts: list
     assert -1 <= found.low <= found.value <= found.high <= 1
     assert found.low < found.high
     for other in (turned, renamed):
-        assert other is not None
         assert (other.value, other.low, other.high) == pytest.approx((found.value, found.low, found.high))
 
 
-@each(
-    ("reviewers", "categories", "lowest"),
-    [(2, 2, 0.92), (2, 3, 0.91), (3, 2, 0.92), (3, 3, 0.90)],
-)
+@each(("reviewers", "categories", "lowest"), [(2, 2, 0.92), (2, 3, 0.91), (3, 2, 0.92), (3, 3, 0.90)])
 def test_intervals_hold_the_true_kappa(reviewers: int, categories: int, lowest: float) -> None:
     """A small form of benchmarks/agreement.py: a rare class, and reviewers who are not alike."""
     generator = numpy.random.default_rng(35)
@@ -137,7 +127,6 @@ def test_intervals_hold_the_true_kappa(reviewers: int, categories: int, lowest: 
             for chosen, number in counted.items():
                 patterns[tuple(chosen.count(category) for category in range(categories))] += number
             found = fleiss_kappa(patterns, raters=reviewers, categories=categories)
-        assert found is not None
         return found.value, found.low, found.high
 
     true = kappa(votes(2_000_000))[0]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import subprocess
-import sys
 import time
 
 import pytest
@@ -49,7 +47,6 @@ def test_the_score_interval_ends_where_a_score_test_refuses(gained: int, lost: i
         return float((gained - lost - n * delta) / math.sqrt(n * (2 * share + delta * (1 - delta))))
 
     bounds = score_interval(gained, lost, n, confidence=confidence)
-    assert bounds is not None
     quantile = norm.ppf(0.5 + confidence / 2)
     assert statistic(bounds[0]) == pytest.approx(quantile, abs=1e-4)
     assert statistic(bounds[1]) == pytest.approx(-quantile, abs=1e-4)
@@ -62,7 +59,6 @@ def test_no_differing_case_is_no_certainty(n: int) -> None:
     assert score_interval(0, 0, n) == pytest.approx((-width, width))
     for options in ({}, {"clusters": [place % 3 for place in range(n)]}):
         found = paired_interval([0.0] * n, **options)  # type: ignore[arg-type]
-        assert found is not None
         assert (found.low, found.high) == pytest.approx((-width, width))
 
 
@@ -80,8 +76,7 @@ def test_the_interval_holds_the_mean_and_is_as_wide_as_it_must_be(differences: l
     if found is None:
         assert len(differences) == 1
         return
-    mean = math.fsum(differences) / len(differences)
-    assert found.low - 1e-9 <= mean <= found.high + 1e-9
+    assert found.low - 1e-9 <= (math.fsum(differences) / len(differences)) <= found.high + 1e-9
     if all(abs(value) <= 1 for value in differences):
         assert -1.0 <= found.low < found.high <= 1.0
 
@@ -113,8 +108,6 @@ def test_sums_that_differ_by_rounding_keep_the_order_of_clusters() -> None:
     names = ["a", "a", "a", "b", "c", "c", "b", "b"]
     there = paired_interval([*values, 0.1], clusters=[*names, "b"])
     back = paired_interval([0.1, *values[::-1]], clusters=["b", *names[::-1]])
-    assert there is not None
-    assert back is not None
     assert (there.low, there.high) == pytest.approx((back.low, back.high), rel=1e-12)
 
 
@@ -138,8 +131,6 @@ def test_scores_of_one_run_against_a_certain_one_are_bounded_about_as_that_run_i
     scores = [1.0] * 60 + [0.9] * 10 + [0.4] * 20
     alone = bounded_mean_interval(scores)
     found = paired_interval([score - 1.0 for score in scores])
-    assert alone is not None
-    assert found is not None
     assert found.high - found.low == pytest.approx(alone[1] - alone[0], rel=0.25)
 
 
@@ -148,8 +139,6 @@ def test_scores_of_one_run_against_a_certain_one_are_bounded_about_as_that_run_i
 def test_the_least_differences_are_bounded_no_wider_than_none_at_all(n: int, size: float) -> None:
     found = paired_interval([place * size for place in range(n)])
     nothing = paired_interval([0.0] * n)
-    assert found is not None
-    assert nothing is not None
     assert nothing.low - 1e-9 <= found.low <= 1e-9
     assert -1e-9 <= found.high <= nothing.high + 1e-9
 
@@ -158,7 +147,6 @@ def test_the_least_differences_are_bounded_no_wider_than_none_at_all(n: int, siz
 def test_many_differences_that_vary_little_are_bounded_about_as_by_student(middle: float) -> None:
     values = [middle - 0.05, middle + 0.05] * 200
     found, expected = paired_interval(values), mean_interval(values)
-    assert found is not None
     assert expected is not None
     assert (found.low, found.high) == pytest.approx(expected, abs=0.001)
 
@@ -167,7 +155,6 @@ def test_many_differences_that_vary_little_are_bounded_about_as_by_student(middl
 def test_one_cluster_tells_nothing_of_clusters(clusters: list[str | None]) -> None:
     values = [1.0, 0.0, 0.0, -1.0] * 10
     found = paired_interval(values, clusters=clusters)
-    assert found is not None
     assert found.clusters is None
     assert found == paired_interval(values)
 
@@ -177,9 +164,6 @@ def test_clusters_that_differ_widen_the_interval_and_two_say_next_to_nothing() -
     apart = paired_interval(values)
     three = paired_interval(values, clusters=["a"] * 20 + ["b"] * 20 + ["c"] * 20)
     two = paired_interval(values, clusters=["a"] * 20 + ["b"] * 40)
-    assert apart is not None
-    assert three is not None
-    assert two is not None
     assert apart.high - apart.low < three.high - three.low
     assert (two.low, two.high) == (-1.0, 1.0)
     effect = design_effect(values, ["a"] * 20 + ["b"] * 20 + ["c"] * 20)
@@ -197,9 +181,7 @@ def test_clusters_that_do_not_matter_have_no_design_effect() -> None:
 @pytest.mark.parametrize(
     ("n", "shares", "clustered"), [(20, (0.05, 0.02), False), (200, (0.1, 0.05), False), (200, (0.15, 0.1), True)]
 )
-def test_intervals_hold_the_true_difference_as_often_as_they_say(
-    n: int, shares: tuple[float, float], clustered: bool
-) -> None:
+def test_intervals_hold_the_difference_as_often_as_said(n: int, shares: tuple[float, float], clustered: bool) -> None:
     generator = numpy.random.default_rng(n)
     held = 0
     for _ in range(300):
@@ -210,7 +192,6 @@ def test_intervals_hold_the_true_difference_as_often_as_they_say(
         else:
             values = generator.choice([1.0, -1.0, 0.0], size=n, p=[*shares, 1 - sum(shares)])
             found = paired_interval(values, resamples=400)
-        assert found is not None
         held += found.low <= shares[0] - shares[1] <= found.high
     assert held / 300 >= 0.92
 
@@ -222,7 +203,6 @@ def test_many_graded_cases_need_no_draws_and_are_bounded_as_if_drawn() -> None:
     found = paired_interval(values)
     means = values[generator.integers(0, 2000, size=(4000, 2000))].mean(axis=1)
     low, high = numpy.quantile(means, [0.025, 0.975])
-    assert found is not None
     assert found.low == pytest.approx(low, abs=0.005)
     assert found.high == pytest.approx(high, abs=0.005)
 
@@ -242,8 +222,7 @@ def test_many_graded_cases_are_bounded_as_by_all_resamples_there_are(confidence:
     for clusters in (None, list(range(n))):
         found = paired_interval(side * values, clusters=clusters, confidence=confidence)
         assert found is not None
-        high = found.high if side > 0 else -found.low
-        assert high == pytest.approx(bound, abs=1.4e-4 * error)
+        assert (found.high if side > 0 else -found.low) == pytest.approx(bound, abs=1.4e-4 * error)
 
 
 def test_clusters_of_one_case_each_change_nothing() -> None:
@@ -251,8 +230,6 @@ def test_clusters_of_one_case_each_change_nothing() -> None:
     for n in (2, 3, 201, 400):  # of others, both are drawn, and not in the same way
         values = generator.normal(0.5, 2.0, size=n)
         alone, apart = paired_interval(values), paired_interval(values, clusters=numpy.arange(n))
-        assert alone is not None
-        assert apart is not None
         assert apart.clusters == n
         assert (apart.low, apart.high) == pytest.approx((alone.low, alone.high), rel=1e-9)
 
@@ -295,15 +272,6 @@ def test_a_hundred_thousand_cases_take_no_time() -> None:
 def test_what_is_no_sample_is_refused(differences: list[float], options: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         paired_interval(differences, **options)  # type: ignore[arg-type]
-
-
-@each("counts", [(3, 3, 5), (-1, 0, 5), (math.nan, 0, 5), (0, 0, -1)])
-def test_the_score_interval_refuses_counts_that_cannot_be(counts: tuple[float, float, float]) -> None:
-    with pytest.raises(UsageError, match="gained"):
-        score_interval(*counts)
-
-
-def test_importing_the_statistics_loads_no_numpy() -> None:
-    script = "import sys, assay.stats; print('numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "False"
+    for counts in [(3, 3, 5), (-1, 0, 5), (math.nan, 0, 5), (0, 0, -1)]:
+        with pytest.raises(UsageError, match="gained"):
+            score_interval(*counts)

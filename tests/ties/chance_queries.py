@@ -41,8 +41,6 @@ class ChanceQuery:
         return "ORDER BY" in outermost
 
     def broken(self, rows: Sequence[Row], chance: random.Random) -> str:
-        """The query with its ties broken at random."""
-
         def key(mark: re.Match[str]) -> str:
             values = list(dict.fromkeys(row[COLUMNS.index(mark[2].split(".")[-1])] for row in rows))
             chance.shuffle(values)
@@ -139,7 +137,6 @@ def queries(chance: random.Random) -> Iterator[ChanceQuery]:
 
 
 def given(rows: Sequence[Row], *, ordered: bool) -> ChanceQuery:
-    """A query that returns these rows, of which there is one, on any database."""
     parts = " UNION ALL ".join(
         f"SELECT {place} AS place, {', '.join(f'{literal(cell)} AS c{number}' for number, cell in enumerate(row))}"
         for place, row in enumerate(rows)
@@ -149,7 +146,6 @@ def given(rows: Sequence[Row], *, ordered: bool) -> ChanceQuery:
 
 
 def variant(query: ChanceQuery, chance: random.Random) -> ChanceQuery:
-    """A query that is like another, but for one change."""
     text = query.marked
     changes = [
         text.replace("ORDER BY k", "ORDER BY v", 1),

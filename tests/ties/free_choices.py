@@ -18,10 +18,7 @@ ROWS = {
 
 def statements(table: str, *, integer: str = "INTEGER", text: str = "VARCHAR(9)", ends: str = "") -> list[str]:
     columns = f"id {integer}, g {text}, name {text}, k {integer}"
-    return [
-        f"CREATE TABLE {table}({columns}){ends}",
-        f"INSERT INTO {table} VALUES {', '.join(map(str, ROWS[table]))}",
-    ]
+    return [f"CREATE TABLE {table}({columns}){ends}", f"INSERT INTO {table} VALUES {', '.join(map(str, ROWS[table]))}"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import islice, permutations
 from pathlib import Path
@@ -13,22 +13,14 @@ from typing import Any
 
 import pytest
 from chance_queries import TABLE, ChanceQuery, given, queries, table, variant
+from tied_queries import ENGINES, Gold, Table, golds, literal, predictions
 
-from assay import Case, Limits, Prediction, registry
-from assay.engines.pool.executor import Executor
-from assay.model import ComparisonOptions, DatabaseUrl, Verdict
-from assay.scoring.queries.scorer import QueryScorer
+from assay.model import Verdict
 
 CHANCE = {"tie_by_chance", "order_by_chance", "storage_order"}
 PAIRS = 12
 Row = tuple[Any, ...]
-
-
-@pytest.fixture
-def scorer() -> Iterator[QueryScorer]:
-    executor = Executor(engines=registry.engine_references(), limits=Limits())
-    yield QueryScorer(executor, [], ComparisonOptions(near_misses=False))
-    executor.close()
+Verdicts = Callable[[Path, str, str], Verdict]
 
 
 def _accepts(results: Sequence[Sequence[Row]], predicted: Sequence[Row], *, ordered: bool) -> bool:
@@ -42,14 +34,8 @@ def _accepts(results: Sequence[Sequence[Row]], predicted: Sequence[Row], *, orde
     return False
 
 
-def _verdict(scorer: QueryScorer, path: Path, gold: str, prediction: str) -> Verdict:
-    case = Case(id="1", question="", golds=(gold,))
-    url = DatabaseUrl(text=f"sqlite:///{path.as_posix()}")
-    return scorer.score(case, Prediction(case_id="1", query=prediction), url).evidence.verdict
-
-
 @pytest.mark.parametrize("seed", range(12))
-def test_whatever_a_choice_of_rows_changes_is_flagged(seed: int, scorer: QueryScorer, tmp_path: Path) -> None:
+def test_whatever_a_choice_of_rows_changes_is_flagged(seed: int, verdict: Verdicts, tmp_path: Path) -> None:
     chance = random.Random(seed)
     rows = table(chance)
     path = tmp_path / "t.db"
@@ -61,16 +47,16 @@ def test_whatever_a_choice_of_rows_changes_is_flagged(seed: int, scorer: QuerySc
             own = connection.execute(prediction.text).fetchall()
         for ordered in (False, True) if own else ():
             gold = given(own, ordered=ordered)
-            _holds(scorer, path, rows, (gold, prediction), [own], chance)
+            _holds(verdict, path, rows, (gold, prediction), [own], chance)
     for gold in islice(queries(chance), PAIRS):
         predictions = [variant(gold, chance), variant(gold, chance), next(queries(chance))]
         right = gold.results(rows, chance)
         for prediction in predictions:
-            _holds(scorer, path, rows, (gold, prediction), right, chance)
+            _holds(verdict, path, rows, (gold, prediction), right, chance)
 
 
 def _holds(
-    scorer: QueryScorer,
+    score: Verdicts,
     path: Path,
     rows: Sequence[Row],
     pair: tuple[ChanceQuery, ChanceQuery],
@@ -79,7 +65,7 @@ def _holds(
 ) -> None:
     gold, prediction = pair
     possible = prediction.results(rows, chance)
-    verdict = _verdict(scorer, path, gold.text, prediction.text)
+    verdict = score(path, gold.text, prediction.text)
     with closing(sqlite3.connect(path)) as connection:
         cursor, golds = connection.execute(prediction.text), connection.execute(gold.text)
         own = cursor.fetchall()
@@ -95,3 +81,34 @@ def _holds(
     if accepted and gold.text.strip() != prediction.text.strip():
         wrong = [result for result in possible if not _accepts(right, result, ordered=gold.is_ordered)]
         assert bool(verdict.flags & CHANCE) == bool(wrong), f"{said}\nwrong {wrong[:3]}\nright {right[:3]}"
+
+
+GOLDS = 60
+ANSWERS = 6
+SERVERS = [pytest.param(engine, 0, marks=pytest.mark.server) for engine in ("postgres", "mariadb")]
+
+
+@pytest.mark.parametrize(("engine", "seed"), [*((e, n) for e in ("sqlite", "duckdb") for n in range(3)), *SERVERS])
+def test_every_answer_that_gold_allows_is_right_and_no_other(
+    verdict: Callable[..., Verdict], database: Callable[[str, Sequence[str]], str], engine: str, seed: int
+) -> None:
+    assert engine in ENGINES
+    chance = random.Random(f"{engine} {seed}")
+    table = Table.of(chance, 7)
+    url = database({"mariadb": "mysql"}.get(engine, engine), table.statements())
+    for gold in golds(chance, table, engine, GOLDS):
+        for rows in filter(None, predictions(chance, gold, ANSWERS)):
+            found = verdict(url, gold.query, f"VALUES {', '.join(map(literal, rows))}", columns="strict")
+            said = f"{gold.query}\n{rows}\n{found}"
+            assert found.outcome != "unscored", said
+            assert "strict_order" not in found.flags, said
+            _agrees(gold, rows, found, said)
+
+
+def _agrees(gold: Gold, rows: list[Any], verdict: Verdict, said: str) -> None:
+    known = verdict.ambiguity is None or verdict.ambiguity.complete
+    if verdict.outcome == "correct" or known:
+        assert (verdict.outcome == "correct") == gold.allows(rows), said
+    assert ("ambiguous_gold" in verdict.flags) == (verdict.ambiguity is not None) == (gold.choices > 1), said
+    if verdict.ambiguity is not None and known:
+        assert verdict.ambiguity.choices == gold.choices, said

@@ -49,14 +49,11 @@ class Table:
 
 
 def literal(row: Row) -> str:
-    """A row as SQL writes it."""
     return "(" + ", ".join("NULL" if cell is None else repr(cell) for cell in row) + ")"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One key of an ORDER BY: its text, and the value that it stands for."""
-
     text: str
     value: Callable[[Record], Any]
     descending: bool
@@ -68,8 +65,6 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gold:
-    """A gold query and all that it allows."""
-
     query: str
     pool: tuple[Row, ...]
     """Rows that look like the answer's."""
@@ -112,7 +107,6 @@ class Ordered:
         return found
 
     def choices(self) -> Iterator[tuple[Record, ...]]:
-        """Every set of records that may be taken."""
         for way in product(*(combinations(tied, take) for tied, take in self.taken())):
             yield tuple(record for part in way for record in part)
 
@@ -128,7 +122,6 @@ def _place(value: Any, engine: str, *, descending: bool) -> tuple[int, Any]:
 
 
 def golds(chance: random.Random, table: Table, engine: str, count: int) -> Iterator[Gold]:
-    """Random golds."""
     kinds = [_plain, _plain, _plain, _grouped, _over, _filtered, _numbered]
     for _ in range(count):
         yield chance.choice(kinds)(chance, table, engine)
@@ -380,7 +373,7 @@ def _filtered(chance: random.Random, table: Table, engine: str) -> Gold:
 
 
 def _numbered(chance: random.Random, table: Table, engine: str) -> Gold:
-    """The first rows by ROW_NUMBER, of all or of each group."""
+    """The first rows by ROW_NUMBER, of all or of each group, or by DISTINCT ON; as they are, or summed up."""
     name = chance.choice(["a", "b"])
     key = Key(text=name, value=_value(name), descending=chance.random() < 0.5)
     part = chance.choice([None, "s", "g"])
@@ -389,22 +382,30 @@ def _numbered(chance: random.Random, table: Table, engine: str) -> Gold:
     test = "rn = 1" if most == 1 else f"rn <= {most}"
     shown = chance.choice(["id", "b"])
     inner = f"SELECT id, b, s, ROW_NUMBER() OVER ({over}) AS rn FROM t"
-    query = chance.choice(
-        [
-            f"SELECT {shown}, s FROM ({inner}) AS q WHERE {test}",
-            f"WITH q AS ({inner}) SELECT {shown}, s FROM q WHERE {test}",
-        ]
-    )
+    summed = chance.random() < 0.3
+    made = "COUNT(*), MAX(b), COUNT(DISTINCT s)" if summed else f"{shown}, s"
+    forms = [
+        f"SELECT {made} FROM ({inner}) AS q WHERE {test}",
+        f"WITH q AS ({inner}) SELECT {made} FROM q WHERE {test}",
+    ]
+    if part and most == 1 and engine in ("duckdb", "postgres"):
+        distinct = f"SELECT DISTINCT ON ({part}) * FROM t ORDER BY {part}, {key.written}"
+        forms += [f"SELECT {made} FROM ({distinct}) AS q", f"WITH q AS ({distinct}) SELECT {made} FROM q"]
+    query = chance.choice(forms)
     parts: dict[Any, list[Record]] = {}
     for record in table.records:
         parts.setdefault(record[part] if part else None, []).append(record)
     ways = [list(Ordered.by(records, [key], engine, limit=most).choices()) for records in parts.values()]
-    answers = [[(record[shown], record["s"]) for taken in way for record in taken] for way in product(*ways)]
-    return _bag_gold(query, table, answers, [(record[shown], record["s"]) for record in table.records])
+    sets = [[record for taken in way for record in taken] for way in product(*ways)]
+    answers = [[(record[shown], record["s"]) for record in chosen] for chosen in sets]
+    pool = [(record[shown], record["s"]) for record in table.records]
+    if summed:
+        answers = [[(len(one), max(r["b"] for r in one), len({r["s"] for r in one}))] for one in sets]
+        pool = [(1, 301, 1), (2, 303, 1), *(row for answer in answers for row in answer)]
+    return _bag_gold(query, table, answers, pool)
 
 
 def predictions(chance: random.Random, gold: Gold, count: int) -> Iterator[list[Row]]:
-    """Answers of gold's size: some that it allows, some of them disturbed, some out of the air."""
     for number in range(count):
         rows = gold.some(chance)
         if number % 3 == 1 and rows:

@@ -13,7 +13,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @pytest.fixture(autouse=True)
 def _closed() -> Iterator[None]:
-    """No database in memory outlives its test."""
     from looking import close
 
     yield

@@ -32,14 +32,12 @@ def _refuter(engine: str) -> Refuter:
 
 
 def close() -> None:
-    """Release the databases that `look` has made."""
     for engine in ("sqlite", "duckdb"):
         _refuter(engine).close()
 
 
 @lru_cache
 def schema_of(ddl: str, dialect: str = "sqlite") -> DatabaseSchema:
-    """The schema that a text of DDL makes."""
     return read_ddl(ddl, dialect).schema
 
 

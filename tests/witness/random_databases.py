@@ -11,41 +11,12 @@ from collections.abc import Iterator, Sequence
 
 import duckdb
 
-from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema
+from assay.model import DatabaseSchema
 
 Rows = list[tuple[object, ...]]
 
 
-def schema_of(ddl: str, dialect: str = "sqlite") -> DatabaseSchema:
-    """The schema that these statements make, as SQLite reads them."""
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(ddl)
-    tables = []
-    for name, text in connection.execute(
-        "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL"
-    ):
-        columns = connection.execute('SELECT name, type, "notnull", pk FROM pragma_table_info(?)', (name,)).fetchall()
-        keys = connection.execute('SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)).fetchall()
-        unique = connection.execute(
-            "SELECT i.name FROM pragma_index_list(?) AS l JOIN pragma_index_info(l.name) AS i WHERE l.origin = 'u'",
-            (name,),
-        ).fetchall()
-        tables.append(
-            TableSchema(
-                name=name,
-                ddl=text,
-                columns=tuple(ColumnSchema(name=c, type=t, not_null=bool(n)) for c, t, n, _ in columns),
-                primary_key=tuple(c for c, _, _, place in sorted(columns, key=lambda one: one[3]) if place),
-                unique=tuple(unique),
-                foreign_keys=tuple(ForeignKey(columns=(own,), table=to, referenced=(at,)) for own, to, at in keys),
-            )
-        )
-    connection.close()
-    return DatabaseSchema(dialect=dialect, tables=tuple(tables))
-
-
 def literals(*queries: str) -> tuple[list[str], list[int]]:
-    """The texts and whole numbers in queries, with neighbours."""
     texts = {text for query in queries for text in re.findall(r"'([^']*)'", query)}
     numbers = {int(text) for query in queries for text in re.findall(r"(?<![\w'.])\d+(?![\w'.])", query)}
     near = sorted({one + step for one in numbers if one < 10**6 for step in (-1, 0, 1)})
@@ -96,7 +67,6 @@ def random_tables(schema: DatabaseSchema, queries: Sequence[str], seed: int) -> 
 
 
 def filled(engine: str, ddl: str, tables: dict[str, Rows]) -> sqlite3.Connection | duckdb.DuckDBPyConnection:
-    """A database in memory that holds the rows, its constraints enforced."""
     connection: sqlite3.Connection | duckdb.DuckDBPyConnection
     if engine == "sqlite":
         connection = sqlite3.connect(":memory:")
@@ -132,7 +102,6 @@ def _plain(row: Sequence[object]) -> tuple[tuple[str, str], ...]:
 
 
 def differences(engine: str, ddl: str, one: str, other: str, schema: DatabaseSchema, seeds: range) -> Iterator[str]:
-    """The databases on which two queries differ, in words."""
     for seed in seeds:
         tables = random_tables(schema, (one, other), seed)
         connection = filled(engine, ddl, tables)

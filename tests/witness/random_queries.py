@@ -37,11 +37,9 @@ class Choices:
         self.taken: list[int] = []
 
     def pick(self, options: Sequence[str]) -> str:
-        """One of the options."""
         return options[self.number(len(options))]
 
     def number(self, count: int) -> int:
-        """A number below ``count``."""
         place = len(self.taken)
         raw = self._given[place] if place < len(self._given) else self._draw.randrange(1000)
         self.taken.append(raw)
@@ -49,7 +47,6 @@ class Choices:
 
 
 def random_query(choices: Choices) -> str:
-    """A query: joins, conditions, groups, subqueries and set operations."""
     shape = choices.number(10)
     if shape == 0:
         table = choices.pick(list(NUMBERS))
@@ -120,6 +117,5 @@ def random_pair(seed: int) -> tuple[str, str]:
     draw = random.Random(-seed - 1)
     taken = list(first.taken)
     for _ in range(draw.choice([1, 1, 2, 3])):
-        place = draw.randrange(len(taken))
-        taken[place] = draw.randrange(1000)
+        taken[draw.randrange(len(taken))] = draw.randrange(1000)
     return one, random_query(Choices(taken, seed))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from sqlite3 import connect
+from typing import Any
 
 import duckdb
+import pytest
 from looking import look, made_by_sqlite
 
 import assay
@@ -26,7 +29,6 @@ COLLATED = "CREATE TABLE c (id INTEGER PRIMARY KEY, n TEXT COLLATE NOCASE, r TEX
     ],
 )
 def test_differences_of_computed_and_collated_columns_are_no_ties(first: str, second: str, ddl: str) -> None:
-    """Doubting a difference changes neither what a column computes nor which of its values are equal."""
     outcome = look(first, second, ddl, trials=600)
     assert outcome.kind == "refuted", outcome
     one, two = made_by_sqlite(outcome, (first, second))
@@ -43,21 +45,18 @@ def test_differences_of_computed_and_collated_columns_are_no_ties(first: str, se
 )
 @each("engine", ["sqlite", "duckdb"])
 def test_what_the_definition_makes_equal_is_never_told_apart(first: str, second: str, ddl: str, engine: str) -> None:
-    """No database gives a computed column another value than its formula's."""
     ddl = ddl.replace("TEXT", "VARCHAR") if engine == "duckdb" else ddl
     outcome = look(first, second, ddl, trials=60, engine=engine)
     assert not outcome.differs, outcome
 
 
 def test_lists_and_structures_of_the_real_data_are_rows_of_a_witness(tmp_path: Path) -> None:
-    """They are looked at like any value; what the data never holds as NULL is not NULL in what refutes."""
     with duckdb.connect(str(tmp_path / "n.duckdb")) as connection:
         connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, l INTEGER[], s STRUCT(x INTEGER, y VARCHAR))")
         connection.execute("INSERT INTO t SELECT i, [i, i], {'x': i, 'y': 'q'} FROM range(1, 7) n(i)")
     for first in ("SELECT l[1] FROM t", "SELECT s.x FROM t"):
         outcome = assay.refute(first, "SELECT id FROM t", database=f"duckdb:///{tmp_path}/n.duckdb")
         assert outcome.kind == "refuted", outcome
-        assert outcome.witness is not None
         assert all(cell is not None for table in outcome.witness.tables for row in table.rows for cell in row)
         with duckdb.connect() as made:
             for statement in outcome.witness.statements:
@@ -65,11 +64,43 @@ def test_lists_and_structures_of_the_real_data_are_rows_of_a_witness(tmp_path: P
             assert made.execute(first).fetchall() != made.execute("SELECT id FROM t").fetchall()
 
 
-def test_values_too_long_for_a_small_database_are_left_out(tmp_path: Path) -> None:
-    """The pair is looked at all the same, and no constraint is blamed."""
-    path = tmp_path / "long.sqlite"
-    with closing(connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB)")
-        connection.execute("INSERT INTO t VALUES (1, zeroblob(2000000))")
+def test_values_too_long_for_a_small_database_are_left_out(make_sqlite: Callable[..., Path]) -> None:
+    path = make_sqlite("CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB); INSERT INTO t VALUES (1, zeroblob(2000000))")
     outcome = assay.refute("SELECT length(b) FROM t", "SELECT 2000000", database=f"sqlite:///{path}")
     assert outcome.kind in ("refuted", "conditional"), outcome
+
+
+def written(scheme: str, path: Path, *statements: str) -> str:
+    """The URL of a file that these statements have changed."""
+    if scheme == "duckdb":
+        import duckdb
+
+        with duckdb.connect(str(path)) as connection:  # which no other process may have open meanwhile
+            for statement in statements:
+                connection.execute(statement)
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            for statement in statements:
+                connection.execute(statement)
+            connection.commit()
+    return f"{scheme}:///{path}"
+
+
+def asked(url: str, second: str = "SELECT DISTINCT a FROM t") -> Any:
+    return assay.refute("SELECT a FROM t", second, database=url)
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+def test_a_database_may_change_between_questions(scheme: str, tmp_path: Path) -> None:
+    path = tmp_path / "shop"
+    url = written(scheme, path, "CREATE TABLE t (a INTEGER)")
+    assert "if t has rows, which the data never shows" in asked(url).reason, "no row says what is plausible"
+    written(scheme, path, "INSERT INTO t VALUES (1), (1), (2)")
+    assert "on data like the database's own" in asked(url).reason
+    written(scheme, path, "DELETE FROM t", *(f"INSERT INTO t VALUES ({number})" for number in range(20)))
+    found = asked(url)
+    assert found.kind == "conditional", "twenty values differ, and none is NULL"
+    assert {one.kind for one in found.broken} <= {"unique", "never_null"}
+    assert asked(url, "SELECT a FROM t WHERE b = 1").kind == "unknown"
+    written(scheme, path, "ALTER TABLE t ADD COLUMN b INTEGER")
+    assert asked(url, "SELECT a FROM t WHERE b = 1").kind != "unknown", "a new column is known"

@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from looking import look
+from looking import look, schema_of
 
 from assay.model.witness import Refutation
 
-from .random_databases import differences, schema_of
+from .random_databases import differences
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def pairs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The labelled pairs that SQLite can run."""
     monkeypatch.syspath_prepend(str(ROOT))
     read = import_module("benchmarks.pairs").read_pairs
     text = (ROOT / "benchmarks" / "pairs.txt").read_text(encoding="utf-8")
@@ -46,7 +45,6 @@ def honours(ddl: str, outcome: Refutation) -> bool:
 
 
 def decide(pair: Any, trials: int, *, proves: bool = True) -> str:
-    """What is said of a pair, after a look at whether it may be said."""
     outcome = look(pair.first, pair.second, pair.ddl, trials=trials, proves=proves)
     allowed = {"eq": ("proved", "bounded", "unknown", "tie"), "ne": ("refuted", "unknown", "tie"), "tie": ()}
     assert outcome.kind in (allowed[pair.truth] or ("tie", "unknown", "proved")), (pair.title, outcome.reason)

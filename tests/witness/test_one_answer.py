@@ -16,7 +16,7 @@ from assay.witness.query_facts import PairFacts, read_pair
 from .proof_pairs import SCHEMA, TRIPLES
 from .random_databases import random_tables
 from .random_queries import random_pair
-from .test_equivalent import DDL, LEFT_OPEN, SAME
+from .test_equivalent import DDL, LEFT_OPEN
 from .test_proof_pairs import dialects
 
 ODD = {
@@ -42,7 +42,6 @@ STRAY = "INSERT INTO game VALUES (90, 77, NULL, 2, 1); INSERT INTO part VALUES (
 
 
 def proof_of(one: str, other: str, ddl: str, dialect: str = "sqlite", *, max_rows: int = 0) -> Proof | None:
-    """What is proved under the declared constraints."""
     assumed = assume(schema_of(ddl, dialect), {}).schema
     ordered = read_shape(one, dialect).ordered
     found = prove(one, other, assumed, dialect=dialect, ordered=ordered, max_rows=max_rows)
@@ -80,27 +79,15 @@ def test_nothing_parts_the_pairs_of_the_corpus(dialect: str) -> None:
 
 
 def test_the_search_parts_most_twins() -> None:
-    """Each differs from an equal pair by little, and is not proved (`test_proof_pairs`)."""
     kinds = [
         look(one, twin, SCHEMA, trials=2500).kind for _, one, _, twin in TRIPLES if "sqlite" in dialects(one, twin)
     ]
     assert kinds.count("refuted") >= 0.97 * len(kinds)
 
 
-def test_nothing_parts_what_is_equivalent_and_proved() -> None:
-    """The search's own families, in both directions."""
-    for family, least in ((SAME, 20), (LEFT_OPEN, 0)):
-        pairs = [pair for one, other in family.values() for pair in ((one, other), (other, one))]
-        found = list(contradictions(pairs, DDL, trials=400))
-        assert [against for _, against in found if against] == []
-        assert len(found) >= least
-
-
-def test_no_random_pair_is_proved_and_refuted() -> None:
-    pairs = [random_pair(seed) for seed in range(20_000, 20_200)]
-    found = list(contradictions(pairs, SCHEMA, trials=500))
-    assert [against for _, against in found if against] == []
-    assert len(found) >= 5
+def test_nothing_parts_what_is_left_open_and_proved() -> None:
+    pairs = [pair for one, other in LEFT_OPEN.values() for pair in ((one, other), (other, one))]
+    assert [against for _, against in contradictions(pairs, DDL, trials=400) if against] == []
 
 
 def _declared(name: str) -> str:
@@ -155,20 +142,14 @@ def both_ways(seeds: Iterable[int], trials: int) -> tuple[int, list[str]]:
     return proved, wrong
 
 
-def test_nor_beside_real_data_at_any_level() -> None:
-    """Also where that violates foreign keys, which then neither assumes."""
-    proved, wrong = both_ways(range(22_000, 22_120), 300)
-    assert wrong == []
-    assert proved >= 4
-
-
 def test_no_random_pair_of_a_thousand_is_proved_and_refuted() -> None:
     found = list(contradictions([random_pair(seed) for seed in range(30_000, 31_000)], SCHEMA, trials=1000))
     assert [against for _, against in found if against] == []
     assert len(found) > 30
 
 
-def test_nor_of_hundreds_beside_real_data() -> None:
+def test_nor_beside_real_data_at_any_level() -> None:
+    """Also where that violates foreign keys, which then neither assumes."""
     proved, wrong = both_ways(range(33_000, 33_400), 600)
     assert wrong == []
     assert proved > 10
@@ -196,12 +177,6 @@ def test_values_of_another_type_stop_a_proof() -> None:
     assert look(*pair, ddl.replace("age INTEGER", "age FLOATPOINT"), proves=True).kind == "refuted"
 
 
-def test_an_open_choice_is_never_a_difference() -> None:
-    for one, other in LEFT_OPEN.values():
-        assert look(one, other, DDL, trials=300, proves=True).kind in ("tie", "unknown", "proved")
-    assert look(*LEFT_OPEN["which of those that tie"], DDL, proves=True).kind == "proved"
-
-
 def test_what_the_solver_suggests_is_executed() -> None:
     """One database is tried by the search, which finds nothing; the solver's own parts the two."""
     pytest.importorskip("z3", reason="the extra prove is not installed")
@@ -226,7 +201,6 @@ def test_small_tables_are_an_outcome_of_their_own() -> None:
     pair = f"{grouped} COUNT(DISTINCT goals) > 1", f"{grouped} MIN(goals) < MAX(goals)"
     found = look(*pair, SCHEMA, trials=300, proves=True)
     assert (found.kind, found.equivalent, found.differs) == ("bounded", False, False)
-    assert found.proof is not None
     assert found.proof.up_to_rows == 2
     assert "at most 2 rows per table" in found.reason
     assert found.trials > 200
@@ -236,7 +210,6 @@ def test_one_text_is_one_query_if_it_is_one() -> None:
     assert look("SELECT id FROM team", "select ID\nfrom team;", SCHEMA).kind in ("proved", "unknown")
     found = look("SELECT id FROM team", "SELECT  id\nFROM team ;", SCHEMA)
     assert (found.kind, found.trials) == ("proved", 0)
-    assert found.proof is not None
     assert found.proof.rules == ("same text",)
     assert look("SELEC", "SELEC", SCHEMA).why == "unreadable"
     assert look("SELECT random()", "SELECT random()", SCHEMA).why == "nondeterministic"

@@ -7,13 +7,14 @@ from functools import cache
 
 import duckdb
 import pytest
+from looking import schema_of
 
 from assay.model import Proof
 from assay.witness.proof import prove
 from many_cases import each
 
 from .proof_pairs import SCHEMA, TRIPLES
-from .random_databases import differences, filled, schema_of
+from .random_databases import differences, filled
 
 SCHEMAS = {dialect: schema_of(SCHEMA, dialect) for dialect in ("sqlite", "duckdb")}
 IDS = [f"{kind}-{place}" for place, (kind, *_) in enumerate(TRIPLES)]
@@ -33,7 +34,6 @@ def runs(dialect: str, query: str) -> bool:
 
 
 def dialects(*queries: str) -> list[str]:
-    """The engines that can run these queries."""
     return [dialect for dialect in SCHEMAS if all(runs(dialect, query) for query in queries)]
 
 

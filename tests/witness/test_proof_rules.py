@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 
+from looking import schema_of
+
 from assay.model import Proof
 from assay.witness.proof import prove
 from many_cases import each
 
 from .proof_pairs import SCHEMA
-from .random_databases import differences, schema_of
+from .random_databases import differences
 
 SQLITE = schema_of(SCHEMA)
 

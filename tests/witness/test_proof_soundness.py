@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from looking import schema_of
 
 import assay
 from assay.model import Proof
 from assay.witness.proof import prove
 from many_cases import each
-
-from .random_databases import schema_of
 
 SCHEMA = """
 CREATE TABLE p (id INTEGER PRIMARY KEY, n INTEGER, m INTEGER NOT NULL, x TEXT, f REAL, u TEXT UNIQUE);
@@ -109,10 +108,7 @@ DIFFERENT = {
         "SELECT x, n FROM p ORDER BY (1) LIMIT 1",
         "SELECT x, n FROM p LIMIT 1",
     ],
-    "an alias in parentheses": [
-        "SELECT -n AS n FROM p ORDER BY (n) LIMIT 1",
-        "SELECT -n FROM p ORDER BY p.n LIMIT 1",
-    ],
+    "an alias in parentheses": ["SELECT -n AS n FROM p ORDER BY (n) LIMIT 1", "SELECT -n FROM p ORDER BY p.n LIMIT 1"],
     "the number of a row in double quotes": ['SELECT "rowid" FROM bag', "SELECT 'rowid' FROM bag"],
     "the same by its other name": ['SELECT x FROM p WHERE "oid" = 1', "SELECT x FROM p WHERE 'oid' = 1"],
     "operators that bind alike": [
@@ -132,16 +128,9 @@ DIFFERENT = {
     ],
     "a date's text as a condition": ["SELECT x FROM bag WHERE t", "SELECT x FROM bag WHERE t <> 0"],
     "AND as a value": ["SELECT n AND n FROM p", "SELECT n FROM p", "SELECT n OR 0 FROM p WHERE n > 1"],
-    "sums beyond 64 bits": [
-        "SELECT id FROM p WHERE n + 2 > m + 2",
-        "SELECT id FROM p WHERE n > m",
-    ],
+    "sums beyond 64 bits": ["SELECT id FROM p WHERE n + 2 > m + 2", "SELECT id FROM p WHERE n > m"],
     "equal sums beyond 64 bits": ["SELECT id FROM p WHERE n + 2 = m + 2", "SELECT id FROM p WHERE n = m"],
-    "infinity less itself": [
-        "SELECT COUNT(f - f) FROM p",
-        "SELECT COUNT(f) FROM p",
-        "SELECT COUNT(f * 0) FROM p",
-    ],
+    "infinity less itself": ["SELECT COUNT(f - f) FROM p", "SELECT COUNT(f) FROM p", "SELECT COUNT(f * 0) FROM p"],
     "nought and minus nought": [
         "SELECT CAST(p.f AS TEXT) FROM p JOIN bag ON p.f = bag.f",
         "SELECT CAST(bag.f AS TEXT) FROM p JOIN bag ON p.f = bag.f",
@@ -217,7 +206,6 @@ DIFFERENT = {
 
 
 def proved(queries: list[str], schema: str, dialect: str) -> list[tuple[str, str]]:
-    """The pairs of different queries that are proved, in either direction."""
     known = schema_of(schema, dialect)
     return [
         (one, other)

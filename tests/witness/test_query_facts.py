@@ -44,7 +44,6 @@ def _read(query: str, other: str = "SELECT 1") -> PairFacts:
     ],
 )
 def test_columns_that_are_compared_share_a_class(query: str, together: set[tuple[str, str]]) -> None:
-    """Through joins, subqueries, set operations, views and expressions."""
     assert not together or any(together <= group for group in _read(query).classes)
 
 
@@ -53,7 +52,6 @@ def test_columns_that_are_compared_share_a_class(query: str, together: set[tuple
     ["size + {}", "size - {}", "size + ({})", "coalesce(size, {})", "CASE WHEN size > 1 THEN size ELSE {} END"],
 )
 def test_a_term_of_a_long_expression_is_looked_up_a_few_times(joined: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And the columns of the whole expression share a class."""
     looked_up: list[object] = []
     keys_of = query_facts._Reader._keys_of
     monkeypatch.setattr(
@@ -74,7 +72,6 @@ def test_a_term_of_a_long_expression_is_looked_up_a_few_times(joined: str, monke
 
 
 def test_foreign_keys_tie_columns() -> None:
-    """Also where only one of the tables is read: the other gets rows for it."""
     found = _read("SELECT label FROM b")
     assert {("a", "id"), ("b", "aid")} in found.classes
     assert (found.tables, found.read) == (("a", "b"), {"b"})
@@ -102,13 +99,11 @@ def test_foreign_keys_tie_columns() -> None:
     ],
 )
 def test_constants_go_to_the_columns_beside_them(condition: str, column: str, value: object, use: str) -> None:
-    """With how they are used."""
     found = _read(f"SELECT 1 FROM a WHERE {condition}").constants["a", column]
     assert (value, use) in {(one.value, one.use) for one in found}
 
 
 def test_numbers_of_rows() -> None:
-    """Of LIMIT and OFFSET, and those that COUNT is compared with: they are no values of columns."""
     found = _read(
         "SELECT name FROM a GROUP BY name HAVING count(*) > 4 LIMIT 6 OFFSET 2",
         "SELECT 1 FROM a WHERE (SELECT count(*) FROM b WHERE aid = id) = 9",
@@ -118,7 +113,6 @@ def test_numbers_of_rows() -> None:
 
 
 def test_checks_and_views_give_constants() -> None:
-    """What a row must meet, and what a view lets pass."""
     assert [one.value for one in _read("SELECT label FROM b").constants["b", "day"]] == ["1999-01-01"]
     assert [one.value for one in _read("SELECT n FROM v").constants["a", "size"]] == [7]
 
@@ -145,12 +139,10 @@ def test_checks_and_views_give_constants() -> None:
     ],
 )
 def test_choices_that_are_left_to_the_engine(query: str, doubts: set[str]) -> None:
-    """Those that the order of stored rows may decide."""
     assert _read(query).first.doubts == doubts
 
 
 def test_what_cannot_be_read() -> None:
-    """Nothing is guessed and nothing raises; unknown tables are named."""
     for query in ("", "SELEC", "SELECT 1; SELECT 2", "DELETE FROM a", "SELECT " + "(" * 5000):
         assert isinstance(read_pair(query, "SELECT 1", SCHEMA, "sqlite"), Unreadable)
     assert _read("SELECT 1 FROM nowhere").unknown == ("nowhere",)
