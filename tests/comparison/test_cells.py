@@ -237,3 +237,4 @@ def test_a_json_text_keeps_entries_and_digits() -> None:
     assert document_of("[" + "9" * 5000 + "]") == "[" + "9" * 5000 + "]"
     deep = ["[" * 100 + "]" * 100, "[" * 101 + "]" * 101]
     assert [type(document_of(text)) for text in deep] == [list, str]
+    assert document_of(b'{"a": [1]}') == {"a": [1]}

@@ -66,13 +66,13 @@ def cell_of_json(text: str | bytes) -> Any:
     return json.loads(text, parse_float=Decimal, object_pairs_hook=map_of)
 
 
-def document_of(text: str) -> Any:
+def document_of(text: str | bytes) -> Any:
     """As `cell_of_json`; the text itself if its numbers are too long, or its values nested too deeply."""
     try:
         value = cell_of_json(text)
     except (ValueError, RecursionError):
         return text
-    opened = text.count("[") + text.count("{")
+    opened = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
     return text if opened > _MOST_NESTED and _is_deep(value) else value
 
 
