@@ -31,7 +31,7 @@ def database(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("function", [assay.check, assay.diagnose])
 def test_no_check_waits_for_endless_queries_of_other_threads(function: Callable[..., object], database: str) -> None:
-    limits = Limits(timeout_s=3)
+    limits = Limits(timeout_s=6)
     count = default_workers() + 1
     with ThreadPoolExecutor(count) as threads:
         endless = [
