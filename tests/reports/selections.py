@@ -43,7 +43,6 @@ from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 from assay.stats import wilson_interval
 
-
 METRICS = (
     Named("exact_match"),
     *(
