@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from assay.cases.benchmarks.spider import SpiderFormat
 from assay.cases.tables.formats import CsvFormat, ExcelFormat, JsonFormat, JsonLinesFormat, ParquetFormat, YamlFormat
 from assay.ports import CaseFormat
 
+sys.path.insert(0, str(Path(__file__).parent))
+
 Rows = Sequence[Mapping[str, object]]
 Writer = Callable[[Path, Rows], Path]
 
@@ -23,16 +25,8 @@ Writer = Callable[[Path, Rows], Path]
 @pytest.fixture(scope="session")
 def formats() -> list[CaseFormat]:
     # The generic ones first: the order in which they are registered must not matter.
-    return [
-        JsonLinesFormat(),
-        JsonFormat(),
-        CsvFormat(),
-        ExcelFormat(),
-        ParquetFormat(),
-        YamlFormat(),
-        SpiderFormat(),
-        BirdFormat(),
-    ]
+    tables = (JsonLinesFormat, JsonFormat, CsvFormat, ExcelFormat, ParquetFormat, YamlFormat)
+    return [format() for format in (*tables, SpiderFormat, BirdFormat)]
 
 
 @pytest.fixture
@@ -146,13 +140,3 @@ WRITERS: Mapping[str, Writer] = {
 @pytest.fixture
 def writers() -> Mapping[str, Writer]:
     return WRITERS
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """The public data sets that are kept beside the repository, or where ASSAY_SHARED_DATA says."""
-    named = os.environ.get("ASSAY_SHARED_DATA")
-    folder = Path(named) if named else Path(__file__).parents[3] / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip(f"the shared data is not at {folder}: set ASSAY_SHARED_DATA")
-    return folder

@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from refusing import assert_refused
 
 from assay.cases import load_cases, load_predictions
 from assay.cases.sdmx.format import SdmxFormat
@@ -77,14 +78,8 @@ BAD_CASES = [
 @pytest.mark.parametrize("bad", BAD_CASES)
 def test_unusable_question_set(bad, formats, write):
     name, content, place, says = bad
-    path = write(name, content)
-    with pytest.raises(CaseFileError) as caught:
-        load_cases(path, formats=formats)
-    message = str(caught.value)
-    assert message.startswith(f"{path}, {place}: " if place else f"{path}: ")
-    for part in says:
-        assert part in message
-    assert str(pickle.loads(pickle.dumps(caught.value))) == message
+    error = assert_refused(lambda path: load_cases(path, formats=formats), write(name, content), place, says)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 @pytest.mark.parametrize(
@@ -107,31 +102,19 @@ def test_unusable_question_set(bad, formats, write):
 )
 def test_unusable_prediction_file(bad, formats, write):
     name, content, place, says = bad
-    path = write(name, content)
-    with pytest.raises(CaseFileError) as caught:
-        load_predictions(path, formats=formats)
-    message = str(caught.value)
-    assert message.startswith(f"{path}, {place}: " if place else f"{path}: ")
-    for part in says:
-        assert part in message
+    assert_refused(lambda path: load_predictions(path, formats=formats), write(name, content), place, says)
 
 
-@pytest.mark.parametrize(("missing", "near"), [("case.jsonl", "cases.jsonl"), ("nosuch.jsonl", None), ("d.csv", None)])
-def test_only_a_likely_misspelling_is_offered_for_a_missing_file(missing, near, formats, tmp_path):
+@each(("missing", "near"), [("case.jsonl", "cases.jsonl"), ("nosuch.jsonl", None), ("d.csv", None)])
+@each("load", [load_cases, load_predictions])
+def test_only_a_likely_misspelling_is_offered_for_a_missing_file(missing, near, load, formats, tmp_path):
     for name in ("c.json", "cases.jsonl", "shop.csv"):
         (tmp_path / name).write_text("{}", encoding="utf-8")
-    with pytest.raises(CaseFileError) as caught:
-        load_cases(tmp_path / missing, formats=formats)
+    with pytest.raises(CaseFileError, match="does not exist in the folder") as caught:
+        load(tmp_path / missing, formats=formats)
     assert str(caught.value).partition("; did you mean ")[2] == (f'"{near}"?' if near else "")
-
-
-@pytest.mark.parametrize("load", [load_cases, load_predictions])
-def test_a_missing_file_names_the_closest_one_beside_it(load, formats, write, tmp_path):
-    write("dev.jsonl", GOOD)
-    with pytest.raises(CaseFileError, match=r'dev.json: does not exist in the folder.*did you mean "dev.jsonl"\?'):
-        load(tmp_path / "dev.json", formats=formats)
     with pytest.raises(CaseFileError, match=r"does not exist, nor does its folder"):
-        load(tmp_path / "nowhere" / "dev.jsonl", formats=formats)
+        load(tmp_path / "nowhere" / missing, formats=formats)
 
 
 @pytest.mark.parametrize("format", [None, "jsonl", "csv", "xlsx", "parquet", "yaml", "bird", "spider"])
@@ -155,14 +138,6 @@ def test_a_table_in_excel_without_any_cell(formats, tmp_path):
     xlsxwriter.Workbook(tmp_path / "set.xlsx").close()
     with pytest.raises(CaseFileError, match="no visible sheet has content"):
         load_cases(tmp_path / "set.xlsx", formats=formats)
-
-
-def test_a_number_as_gold_in_excel_names_row_and_column(formats, writers, tmp_path):
-    path = writers[".xlsx"](
-        tmp_path / "set.xlsx", [{"question": "a", "Solution": "x"}, {"question": "b", "Solution": 5}]
-    )
-    with pytest.raises(CaseFileError, match=r'set.xlsx, row 3, column "Solution": gold is the number 5'):
-        load_cases(path, formats=formats)
 
 
 def test_fields_named_for_a_list_of_plain_texts(formats, write):

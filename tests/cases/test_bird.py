@@ -75,11 +75,8 @@ def test_predictions_go_by_position_and_not_by_question_id(formats, write):
     with pytest.raises(InputError, match=r"question_id.*@position"):  # one database: either may be meant
         join(cases, loaded)
     joined = join(cases, load_predictions(path, formats=formats, fields=FieldNames(id=POSITION)))
-    assert [(p.case_id, p.query) for p in joined.predictions] == [
-        ("1", "SELECT 'a'"),
-        ("0", "SELECT\n 'b'"),
-        ("2", None),
-    ]
+    own = [(p.case_id, p.query) for p in joined.predictions]
+    assert own == [("1", "SELECT 'a'"), ("0", "SELECT\n 'b'"), ("2", None)]
     assert joined.predictions[2].failure.kind == "unanswered"
     assert "the number 0" in joined.predictions[2].failure.message
     assert joined.unmatched == ()
@@ -120,11 +117,8 @@ def test_predictions_keyed_by_question_id_where_named(formats, write):
     path = write("predict.json", json.dumps({"1471": f"SELECT 1{MARK}shop", "1472": "SELECT 2", "1473": MARK}))
     loaded = load_predictions(path, formats=formats, fields=FieldNames(id="question_id"))
     assert not loaded.by_position
-    assert [(p.case_id, p.query) for p in loaded.predictions] == [
-        ("1471", "SELECT 1"),
-        ("1472", "SELECT 2"),
-        ("1473", ""),
-    ]
+    read = [(p.case_id, p.query) for p in loaded.predictions]
+    assert read == [("1471", "SELECT 1"), ("1472", "SELECT 2"), ("1473", "")]
 
 
 def test_a_list_is_no_bird_prediction_file(formats, write):

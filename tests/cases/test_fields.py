@@ -28,47 +28,28 @@ def table(write):
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("field", "names"),
     [
-        *("gold_sql", "Gold SQL", "gold-sql", "goldSql", "GOLD", "query", "SQL", "Solution", "sql_query"),
-        *("gold_query", "reference", "Ground Truth SQL", "vql"),
+        ("gold", "gold_sql|Gold SQL|gold-sql|goldSql|GOLD|query|SQL|Solution|sql_query|gold_query|reference"),
+        ("gold", "Ground Truth SQL|vql"),
+        ("question", "Question|nl|utterance|prompt|NL-Question|query"),
+        ("id", "id|ID|question_id|Question ID|case_id|qid|instance_id"),
+        ("database", "db_id|db|database|db_name|DB-Name"),
+        ("difficulty", "difficulty|hardness|Level"),
+        ("context", "evidence|context|Additional Context|instructions|hint"),
+        ("prediction", "predicted_sql|prediction|pred|pred_sql|generated_sql|completion|sql|query|response|answer"),
+        ("prediction", "VQL Generated|sql_query"),
     ],
 )
-def test_names_of_the_gold_column(name, table, formats):
-    path = table(**{"question": "a", name: "SELECT 1"})
-    assert load_cases(path, formats=formats)[0].golds == ("SELECT 1",)
-
-
-@pytest.mark.parametrize("name", ["Question", "nl", "utterance", "prompt", "NL-Question", "query"])
-def test_names_of_the_question_column(name, table, formats):
-    path = table(**{name: "a", "gold": "SELECT 1"})
-    assert load_cases(path, formats=formats)[0].question == "a"
-
-
-@pytest.mark.parametrize(
-    ("name", "field"),
-    [
-        *((name, "id") for name in ("id", "ID", "question_id", "Question ID", "case_id", "qid", "instance_id")),
-        *((name, "database") for name in ("db_id", "db", "database", "db_name", "DB-Name")),
-        *((name, "difficulty") for name in ("difficulty", "hardness", "Level")),
-        *((name, "context") for name in ("evidence", "context", "Additional Context", "instructions", "hint")),
-    ],
-)
-def test_names_of_the_other_columns(name, field, table, formats):
-    path = table(**{name: "x", "question": "a", "gold": "SELECT 1"})
-    assert getattr(load_cases(path, formats=formats)[0], field) == "x"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("predicted_sql", "prediction", "pred", "pred_sql", "generated_sql", "completion", "sql", "query"),
-        *("response", "answer", "VQL Generated", "sql_query"),
-    ],
-)
-def test_names_of_the_prediction_column(name, table, formats):
-    loaded = load_predictions(table(**{"id": "4", name: "SELECT 1"}), formats=formats)
-    assert [(prediction.case_id, prediction.query) for prediction in loaded.predictions] == [("4", "SELECT 1")]
+def test_names_of_columns(field, names, table, formats):
+    for name in names.split("|"):
+        if field == "prediction":
+            (prediction,) = load_predictions(table(**{"id": "4", name: "SELECT 1"}), formats=formats).predictions
+            assert (prediction.case_id, prediction.query) == ("4", "SELECT 1"), name
+            continue
+        others = {other: text for other, text in (("question", "a"), ("gold", "SELECT 1")) if other != field}
+        (case,) = load_cases(table(**{name: "x", **others}), formats=formats)
+        assert (case.golds[0] if field == "gold" else getattr(case, field)) == "x", name
 
 
 def test_the_more_specific_name_wins(table, formats):
@@ -159,19 +140,15 @@ def _names(*fields):
     return [name for field in fields for tier in ALIASES[field] for name in tier]
 
 
-@pytest.mark.parametrize("name", [*_names("id", "database", "difficulty", "tags", "context"), "answerable"])
-def test_a_column_of_questions_that_holds_a_field_is_not_called_unread(name, table, formats):
-    path = table(**{name: _VALUES.get(name, "x"), "question": "a", "gold_sql": "SELECT 1", "Owner": "me", "Blank": ""})
-    assert load_questions(path, formats=formats).unread == ("Owner",)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [*_names("id", "context_tables"), "decision", "confidence", "latency_s", "prompt_tokens", "cost_usd"],
-)
-def test_a_column_of_predictions_that_holds_a_field_is_not_called_unread(name, table, formats):
-    path = table(**{name: _VALUES.get(name, "1"), "predicted_sql": "SELECT 1", "Owner": "me", "Blank": ""})
-    assert load_predictions(path, formats=formats).unread == ("Owner",)
+def test_a_column_that_holds_a_field_is_not_called_unread(table, formats):
+    more = {"Owner": "me", "Blank": ""}
+    for name in [*_names("id", "database", "difficulty", "tags", "context"), "answerable"]:
+        path = table(**{name: _VALUES.get(name, "x"), "question": "a", "gold_sql": "SELECT 1", **more})
+        assert load_questions(path, formats=formats).unread == ("Owner",), name
+    measures = ["decision", "confidence", "latency_s", "prompt_tokens", "cost_usd"]
+    for name in [*_names("id", "context_tables"), *measures]:
+        path = table(**{name: _VALUES.get(name, "1"), "predicted_sql": "SELECT 1", **more})
+        assert load_predictions(path, formats=formats).unread == ("Owner",), name
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 
 import polars as pl
 import pytest
+from refusing import assert_refused
 
 from assay.cases import POSITION
 from assay.cases.sdmx.format import SdmxFormat
@@ -146,13 +147,7 @@ def test_named_keys(write):
     ],
 )
 def test_unusable_predictions(name, content, place, says, write):
-    path = write(name, content)
-    with pytest.raises(Exception) as caught:  # noqa: PT011 (its parts are compared)
-        load(path)
-    message = str(caught.value)
-    assert message.startswith(f"{path}, {place}: " if place else f"{path}: "), message
-    for part in says:
-        assert part in message
+    assert_refused(load, write(name, content), place, says)
 
 
 def test_a_folder_of_predictions_has_a_fingerprint_of_names_and_contents(tmp_path):

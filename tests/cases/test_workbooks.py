@@ -135,15 +135,6 @@ def test_a_workbook_that_inflates_without_end_costs_a_message(tmp_path: Path, fo
         load_cases(path, formats=formats)
 
 
-def _workbook(path: Path, sheets: dict[str, list[list[str]]]) -> Path:
-    with xlsxwriter.Workbook(path) as book:
-        for name, rows in sheets.items():
-            sheet = book.add_worksheet(name)
-            for number, row in enumerate(rows):
-                sheet.write_row(number, 0, row)
-    return path
-
-
 @each(
     ("others", "fields", "said"),
     [
@@ -159,6 +150,6 @@ def test_a_missing_column_is_told_alike_with_one_sheet_and_with_several(
     others: dict[str, list[list[str]]], fields: dict[str, str], said: str, tmp_path: Path
 ) -> None:
     own = [["id", "Frage", "gold_sql"], ["1", "how many?", "SELECT 1"]]
-    path = _workbook(tmp_path / "book.xlsx", {"Q": own, **others})
+    path = book(tmp_path / "book.xlsx", {"Q": own, **others})
     with pytest.raises(CaseFileError, match=said):
         load_cases(path, formats=registry.case_formats(), fields=FieldNames(**fields))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from processes import PASSWORD, emulator
+from processes import PASSWORD, emulator, json_lines, sqlite_file
 
 from assay import demo
 from assay.testing import ChatAnswer, ChatEmulator, Fault, example
@@ -61,12 +59,11 @@ def live_verb(name: str, folder: Path) -> Iterator[LiveVerb]:
 
 @contextmanager
 def _run(folder: Path) -> Iterator[LiveVerb]:
-    with closing(sqlite3.connect(folder / "shop.sqlite")) as connection:
-        connection.executescript("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
+    sqlite_file(folder / "shop.sqlite", "CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
     cases = [
         {"id": str(n), "question": f"how many, {n}?", "gold_sql": "SELECT count(*) FROM t"} for n in range(_QUESTIONS)
     ]
-    (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+    json_lines(folder / "cases.jsonl", cases)
     answer = ChatAnswer(content="```sql\nSELECT count(*) FROM t\n```")
     with ChatEmulator(answers=lambda _: answer) as server:
         yield LiveVerb(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +36,39 @@ def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
 def assay(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Any:
     """Run the command to its end."""
     return commands.run([str(one) for one in arguments], env=environment(env), cwd=cwd)
+
+
+def succeeds(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Any:
+    """Run the command to its end, with status 0."""
+    done = assay(*arguments, env=env, cwd=cwd)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def refused(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> str:
+    """Run a command that ends with status 2, and give what it says."""
+    done = assay(*arguments, env=env, cwd=cwd)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return str(done.stderr)
+
+
+def plain(*arguments: object, cwd: Path) -> Any:
+    """Run the command to its end, without colours, and with lines of 200 columns."""
+    return assay(*arguments, env={"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"}, cwd=cwd)
+
+
+def json_lines(path: Path, rows: Iterable[object]) -> Path:
+    """Write a file of JSON Lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def sqlite_file(path: Path, script: str = "CREATE TABLE t (a)") -> Path:
+    """Make a database by SQL."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+    return path
 
 
 def until(condition: Callable[[], bool], *, what: str, within_s: float = 300.0) -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import html
 import io
 import json
-import os
-import sqlite3
-import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+from processes import plain, sqlite_file
 
 import assay
-import commands
 from assay.cli.options.query_texts import read_queries
+from many_cases import each
 
 GOLD = "SELECT name FROM t WHERE age >= 21"
 DB = ("--db", "sqlite:///t.sqlite")
@@ -22,16 +21,13 @@ DB = ("--db", "sqlite:///t.sqlite")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with sqlite3.connect(tmp_path / "t.sqlite") as connection:
-        connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INT)")
-        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", [(1, "Ann", 20), (2, "Bob", 21), (3, "C\x1b[2J", 22)])
-    connection.close()
+    rows = "INSERT INTO t VALUES (1, 'Ann', 20), (2, 'Bob', 21), (3, 'C\x1b[2J', 22)"
+    sqlite_file(tmp_path / "t.sqlite", f"CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INT); {rows}")
     return tmp_path
 
 
-def _check(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"}
-    return commands.run(["check", *arguments], env=environment, cwd=folder)
+def _check(folder: Path, *arguments: str) -> Any:
+    return plain("check", *arguments, cwd=folder)
 
 
 def test_a_wrong_query_is_shown_with_rows_cause_and_repair(folder: Path) -> None:
@@ -47,7 +43,7 @@ def test_a_wrong_query_is_shown_with_rows_cause_and_repair(folder: Path) -> None
     assert shown.stderr == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("predicted", "golds", "flags", "outcome"),
     [
         ("SELECT name FROM t WHERE age > 20", [GOLD], {}, "correct"),
@@ -103,8 +99,6 @@ def test_a_query_may_open_with_a_comment(folder: Path) -> None:
     golds = [f"{comment}{GOLD}" for comment in ("-- the adults\n", "--\n", "-- a = b\n--db\n")]
     shown = _check(folder, f"--adults\n{GOLD}", *golds, *DB)
     assert (shown.returncode, shown.stderr) == (0, "")
-    misspelt = _check(folder, GOLD, GOLD, "--dv", "sqlite:///t.sqlite")
-    assert (misspelt.returncode, "--db" in misspelt.stderr) == (2, True)
 
 
 def test_what_never_ends_is_no_query(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,30 +115,7 @@ def test_what_never_ends_is_no_query(folder: Path, monkeypatch: pytest.MonkeyPat
         read_queries(SQL="-")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((GOLD, GOLD), "--db must be given"),
-        (("-", "-", *DB), "standard input contains one query"),
-        (("@absent.sql", GOLD, *DB), "SQL_PREDICTED is @absent.sql"),
-        (("t.sqlite", GOLD, *DB), "write @t.sqlite"),
-        ((GOLD, *DB), "SQL_GOLD"),
-        ((GOLD, GOLD, "--db", "sqlite:///absent.sqlite"), "absent.sqlite"),
-        ((GOLD, GOLD, "--db", "sqlit:///t.sqlite"), "sqlite"),
-        ((GOLD, GOLD, "--db", "sqlite:///{db_id}.sqlite"), "name one database"),
-        ((GOLD, GOLD, *DB, "--columns", "any-order"), "write 'any' or 'strict'"),
-        ((GOLD, GOLD, *DB, "--duplicates", "gone"), "write 'ignored' or 'counted'"),
-        ((GOLD, GOLD, *DB, "--witness-time", "1s"), "add --witness"),
-    ],
-)
-def test_unusable_input(folder: Path, arguments: tuple[str, ...], said: str) -> None:
-    """Status 2, nothing on standard output, and what to do."""
-    shown = _check(folder, *arguments)
-    assert (shown.returncode, shown.stdout) == (2, "")
-    assert said in shown.stderr
-
-
-@pytest.mark.parametrize(
+@each(
     ("predicted", "gold"),
     [
         ("SELECT 1 UNION ALL SELECT 1", "SELECT 1"),

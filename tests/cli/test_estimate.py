@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 import shutil
-import sqlite3
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec import convert
 from msgspec.structs import replace
-from processes import assay
+from processes import assay, json_lines, refused, sqlite_file, succeeds
 from rich.console import Console
 
 import assay as package
@@ -24,7 +21,7 @@ from assay import Case, Prediction, demo
 from assay.errors import InputError, UsageError
 from assay.model.verdicts.review import Review
 from assay.reports.console.printing import print_estimate
-from assay.runs.estimates.drawing import read_queue, write_queue
+from assay.runs.estimates.drawing import QueuedAnswer, read_queue, write_queue
 from assay.runs.reviews.file import append_reviews, new_id, now, read_reviews
 from assay.testing import ChatEmulator
 from assay.testing.chat import Messages, last_question
@@ -51,34 +48,28 @@ def records(count: int = 60, *, other: bool = False) -> list[dict[str, Any]]:
     ]
 
 
-def write(path: Path, lines: Sequence[Mapping[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
 def is_right(case_id: str, query: str | None) -> bool:
     return query in QUERIES[:2] or (query == QUERIES[3] and int(case_id[1:]) % 10 == 3)
 
 
-def label(queue: Path, reviews: Path, *, first: int | None = None) -> None:
-    """Decide about a queue's answers."""
-    append_reviews(
-        reviews,
-        [
-            Review(
-                id=new_id(),
-                case_id=line.case_id,
-                decision="accept" if is_right(line.case_id, line.query) else "reject",
-                outcome="correct" if is_right(line.case_id, line.query) else "incorrect",
-                query=line.query,
-                reviewer="ana",
-                at=now(),
-                question_hash=line.question_hash,
-                draw=line.draw,
-            )
-            for line in read_queue(queue)[:first]
-        ],
+def decided(line: QueuedAnswer, *, right: bool) -> Review:
+    """A decision about an answer of a queue."""
+    return Review(
+        id=new_id(),
+        case_id=line.case_id,
+        decision="accept" if right else "reject",
+        outcome="correct" if right else "incorrect",
+        query=line.query,
+        reviewer="ana",
+        at=now(),
+        question_hash=line.question_hash,
+        draw=line.draw,
     )
+
+
+def label(queue: Path, reviews: Path) -> None:
+    """Decide about a queue's answers."""
+    append_reviews(reviews, [decided(line, right=is_right(line.case_id, line.query)) for line in read_queue(queue)])
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +77,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a database, answers of two systems, a run of the first with a queue of 30, and their labels."""
     folder = tmp_path_factory.mktemp("estimated")
     demo.build_database(folder)
-    write(folder / "answers.jsonl", records())
-    write(folder / "other.jsonl", records(other=True))
-    done = assay(
-        "estimate", "answers.jsonl", *DATABASE, "-o", "run", "--next", "30", "--beside", "other.jsonl", cwd=folder
-    )
-    assert done.returncode == 0, done.stderr
+    json_lines(folder / "answers.jsonl", records())
+    json_lines(folder / "other.jsonl", records(other=True))
+    succeeds("estimate", "answers.jsonl", *DATABASE, "-o", "run", "--next", "30", "--beside", "other.jsonl", cwd=folder)
     label(folder / "run" / "queue.jsonl", folder / "labels.jsonl")
     return folder
 
@@ -109,10 +97,12 @@ def test_signals_are_computed_of_all_answers(made: Path) -> None:
 
 
 def test_a_queue_is_labelled_and_estimated(made: Path) -> None:
-    done = assay("estimate", "run", "--reviews", "labels.jsonl", cwd=made)
-    assert done.returncode == 0, done.stderr
+    done = succeeds("estimate", "run", "--reviews", "labels.jsonl", cwd=made)
     truth = sum(is_right(one["id"], one["predicted_sql"]) for one in records()) / len(records())
     assert "30 of 60 answers" in done.stdout
+    markdown = succeeds("estimate", "run", "--reviews", "labels.jsonl", "--md", "-", cwd=made).stdout
+    assert markdown.startswith("## Accuracy of run, without gold queries")
+    assert "### Strata" in markdown
     assert len(done.stdout.splitlines()) <= 30
     found = json.loads(assay("estimate", "run", "--reviews", "labels.jsonl", "--json", cwd=made).stdout)
     assert found["format"] == "assay-estimate"
@@ -123,8 +113,7 @@ def test_a_queue_is_labelled_and_estimated(made: Path) -> None:
 
 def test_the_next_round_keeps_the_strata(made: Path, tmp_path: Path) -> None:
     queue = tmp_path / "next.jsonl"
-    done = assay("estimate", "run", "--reviews", "labels.jsonl", "--next", "10", "--queue", str(queue), cwd=made)
-    assert done.returncode == 0, done.stderr
+    done = succeeds("estimate", "run", "--reviews", "labels.jsonl", "--next", "10", "--queue", str(queue), cwd=made)
     assert "expect an interval" in done.stdout
     assert "assay review run --queue" in done.stderr
     first, second = read_queue(made / "run" / "queue.jsonl"), read_queue(queue)
@@ -143,48 +132,14 @@ def test_the_estimate_fits_a_terminal_of_80_columns(made: Path) -> None:
     assert "with fewer than 30" in file.getvalue()
 
 
-def test_markdown_holds_the_same(made: Path) -> None:
-    done = assay("estimate", "run", "--reviews", "labels.jsonl", "--md", "-", cwd=made)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("## Accuracy of run, without gold queries")
-    assert "### Strata" in done.stdout
-
-
-@each("suffix", ["csv", "xlsx", "json"])
-def test_answers_are_read_from_any_table(made: Path, suffix: str) -> None:
-    path = made / f"table.{suffix}"
-    rows = [{"id": one["id"], "question": one["question"], "sql": one["predicted_sql"]} for one in records(10)]
-    if suffix == "csv":
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-    elif suffix == "json":
-        path.write_text(json.dumps(rows))
-    else:
-        import xlsxwriter
-
-        with xlsxwriter.Workbook(path) as book:
-            sheet = book.add_worksheet()
-            sheet.write_row(0, 0, list(rows[0]))
-            for number, row in enumerate(rows, 1):
-                sheet.write_row(number, 0, list(row.values()))
-    done = assay("estimate", path.name, *DATABASE, cwd=made)
-    assert done.returncode == 0, done.stderr
-    assert "No label yet" in done.stdout
-    assert "executes" in done.stdout
-
-
 def test_two_systems_are_compared_by_labels_of_what_differs(made: Path, tmp_path: Path) -> None:
     queue = tmp_path / "pairs.jsonl"
-    done = assay("estimate", "run", "--compare", "other.jsonl", "--next", "12", "--queue", str(queue), cwd=made)
-    assert done.returncode == 0, done.stderr
+    done = succeeds("estimate", "run", "--compare", "other.jsonl", "--next", "12", "--queue", str(queue), cwd=made)
     assert len(read_queue(queue)) == 24
     label(queue, tmp_path / "labels.jsonl")
-    done = assay(
+    done = succeeds(
         "estimate", "run", "--compare", "other.jsonl", "--reviews", str(tmp_path / "labels.jsonl"), "--json", cwd=made
     )
-    assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["labels"] == 12
     assert found["different"] == 15
@@ -213,11 +168,9 @@ def test_a_census_gives_the_exact_difference_in_both_directions(tmp_path: Path) 
     The second system's ties do not make other answers equal, and the labels of one direction serve for the other.
     """
     generator = random.Random(11)
-    with closing(sqlite3.connect(tmp_path / "items.sqlite")) as connection:
-        connection.execute("CREATE TABLE items (name TEXT, price INTEGER, quantity INTEGER)")
-        rows = [(f"item {generator.random()}", generator.randrange(4), generator.randrange(3)) for _ in range(12)]
-        connection.executemany("INSERT INTO items VALUES (?, ?, ?)", rows)
-        connection.commit()
+    rows = [(f"item {generator.random()}", generator.randrange(4), generator.randrange(3)) for _ in range(12)]
+    script = "CREATE TABLE items (name TEXT, price INTEGER, quantity INTEGER); INSERT INTO items VALUES "
+    sqlite_file(tmp_path / "items.sqlite", script + ", ".join(map(str, rows)))
 
     def written() -> str:
         return generator.choice(_FORMS).format(key=generator.choice(_SORTED), rows=generator.randrange(1, 4))
@@ -242,19 +195,8 @@ def test_a_census_gives_the_exact_difference_in_both_directions(tmp_path: Path) 
     assert truth
     drawn = package.estimate_difference(first, second, workers=1, more=300, queue=tmp_path / "queue.jsonl")
     assert drawn.different < 300
-    reviews = [
-        Review(
-            id=new_id(),
-            case_id=line.case_id,
-            decision="accept" if outcomes[line.case_id, line.query or ""] else "reject",
-            query=line.query,
-            reviewer="ana",
-            at=now(),
-            question_hash=line.question_hash,
-            draw=line.draw,
-        )
-        for line in read_queue(tmp_path / "queue.jsonl")
-    ]
+    queue = read_queue(tmp_path / "queue.jsonl")
+    reviews = [decided(line, right=outcomes[line.case_id, line.query or ""]) for line in queue]
     forth = package.estimate_difference(first, second, reviews, workers=1)
     back = package.estimate_difference(second, first, reviews, workers=1)
     assert forth.value is not None
@@ -269,8 +211,7 @@ def test_a_census_gives_the_exact_difference_in_both_directions(tmp_path: Path) 
 
 
 def test_a_comparison_with_itself_is_said(made: Path) -> None:
-    done = assay("estimate", "run", "--compare", "run", cwd=made)
-    assert done.returncode == 0, done.stderr
+    done = succeeds("estimate", "run", "--compare", "run", cwd=made)
     assert "compared with themselves" in " ".join(done.stdout.split())
     done = assay("estimate", "run", "--compare", "run", "--next", "5", cwd=made)
     assert done.returncode == 2
@@ -290,11 +231,9 @@ def test_a_judge_gives_its_opinion_of_each_answer(made: Path) -> None:
 
     with ChatEmulator(answers=answer) as server:
         judge = ("--judge", f"chat:{server.openai_url}", "--param", "model=any")
-        done = assay("estimate", "answers.jsonl", *DATABASE, *judge, "-o", "judged", "--json", cwd=made)
-        assert done.returncode == 0, done.stderr
+        done = succeeds("estimate", "answers.jsonl", *DATABASE, *judge, "-o", "judged", "--json", cwd=made)
         number = len(asked_of_judge)
-        again = assay("estimate", "judged", *judge, "--json", cwd=made)
-        assert again.returncode == 0, again.stderr
+        again = succeeds("estimate", "judged", *judge, "--json", cwd=made)
     found = json.loads(done.stdout)
     assert found["judge"] == {"says": 0.4, "opinions": 60, "bias": None}
     assert json.loads(again.stdout)["judge"] == found["judge"]
@@ -363,14 +302,14 @@ def test_opinions_and_labels_may_come_from_python(made: Path) -> None:
     ],
 )
 def test_what_cannot_be_used_is_said(made: Path, arguments: Sequence[str], said: str) -> None:
-    write(made / "short.jsonl", records(59))
-    write(made / "asked.jsonl", [{**one, "question": "Another?"} if one["id"] == "q0" else one for one in records()])
-    changed = [{**one, "predicted_sql": "SELECT 7"} if one["id"] == "q0" else one for one in records()]
-    write(made / "changed.jsonl", changed)
+    json_lines(made / "short.jsonl", records(59))
+    first, *others = records()
+    json_lines(made / "asked.jsonl", [{**first, "question": "Another?"}, *others])
+    json_lines(made / "changed.jsonl", [{**first, "predicted_sql": "SELECT 7"}, *others])
     (made / "nogold.csv").write_text("id,question\n1,Why?\n")
     lines = [json.loads(line) for line in (made / "labels.jsonl").read_text().splitlines()]
-    write(made / "chosen.jsonl", [{**line, "draw": None} for line in lines])
-    write(made / "strangers.jsonl", [{**line, "case_id": f"other {line['case_id']}"} for line in lines])
+    json_lines(made / "chosen.jsonl", [{**line, "draw": None} for line in lines])
+    json_lines(made / "strangers.jsonl", [{**line, "case_id": f"other {line['case_id']}"} for line in lines])
     done = assay("estimate", *arguments, cwd=made)
     assert done.returncode == 2, done.stdout
     assert said in done.stderr, done.stderr
@@ -379,9 +318,8 @@ def test_what_cannot_be_used_is_said(made: Path, arguments: Sequence[str], said:
 
 def test_labels_that_are_declared_random_count(made: Path) -> None:
     lines = [json.loads(line) for line in (made / "labels.jsonl").read_text().splitlines()]
-    write(made / "declared.jsonl", [{**line, "draw": None} for line in lines])
-    done = assay("estimate", "run", "--reviews", "declared.jsonl", "--declare-random", cwd=made)
-    assert done.returncode == 0, done.stderr
+    json_lines(made / "declared.jsonl", [{**line, "draw": None} for line in lines])
+    done = succeeds("estimate", "run", "--reviews", "declared.jsonl", "--declare-random", cwd=made)
     assert "because you declare it" in done.stdout
     assert "cells" in done.stdout.lower()
 
@@ -423,8 +361,7 @@ def test_a_queue_is_labelled_by_assay_review(made: Path, tmp_path: Path) -> None
     queue = read_queue(tmp_path / "run" / "queue.jsonl")
     common = ("--reviewer", "ana", "--reviews", "reviews.jsonl")
     for line, decision in zip(queue, ("--accept", "--reject", "--unsure"), strict=False):
-        done = assay("review", "run", line.case_id, decision, "--queue", "run/queue.jsonl", *common, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        succeeds("review", "run", line.case_id, decision, "--queue", "run/queue.jsonl", *common, cwd=tmp_path)
     written = read_reviews(tmp_path / "reviews.jsonl")
     assert [one.draw for one in written] == [line.draw for line in queue[:3]]
     found = package.estimate(tmp_path / "run", written, unlabelled="bounds")
@@ -433,6 +370,6 @@ def test_a_queue_is_labelled_by_assay_review(made: Path, tmp_path: Path) -> None
     assert assay("review", "run", other, "--accept", *common, cwd=tmp_path).returncode == 0
     assert read_reviews(tmp_path / "reviews.jsonl")[-1].draw is None
     write_queue(tmp_path / "strange.jsonl", [replace(line, query="SELECT 'other'") for line in queue])
-    done = assay("review", "run", other, "--accept", "--queue", "strange.jsonl", *common, cwd=tmp_path)
-    assert done.returncode == 2
-    assert "drawn from other answers" in done.stderr
+    assert "drawn from other answers" in refused(
+        "review", "run", other, "--accept", "--queue", "strange.jsonl", *common, cwd=tmp_path
+    )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from processes import assay as command
+from processes import sqlite_file
 
 import assay
 
@@ -32,8 +31,7 @@ def test_the_number_of_a_question_names_its_case(
     header = "question,gold_sql" if ids is None else "id,question,gold_sql"
     lines = [f"{'' if ids is None else f'{ids[row]},'}What is {row}?,SELECT {row}" for row in range(3)]
     (tmp_path / "cases.csv").write_text("\n".join((header, *lines)), encoding="utf-8")
-    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
-        connection.execute("CREATE TABLE products (id INTEGER)")
+    sqlite_file(tmp_path / "shop.sqlite", "CREATE TABLE products (id INTEGER)")
     predictions = dict.fromkeys(ids or ("0", "1", "2"), "SELECT 0")
     assay.evaluate(
         tmp_path / "cases.csv", predictions, databases=f"sqlite:///{tmp_path}/shop.sqlite", output=tmp_path / "run"

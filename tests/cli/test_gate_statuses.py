@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+from processes import json_lines, sqlite_file
 
 import assay
 from answering import Answering
@@ -21,10 +19,9 @@ REACHED, MISSED = "--min=match=50%", "--min=match=100%"
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
-        connection.execute("CREATE TABLE t(a INTEGER)")
+    sqlite_file(tmp_path / "shop.sqlite", "CREATE TABLE t(a INTEGER)")
     rows = ({"id": f"q{n}", "question": f"number {n}?", "gold_sql": f"SELECT {n}"} for n in range(CASES))
-    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    json_lines(tmp_path / "cases.jsonl", rows)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

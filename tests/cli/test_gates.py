@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from processes import PASSWORD
+from processes import PASSWORD, json_lines, sqlite_file
 from processes import assay as in_a_process
 from typer.main import get_command
 
@@ -44,10 +42,9 @@ ANSWERS = {"good": GOOD, "four": FOUR, "none": NONE}
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Questions, a database, answers of which all, four of five and none are right, and a run of each."""
     folder = tmp_path_factory.mktemp("gates")
-    with closing(sqlite3.connect(folder / "shop.sqlite")) as connection:
-        connection.execute("CREATE TABLE t(a INTEGER)")
+    sqlite_file(folder / "shop.sqlite", "CREATE TABLE t(a INTEGER)")
     for name, rows in {"cases": CASES, **ANSWERS}.items():
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        json_lines(folder / f"{name}.jsonl", rows)
     for name, answers in (("main", "good"), ("now", "four"), ("bad", "none")):
         files = (folder / "cases.jsonl", folder / f"{answers}.jsonl")
         database = f"sqlite:///{(folder / 'shop.sqlite').as_posix()}"

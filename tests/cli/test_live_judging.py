@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from processes import assay, end_group, lines, started, until
+from processes import end_group, json_lines, lines, started, succeeds, until
 
 from answering import Answering
 from assay import load_run
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
         connection.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(120)])
         connection.commit()
     cases = [{"id": f"c{n}", "question": f"question {n}", "gold_sql": GOLDS[n % 3]} for n in range(COUNT)]
-    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+    json_lines(tmp_path / "cases.jsonl", cases)
     return tmp_path
 
 
@@ -79,8 +79,7 @@ def test_killed_at_any_moment_it_loses_nothing_and_asks_little_again(
             assert now[: len(held)] == held, "what was there stays as it was"
             before[one] = now
     asked = Counter(server.asked)
-    done = assay(*arguments)
-    assert done.returncode == 0, done.stderr
+    succeeds(*arguments)
     answered = {json.loads(line)["prediction"]["case_id"] for line in before["answers.jsonl"]}
     assert all(server.asked[f"question {one[1:]}"] == asked[f"question {one[1:]}"] for one in answered)
     assert server.asked.total() <= COUNT + 3 * kills, "only what was in flight was asked again"
@@ -88,8 +87,7 @@ def test_killed_at_any_moment_it_loses_nothing_and_asks_little_again(
         now = journal(run, one)
         assert now[: len(held)] == held
         assert len({json.loads(line)["digest"] for line in now}) == len(now) == COUNT
-    whole = assay(*command(folder, server, tmp_path / "whole", "-q"))
-    assert whole.returncode == 0, whole.stderr
+    succeeds(*command(folder, server, tmp_path / "whole", "-q"))
     resumed, at_once = load_run(run), load_run(tmp_path / "whole")
     assert [one.verdict for one in resumed.evidence] == [one.verdict for one in at_once.evidence]
     assert [one.scores for one in resumed.evidence] == [one.scores for one in at_once.evidence]
@@ -111,8 +109,7 @@ def test_the_first_ctrl_c_says_so_asks_no_more_and_keeps_what_arrived(
     answers, judged = journal(run, "answers.jsonl"), journal(run, "journal.jsonl")
     assert 5 <= len(judged) <= len(answers) < COUNT
     assert server.asked.total() <= len(answers) + 3
-    done = assay(*arguments)
-    assert done.returncode == 0, done.stderr
+    succeeds(*arguments)
     assert journal(run, "journal.jsonl")[: len(judged)] == judged
     assert all(times <= 2 for times in server.asked.values())
     assert server.asked.total() <= COUNT + 3

@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from processes import json_lines
 
 import assay
 from assay import registry
@@ -46,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             }
             for at in range(size)
         ]
-        (folder / f"set{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        json_lines(folder / f"set{number}.jsonl", rows)
         for run in ("one", "two") if number == 0 else ("one",):
             wrong = 3 if run == "one" else 4
             answers = [f"SELECT {'n' if at % wrong else 'name'}, {at} FROM t ORDER BY n LIMIT 1" for at in range(size)]
@@ -63,6 +64,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That folder as the working one, on a terminal of 80 columns."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
 def _lines(printed: tuple[str, str], width: int = 80) -> list[str]:
     """The lines of both streams as a terminal folds them."""
     lines = "".join(printed).splitlines()
@@ -75,11 +83,9 @@ GATES = [0, 1, 2, 5, 27]
 
 @each(("verb", "gates"), [(verb, gates) for verb in ("run", "report", "diff") for gates in GATES])
 def test_summary_and_gates_fit_one_screen(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str, gates: int
+    here: None, capsys: pytest.CaptureFixture[str], verb: str, gates: int
 ) -> None:
     """With any number of gates, the first ten metrics of the run are shown with their values."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("COLUMNS", "80")
     names = registry.named_metrics(["all"])
     flags = [word for name in names[:gates] for word in ("--min", f"{name}=1" if name != "ves" else f"{name}=0")]
     url = "sqlite:///db/{db_id}/{db_id}.sqlite"
@@ -109,22 +115,15 @@ def test_summary_and_gates_fit_one_screen(
         "lint set0.jsonl",
     ],
 )
-def test_an_explanation_and_a_lint_fit_one_screen(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
+def test_an_explanation_and_a_lint_fit_one_screen(here: None, capsys: pytest.CaptureFixture[str], command: str) -> None:
     """Also with the lines around them, on both streams."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("COLUMNS", "80")
     assert run_command_line([*shlex.split(command), *(["-q"] if command.startswith("lint") else [])]) == 0
     lines = _lines(capsys.readouterr())
     assert len(lines) <= 40, "\n".join(lines)
 
 
-def test_stored_gates_are_shown_and_do_not_set_the_status(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stored_gates_are_shown_and_do_not_set_the_status(here: None, capsys: pytest.CaptureFixture[str]) -> None:
     """A run that missed its gates says so when it is read again."""
-    monkeypatch.chdir(folder)
     url = "sqlite:///db/{db_id}/{db_id}.sqlite"
     typed = ["run", "set1.jsonl", "-p", "one1.jsonl", "--db", url, "-q", "-o", "missed", "--min", "match=1"]
     assert run_command_line(typed) == 1
@@ -135,69 +134,13 @@ def test_stored_gates_are_shown_and_do_not_set_the_status(
     assert len(_lines(printed)) <= 40
 
 
-def test_a_ranking_and_what_is_left_out_fit_one_screen(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ranking_and_what_is_left_out_fit_one_screen(here: None, capsys: pytest.CaptureFixture[str]) -> None:
     """The runs over other questions are one line, whatever their number."""
-    monkeypatch.chdir(folder)
     assert run_command_line(["leaderboard", "runs"]) == 0
     printed = capsys.readouterr()
     assert "left out, over other questions: " in printed.err
     assert len(printed.err.splitlines()) == 1
     assert len(_lines(printed)) <= 40
-
-
-@each(
-    ("arguments", "said"),
-    [
-        (("--metrics", "EX"), "'EX' (did you mean 'spider_ex' or 'bird_ex'?)"),
-        (("--metrics", "match,exec_match"), "'exec_match' (did you mean 'spider_ex' or 'bird_ex'?)"),
-        (("--metrics", "EM,nothing_like_it"), "unknown metric 'nothing_like_it': see  assay docs metrics"),
-        (("--metrics", "match spider_ex"), "separate names by commas: match,spider_ex"),
-        (("--metrics", "match", "--min", "spider_em=50%"), "write  --metrics match,spider_em"),
-        (("--min", "match=150%"), "from 0 to 1 (100%), not 150%"),
-        (("--db", "db"), "write  --db 'sqlite:///db/{db_id}/{db_id}.sqlite'"),
-    ],
-)
-def test_a_word_that_does_not_fit_is_answered_in_short(
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    said: str,
-) -> None:
-    """Status 2, what to write instead, and no list of forty names."""
-    monkeypatch.chdir(folder)
-    database = () if "--db" in arguments else ("--db", "sqlite:///db/{db_id}/{db_id}.sqlite")
-    assert run_command_line(["run", "set1.jsonl", "-p", "one1.jsonl", "-q", *database, *arguments]) == 2
-    shown = capsys.readouterr().err
-    assert said in shown
-    assert len(shown) < 300
-
-
-@each(
-    ("arguments", "said"),
-    [
-        (("explain", "q1", "runs/one0"), "write  assay explain runs/one0 q1"),
-        (("explain", "runs/one0", "case-q1"), "did you mean 'q1'?"),
-        (("explain", "runs/one0", "Case q1"), "did you mean 'q1'?"),
-        (("refute", "runs/one0", "q1"), "assay explain runs/one0 q1"),
-        (("lint", "runs/one0"), "is a stored run, not a file of questions"),
-        (("run", "runs", "-p", "one1.jsonl", "--db", "sqlite:///db/a/a.sqlite"), "assay leaderboard runs"),
-        (("lint", "set0.jsonl", "--db", "db"), "write  --db 'sqlite:///db/{db_id}/{db_id}.sqlite'"),
-    ],
-)
-def test_runs_and_folders_in_the_wrong_place(
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    said: str,
-) -> None:
-    """The message has the command that was meant."""
-    monkeypatch.chdir(folder)
-    assert run_command_line(list(arguments)) == 2
-    assert said in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")
@@ -215,12 +158,16 @@ def selections(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@each("verb", ["sdmx", "report", "diff"])
-def test_a_run_of_selections_fits_one_screen_with_the_metrics_that_no_other_stands_for(
-    selections: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str
-) -> None:
+@pytest.fixture
+def in_selections(selections: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(selections)
     monkeypatch.setenv("COLUMNS", "80")
+
+
+@each("verb", ["sdmx", "report", "diff"])
+def test_a_run_of_selections_fits_one_screen_with_the_metrics_that_no_other_stands_for(
+    in_selections: None, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
     given = ("--structures", "structures.xml", "--data", "data.csv")
     arguments = {
         "sdmx": ["sdmx", "cases.yaml", "-p", "predictions.jsonl", *given, "-q"],
@@ -237,9 +184,8 @@ def test_a_run_of_selections_fits_one_screen_with_the_metrics_that_no_other_stan
 
 
 def test_an_explanation_of_a_selection_says_what_differs_and_which_option_decides(
-    selections: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    in_selections: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(selections)
     wrong = [item for item in assay.load_run("one").evidence if item.outcome == "incorrect"]
     assert len(wrong) > 5
     for item in wrong:
@@ -250,11 +196,8 @@ def test_an_explanation_of_a_selection_says_what_differs_and_which_option_decide
         assert ("--count-hierarchy" in printed) == through, printed
 
 
-def test_the_cases_of_a_cause_are_listed(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cases_of_a_cause_are_listed(here: None, capsys: pytest.CaptureFixture[str]) -> None:
     """Every one of them, however the cause is written: a summary names only the first."""
-    monkeypatch.chdir(folder)
     run = assay.load_run("runs/one0")
     causes = Counter(one.cause for one in run.record.summaries if one.cause)
     assert causes

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from processes import PASSWORD, assay
+from processes import PASSWORD, assay, succeeds
 
 from assay import demo
 from assay.testing import DenodoEmulator
@@ -35,33 +35,26 @@ def is_the_report(printed: str, run_folder: Path, tmp_path: Path) -> bool:
 
 
 def test_run_prints_only_markdown(shop: Path, tmp_path: Path) -> None:
-    done = assay(*run(shop, "-o", tmp_path / "run", "--md", "-", "--junit", tmp_path / "junit.xml"))
-    assert done.returncode == 0, done.stderr
+    done = succeeds(*run(shop, "-o", tmp_path / "run", "--md", "-", "--junit", tmp_path / "junit.xml"))
     assert is_the_report(done.stdout, tmp_path / "run", tmp_path)
     assert done.stderr.splitlines()[-1] == "Accuracy 40.0 % [11.8, 76.9] · 2 of 5 correct · 0 unscored"
     assert (tmp_path / "junit.xml").read_bytes().startswith(b"<?xml")
     assert not Path("-").exists()
-
-
-def test_a_run_that_is_kept_nowhere_prints_only_markdown(shop: Path) -> None:
-    done = assay(*run(shop, "--md", "-"))
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("## `")
-    assert "Nothing is stored" not in done.stdout + done.stderr
+    nowhere = succeeds(*run(shop, "--md", "-"))  # a run that is not stored
+    assert nowhere.stdout.startswith("## `")
+    assert "Nothing is stored" not in nowhere.stdout + nowhere.stderr
 
 
 def test_report_prints_only_markdown(shop: Path, tmp_path: Path) -> None:
     assert assay(*run(shop, "-o", tmp_path / "run")).returncode == 0
-    done = assay("report", tmp_path / "run", "--md", "-", "--html", tmp_path / "report.html")
-    assert done.returncode == 0
+    done = succeeds("report", tmp_path / "run", "--md", "-", "--html", tmp_path / "report.html")
     assert is_the_report(done.stdout, tmp_path / "run", tmp_path)
     assert done.stderr == f"wrote {tmp_path / 'report.html'}\n"
 
 
 def test_sdmx_prints_only_markdown(tmp_path: Path) -> None:
     inputs = [demo.sdmx_path("cases.yaml"), "--predictions", demo.sdmx_path("predictions.jsonl"), "--limit", 2]
-    done = assay("sdmx", *inputs, "-o", tmp_path / "run", "--md", "-", "--allow-unmatched")
-    assert done.returncode == 0, done.stderr
+    done = succeeds("sdmx", *inputs, "-o", tmp_path / "run", "--md", "-", "--allow-unmatched")
     assert is_the_report(done.stdout, tmp_path / "run", tmp_path)
 
 
@@ -69,8 +62,7 @@ def test_denodo_prints_only_markdown(server: DenodoEmulator, workbook: Path, tmp
     urls = ["--api-url", f"{server.base_url}/answerDataQuestion", "--catalog-url", server.catalog_url]
     access = ["--user", "demo", "--password", PASSWORD]
     files = ["--input", workbook, "--output", tmp_path / "out.xlsx", "--run", tmp_path / "run"]
-    done = assay("denodo", *files, *urls, *access, "--question-rows", 2, "--md", "-")
-    assert done.returncode == 0, done.stderr
+    done = succeeds("denodo", *files, *urls, *access, "--question-rows", 2, "--md", "-")
     assert is_the_report(done.stdout, tmp_path / "run", tmp_path)
     assert (tmp_path / "out.xlsx").read_bytes().startswith(b"PK")
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import json_lines, sqlite_file
 
 import assay
 from assay.cli.app import DONE, UNUSABLE_INPUT, run_command_line
@@ -27,13 +26,12 @@ def judge(output: str, *more: str) -> None:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A question set, answers, a database, and two runs over all cases and one over half of them."""
     folder = tmp_path_factory.mktemp("made")
-    with closing(sqlite3.connect(folder / "shop.sqlite")) as connection:
-        connection.executescript("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
+    sqlite_file(folder / "shop.sqlite", "CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
     answers = [
         {"id": case["id"], "predicted_sql": case["gold_sql"] if case["id"] != "0" else "SELECT 0"} for case in CASES
     ]
     for name, rows in (("cases", CASES), ("answers", answers)):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        json_lines(folder / f"{name}.jsonl", rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         judge("runs/a", "--tag", "nightly", "--tag", "model=gpt-4.1", "--name", "the first")

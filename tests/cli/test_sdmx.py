@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from processes import assay
+from processes import assay, json_lines, refused, succeeds
 
 from assay import demo, evaluate_selections
 from assay.sdmx.structures.known import Structures
@@ -31,9 +31,8 @@ needs_lxml = pytest.mark.skipif(
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the bundled example."""
     folder = tmp_path_factory.mktemp("sdmx")
-    shutil.copyfile(demo.sdmx_path("cases.yaml"), folder / "cases.yaml")
-    shutil.copyfile(demo.sdmx_path("predictions.jsonl"), folder / "predictions.jsonl")
-    shutil.copyfile(demo.sdmx_path("structures.xml"), folder / "structures.xml")
+    for name in ("cases.yaml", "predictions.jsonl", "structures.xml"):
+        shutil.copyfile(demo.sdmx_path(name), folder / name)
     return folder
 
 
@@ -51,29 +50,25 @@ def test_the_example_is_scored_kept_and_reported_in_every_format(example: Path, 
     assert all(path.stat().st_size > 1000 for path in files.values())
     assert files["xlsx"].read_bytes().startswith(b"PK")
 
-    again = assay("report", tmp_path / "run", "--json", tmp_path / "again.json")
-    assert again.returncode == 0, again.stderr
+    succeeds("report", tmp_path / "run", "--json", tmp_path / "again.json")
     assert json.loads((tmp_path / "again.json").read_text())["cases"] == report["cases"]
-    same = assay("sdmx", *inputs, "-o", tmp_path / "run", "--quiet")
-    assert same.returncode == 0, same.stderr
-    other = assay("sdmx", *inputs, "-o", tmp_path / "run", "--match-on", "id")
-    assert other.returncode == 2
-    assert "contains a run with other settings (match_on was 'id_and_name', now 'id')" in other.stderr
+    succeeds("sdmx", *inputs, "-o", tmp_path / "run", "--quiet")
+    assert "contains a run with other settings (match_on was 'id_and_name', now 'id')" in refused(
+        "sdmx", *inputs, "-o", tmp_path / "run", "--match-on", "id"
+    )
 
 
 @pytest.mark.journey
 def test_the_demo_writes_the_example_and_its_reports(tmp_path: Path) -> None:
     pytest.importorskip("lxml", reason="lxml is not installed (pip install 'assay[sdmx]')")
-    done = assay("demo", "--sdmx", "shown", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = succeeds("demo", "--sdmx", "shown", cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "Exact selections 41.7 % [19.3, 68.0] · 5 of 12 exact · 0 unscored"
     expected = {"cases.yaml", "predictions.jsonl", "structures.xml", "run", "report.html", "report.xlsx"}
     assert {path.name for path in (tmp_path / "shown").iterdir()} == expected
 
 
 def test_without_structures_names_are_not_compared_and_the_summary_says_so(example: Path) -> None:
-    done = assay("sdmx", example / "cases.yaml", "-p", example / "predictions.jsonl", "--limit", "1")
-    assert done.returncode == 0, done.stderr
+    done = succeeds("sdmx", example / "cases.yaml", "-p", example / "predictions.jsonl", "--limit", "1")
     assert "by their codes alone" in " ".join(done.stdout.split())
 
 
@@ -111,16 +106,14 @@ def test_a_live_assistant_is_asked_question_by_question_with_what_was_said_befor
 ) -> None:
     cases = conversation(example, tmp_path)
     command = ["sdmx", cases, "--system", f"chat:{assistant.deployment_url()}", "-o", tmp_path / "run"]
-    done = assay(*command, "--json", env={"ASSAY_TOKEN": KEY})
-    assert done.returncode == 0, done.stderr
+    done = succeeds(*command, "--json", env={"ASSAY_TOKEN": KEY})
     assert json.loads(done.stdout)["aggregates"]["correct"] == 1
     history = [message["role"] for message in assistant.bodies[-1]["messages"]]
     assert history == ["user", "assistant", "user"]
     assert assistant.bodies[-1]["messages"][1]["custom_content"]["state"] == {"countries": ["MEX"]}
 
     asked = dict(assistant.asked)
-    again = assay(*command, env={"ASSAY_TOKEN": KEY})
-    assert again.returncode == 0, again.stderr
+    succeeds(*command, env={"ASSAY_TOKEN": KEY})
     rescored = assay(*command, "--rescore", env={"ASSAY_TOKEN": KEY})
     assert rescored.returncode == 0, rescored.stderr
     assert dict(assistant.asked) == asked, "no question is asked twice"
@@ -191,18 +184,15 @@ def test_the_country_no_is_a_country(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["<html><body>no structures</body></html>", "PK not xml at all", "<a>"])
 def test_a_file_that_is_no_structure_is_named(example: Path, tmp_path: Path, content: str) -> None:
     path = broken(tmp_path, content, "structures.xml")
-    done = assay("sdmx", example / "cases.yaml", "-p", example / "predictions.jsonl", "--structures", path)
-    assert done.returncode == 2
-    assert str(path) in done.stderr
-    assert "Traceback" not in done.stderr
+    assert str(path) in refused(
+        "sdmx", example / "cases.yaml", "-p", example / "predictions.jsonl", "--structures", path
+    )
 
 
 @needs_lxml
 def test_a_service_that_is_down_is_one_message(example: Path) -> None:
     inputs = [example / "cases.yaml", "-p", example / "predictions.jsonl"]
-    done = assay("sdmx", *inputs, "--structures", "http://127.0.0.1:9/rest")
-    assert done.returncode == 2
-    assert "cannot be reached" in done.stderr
+    assert "cannot be reached" in refused("sdmx", *inputs, "--structures", "http://127.0.0.1:9/rest")
 
 
 @needs_lxml
@@ -245,13 +235,10 @@ def test_real_structures_read_keys_name_codes_and_find_invented_ones(tmp_path: P
         for name in names
     ]
     (tmp_path / "cases.json").write_text(json.dumps(cases))
-    (tmp_path / "answers.jsonl").write_text(
-        "".join(json.dumps({"id": name, "answer": url}) + "\n" for name, url in names.items())
-    )
-    done = assay(
+    json_lines(tmp_path / "answers.jsonl", [{"id": name, "answer": url} for name, url in names.items()])
+    done = succeeds(
         "sdmx", tmp_path / "cases.json", "-p", tmp_path / "answers.jsonl", "--structures", IMF, "--json", cwd=tmp_path
     )
-    assert done.returncode == 0, done.stderr
     by_id = {one["case"]["id"]: one for one in json.loads(done.stdout)["cases"]}
     assert by_id["url"]["verdict"]["outcome"] == "correct", by_id["url"]["verdict"]["reason"]
     country = by_id["invented"]["turns"][0]["score"]["dimensions"][0]
@@ -282,14 +269,12 @@ def executed(tmp_path: Path) -> list[object]:
     (tmp_path / "cases.yaml").write_text(CASES)
     (tmp_path / "data.csv").write_text(OBSERVED)
     answers = [("quarterly", "X:DATA", ["NO"]), ("other", "X:WAGES", ["NO"])]
-    (tmp_path / "answers.jsonl").write_text(
-        "".join(
-            json.dumps(
-                {"id": id_, "urn": urn, "filters": [{"componentCode": "AREA", "operator": "in", "values": codes}]}
-            )
-            + "\n"
+    json_lines(
+        tmp_path / "answers.jsonl",
+        [
+            {"id": id_, "urn": urn, "filters": [{"componentCode": "AREA", "operator": "in", "values": codes}]}
             for id_, urn, codes in answers
-        )
+        ],
     )
     return ["sdmx", tmp_path / "cases.yaml", "-p", tmp_path / "answers.jsonl", "-o", tmp_path / "run", "--json"]
 
@@ -307,45 +292,35 @@ def test_data_tell_what_selections_do_not(executed: list[object], tmp_path: Path
 
 
 def test_a_dimension_may_be_ignored_and_a_name_that_nobody_has_is_named(executed: list[object]) -> None:
-    done = assay(*executed, "--ignore-dimension", "FREQ")
-    assert done.returncode == 0, done.stderr
+    done = succeeds(*executed, "--ignore-dimension", "FREQ")
     assert json.loads(done.stdout)["aggregates"]["correct"] == 1
-    wrong = assay(*executed, "--ignore-dimension", "FREQU", "--overwrite")
-    assert wrong.returncode == 2
-    assert 'did you mean "FREQ"?' in wrong.stderr
+    assert 'did you mean "FREQ"?' in refused(*executed, "--ignore-dimension", "FREQU", "--overwrite")
     other = assay(*executed)
     assert other.returncode == 2
     assert "contains a run with other settings (ignored_dimensions was FREQ, now none)" in other.stderr
 
 
 def test_a_run_of_other_metrics_is_judged_anew_where_that_is_wished(executed: list[object], tmp_path: Path) -> None:
-    first = assay(*executed)
-    assert first.returncode == 0, first.stderr
+    succeeds(*executed)
     path = tmp_path / "run" / "run.json"
     written = json.loads(path.read_text())
     before = [name for name in written["settings"]["metrics"] if not name.startswith("series_")]
     written["settings"]["metrics"] = before
     path.write_text(json.dumps(written))
-    refused = assay(*executed)
-    assert refused.returncode == 2
-    assert "--rescore" in refused.stderr
-    again = assay(*executed, "--rescore")
-    assert again.returncode == 0, again.stderr
+    assert "--rescore" in refused(*executed)
+    succeeds(*executed, "--rescore")
     assert json.loads(path.read_text())["settings"]["metrics"] != before
 
 
 def test_data_that_cannot_be_used_leave_nothing_behind(executed: list[object], tmp_path: Path) -> None:
-    done = assay(*executed, "--data", tmp_path / "dato.csv")
-    assert done.returncode == 2
-    assert 'did you mean "data.csv"?' in done.stderr
+    assert 'did you mean "data.csv"?' in refused(*executed, "--data", tmp_path / "dato.csv")
     assert not (tmp_path / "run").exists()
 
 
 def test_what_keeps_observations_from_being_compared_is_said_once_with_how_often(
     executed: list[object], tmp_path: Path
 ) -> None:
-    done = assay(*executed, "--data", "http://joe:secret@127.0.0.1:9/rest")
-    assert done.returncode == 0, done.stderr
+    done = succeeds(*executed, "--data", "http://joe:secret@127.0.0.1:9/rest")
     (note,) = [line for line in done.stderr.splitlines() if "observations_match" in line]
     assert note.startswith("note: observations_match is unscored in 2 cases: ")
     assert "127.0.0.1:9/rest" in note

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from processes import assay as command
+from processes import sqlite_file, succeeds
 
 import assay
 from assay import registry
@@ -34,8 +33,7 @@ def benchmark(tmp_path: Path) -> Path:
         (results / f"{name}.csv").write_text("n\n2\n")
         (tmp_path / "csv" / f"{name}.csv").write_text("count\n2\n")
         (tmp_path / "sql" / f"{name}.sql").write_text("SELECT COUNT(*) FROM t")
-    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as connection, connection:
-        connection.executescript("CREATE TABLE t (n); INSERT INTO t VALUES (1), (2)")
+    sqlite_file(tmp_path / "t.sqlite", "CREATE TABLE t (n); INSERT INTO t VALUES (1), (2)")
     return tmp_path / "bench" / "spider2-lite.jsonl"
 
 
@@ -124,12 +122,11 @@ def test_a_further_database_adds_to_what_was_scored(benchmark: Path, tmp_path: P
 
 def test_a_settings_file_has_a_mapping_of_urls(benchmark: Path) -> None:
     folder = benchmark.parents[1]
-    written = command(
+    succeeds(
         *("init", "bench/spider2-lite.jsonl", "-p", "sql", "-o", "eval.yaml"),
         *("--db", "sqlite=sqlite:///{db_id}.sqlite", "--db", "snowflake=sqlite:///t.sqlite"),
         cwd=folder,
     )
-    assert written.returncode == 0, written.stderr
     assert "\ndb: {sqlite: " in (folder / "eval.yaml").read_text()
     done = command("run", "eval.yaml", "--metrics", "match", "--workers", "1", "-q", cwd=folder)
     assert "3 of 3 correct · 2 unscored" in done.stdout, (done.stdout, done.stderr)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-import sqlite3
 from pathlib import Path
 
 import pytest
-from processes import assay
+from processes import json_lines, refused, sqlite_file, succeeds
+
+from many_cases import each
 
 QUERIES = {
     "far": ("SELECT 1000.0", "SELECT 1000.001"),
@@ -21,13 +21,10 @@ QUERIES = {
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """Three cases that read no table."""
-    connection = sqlite3.connect(tmp_path / "t.sqlite")
-    connection.execute("CREATE TABLE t (a)")
-    connection.close()
+    sqlite_file(tmp_path / "t.sqlite")
     cases = [{"id": name, "question": name, "gold_sql": gold} for name, (gold, _) in QUERIES.items()]
-    answers = [{"id": name, "predicted_sql": query} for name, (_, query) in QUERIES.items()]
-    for name, rows in (("cases", cases), ("answers", answers)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    json_lines(tmp_path / "cases.jsonl", cases)
+    json_lines(tmp_path / "answers.jsonl", [{"id": name, "predicted_sql": sql} for name, (_, sql) in QUERIES.items()])
     (tmp_path / "eval.yaml").write_text(
         "cases: cases.jsonl\npredictions: answers.jsonl\ndb: sqlite:///t.sqlite\nmetrics: [match]\noutput: run\n"
         "workers: 1\nrelative_tolerance: 1e-5\nabsolute_tolerance: 1.0e-6\n",
@@ -64,46 +61,25 @@ def _recorded(folder: Path) -> tuple[float, float]:
 def test_a_flag_decides_what_is_equal_and_the_run_keeps_it(
     files: Path, flags: tuple[str, ...], right: set[str], recorded: tuple[float, float]
 ) -> None:
-    done = assay(*_flags(*flags), cwd=files)
-    assert done.returncode == 0, done.stderr
+    succeeds(*_flags(*flags), cwd=files)
     assert (_right(files), _recorded(files)) == (right, recorded)
 
 
 def test_a_run_file_sets_them_a_flag_weighs_more_and_the_run_goes_on_with_the_same_alone(files: Path) -> None:
-    assert assay("run", "eval.yaml", cwd=files).returncode == 0
+    succeeds("run", "eval.yaml", cwd=files)
     assert (_right(files), _recorded(files)) == ({"far", "nought"}, (1e-5, 1e-6))
-    other = assay("run", "eval.yaml", "--relative-tolerance", "1e-4", cwd=files)
-    assert other.returncode == 2
-    assert "relative_tolerance was 1e-05, now 0.0001" in other.stderr
+    assert "relative_tolerance was 1e-05, now 0.0001" in refused(
+        "run", "eval.yaml", "--relative-tolerance", "1e-4", cwd=files
+    )
     journal = (files / "run" / "journal.jsonl").read_bytes()
-    assert assay("run", "eval.yaml", cwd=files).returncode == 0
+    succeeds("run", "eval.yaml", cwd=files)
     assert (files / "run" / "journal.jsonl").read_bytes() == journal
 
 
-@pytest.mark.parametrize("name", ["relative_tolerance", "absolute_tolerance"])
-@pytest.mark.parametrize("value", ["-1e-9", "nan", "inf"])
-def test_what_is_out_of_range_is_told_of_flags_and_files_before_anything_is_written(
-    files: Path, name: str, value: str
-) -> None:
-    option = "--" + name.replace("_", "-")
-    flagged = assay(*_flags(f"{option}={value}"), cwd=files)
-    text = (files / "eval.yaml").read_text(encoding="utf-8").splitlines()
-    kept = [line for line in text if not line.startswith(name)]
-    shown = value if value.startswith("-") else f".{value}"
-    (files / "eval.yaml").write_text("\n".join([*kept, f"{name}: {shown}"]), encoding="utf-8")
-    filed = assay("run", "eval.yaml", cwd=files)
-    for done in (flagged, filed):
-        assert done.returncode == 2
-        assert re.search(rf"{re.sub('[-_]', '[-_]', name)} is '?{re.escape(value)}", done.stderr.replace("e-09", "e-9"))
-        assert "a number from 0 up" in done.stderr
+@each("value", ["-1e-9", ".nan", ".inf", "small"])
+def test_what_is_out_of_range_in_a_run_file_is_told_before_anything_is_written(files: Path, value: str) -> None:
+    """`test_mistakes` has the flags."""
+    text = (files / "eval.yaml").read_text(encoding="utf-8")
+    (files / "wrong.yaml").write_text(text.replace("1e-5", value), encoding="utf-8")
+    assert "relative_tolerance" in refused("run", "wrong.yaml", cwd=files)
     assert not (files / "run").exists()
-
-
-def test_a_relative_tolerance_of_all_and_a_text_are_refused(files: Path) -> None:
-    whole = assay(*_flags("--relative-tolerance", "1"), cwd=files)
-    assert "relative_tolerance is 1.0: give a number from 0 up, and below 1" in whole.stderr
-    text = (files / "eval.yaml").read_text(encoding="utf-8").replace("1e-5", "small")
-    (files / "eval.yaml").write_text(text, encoding="utf-8")
-    done = assay("run", "eval.yaml", cwd=files)
-    assert done.returncode == 2
-    assert "relative_tolerance" in done.stderr

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.model import Evidence, Run
+import assay
+from assay import demo
+from assay.model import Evidence, Limits, Run
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -61,6 +63,22 @@ def all_failing_run() -> Run:
 @pytest.fixture(scope="session")
 def large_run() -> Run:
     return benchmark_run()
+
+
+@pytest.fixture(scope="session")
+def shop_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The bundled sample: a broken gold query, refused and unanswered cases, an ambiguous gold query."""
+    database = f"sqlite:///{demo.build_database(tmp_path_factory.mktemp('shop'))}"
+    limits = Limits(timeout_s=1.0)
+    cases, predictions = demo.cases_path(), demo.predictions_path()
+    return assay.evaluate(cases, predictions, databases=database, limits=limits, workers=1).record
+
+
+@pytest.fixture(scope="session")
+def sdmx_run() -> Run:
+    """The bundled sample of selections."""
+    cases, predictions = demo.sdmx_path("cases.yaml"), demo.sdmx_path("predictions.jsonl")
+    return assay.evaluate_selections(cases, predictions, structures=[demo.sdmx_path("structures.xml")]).record
 
 
 @pytest.fixture

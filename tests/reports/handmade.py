@@ -46,6 +46,9 @@ METRICS = (
     Named("same_row_count"),
 )
 
+RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
+"""The fixtures of runs, by name."""
+
 SETTINGS = RunSettings(
     cases="data/dev.jsonl",
     predictions="predictions/din-sql-gpt4.jsonl",

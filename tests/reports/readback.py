@@ -101,6 +101,44 @@ def of_markdown(content: bytes) -> ReadBack:
     return ReadBack(text=" ".join(" ".join(text).split()), rows=flat, group_rows=25, plain_unscored=True)
 
 
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert not attrs or tag == "code", f"<{tag}> has attributes: {attrs}"
+        self.seen.add(tag)
+
+
+def assert_harmless(text: str) -> None:
+    """Nothing from outside is a tag, a link or a mention, or moves a cell of a table."""
+    parser, tags = MarkdownIt("commonmark").enable("table"), _Tags()
+    tags.feed(parser.render(text))
+    assert tags.seen <= {
+        *("h2", "h3", "p", "strong", "blockquote", "table", "thead", "tbody", "tr", "th", "td"),
+        *("ul", "li", "code", "pre", "details", "summary", "b"),
+    }
+    assert text.count("<details>") == len(re.findall(r"^</details>$", text, re.M))
+    tables: list[list[int]] = []
+    for token in parser.parse(text):
+        if token.type == "table_open":
+            tables.append([])
+        elif token.type == "tr_open":
+            tables[-1].append(0)
+        elif token.type in ("td_open", "th_open"):
+            tables[-1][-1] += 1
+        assert token.type != "html_block" or "@everyone" not in token.content
+        in_code = False
+        for child in token.children or []:
+            if child.type == "html_inline":
+                in_code = child.content == "<code>"
+            elif child.type != "code_inline":
+                assert in_code or not any(mark in child.content for mark in ("http://", "www.evil"))
+                assert "@everyone" not in child.content
+    assert all(len(set(rows)) == 1 for rows in tables)
+
+
 def html(run: Run) -> ReadBack:
     """The page as it is before its script runs: all of its first screen."""
     return of_html(HtmlReporter().render(run))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from handmade import PROVENANCE, Named
 from msgspec.structs import replace
 
 from assay.model import (
@@ -20,7 +20,6 @@ from assay.model import (
     Limits,
     MetricSummary,
     Prediction,
-    Provenance,
     Rate,
     Run,
     RunSettings,
@@ -44,24 +43,15 @@ from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 from assay.stats import wilson_interval
 
-
-@dataclass(frozen=True)
-class Named:
-    name: str
-    binary: bool = False
-
-
 METRICS = (
-    Named("exact_match", binary=True),
-    Named("macro_precision"),
-    Named("macro_recall"),
-    Named("macro_f1"),
-    Named("micro_precision"),
-    Named("micro_recall"),
-    Named("micro_f1"),
-    Named("dataset_precision"),
-    Named("dataset_recall"),
-    Named("time_range"),
+    Named("exact_match"),
+    *(
+        Named(f"{scope}_{figure}", binary=False)
+        for scope in ("macro", "micro", "dataset")
+        for figure in ("precision", "recall", "f1")
+        if (scope, figure) != ("dataset", "f1")
+    ),
+    Named("time_range", binary=False),
 )
 SETTINGS = RunSettings(
     cases="cases/imf",
@@ -70,13 +60,6 @@ SETTINGS = RunSettings(
     metrics=tuple(metric.name for metric in METRICS),
     limits=Limits(),
     selection=SelectionSettings(structures=("structures/imf",)),
-)
-PROVENANCE = Provenance(
-    assay_version="0.2.0",
-    python_version="3.11.7",
-    platform="Linux x86_64",
-    started_at="2026-03-01T09:30:00Z",
-    wall_time_s=1.42,
 )
 WEO = "IMF.RES:WEO"
 
@@ -132,9 +115,7 @@ def selection_score(
     target_index: int = 0,
     names_compared: bool = True,
 ) -> SelectionScore:
-    tp = sum(len(one.true_positives) for one in dimensions)
-    fp = sum(len(one.false_positives) for one in dimensions)
-    fn = sum(len(one.false_negatives) for one in dimensions)
+    tp, fp, fn = terms_of(dimensions)
     judged = [one for one in time if one.state != "not_judged"]
     precision = mean([one.precision for one in dimensions])
     recall = mean([one.recall for one in dimensions if one.in_target])
@@ -233,10 +214,17 @@ def evidence(
     )
 
 
+def terms_of(dimensions: Sequence[DimensionScore]) -> tuple[int, int, int]:
+    """How many terms are right, too many, and missing."""
+    return (
+        sum(len(one.true_positives) for one in dimensions),
+        sum(len(one.false_positives) for one in dimensions),
+        sum(len(one.false_negatives) for one in dimensions),
+    )
+
+
 def counts_of(dimensions: Sequence[DimensionScore]) -> TermCounts:
-    tp = sum(len(one.true_positives) for one in dimensions)
-    fp = sum(len(one.false_positives) for one in dimensions)
-    fn = sum(len(one.false_negatives) for one in dimensions)
+    tp, fp, fn = terms_of(dimensions)
     precision, recall = rate(tp, tp + fp), rate(tp, tp + fn)
     return TermCounts(
         true_positives=tp,
@@ -277,30 +265,17 @@ def totals_of(items: Sequence[Evidence]) -> SelectionTotals:
             )
         )
     all_scores = [turn.score for _, turn in scored if turn.score]
+    notes, states = [], []
+    for (case_id, _), score in zip(scored, all_scores, strict=True):
+        notes += [(term.note, case_id) for one in score.dimensions for term in one.false_positives if term.note]
+        states += [(time.state, case_id) for time in score.time if time.state != "not_judged"]
     return SelectionTotals(
         turns=len(scored),
         micro=counts_of([one for score in all_scores for one in score.dimensions]),
         by_dimension=tuple(rows),
         by_turn=turn_groups([turn for _, turn in scored]) if any(len(item.case.turns) > 1 for item in items) else (),
-        wrong_terms=counted(
-            [
-                (term.note, case_id)
-                for case_id, turn in scored
-                if turn.score
-                for one in turn.score.dimensions
-                for term in one.false_positives
-                if term.note
-            ]
-        ),
-        time_states=counted(
-            [
-                (time.state, case_id)
-                for case_id, turn in scored
-                if turn.score
-                for time in turn.score.time
-                if time.state != "not_judged"
-            ]
-        ),
+        wrong_terms=counted(notes),
+        time_states=counted(states),
         through_hierarchy=sum(bool(score.equivalences) for score in all_scores),
         compared_by_id_only=sum(not score.names_compared for score in all_scores),
     )
@@ -336,7 +311,7 @@ def make_selection_run(items: Sequence[Evidence], *, settings: RunSettings = SET
     numbers = aggregate(summaries_of(items), METRICS)
     return Run(
         settings=settings,
-        provenance=PROVENANCE,
+        provenance=replace(PROVENANCE, engine_versions=()),
         summaries=summaries_of(tuple(items)),
         evidence=tuple(items),
         aggregates=replace(numbers, selection=totals_of(items)),

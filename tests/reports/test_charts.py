@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import re
-import sys
-from base64 import b64decode
 from collections.abc import Callable
-from html import unescape
-from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl
 from xml.etree import ElementTree
 
 import pytest
-from msgspec.structs import replace
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.insert(0, str(Path(__file__).parent))
-
 from counted import counted
+from handmade import RUNS
+from msgspec.structs import replace
+from pages import Page
+from selections import small_selection_run
 
 from assay.model import Evidence, GateResult, Run, TimeSpread, TokenUsage
 from assay.reports.blocks.run import RunReport
@@ -34,6 +26,7 @@ from assay.reports.markdown.run import MarkdownReporter
 from assay.runs.aggregate.repeats import repeat_totals
 from assay.runs.aggregate.spread import spread_of
 from assay.runs.aggregate.summarize import summaries_of
+from many_cases import each
 
 
 def rows_of(**times: list[float]) -> tuple[TimeSpread, ...]:
@@ -45,29 +38,18 @@ def drawn(chart: dict[str, object]) -> ElementTree.Element:
     return ElementTree.fromstring(str(template("charts.html").module.histogram(**chart)))  # type: ignore[attr-defined]
 
 
-def links_of(page: str) -> list[str]:
-    # Of the page as it is sent; the script's own links are made of its data.
-    markup = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
-    return [unescape(found) for found in re.findall(r'href="#([^"]*)"', markup)]
-
-
-def index_of(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, flags=re.DOTALL)
-    assert found is not None
-    index: dict[str, Any] = json.loads(gzip.decompress(b64decode(json.loads(found[1])["index"])))
-    return index
-
-
-@pytest.mark.parametrize("name", ["small_run", "hostile_run", "large_run", "all_failing_run", "empty_run"])
+@pytest.mark.parametrize("name", [*RUNS, "selections"])
 def test_every_link_of_the_first_screen_names_something_that_the_table_of_cases_knows(
     name: str, request: pytest.FixtureRequest
 ) -> None:
-    page = HtmlReporter().render(request.getfixturevalue(name)).decode()
-    index = index_of(page)
+    run = small_selection_run() if name == "selections" else request.getfixturevalue(name)
+    page = Page(HtmlReporter().render(run))
+    index = page.index
     facets = {facet["name"]: set(facet["values"]) for facet in index["facets"]}
-    anchors = set(re.findall(r'\bid="([^"]+)"', page))
+    anchors = set(page.anchors)
+    assert len(page.anchors) == len(anchors)
     seen = set()
-    for link in links_of(page):
+    for link in page.links:
         if "=" not in link:
             assert link in anchors
             continue
@@ -92,7 +74,7 @@ def test_every_link_of_the_first_screen_names_something_that_the_table_of_cases_
 
 def test_every_count_is_as_many_cases_as_its_link_shows(large_run: Run) -> None:
     view = RunReport(large_run)
-    index = index_of(HtmlReporter().render(large_run).decode())
+    index = Page(HtmlReporter().render(large_run)).index
     facets = {facet["name"]: facet for facet in index["facets"]}
 
     def shown(facet: str, value: str) -> int:
@@ -139,11 +121,11 @@ def test_the_steadiness_of_repeated_answers_leads_to_them(
     run = build_run(evidence)
     numbers = replace(run.aggregates, repeats=repeat_totals(summaries_of(evidence), asked=2))
     run = replace(run, aggregates=numbers, settings=replace(run.settings, repeats=2))
-    page = HtmlReporter().render(run).decode()
-    (facet,) = [facet for facet in index_of(page)["facets"] if facet["name"] == "steady"]
+    page = Page(HtmlReporter().render(run))
+    (facet,) = [facet for facet in page.index["facets"] if facet["name"] == "steady"]
     shown = [[facet["values"][place] for place in found] for found in facet["of"]]
     assert shown == [["stable right"]] * 2 + [["flaky"]] * 2 + [["stable wrong"]] * 2 + [["flaky"]] * 2
-    assert {"steady=stable%20right", "steady=flaky", "steady=stable%20wrong"} <= set(links_of(page))
+    assert {"steady=stable%20right", "steady=flaky", "steady=stable%20wrong"} <= page.links
 
 
 def test_gold_failures_and_what_is_unanswered_stand_beside_the_headline(small_run: Run) -> None:
@@ -209,7 +191,7 @@ def test_a_histogram_has_a_column_for_each_bin_and_says_itself_in_words(small_ru
     assert "90 % 29 ms" in texts
 
 
-@pytest.mark.parametrize(
+@each(
     "times",
     [[0.0], [1e-9], [1e9], [0.0, 1e9], [1.0] * 5, [0.5, 0.5001], [2e-5], [float(f"1e{n}") for n in range(-6, 9)]],
 )
@@ -249,12 +231,8 @@ def test_all_formats_say_the_same_times_and_cost(build_run: Callable[..., Run], 
         for number in range(1, 6)
     ]
     run = build_run(answers)
-    page = re.sub(r"<[^>]+>", " ", HtmlReporter().render(run).decode())
-    for text in (
-        " ".join(page.split()),
-        plain_summary(RunReport(run)),
-        MarkdownReporter().render(run).decode(),
-    ):
+    page = Page(HtmlReporter().render(run)).text
+    for text in (page, plain_summary(RunReport(run)), MarkdownReporter().render(run).decode()):
         for said in ("3.0 s", "4.6 s", "5.0 s", "1,000", "250", "4 of 5 answers", "0.0300 USD", "0.010000 USD"):
             assert said in text
     times = json.loads(JsonReporter().render(run))["aggregates"]["times"]
@@ -263,10 +241,6 @@ def test_all_formats_say_the_same_times_and_cost(build_run: Callable[..., Run], 
         ("gold query", 1, 0.0012),
         ("predicted query", 1, 0.0012),
     ]
-
-
-def test_a_run_that_nobody_timed_has_no_empty_card(empty_run: Run) -> None:
-    assert 'id="latency"' not in HtmlReporter().render(empty_run).decode()
 
 
 def test_missed_gates_are_open_above_the_numbers_and_name_their_cases(small_run: Run) -> None:
@@ -283,7 +257,8 @@ def test_missed_gates_are_open_above_the_numbers_and_name_their_cases(small_run:
     assert "<details>" in page[page.index('id="gates"') : page.index('class="columns"', page.index('id="gates"'))]
 
 
-def test_how_the_run_was_made_stands_above_the_cases(small_run: Run) -> None:
+def test_how_the_run_was_made_stands_above_the_cases(small_run: Run, empty_run: Run) -> None:
+    assert 'id="latency"' not in HtmlReporter().render(empty_run).decode(), "nobody timed it: no empty card"
     page = HtmlReporter().render(small_run).decode()
     assert page.index('id="made"') < page.index('id="cases"')
     assert "predictions/din-sql-gpt4.jsonl" in page

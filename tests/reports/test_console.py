@@ -7,6 +7,7 @@ import re
 import shlex
 
 import pytest
+from handmade import RUNS
 from msgspec.structs import replace
 from rich.console import Console
 
@@ -16,16 +17,15 @@ from assay.reports.blocks.run import RunReport
 from assay.reports.console.run import drawn as drawn_parts
 from assay.reports.console.run import next_steps, plain_summary, print_summary
 from assay.reports.screen.run import run_screen, screen_text
-from drawing import draw_summary
+from drawing import draw_summary, drawn_by
+from many_cases import each
 
-RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
 
-
-@pytest.mark.parametrize("width", [40, 80, 120, 200])
 @pytest.mark.parametrize("name", RUNS)
-def test_no_line_is_wider_than_the_terminal(name: str, width: int, request: pytest.FixtureRequest) -> None:
-    text = draw_summary(request.getfixturevalue(name), width=width)
-    assert max(len(line) for line in text.splitlines()) <= width
+def test_no_line_is_wider_than_the_terminal(name: str, request: pytest.FixtureRequest) -> None:
+    run = request.getfixturevalue(name)
+    for width in (40, 80, 120, 200):
+        assert max(len(line) for line in draw_summary(run, width=width).splitlines()) <= width
 
 
 def test_at_80_columns_no_figure_is_cut(large_run: Run) -> None:
@@ -61,6 +61,8 @@ def test_elsewhere_than_on_a_terminal_lines_are_plain(small_run: Run) -> None:
     assert text == plain_summary(RunReport(small_run), run_path="runs/my run")
     assert "assay view 'runs/my run'" in text
     assert not re.search("[\x1b╭│━]", text)
+    assert RunInHand(small_run).summary(full=True) == plain_summary(RunReport(small_run))
+    assert RunInHand(small_run).summary() == screen_text(run_screen(RunReport(small_run)))
 
 
 def test_an_output_that_is_not_utf8_gets_no_traceback(small_run: Run) -> None:
@@ -71,7 +73,7 @@ def test_an_output_that_is_not_utf8_gets_no_traceback(small_run: Run) -> None:
     assert b"match: 40.0 %" in raw.getvalue()
 
 
-@pytest.mark.parametrize("drawn", [True, False])
+@each("drawn", [True, False])
 def test_hostile_text_cannot_speak_to_the_terminal(hostile_run: Run, drawn: bool) -> None:
     text = draw_summary(hostile_run, width=120) if drawn else plain_summary(RunReport(hostile_run))
     text = re.sub("\x1b\\[[0-9;]*m", "", text)
@@ -85,11 +87,6 @@ def test_disagreements_failures_and_next_steps_are_named(small_run: Run) -> None
     assert re.search(r"gold: error +1 +g1 +no such column: T1.nme", text)
     assert re.search(r"type only +1 +88", text)
     assert "assay view runs/a" in text
-
-
-def test_the_summary_of_a_run_is_what_a_pipe_gets(small_run: Run) -> None:
-    assert RunInHand(small_run).summary() == screen_text(run_screen(RunReport(small_run)))
-    assert RunInHand(small_run).summary(full=True) == plain_summary(RunReport(small_run))
 
 
 def test_reports_that_exist_are_pointed_at_and_not_offered_again(small_run: Run) -> None:
@@ -122,7 +119,7 @@ def test_where_all_is_right_nothing_is_to_be_explained(small_run: Run) -> None:
     assert [command.split()[1] for _, command in next_steps(view, "runs/a")] == ["view", "review", "report"]
 
 
-@pytest.mark.parametrize("name", ["a b", "it's", "-x", "--help", "$(touch x)", "é"])
+@each("name", ["a b", "it's", "-x", "--help", "$(touch x)", "é"])
 def test_a_case_is_named_as_a_shell_takes_it(small_run: Run, name: str) -> None:
     summaries = (replace(small_run.summaries[0], case_id=name), *small_run.summaries[1:])
     first = replace(small_run.aggregates, fix_first=(Count(name="c", count=1, case_ids=(name,)),))
@@ -131,33 +128,24 @@ def test_a_case_is_named_as_a_shell_takes_it(small_run: Run, name: str) -> None:
     assert words == ["assay", "explain", "runs/a", *(["--"] if name.startswith("-") else []), name]
 
 
-@pytest.mark.parametrize("drawn", [True, False])
+@each("drawn", [True, False])
 def test_the_summary_leads_with_what_matters(small_run: Run, drawn: bool) -> None:
     text = draw_summary(small_run, width=100) if drawn else plain_summary(RunReport(small_run))
-    order = [
-        "40.0 %",
-        "Accuracy by difficulty",
-        "metrics",
-        "failures",
-        "near misses",
-        "metrics disagree",
-        "by database",
-    ]
+    order = ["40.0 %", "Accuracy by difficulty", "metrics", "failures", "near misses", "metrics disagree"]
+    order.append("by database")
     places = [text.lower().find(part.lower()) for part in order]
     assert places == sorted(places), dict(zip(order, places, strict=True))
     assert -1 not in places
 
 
-@pytest.mark.parametrize("drawn", [True, False])
+@each("drawn", [True, False])
 def test_many_groups_are_shortened_to_those_with_most_cases(large_run: Run, drawn: bool) -> None:
     seen = large_run.aggregates.by_tag[0]
     tags = tuple(replace(seen, name=f"group {number}", cases=number) for number in range(1, 31))
     numbers = replace(large_run.aggregates, by_difficulty=(), by_database=(), by_tag=tags)
     many = RunReport(replace(large_run, aggregates=numbers))
     if drawn:
-        console = Console(file=io.StringIO(), width=100)
-        console.print(*drawn_parts(many, (), 100), sep="\n")
-        text = console.file.getvalue()  # type: ignore[attr-defined]
+        text = drawn_by(lambda console: console.print(*drawn_parts(many, (), 100), sep="\n"), width=100)
     else:
         text = plain_summary(many)
     assert re.findall(r"group (\d+)", text) == [str(number) for number in range(23, 31)]

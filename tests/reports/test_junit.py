@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 import re
-import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import selections
 from msgspec.structs import replace
 
-from assay.model import (
-    AlignedRow,
-    Case,
-    DimensionScore,
-    Evidence,
-    Failure,
-    Prediction,
-    Row,
-    Run,
-    Score,
-    ScoredTerm,
-    Selection,
-    SelectionScore,
-    SelectionSettings,
-    SelectionTotals,
-    TermCounts,
-    Turn,
-    TurnAnswer,
-    TurnScore,
-    Verdict,
-)
+from assay.model import AlignedRow, Evidence, Failure, Prediction, Row, Run, TurnAnswer, Verdict
 from assay.reports.junit import JunitReporter
 from many_cases import each
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.insert(0, str(Path(__file__).parent))
-
-import selections
 
 RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run", "selected", "hostile_selected"]
 
@@ -284,12 +258,6 @@ def test_repeated_answers_are_told_apart_by_name(build_run: Callable[..., Run], 
     assert [str(case.get("classname")) for case in drawn(run).iter("testcase")][:3] == ["bank.medium"] * 3
 
 
-def test_no_two_tests_have_one_name(build_run: Callable[..., Run], wrong_case: Evidence) -> None:
-    cases = [replace(wrong_case, case=replace(wrong_case.case, id="x" * 300 + str(number))) for number in range(3)]
-    names = [str(case.get("name")) for case in drawn(build_run(cases)).iter("testcase")]
-    assert len(set(names)) == 3
-
-
 def test_a_case_without_anything_to_compare_with_is_skipped(
     build_run: Callable[..., Run], right_case: Evidence
 ) -> None:
@@ -301,17 +269,16 @@ def test_a_case_without_anything_to_compare_with_is_skipped(
     assert case[0].get("message") == "There is no gold query."
 
 
-def test_cases_are_classed_by_database_and_difficulty(small_run: Run) -> None:
+def test_cases_are_classed_by_database_and_difficulty(
+    small_run: Run, build_run: Callable[..., Run], right_case: Evidence
+) -> None:
+    item = replace(right_case, case=replace(right_case.case, database="v1.2", difficulty=None))
+    (case,) = drawn(build_run([item])).iter("testcase")
+    assert case.get("classname") == "v1_2", "a dot in a name makes no package"
     found = cases(small_run)
     assert found["12"].get("classname") == "concert_singer.easy"
     assert found["t1"].get("classname") == "bank"
     assert found["12"].get("name") == "12: What are the names and countries of the singers older than 40?"
-
-
-def test_a_dot_in_a_name_makes_no_package(build_run: Callable[..., Run], right_case: Evidence) -> None:
-    item = replace(right_case, case=replace(right_case.case, database="v1.2", difficulty=None))
-    (case,) = drawn(build_run([item])).iter("testcase")
-    assert case.get("classname") == "v1_2"
 
 
 def test_the_rates_are_properties(small_run: Run) -> None:
@@ -343,7 +310,7 @@ def test_what_xml_cannot_hold_shows_as_marks(hostile_run: Run) -> None:
     assert "</script>" in str(case[0].text)
 
 
-@pytest.mark.parametrize("code", [*range(0x20), 0x7F, 0x85, 0xD800, 0xDFFF, 0xFFFE, 0xFFFF, 0x1F4C8])
+@each("code", [*range(0x20), 0x7F, 0x85, 0xD800, 0xDFFF, 0xFFFE, 0xFFFF, 0x1F4C8])
 def test_no_character_breaks_the_file(build_run: Callable[..., Run], wrong_case: Evidence, code: int) -> None:
     text = f'a{chr(code)}b]]>&<"'
     case = replace(wrong_case.case, id=text, question=text, database=text, golds=(text,))
@@ -361,71 +328,25 @@ def test_many_failures_share_the_room(build_run: Callable[..., Run], wrong_case:
     assert "more characters" in str(next(ElementTree.fromstring(content).iter("failure")).text)
 
 
-def selection_run(build_run: Callable[..., Run], evidence: Sequence[Evidence]) -> Run:
-    class Exact:
-        name, binary = "exact_match", True
-
-    run = build_run(evidence, metrics=(Exact(),))
-    micro = TermCounts(true_positives=2, false_positives=1, false_negatives=0, precision=2 / 3, recall=1.0, f1=0.8)
-    return replace(
-        run,
-        settings=replace(run.settings, database="", selection=SelectionSettings()),
-        aggregates=replace(run.aggregates, selection=SelectionTotals(turns=1, micro=micro)),
-    )
-
-
-def asked(identifier: str, outcome: Any, *, failure: Failure | None = None) -> Evidence:
-    dimension = DimensionScore(
-        dimension="INDICATOR",
-        in_target=True,
-        true_positives=(ScoredTerm(id="GDP", name="gross domestic product"), ScoredTerm(id="GDPPC")),
-        false_positives=(ScoredTerm(id="GDP_CONST", note="unknown_code"),),
-        precision=2 / 3,
-        recall=1.0,
-    )
-    score = SelectionScore(exact=outcome == "correct", dimensions=(dimension,))
-    value = {"correct": 1.0, "incorrect": 0.0}.get(outcome)
-    return Evidence(
-        case=Case(
-            id=identifier,
-            name="gdp",
-            question="The GDP?",
-            tags=("imf", "weo", "gdp"),
-            turns=(Turn(question="The GDP?", targets=(Selection(),)),),
-        ),
-        prediction=Prediction(case_id=identifier, turns=(TurnAnswer(raw='{"urn": "IMF.RES:WEO"}', latency_s=1.25),)),
-        verdict=Verdict(outcome=outcome, reason="1 term is not the target's.", failure=failure),
-        scores=(Score(metric="exact_match", value=value, failure=failure),),
-        turns=(TurnScore(number=1, score=None if failure else score, failure=failure),),
-    )
-
-
-def test_a_run_of_selections_tells_their_terms(build_run: Callable[..., Run]) -> None:
-    broken = Failure(stage="read", kind="unknown_structure", blame="setup", message="no structure of WEO")
-    no_target = Failure(stage="load", kind="no_gold", blame="gold", message="no question has a target")
-    run = selection_run(
-        build_run,
-        [
-            asked("a", "correct"),
-            asked("b", "incorrect"),
-            asked("c", "unscored", failure=broken),
-            asked("d", "unscored", failure=no_target),
-        ],
-    )
-    found = cases(run)
+def test_a_run_of_selections_tells_their_terms(selected: Run) -> None:
+    missing = Failure(stage="read", kind="unknown_structure", blame="setup", message="no structure of WEO")
+    answers = [TurnAnswer(raw='{"urn": "IMF.RES:WEO"}', latency_s=1.25)]
+    lost = selections.evidence("lost", [("The GDP?", missing)], tags=["imf", "weo", "gdp"], answers=answers)
+    found = cases(selections.make_selection_run([*selected.evidence, lost]))
     assert {name: told(case) for name, case in found.items()} == {
-        "a": [],
-        "b": ["failure"],
-        "c": ["error"],
-        "d": ["skipped"],
+        "mexico": [],
+        "gdp": ["failure"],
+        "talk": ["failure"],
+        "broken": ["skipped"],
+        "lost": ["error"],
     }
-    assert (found["b"].get("classname"), found["b"].get("time")) == ("imf.weo", "1.250")
-    body = str(found["b"][0].text)
+    assert (found["lost"].get("classname"), found["lost"].get("time")) == ("imf.weo", "1.250")
+    body = str(found["gdp"][0].text)
     assert "INDICATOR\n[recall: 1.00, precision: 0.67]\nTrue Positives [2]\n  * GDP: gross domestic product" in body
-    assert "  * GDP_CONST (invented code)" in body
-    assert 'Answer to turn 1:\n{"urn": "IMF.RES:WEO"}' in body
-    properties = {one.get("name"): one.get("value") for one in drawn(run).iter("property")}
-    assert properties["pooled.precision"] == "0.666667"
+    assert "  * GDP_CONST: gross domestic product constant prices (invented code)" in body
+    assert 'Answer to turn 1:\n{"urn": "IMF.RES:WEO(1.0.0)"' in body
+    properties = {one.get("name"): one.get("value") for one in drawn(selected).iter("property")}
+    assert properties["pooled.precision"] == "0.625000"
 
 
 def test_it_is_registered_under_its_name() -> None:

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from msgspec.structs import replace
-from python_calamine import CalamineWorkbook
-
-from assay.runs.aggregate.summarize import summaries_of
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.insert(0, str(Path(__file__).parent))
-
 from pages import Page
+from python_calamine import CalamineWorkbook
 
 from assay.model import Evidence, MetricInfo, Proof, Result, Run, Strength
 from assay.model.verdicts.diagnosis import Cause, Repair, RepairStep
@@ -27,6 +19,7 @@ from assay.registry import reporter
 from assay.reports.blocks.run import RunReport
 from assay.reports.console.run import plain_summary
 from assay.reports.text.explanation import explanation_of
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 
 HOSTILE = "</script><b>\x1b[31m|`\ud800"

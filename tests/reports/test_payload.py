@@ -8,17 +8,13 @@ writes the schema anew: whoever changes what the scripts read sees the change be
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.insert(0, str(Path(__file__).parent))
-
 import selections
+from handmade import RUNS
 from pages import Page, unpacked
 
 from assay.model import Run
@@ -30,7 +26,6 @@ from assay.runs.compare.diff import diff_runs
 
 SCHEMA = Path(__file__).with_name("payload.schema.json")
 PARTS = {"held": Held, "index": Index, "detail": CaseContent, "pair": PairDetail}
-RUNS = ["small_run", "hostile_run", "empty_run", "all_failing_run", "large_run"]
 
 
 def schema() -> dict[str, Any]:
@@ -70,14 +65,10 @@ def test_the_stored_schema_is_that_of_the_code() -> None:
     assert stored == written(), f"run python {Path(__file__).name} and read the difference"
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_the_data_of_a_page_is_as_declared(name: str, request: pytest.FixtureRequest) -> None:
-    run: Run = request.getfixturevalue(name)
-    assert checked(HtmlReporter().render(run), CaseContent) == len(run.evidence)
-
-
-def test_the_data_of_a_page_of_selections_is_as_declared(hostile_text: str) -> None:
-    for run in (selections.small_selection_run(), selections.hostile_selection_run(hostile_text)):
+@pytest.mark.parametrize("name", [*RUNS, "selections"])
+def test_the_data_of_a_page_is_as_declared(name: str, request: pytest.FixtureRequest, hostile_text: str) -> None:
+    selected = [selections.small_selection_run(), selections.hostile_selection_run(hostile_text)]
+    for run in selected if name == "selections" else [request.getfixturevalue(name)]:
         assert checked(HtmlReporter().render(run), CaseContent) == len(run.evidence)
 
 

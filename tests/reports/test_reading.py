@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-
-from assay.runs.aggregate.summarize import summaries_of
-from many_cases import each
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.insert(0, str(Path(__file__).parent))
-
 from selections import large_selection_run
 
 from assay import load_run, registry
 from assay.model import Run
 from assay.reports.diff_formats import render_diff
 from assay.runs.aggregate import summarize
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.compare.diff import diff_runs
 from assay.runs.store import folder as stored
 from assay.runs.store import journal as kept_lines
 from assay.runs.store.folder import save_run
+from many_cases import each
 
 FORMATS = ("json", "html", "xlsx", "xlsx-f1", "xlsx-ves", "xlsx-answers", "md", "junit")
 

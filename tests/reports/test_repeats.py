@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
-from pathlib import Path
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.insert(0, str(Path(__file__).parent))
-
 from counted import counted
+from handmade import SETTINGS, Named, make_run
+from msgspec.structs import replace
 
-from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, RunSettings, Score, Verdict
+from assay.model import Case, Evidence, Prediction, Run, Score, Verdict
 from assay.reports.blocks.repeats import shown_rates
 from assay.reports.blocks.run import RunReport
 from assay.reports.blocks.run_numbers import differing
@@ -20,15 +15,6 @@ from assay.reports.markdown.run import MarkdownReporter
 from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 from drawing import draw_summary
-
-
-@dataclass(frozen=True)
-class Named:
-    name: str
-    binary: bool = True
-
-
-METRICS = (Named("match"), Named("bird_ex"))
 
 
 def answer(name: str, repeat: int, *, right: bool) -> Evidence:
@@ -45,20 +31,11 @@ def answer(name: str, repeat: int, *, right: bool) -> Evidence:
 def run_of(repeats: int) -> Run:
     evidence = tuple(answer(name, n, right=n % (place + 1) == 0) for place, name in enumerate("abc")
                      for n in range(repeats))  # fmt: skip
-    return Run(
-        settings=RunSettings(
-            cases="dev.jsonl",
-            predictions="command:ask",
-            database="sqlite:///a.sqlite",
-            metrics=("match", "bird_ex"),
-            limits=Limits(),
-            repeats=repeats,
-        ),
-        provenance=Provenance(assay_version="0.1.0", python_version="3.11", platform="linux"),
-        summaries=summaries_of(evidence),
-        evidence=evidence,
-        aggregates=aggregate(summaries_of(evidence), METRICS, repeats=repeats),
+    metrics = (Named("match"), Named("bird_ex"))
+    made = make_run(
+        evidence, metrics=metrics, settings=replace(SETTINGS, metrics=("match", "bird_ex"), repeats=repeats)
     )
+    return replace(made, aggregates=aggregate(summaries_of(evidence), metrics, repeats=repeats))
 
 
 def test_of_many_answers_a_few_k_are_shown_and_the_last() -> None:

@@ -5,30 +5,22 @@ from __future__ import annotations
 import html
 import io
 import json
-import sys
 import zipfile
 from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from msgspec.structs import replace
-from rich.console import Console
-
-from assay.runs.aggregate.summarize import summaries_of
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.insert(0, str(Path(__file__).parent))
-
 import readback
 from counted import counted
+from handmade import METRICS, Named
+from msgspec.structs import replace
 from readback import ReadBack, between, reads
 
 import assay
-from assay import demo, registry
+from assay import registry
 from assay.model import (
     Count,
     Disagreement,
@@ -36,7 +28,6 @@ from assay.model import (
     Gates,
     Group,
     Leniency,
-    Limits,
     NearMiss,
     NearMissKind,
     Rate,
@@ -51,8 +42,10 @@ from assay.reports.console.run import plain_summary
 from assay.reports.diff_formats import render_diff, render_leaderboard
 from assay.reports.json.comparisons import runs_json
 from assay.reports.json.run import JsonReporter
+from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
 from assay.runs.store.history import point_of
+from drawing import drawn_by
 
 Make = Callable[..., Run]
 FORMATS: dict[str, Callable[[Run], ReadBack]] = {
@@ -63,38 +56,10 @@ FORMATS: dict[str, Callable[[Run], ReadBack]] = {
 }
 
 
-@cache
-def _shop(folder: Path) -> assay.Run:
-    database = demo.build_database(folder)
-    limits = Limits(timeout_s=1.0)
-    return assay.evaluate(
-        demo.cases_path(), demo.predictions_path(), databases=f"sqlite:///{database}", limits=limits, workers=1
-    )
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> assay.Run:
-    """The bundled sample."""
-    return _shop(tmp_path_factory.mktemp("shop"))
-
-
-@pytest.fixture(scope="module")
-def shop_run(shop: assay.Run) -> Run:
-    return shop.record
-
-
-@pytest.fixture(scope="module")
-def gated_run(shop: assay.Run) -> Run:
+@pytest.fixture
+def gated_run(shop_run: Run) -> Run:
     gates = Gates(minimum=(("match", 0.9), ("bird_ex", 0.1)), must_pass=("difficulty:easy",))
-    return replace(shop.record, gates=shop.check(gates))
-
-
-@pytest.fixture(scope="module")
-def sdmx_run() -> Run:
-    """The bundled sample of selections."""
-    return assay.evaluate_selections(
-        demo.sdmx_path("cases.yaml"), demo.sdmx_path("predictions.jsonl"), structures=[demo.sdmx_path("structures.xml")]
-    ).record
+    return replace(shop_run, gates=assay.Run(shop_run).check(gates))
 
 
 @pytest.fixture
@@ -125,20 +90,11 @@ def repeats_run(large_run: Run, build_run: Make) -> Run:
             prediction = replace(given.prediction, case_id=item.case.id, repeat=repeat)
             items.append(replace(given, case=item.case, prediction=prediction))
     made = build_run(items)
-    names = [_Named(name=summary.metric) for summary in made.aggregates.overall.metrics]
     return replace(
         made,
         settings=replace(made.settings, repeats=3),
-        aggregates=aggregate(summaries_of(items), names, repeats=3),
+        aggregates=aggregate(summaries_of(items), METRICS, repeats=3),
     )
-
-
-class _Named:
-    binary = True
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.binary = name != "bird_soft_f1"
 
 
 @pytest.fixture
@@ -210,7 +166,7 @@ def graded_run(large_run: Run, build_run: Make) -> Run:
         replace(item, scores=tuple(score for score in item.scores if score.metric == "bird_soft_f1"))
         for item in large_run.evidence[:60]
     ]
-    made = build_run(items, metrics=[_Named("bird_soft_f1")])
+    made = build_run(items, metrics=[Named("bird_soft_f1", binary=False)])
     return replace(made, settings=replace(made.settings, metrics=("bird_soft_f1",)))
 
 
@@ -224,6 +180,7 @@ RUNS = (
     "unscored_run",
     "graded_run",
     "small_run",
+    "all_failing_run",
 )
 
 
@@ -265,7 +222,7 @@ def tally_of(run: Run, metric: str, rate: Rate) -> str:
     if rate.n == 0:
         return "no scored case"
     values = {score.value for item in run.evidence for score in item.scores if score.metric == metric}
-    mean = not values <= {0.0, 1.0, None} or run.settings.repeats > 1
+    mean = metric == "bird_soft_f1" or not values <= {0.0, 1.0, None} or run.settings.repeats > 1
     mean = mean or (run.settings.selection is not None and metric != "exact_match")
     return f"mean of {rate.n:,}" if mean else f"{rate.numerator:,.0f} of {rate.n:,}"
 
@@ -581,13 +538,12 @@ def two_runs(large_run: Run) -> tuple[Run, Run]:
         given = wrong if place % 17 == 0 else right if place % 5 == 0 else item
         outcome = replace(given, case=item.case, prediction=replace(given.prediction, case_id=item.case.id))
         others.append(item if item.outcome == "unscored" else outcome)
-    names = [_Named(name=summary.metric) for summary in large_run.aggregates.overall.metrics]
     return tuple(
         replace(
             large_run,
             summaries=summaries_of(tuple(one)),
             evidence=tuple(one),
-            aggregates=aggregate(summaries_of(one), names),
+            aggregates=aggregate(summaries_of(one), METRICS),
         )
         for one in (items, others)
     )  # type: ignore[return-value]
@@ -611,7 +567,7 @@ def test_reports_of_a_comparison_agree(two_runs: tuple[Run, Run]) -> None:
     assert kinds.count("broken")
     reports = {
         "console": readback.of_lines(render_diff(record, "txt").decode()),
-        "terminal": readback.of_lines(_drawn(lambda console: print_diff(record, console=console))),
+        "terminal": readback.of_lines(drawn_by(lambda console: print_diff(record, console=console), width=160)),
         "markdown": readback.of_markdown(render_diff(record, "md")),
         "html": readback.of_html(render_diff(record, "html", runs=lambda: two_runs)),
     }
@@ -654,7 +610,7 @@ def test_reports_of_a_leaderboard_agree(two_runs: tuple[Run, Run]) -> None:
     record = assay.leaderboard([*two_runs, replace(third, settings=replace(third.settings, name="third"))]).record
     reports = {
         "console": readback.of_lines(render_leaderboard(record, "txt").decode()),
-        "terminal": readback.of_lines(_drawn(lambda console: print_leaderboard(record, console=console))),
+        "terminal": readback.of_lines(drawn_by(lambda console: print_leaderboard(record, console=console), width=160)),
         "markdown": readback.of_markdown(render_leaderboard(record, "md")),
     }
     for name, shown in reports.items():
@@ -668,10 +624,3 @@ def test_reports_of_a_leaderboard_agree(two_runs: tuple[Run, Run]) -> None:
     document = json.loads(render_leaderboard(record, "json"))
     assert document["standings"] == json.loads(msgspec.json.encode(record.standings))
     assert document["cases"] == record.cases
-
-
-def _drawn(draw: Callable[[Console], None]) -> str:
-    console = Console(file=io.StringIO(), width=160, force_terminal=True, color_system=None, legacy_windows=False)
-    with console.capture() as captured:
-        draw(console)
-    return captured.get()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import re
 import shlex
+from typing import Any
 
-import pytest
 from diffs import HOSTILE, board, change, diff, full_diff, head, hostile_diff, metric
 from handmade import SETTINGS, benchmark_run, broken_gold, make_run, right, unanswered, vacuous, wrong
 from hypothesis import given, settings
@@ -32,11 +32,24 @@ from assay.reports.screen.tables import count_lines
 from assay.reports.text.explanation import explanation_parts, verdict_line
 from assay.reports.text.parts import QueryText, TextPart
 from assay.reports.text.plain import columns_of, one_line
+from many_cases import each
 
 LINES = 40
 NAMES = st.text(
     st.sampled_from("abcXYZ019 _-./\\'\"$`|[]{}äßж語漢字テ한글😀🏳é\u0301\u200d\u202e\x1b\n\t"), min_size=0, max_size=200
 )
+
+
+def reviewed(rate: Rate, ids: tuple[str, ...], **fields: Any) -> ReviewTotals:
+    totals = {"reviewers": ("ann",), "decisions": (), "changes": ()} | fields
+    groups = dict.fromkeys(("reviewed", "conflicts", "unsure", "pending"), ids)
+    return ReviewTotals(before=rate, after=rate, settle="latest", inactive=(), done=3, **groups, **totals)
+
+
+def gate(name: str, *, found: str = "0.8", missed_by: str | None = "0.1", **fields: Any) -> GateResult:
+    return GateResult(gate=name, found=found, missed_by=missed_by, **{"passed": False, "wanted": "0.9", **fields})
+
+
 RATES = st.builds(
     lambda n, right, unscored: Rate(
         n=n,
@@ -46,9 +59,7 @@ RATES = st.builds(
         low=0.1 if n else None,
         high=0.9 if n else None,
     ),
-    st.integers(0, 2_000_000),
-    st.integers(0, 2_000_000),
-    st.integers(0, 100_000),
+    *(st.integers(0, 2_000_000), st.integers(0, 2_000_000), st.integers(0, 100_000)),
 )
 COUNTS = st.lists(
     st.builds(
@@ -60,18 +71,10 @@ COUNTS = st.lists(
 ).map(tuple)
 GATES = st.lists(
     st.builds(
-        lambda gate, found, missed, ids: GateResult(
-            gate=gate or "min match=0.8",
-            passed=missed is None,
-            wanted="at least 80 %",
-            found=found,
-            missed_by=missed,
-            case_ids=tuple(ids),
+        lambda name, found, missed, ids: gate(
+            name or "min match=0.8", passed=missed is None, found=found, missed_by=missed, case_ids=tuple(ids)
         ),
-        NAMES,
-        NAMES,
-        st.one_of(st.none(), NAMES),
-        st.lists(NAMES, max_size=30),
+        *(NAMES, NAMES, st.one_of(st.none(), NAMES), st.lists(NAMES, max_size=30)),
     ),
     max_size=60,
 ).map(tuple)
@@ -108,36 +111,16 @@ def runs(draw: st.DrawFn) -> Run:
         causes=draw(COUNTS),
     )
     if draw(st.booleans()):
-        reviewed = tuple(draw(st.lists(NAMES, max_size=30)))
-        totals = replace(
-            totals,
-            reviews=ReviewTotals(
-                before=rate,
-                after=rate,
-                reviewers=tuple(draw(st.lists(NAMES, max_size=9))),
-                settle="latest",
-                decisions=draw(COUNTS),
-                changes=draw(COUNTS),
-                reviewed=reviewed,
-                conflicts=reviewed,
-                unsure=reviewed,
-                pending=reviewed,
-                inactive=(),
-                done=3,
-            ),
-        )
+        ids = tuple(draw(st.lists(NAMES, max_size=30)))
+        reviewers = tuple(draw(st.lists(NAMES, max_size=9)))
+        fields = {"reviewers": reviewers, "decisions": draw(COUNTS), "changes": draw(COUNTS)}
+        totals = replace(totals, reviews=reviewed(rate, ids, **fields))
     if draw(st.booleans()):
-        totals = replace(
-            totals,
-            repeats=RepeatTotals(asked=3, stable_right=1, stable_wrong=2, flaky=("12",), unscored=0, pass_rates=()),
-        )
+        repeats = RepeatTotals(asked=3, stable_right=1, stable_wrong=2, flaky=("12",), unscored=0, pass_rates=())
+        totals = replace(totals, repeats=repeats)
     if draw(st.booleans()):
-        totals = replace(
-            totals,
-            witnesses=WitnessTotals(
-                matches=9, searched=7, strengths=draw(COUNTS), claimed=rate, after=rate, at_worst=rate
-            ),
-        )
+        sure = dict.fromkeys(("claimed", "after", "at_worst"), rate)
+        totals = replace(totals, witnesses=WitnessTotals(matches=9, searched=7, strengths=draw(COUNTS), **sure))
     run_settings = replace(
         SETTINGS,
         name=draw(st.one_of(st.none(), NAMES)),
@@ -172,10 +155,7 @@ def test_a_terminal_of_any_width_shows_no_wider_line(width: int) -> None:
 
 
 def test_a_benchmark_of_a_thousand_cases_says_what_matters_in_order() -> None:
-    gates = tuple(
-        GateResult(gate=f"min m{number}=0.9", passed=number != 7, wanted="0.9", found="0.8", missed_by="0.1")
-        for number in range(9)
-    )
+    gates = tuple(gate(f"min m{number}=0.9", passed=number != 7) for number in range(9))
     run = replace(benchmark_run(), gates=gates)
     texts = fits(run_screen(RunReport(run), run_path="runs/a", earlier="runs/before"))
     titles = ["Before you trust it", "Accuracy by ", "Other metrics", "Gates: 8 of 9 passed, 1 missed", "Next"]
@@ -188,20 +168,12 @@ def test_a_benchmark_of_a_thousand_cases_says_what_matters_in_order() -> None:
 
 def test_the_groups_that_differ_more_are_shown() -> None:
     def spread(kind: str, *rates: int) -> tuple[Group, ...]:
-        return tuple(
-            Group(
-                kind=kind,
-                name=f"{kind} {number}",
-                cases=100,
-                metrics=(
-                    MetricSummary(
-                        metric="match",
-                        rate=Rate(n=100, numerator=one, unscored=0, value=one / 100, low=0.1, high=0.9),
-                    ),
-                ),
-            )
-            for number, one in enumerate(rates)
-        )
+        groups = []
+        for number, one in enumerate(rates):
+            rate = Rate(n=100, numerator=one, unscored=0, value=one / 100, low=0.1, high=0.9)
+            metrics = (MetricSummary(metric="match", rate=rate),)
+            groups.append(Group(kind=kind, name=f"{kind} {number}", cases=100, metrics=metrics))
+        return tuple(groups)
 
     run = benchmark_run(20)
     for difficulty, database, expected in (
@@ -210,11 +182,8 @@ def test_the_groups_that_differ_more_are_shown() -> None:
         ((50, 60), (45, 50, 55, 50, 50, 52), "difficulty"),  # more groups differ more by chance alone
         ((50, 50), (50, 50), "difficulty"),
     ):
-        totals = replace(
-            run.aggregates,
-            by_difficulty=spread("difficulty", *difficulty),
-            by_database=spread("database", *database),
-        )
+        groups = {"by_difficulty": spread("difficulty", *difficulty), "by_database": spread("database", *database)}
+        totals = replace(run.aggregates, **groups)
         found = telling(RunReport(replace(run, aggregates=totals)))
         assert found is not None
         assert found[0] == expected
@@ -249,7 +218,7 @@ def test_texts_are_cut_and_wrapped_within_their_width(text: str, width: int) -> 
     assert "".join("".join(lines).split()) == "".join(text.split())
 
 
-@pytest.mark.parametrize("record", [full_diff(), full_diff(400), hostile_diff(), diff(), diff(change("broken"))])
+@each("record", [full_diff(), full_diff(400), hostile_diff(), diff(), diff(change("broken"))])
 def test_a_comparison_fits_one_screen_and_begins_and_ends_with_its_answer(record: object) -> None:
     report = DiffReport(record)  # type: ignore[arg-type]
     texts = fits(diff_screen(report))
@@ -278,7 +247,7 @@ def test_a_comparison_of_any_size_fits_one_screen(
         assert any(text.startswith("  ✗ ") for text in texts)
 
 
-@pytest.mark.parametrize("count", [1, 2, 5, 60])
+@each("count", [1, 2, 5, 60])
 def test_a_leaderboard_begins_with_its_ranking_and_counts_what_it_leaves_out(count: int) -> None:
     record = board(*(f"system-{number}" for number in range(count)))
     texts = fits(leaderboard_screen(record))
@@ -300,12 +269,8 @@ FINDINGS = st.builds(
         severity=severity,
         case_id=case,
         gold=0,
-        line=line,
-        column=line,
-        evidence=text,
-        remedy=text,
-        question=text,
-        query=text,
+        **dict.fromkeys(("line", "column"), line),
+        **dict.fromkeys(("evidence", "remedy", "question", "query"), text),
     ),
     st.sampled_from(["gold-fails", "empty-result", "limit-over-tie"]),
     st.sampled_from(["error", "warning", "note"]),
@@ -363,16 +328,12 @@ def test_an_explanation_of_any_parts_fits_one_screen(
     fits(explanation_screen(parts, width=width, drawn=drawn, verdicts=verdicts), width)
 
 
-@pytest.mark.parametrize("rows", [1, 30, 3000])
-@pytest.mark.parametrize("separator", [" ", "\n"])
+@each("rows", [1, 30, 3000])
+@each("separator", [" ", "\n"])
 def test_an_explanation_cuts_long_queries_and_says_how_to_see_all(rows: int, separator: str) -> None:
     query = f"SELECT{separator}" + f",{separator}".join(f"column_{number}" for number in range(rows))
-    item = wrong()
-    item = replace(
-        item,
-        case=replace(item.case, golds=(query,), question="語" * rows),
-        prediction=replace(item.prediction, query=query.lower()),
-    )
+    case = replace(wrong().case, golds=(query,), question="語" * rows)
+    item = replace(wrong(), case=case, prediction=replace(wrong().prediction, query=query.lower()))
     texts = fits(explanation_screen(explanation_parts(item)))
     assert texts[0] == "case 88: incorrect"
     is_cut = rows == 3000 or (rows == 30 and separator == "\n")
@@ -380,9 +341,9 @@ def test_an_explanation_cuts_long_queries_and_says_how_to_see_all(rows: int, sep
     assert any("more lines" in text for text in texts) == is_cut
 
 
-@pytest.mark.parametrize("drawn", [False, True], ids=["pipe", "terminal"])
-@pytest.mark.parametrize("count", [4, 60, 1034])
-@pytest.mark.parametrize("failed", [0, 1, 3])
+@each("drawn", [False, True])
+@each("count", [4, 60, 1034])
+@each("failed", [0, 1, 3])
 def test_the_first_ten_metrics_are_shown_whatever_else_there_is(count: int, failed: int, drawn: bool) -> None:
     run = benchmark_run(count) if count > 4 else make_run([right(), wrong(), unanswered(), vacuous()])
     rate = Rate(n=9, numerator=3, unscored=1, value=1 / 3, low=0.1, high=0.9)
@@ -399,10 +360,7 @@ def test_the_first_ten_metrics_are_shown_whatever_else_there_is(count: int, fail
         run,
         aggregates=replace(run.aggregates, overall=overall, fix_first=fixed),
         settings=replace(run.settings, metrics=("match", *names), database="sqlite:///" + "folder/" * 9 + "db.sqlite"),
-        gates=tuple(
-            GateResult(gate=f"min m{number}=0.9", passed=False, wanted="0.9", found="0.8 " * 60, missed_by="0.1 " * 30)
-            for number in range(failed)
-        ),
+        gates=tuple(gate(f"min m{number}=0.9", found="0.8 " * 60, missed_by="0.1 " * 30) for number in range(failed)),
     )
     folder = "runs/" + "a-long-name-" * 6
     texts = fits(run_screen(RunReport(run), run_path=folder, earlier=f"{folder}-before", drawn=drawn))
@@ -425,7 +383,7 @@ def test_a_text_is_shortened_at_a_word(text: str, width: int) -> None:
         assert flat[len(shown) - 2 :][:1] in " ,:;" or " " not in shown[:-2].strip()
 
 
-@pytest.mark.parametrize("rows", range(1, 40, 3))
+@each("rows", range(1, 40, 3))
 def test_a_long_explanation_ends_with_its_verdict(rows: int) -> None:
     item = wrong()
     query = "SELECT\n" + ",\n".join(f"column_{number}" for number in range(rows))
@@ -437,8 +395,8 @@ def test_a_long_explanation_ends_with_its_verdict(rows: int) -> None:
     assert texts[-1].startswith("case 88: incorrect: ") != short
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-@pytest.mark.parametrize("length", range(60, 250, 19))
+@each("count", [1, 2, 3])
+@each("length", range(60, 250, 19))
 def test_the_verdicts_at_the_end_are_cut_at_a_word(count: int, length: int) -> None:
     """One verdict has three lines; several share them."""
     verdict = ("case 1: incorrect: " + "gold (the same) values " * 20)[:length].rsplit(" ", 1)[0]
@@ -469,36 +427,21 @@ def test_no_note_is_cut_while_lines_are_free(notes: list[str], others: int, line
         assert texts[start : start + len(whole)] == whole
 
 
-@pytest.mark.parametrize("gates", [0, 1, 3])
-@pytest.mark.parametrize("reviewed", [0, 9])
-def test_what_the_witnesses_say_is_shown_whatever_else_there_is(gates: int, reviewed: int) -> None:
+@each("gates", [0, 1, 3])
+@each("count", [0, 9])
+def test_what_the_witnesses_say_is_shown_whatever_else_there_is(gates: int, count: int) -> None:
     """It was asked for, so it comes before the notes on flags, reviews and files."""
     flagged = replace(
         vacuous(), verdict=replace(vacuous().verdict, flags=frozenset({"vacuous", "lenient", "tie_by_chance"}))
     )
     made = make_run([broken_gold(), unanswered(), right(), wrong(), flagged], unmatched=("x",))
     rate = Rate(n=9, numerator=3, unscored=1, value=1 / 3, low=0.1, high=0.9)
-    ids = tuple(f"case-{number}" for number in range(reviewed))
-    reviews = ReviewTotals(
-        before=rate,
-        after=rate,
-        reviewers=("ann",),
-        settle="latest",
-        decisions=(),
-        changes=(),
-        reviewed=ids,
-        conflicts=ids,
-        unsure=ids,
-        pending=ids,
-        inactive=(),
-        done=3,
-    )
+    ids = tuple(f"case-{number}" for number in range(count))
     strengths = (Count(name="proved", count=5, case_ids=()),)
     witnesses = WitnessTotals(matches=9, searched=7, strengths=strengths, claimed=rate, after=rate, at_worst=rate)
-    missed = GateResult(gate="min match=0.9", passed=False, wanted="0.9", found="0.8 " * 60, missed_by="0.1 " * 30)
-    run = replace(
-        made, aggregates=replace(made.aggregates, reviews=reviews, witnesses=witnesses), gates=(missed,) * gates
-    )
+    missed = gate("min match=0.9", found="0.8 " * 60, missed_by="0.1 " * 30)
+    totals = replace(made.aggregates, reviews=reviewed(rate, ids), witnesses=witnesses)
+    run = replace(made, aggregates=totals, gates=(missed,) * gates)
     assert len(RunReport(run).notes) > 6
     assert any(text.startswith("  ! Of 9 matches, 5 are proven right") for text in fits(run_screen(RunReport(run))))
 
@@ -513,16 +456,15 @@ def test_a_text_over_too_many_lines_ends_at_a_word(text: str, width: int, most: 
         assert shown[:-1] == text.split()[: len(shown) - 1]
 
 
-@pytest.mark.parametrize("missed", [1, 2, 3, 4, 8, 9, 30])
-@pytest.mark.parametrize("passed", [0, 9])
+@each("missed", [1, 2, 3, 4, 8, 9, 30])
+@each("passed", [0, 9])
 def test_missed_gates_come_before_the_lines_of_other_parts(missed: int, passed: int) -> None:
     """A few with all of their reason, many on one line each."""
     found = "found 78.8 %, baseline 84.6 %: -5.8 points [-10.8, -0.8]; p = 0.62; the interval includes 0"
     gates = tuple(
-        GateResult(
-            gate=f"min m{number}=0.9",
+        gate(
+            f"min m{number}=0.9",
             passed=number < passed,
-            wanted="0.9",
             found=found.removeprefix("found "),
             missed_by="1 point",
             case_ids=("one", "two"),

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Callable
-from pathlib import Path
-
-from python_calamine import CalamineWorkbook
-from rich.console import Console
-
-from many_cases import each
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.insert(0, str(Path(__file__).parent))
 
 from pages import Page as Read
+from python_calamine import CalamineWorkbook
 
 from assay.model import Rate
 from assay.reports.blocks.lines import text_columns
@@ -44,6 +35,8 @@ from assay.reports.excel.tables import write_sections
 from assay.reports.html.page import template
 from assay.reports.html.tables import for_page
 from assay.reports.markdown.blocks import section_lines
+from drawing import drawn_by
+from many_cases import each
 
 FIGURE = Figure(
     rate=Rate(n=4, numerator=3.0, unscored=1, value=0.75, low=0.3, high=0.95),
@@ -68,11 +61,7 @@ TABLE = Table(
     most_in_lines=3,
     most=3,
 )
-MATRIX = matrix(
-    ("a1", "b1"),
-    ((None, Number(value=7, text="7")), (Number(value=0, text="0"), None)),
-    "a caption",
-)
+MATRIX = matrix(("a1", "b1"), ((None, Number(value=7, text="7")), (Number(value=0, text="0"), None)), "a caption")
 SECTION = Section(
     key="witnesses",
     title="Witnesses",
@@ -91,10 +80,8 @@ def plain() -> str:
 
 
 def terminal() -> str:
-    console = Console(file=io.StringIO(), width=150, force_terminal=True, color_system=None, legacy_windows=False)
-    with console.capture() as captured:
-        console.print(*drawn_sections([SECTION], 140), sep="\n", highlight=False, markup=False)
-    return captured.get()
+    drawn = drawn_sections([SECTION], 140)
+    return drawn_by(lambda console: console.print(*drawn, sep="\n", highlight=False, markup=False), width=150)
 
 
 def markdown() -> str:
@@ -122,17 +109,7 @@ def book() -> str:
 @each("draw", [plain, terminal, markdown, html, book])
 def test_a_new_section_stands_in_every_format(draw: Callable[[], str]) -> None:
     text = draw()
-    for part in (
-        "Witnesses",
-        "4 of them",
-        "w_0",
-        "w_2",
-        "case-1",
-        "meant 1",
-        "SELECT 2",
-        "at odds",
-        "a foot",
-    ):
+    for part in ("Witnesses", "4 of them", "w_0", "w_2", "case-1", "meant 1", "SELECT 2", "at odds", "a foot"):
         assert part in text, part
     if draw is book:
         assert all(str(part) in text for part in (0.75, 0.3, 0.95, 1002.0))

@@ -4,34 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
 
 import msgspec
 import pytest
-from markdown_it import MarkdownIt
+import selections
 from msgspec.structs import replace
+from pages import Page, texts_of
+from selections import SETTINGS, dimension, evidence, make_selection_run, selection_score
 
 from assay.model import Evidence, Run, ScoredTerm, SelectionSettings, TurnScore
 from assay.model.runs.run import Aggregates
 from assay.reports.blocks.run import RunReport
-from assay.reports.cases.selection import TermLengths, periods
+from assay.reports.cases.selection import TermLengths
 from assay.reports.console.run import plain_summary
 from assay.reports.html.run import HtmlReporter
 from assay.reports.json.run import JsonReporter
 from assay.reports.markdown.run import MarkdownReporter
 from drawing import draw_summary
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.insert(0, str(Path(__file__).parent))
-
-import selections
-from pages import Page, texts_of
-from selections import SETTINGS, dimension, evidence, make_selection_run, selection_score
+from many_cases import each
 
 
 def html(run: Run) -> str:
@@ -55,7 +48,7 @@ def run() -> Run:
     return selections.small_selection_run()
 
 
-@pytest.mark.parametrize("draw", [html, markdown, plain, drawn])
+@each("draw", [html, markdown, plain, drawn])
 def test_the_headline_is_exact_match_with_macro_recall_and_precision_beside_it(
     run: Run, draw: Callable[[Run], str]
 ) -> None:
@@ -67,14 +60,14 @@ def test_the_headline_is_exact_match_with_macro_recall_and_precision_beside_it(
         assert part in text
 
 
-@pytest.mark.parametrize("draw", [html, markdown, plain, drawn])
+@each("draw", [html, markdown, plain, drawn])
 def test_nothing_that_only_concerns_sql_is_shown(run: Run, draw: Callable[[Run], str]) -> None:
     text = Page(draw(run)).everything if draw is html else draw(run)
     for word in ("gold", "query", "queries", "SQL", "database", "Slowest", "near miss", "tolerance", "columns in"):
         assert not re.search(rf"\b{word}\b", text, re.IGNORECASE), word
 
 
-@pytest.mark.parametrize("draw", [html, markdown, plain, drawn])
+@each("draw", [html, markdown, plain, drawn])
 def test_dimensions_tags_turns_wrong_terms_and_times_are_broken_down(run: Run, draw: Callable[[Run], str]) -> None:
     text = draw(run)
     for title in ("erms by dimension", "Exact selections by tag", "Exact selections by turn"):
@@ -104,14 +97,6 @@ def test_the_notes_tell_how_terms_were_matched(run: Run) -> None:
     assert any(note.endswith("which counts as right.") for note in notes)
 
 
-def test_a_page_is_well_formed_and_its_links_lead_somewhere(run: Run) -> None:
-    page = Page(html(run))
-    wanted = {parse_qs(link)["case"][0] for link in page.links if link.startswith("case=")}
-    assert wanted
-    assert wanted <= set(page.index["link"])
-    assert {link for link in page.links if "=" not in link} <= set(page.anchors)
-
-
 def dimensions_of(turn: dict[str, Any], part: str = "dimensions") -> dict[str, dict[str, list[list[str]]]]:
     """Per dimension and list the terms that are shown."""
     return {
@@ -134,19 +119,11 @@ def test_a_case_shows_each_turn_with_its_terms(run: Run) -> None:
     assert dimensions_of(first)["SECTOR"] == {"right": [], "extra": [], "missing": []}
     assert ["extra", "IMF.STA:CPI"] in second["datasets"]
     (period,) = answer["time"]
-    assert (period["said"], period["target"], period["selected"], period["good"]) == (
-        "overlap, 50.0 % in common",
-        "2015 to 2020",
-        "from 2018",
-        False,
-    )
+    assert (period["said"], period["good"]) == ("overlap, 50.0 % in common", False)
+    assert (period["target"], period["selected"]) == ("2015 to 2020", "from 2018")
     (period,) = second["time"]
-    assert (period["said"], period["dataset"], period["target"], period["selected"]) == (
-        "missing",
-        "IMF.RES:WEO",
-        "2015-Q1",
-        "none",
-    )
+    assert (period["said"], period["dataset"]) == ("missing", "IMF.RES:WEO")
+    assert (period["target"], period["selected"]) == ("2015-Q1", "none")
     assert "Scored by target 1 of 2, the closest one." in answer["remarks"]
     assert any(
         "the parent NAM (North America) was selected for its children CAN, MEX, USA, which does not count as right "
@@ -175,11 +152,6 @@ def test_hostile_text_is_shown_and_not_obeyed(hostile_text: str) -> None:
     assert not re.search("[\u202a-\u202e\u2066-\u2069\x00-\x08\x1b]", page)
     for shown in (Page(page).text, " ".join(texts_of(Page(page).cases))):
         assert "<img src=x onerror=alert(1)>⟨U+202E⟩gnp.exe" in shown
-    rendered = MarkdownIt("commonmark").enable("table").render(markdown(run))
-    assert "<img" not in rendered
-    for token in MarkdownIt("commonmark").enable("table").parse(markdown(run)):
-        for child in token.children or []:
-            assert child.type == "code_inline" or "@everyone" not in child.content
     for text in (drawn(run), plain(run)):
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", re.sub("\x1b\\[[0-9;]*m", "", text))
     json.loads(JsonReporter().render(run))
@@ -189,22 +161,14 @@ def test_json_holds_every_turn_and_reads_back_as_the_model(run: Run) -> None:
     document = json.loads(JsonReporter().render(run))
     assert document["headline"]["metric"] == "exact_match"
     assert msgspec.convert(document["aggregates"], Aggregates) == run.aggregates
-    assert set(document["cases"][0]) == {
-        "case",
-        "prediction",
-        "verdict",
-        "scores",
-        "turns",
-        "cause",
-        "diagnosis",
-        "reviewed",
-    }
+    parts = {"case", "prediction", "verdict", "scores", "turns", "cause", "diagnosis", "reviewed"}
+    assert set(document["cases"][0]) == parts
     for item, case in zip(run.evidence, document["cases"], strict=True):
         assert msgspec.convert(case["turns"], tuple[TurnScore, ...]) == item.turns
         assert case["prediction"]["turns"] == json.loads(msgspec.json.encode(item.prediction.turns))
 
 
-@pytest.mark.parametrize("width", [40, 80, 120])
+@each("width", [40, 80, 120])
 def test_no_line_is_wider_than_the_terminal(run: Run, width: int, hostile_text: str) -> None:
     for shown in (run, selections.hostile_selection_run(hostile_text)):
         assert max(map(len, draw_summary(shown, width=width).splitlines())) <= width
@@ -248,14 +212,6 @@ def test_of_many_lists_those_of_right_terms_are_cut_first() -> None:
     assert (many.terms, many.right, many.cut) == (40, 10, True)
 
 
-def test_periods_read_as_words() -> None:
-    spans = selections.TimeRange
-    assert periods(None) == "nothing said"
-    assert periods(()) == "all periods"
-    assert periods((spans(start="2015", end="2020"), spans(start="2022"))) == "2015 to 2020, from 2022"
-    assert periods((spans(end="2015-Q1"),)) == "until 2015-Q1"
-
-
 def test_a_thousand_cases_of_200_terms_are_drawn_quickly() -> None:
     run = selections.large_selection_run(1000, 200)
     start = time.process_time()
@@ -284,7 +240,7 @@ def test_target_codes_that_the_structures_lack_are_not_told_as_the_systems_inven
     assert "invented" not in page.everything
 
 
-@pytest.mark.parametrize(
+@each(
     ("predictions", "title"),
     [
         ("chat:http://h/openai/deployments/statgpt/chat/completions (2 parameters)", "statgpt on sdmx"),

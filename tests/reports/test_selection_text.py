@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from assay.model import (
     Case,
     DimensionScore,
@@ -25,6 +23,7 @@ from assay.reports.cases.selection import periods
 from assay.reports.excel.page import CELL_LIMIT
 from assay.reports.text.plain import hundredths
 from assay.reports.text.selections import cut_at_line, details
+from many_cases import each
 
 SEED = """\
 [recall: 0.75, precision: 0.80]
@@ -113,60 +112,35 @@ False Positives [1]
     )
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
+def test_only_all_reads_1_and_only_none_reads_0() -> None:
+    values = (None, 0.0, 1.0, 2 / 3, 0.8, 0.125, 0.999, 0.001)
+    assert [hundredths(value) for value in values] == ["n/a", "0.00", "1.00", "0.67", "0.80", "0.13", "0.99", "0.01"]
+
+
+@each(
+    ("note", "extra", "missing"),
     [
-        (None, "n/a"),
-        (0.0, "0.00"),
-        (1.0, "1.00"),
-        (2 / 3, "0.67"),
-        (0.8, "0.80"),
-        (0.125, "0.13"),
-        (0.999, "0.99"),
-        (0.001, "0.01"),
+        ("unknown_code", " (invented code)", " (no such code)"),
+        ("unknown_dimension", " (no such dimension)", " (no such dimension)"),
+        ("unavailable", " (without data)", " (without data)"),
+        ("unknown_dataset", " (no such dataset)", None),
+        ("other_dataset", " (right in another dataset)", None),
+        ("through_hierarchy", " (through the hierarchy)", None),
+        ("rest_of_the_list", " (rest of the list)", None),
+        (None, "", ""),
     ],
 )
-def test_only_all_reads_1_and_only_none_reads_0(value: float | None, text: str) -> None:
-    assert hundredths(value) == text
-
-
-@pytest.mark.parametrize(
-    ("note", "line"),
-    [
-        ("unknown_code", "  * GDPX (invented code)"),
-        ("unknown_dimension", "  * GDPX (no such dimension)"),
-        ("unknown_dataset", "  * GDPX (no such dataset)"),
-        ("unavailable", "  * GDPX (without data)"),
-        ("other_dataset", "  * GDPX (right in another dataset)"),
-        ("through_hierarchy", "  * GDPX (through the hierarchy)"),
-        ("rest_of_the_list", "  * GDPX (rest of the list)"),
-        (None, "  * GDPX"),
-    ],
-)
-def test_what_is_known_of_a_term_follows_it(note: TermNote | None, line: str) -> None:
-    assert details(one(dimension(extra=(ScoredTerm(id="GDPX", note=note),)))).splitlines()[-1] == line
-
-
-@pytest.mark.parametrize(
-    ("note", "line"),
-    [
-        ("unknown_code", "  * GDPX (no such code)"),
-        ("unknown_dimension", "  * GDPX (no such dimension)"),
-        ("unavailable", "  * GDPX (without data)"),
-    ],
-)
-def test_what_only_the_target_has_is_not_called_invented(note: TermNote, line: str) -> None:
-    lines = details(one(dimension(missing=(ScoredTerm(id="GDPX", note=note),)))).splitlines()
-    assert line in lines
+def test_what_is_known_of_a_term_follows_it(note: TermNote | None, extra: str, missing: str | None) -> None:
+    """What only the target has is not called invented."""
+    term = (ScoredTerm(id="GDPX", note=note),)
+    assert details(one(dimension(extra=term))).splitlines()[-1] == f"  * GDPX{extra}"
+    assert missing is None or f"  * GDPX{missing}" in details(one(dimension(missing=term))).splitlines()
 
 
 def test_a_wildcard_is_headed_by_as_many_codes_as_it_takes() -> None:
     rest = ScoredTerm(id="*", name="201 other codes", note="rest_of_the_list", count=201)
     lines = details(one(dimension(extra=(rest,)))).splitlines()
-    assert lines[-2:] == [
-        "False Positives [201]",
-        "  * *: 201 other codes (rest of the list)",
-    ]
+    assert lines[-2:] == ["False Positives [201]", "  * *: 201 other codes (rest of the list)"]
 
 
 def test_many_codes_with_other_names_take_no_long_time() -> None:
@@ -267,10 +241,8 @@ def test_each_turn_has_a_heading_where_there_are_several() -> None:
     turns = (*one(dimension(GDP)), TurnScore(number=2, failure=failure), TurnScore(number=3))
     blocks = details(turns).split("\n\n")
     assert blocks[0].startswith("Turn 1\nINDICATOR\n[recall")
-    assert blocks[1:] == [
-        "Turn 2\nnot scored: no JSON in the answer",
-        "Turn 3\nnot scored: the question has no target",
-    ]
+    rest = ["Turn 2\nnot scored: no JSON in the answer", "Turn 3\nnot scored: the question has no target"]
+    assert blocks[1:] == rest
 
 
 def test_an_empty_selection_for_an_empty_target_says_so() -> None:
@@ -284,7 +256,7 @@ def test_names_from_outside_stay_on_their_line() -> None:
     assert len(text.splitlines()) == 6
 
 
-@pytest.mark.parametrize("name", ["gross domestic product", "国内総生産 📈"])
+@each("name", ["gross domestic product", "国内総生産 📈"])
 def test_a_text_longer_than_a_cell_ends_at_a_line_and_counts_the_rest(name: str) -> None:
     terms = tuple(ScoredTerm(id=f"T{number}", name=name) for number in range(3000))
     whole = details(one(dimension(*terms)))

@@ -57,25 +57,15 @@ def test_long_cells_are_cut_with_a_count() -> None:
 
 
 def test_only_a_full_rate_reads_as_full() -> None:
-    assert [percent(value) for value in (1.0, 0.99999, 0.712, 0.00001, 0.0, None)] == [
-        "100.0 %",
-        "99.9 %",
-        "71.2 %",
-        "0.1 %",
-        "0.0 %",
-        "n/a",
-    ]
+    for value, text in ((1.0, "100.0 %"), (0.99999, "99.9 %"), (0.712, "71.2 %"), (0.00001, "0.1 %"), (0.0, "0.0 %")):
+        assert percent(value) == text
+    assert percent(None) == "n/a"
+    assert [percent(value) for value in (0.3125, 0.0625, 0.7125)] == ["31.3 %", "6.3 %", "71.3 %"], "as Excel rounds"
 
 
 def test_durations_read_in_a_fitting_unit() -> None:
-    assert [seconds(value) for value in (0.0004, 0.0123, 0.9999, 3.42, 125, None)] == [
-        "0.4 ms",
-        "12 ms",
-        "1.0 s",
-        "3.4 s",
-        "2 min 5 s",
-        "n/a",
-    ]
+    shown = ["0.4 ms", "12 ms", "1.0 s", "3.4 s", "2 min 5 s", "n/a"]
+    assert [seconds(value) for value in (0.0004, 0.0123, 0.9999, 3.42, 125, None)] == shown
 
 
 def test_a_cut_text_says_how_much_is_missing() -> None:

@@ -9,49 +9,18 @@ import pytest
 from msgspec.structs import replace
 from tests.runs.reviews.reviewing import review_of
 
-import assay
 import workbook_figures
-from assay import demo
-from assay.model import Ambiguity, Limits, Run
+from assay.model import Ambiguity, Run
 from assay.registry import pieces
 from assay.runs.reviews.applying import with_reviews
 from assay.runs.reviews.collection import Reviews
 
 
-@pytest.fixture(scope="module")
-def shop_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The bundled sample: a broken gold query, refused and unanswered cases, an ambiguous gold query."""
-    database = demo.build_database(tmp_path_factory.mktemp("shop"))
-    return assay.evaluate(
-        demo.cases_path(),
-        demo.predictions_path(),
-        databases=f"sqlite:///{database}",
-        limits=Limits(timeout_s=1.0),
-        workers=1,
-    ).record
-
-
-@pytest.fixture(scope="module")
-def sdmx_run() -> Run:
-    return assay.evaluate_selections(
-        demo.sdmx_path("cases.yaml"), demo.sdmx_path("predictions.jsonl"), structures=[demo.sdmx_path("structures.xml")]
-    ).record
-
-
 @pytest.fixture
 def reviewed_run(shop_run: Run) -> Run:
     """A person accepts every third wrong answer: every report has the accuracy before and after it."""
-    reviews = [
-        review_of(
-            item.case,
-            "accept",
-            item,
-            outcome="correct",
-        )
-        for item in [item for item in shop_run.evidence if item.outcome == "incorrect" and item.predicted_execution][
-            ::3
-        ]
-    ]
+    wrong = [item for item in shop_run.evidence if item.outcome == "incorrect" and item.predicted_execution]
+    reviews = [review_of(item.case, "accept", item, outcome="correct") for item in wrong[::3]]
     run = with_reviews(shop_run, Reviews(reviews))
     totals = run.aggregates.reviews
     assert totals is not None

@@ -129,7 +129,6 @@ def test_a_duckdb_file_is_looked_at(tmp_path: Path, capsys: pytest.CaptureFixtur
         ("hush-hush@host", "has no scheme"),
         ("nonsense://me:hush-hush@host/x", "nonsense"),
     ],
-    ids=["no file", "template", "system", "postgres", "mysql", "no scheme", "no url", "no engine"],
 )
 def test_what_cannot_be_reached_is_a_finding_without_secrets(
     url: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -30,6 +30,9 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("of a shop")
 
 
+_DATABASE = "sqlite:///of a shop/shop.sqlite"
+
+
 def _init(*arguments: str | Path) -> int:
     return run_command_line(["init", *map(str, arguments)])
 
@@ -39,8 +42,7 @@ def test_what_is_written_names_the_files_from_where_it_is(
     output: str, sample: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answers = sample / "predictions.jsonl"
-    database = f"sqlite:///{(sample / 'shop.sqlite').as_posix()}"
-    assert _init(sample / "cases.jsonl", "-p", answers, "--db", database, "-o", output) == 0
+    assert _init(sample / "cases.jsonl", "-p", answers, "--db", _DATABASE, "-o", output) == 0
     written = read_run_file(Path(output))
     assert Path(written.cases or "").samefile(sample / "cases.jsonl")
     assert Path(written.predictions or "").samefile(answers)
@@ -66,11 +68,10 @@ def test_a_database_s_name_is_written_as_a_url_has_it(name: str, sample: Path) -
 
 
 def test_its_run_has_the_sample_s_verdicts(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    database = f"sqlite:///{(sample / 'shop.sqlite').as_posix()}"
     lines = [json.loads(line) for line in (sample / "predictions.jsonl").read_text(encoding="utf-8").splitlines()]
     few = [line for line in lines if line["id"] in ("kq-01", "kq-02", "kq-03")]
     (sample / "few.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in few), encoding="utf-8")
-    assert _init(sample / "cases.jsonl", "-p", sample / "few.jsonl", "--db", database) == 0
+    assert _init(sample / "cases.jsonl", "-p", sample / "few.jsonl", "--db", _DATABASE) == 0
     assert run_command_line(["run", "eval.yaml", "--limit", "3", "--workers", "1", "-q", "--json"]) == 0
     printed = capsys.readouterr().out
     assert json.loads(printed[printed.index("{") :])["aggregates"]["correct"] == 2
@@ -98,9 +99,8 @@ def test_its_run_has_the_sample_s_verdicts(sample: Path, capsys: pytest.CaptureF
     ],
 )
 def test_an_option_is_written_as_its_setting(typed: str, name: str, value: object, sample: Path) -> None:
-    database = f"sqlite:///{(sample / 'shop.sqlite').as_posix()}"
     cases, answers = sample / "cases.jsonl", sample / "predictions.jsonl"
-    assert _init(cases, "-p", answers, "--db", database, *typed.split()) == 0
+    assert _init(cases, "-p", answers, "--db", _DATABASE, *typed.split()) == 0
     written = read_run_file(Path("eval.yaml"))
     if name == "gates":
         assert written.gates is not None
@@ -110,11 +110,10 @@ def test_an_option_is_written_as_its_setting(typed: str, name: str, value: objec
 
 
 def test_how_a_live_system_is_asked_is_written(sample: Path) -> None:
-    database = f"sqlite:///{(sample / 'shop.sqlite').as_posix()}"
     body = '{"q": "{question}: #1, \'a\'"}'
     typed = ("--system", "http://127.0.0.1:9/ask", "--query-path", "data.0.sql", "--body", body, "--param", "a=b: c")
     more = ("--header", "X-Key=${KEY}", "--ask-timeout", "5", "--retries", "0", "--price-in", "2", "--price-out", "8")
-    assert _init(sample / "cases.jsonl", "--db", database, *typed, *more) == 0
+    assert _init(sample / "cases.jsonl", "--db", _DATABASE, *typed, *more) == 0
     written = read_run_file(Path("eval.yaml"))
     assert (written.system, written.query_path, written.request_template) == (typed[1], "data.0.sql", body)
     assert (written.param, written.headers) == (("a=b: c",), ("X-Key=${KEY}",))
@@ -161,20 +160,6 @@ def test_without_answers_it_says_where_to_name_them(sample: Path, capsys: pytest
         (["cases.jsonl", "--db", "sqlite:///s", "--system", "cat:m"], "unknown kind of system 'cat'"),
         (["run.yml", "--db", "sqlite:///s"], "this is a file of settings already: write  assay run run.yml"),
         ([str(demo.sdmx_path("cases.yaml")), "--db", "sqlite:///s"], "write  assay sdmx"),
-    ],
-    ids=[
-        "no database",
-        "no URL",
-        "of DuckDB",
-        "of Windows",
-        "a secret",
-        "no YAML",
-        "two sources",
-        "no file",
-        "no engine",
-        "no system",
-        "settings",
-        "sdmx",
     ],
 )
 def test_what_cannot_be_used_writes_nothing(

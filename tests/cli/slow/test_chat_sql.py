@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import assay, end_group, lines, sheet, started, until
+from processes import assay, sheet
 
 from assay.demo import build_database, cases_path
 from assay.testing import ChatAnswer, ChatEmulator
-from assay.testing.faults import Fault
 
 LIMIT = 12
 KEY = "sk-of-the-test"
@@ -95,22 +93,6 @@ def test_a_model_is_assayed_without_any_code(shop: Path, tmp_path: Path, *, stre
     assert (shown["Input tokens"], shown["Cost (USD)"]) == (1000, pytest.approx(0.0021))
     for file in (tmp_path / "run").rglob("*"):
         assert not file.is_file() or KEY.encode() not in file.read_bytes()
-
-
-def test_a_killed_run_goes_on_without_asking_twice(shop: Path, tmp_path: Path) -> None:
-    endless = Fault(kind="slow", seconds=600.0, after=3)
-    with ChatEmulator(answers=half_right, faults=[endless]) as server:
-        arguments = command(shop, server, tmp_path / "run", "--concurrency", 1)
-        process = started(arguments)
-        until(lambda: sum(server.asked.values()) == 4, what="the fourth question is asked")
-        end_group(process, signal.SIGKILL)
-        assert lines(tmp_path / "run" / "answers.jsonl") == 3
-        server.faults.clear()
-        done = assay(*arguments)
-        assert (done.returncode, done.stderr) == (0, "")
-        # The one in flight came twice: nobody got its first answer.
-        assert sorted(server.asked.values()) == [1] * (LIMIT - 1) + [2]
-    assert [one["verdict"]["outcome"] for one in evidence(tmp_path / "run")] == ["correct", "incorrect"] * (LIMIT // 2)
 
 
 def test_another_prompt_is_another_question(shop: Path, tmp_path: Path) -> None:

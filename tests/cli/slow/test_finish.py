@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from live_verbs import live_verb
-from processes import assay, environment, until
+from processes import assay, environment, json_lines, sqlite_file, until
 
 import commands
 from assay.cli.app import BY_CTRL_C, OUR_FAULT, UNUSABLE_INPUT, run_command_line
@@ -28,14 +27,13 @@ HOSTILE += "Authorization: Bearer abcdef123"
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a question set, answers, a database and two finished runs."""
     folder = tmp_path_factory.mktemp("made")
-    with closing(sqlite3.connect(folder / "shop.sqlite")) as connection:
-        connection.executescript("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
+    sqlite_file(folder / "shop.sqlite", "CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
     cases = [
         {"id": str(n), "question": "how many?" * 200, "gold_sql": f"SELECT count(*) + {n} FROM t"} for n in range(60)
     ]
     answers = [{"id": str(n), "predicted_sql": "SELECT 2"} for n in range(60)]
     for name, rows in (("cases", cases), ("answers", answers)):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        json_lines(folder / f"{name}.jsonl", rows)
     for run in ("a", "b"):
         assert assay(*evaluating(run), cwd=folder).returncode == 0
     return folder
@@ -87,17 +85,9 @@ def unread(arguments: list[str], made: Path, *, errors_too: bool = False) -> tup
 
 def closed(arguments: list[str], made: Path, descriptors: str) -> tuple[int, str]:
     """Run a command that is started without these descriptors."""
+    line = f'exec "$@" {" ".join(f"{one}>&-" for one in descriptors)}'
     done = subprocess.run(
-        [
-            "/bin/sh",
-            "-c",
-            f'exec "$@" {" ".join(f"{one}>&-" for one in descriptors)}',
-            "sh",
-            sys.executable,
-            "-m",
-            "assay",
-            *arguments,
-        ],
+        ["/bin/sh", "-c", line, "sh", sys.executable, "-m", "assay", *arguments],
         capture_output=True,
         cwd=made,
         env=environment(),
@@ -181,13 +171,8 @@ def failing(request: pytest.FixtureRequest, made: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     "error",
     [
-        RuntimeError(HOSTILE),
-        AssertionError(),
-        MemoryError(),
-        RecursionError("deep"),
-        SystemExit(1),
-        SystemExit("x"),
-        BrokenPipeError(),
+        *(RuntimeError(HOSTILE), AssertionError(), MemoryError(), RecursionError("deep"), SystemExit(1)),
+        *(SystemExit("x"), BrokenPipeError()),
     ],
 )
 def test_a_fault_of_ours_is_status_70_and_one_clean_message(
@@ -243,15 +228,14 @@ def test_an_answer_of_any_size_is_kept_and_the_table_says_where_it_is_cut(tmp_pa
 
     from assay.runs.store import results_table
 
-    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as connection:
-        connection.executescript("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
+    sqlite_file(tmp_path / "shop.sqlite", "CREATE TABLE t(a); INSERT INTO t VALUES (1), (2);")
     sizes = (results_table.MOST_CHARACTERS, results_table.MOST_CHARACTERS + 1, 20_000_000)
     texts = ["SELECT a FROM t -- " + "é" * (size - 19) for size in sizes]
     texts += ["\x01" * 3_000_000, "SELECT a FROM t"]
     rows = [{"id": str(n), "question": "q" * 600_000, "gold_sql": "SELECT a FROM t"} for n in range(len(texts))]
     answers = [{"id": str(n), "predicted_sql": text} for n, text in enumerate(texts)]
     for name, given in (("cases", rows), ("answers", answers)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given), encoding="utf-8")
+        json_lines(tmp_path / f"{name}.jsonl", given)
     done = assay(*evaluating("new"), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     table = duckdb.read_parquet(str(tmp_path / "new" / "results.parquet")).fetchall()

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import json_lines
 from python_calamine import CalamineWorkbook
 
 import commands
@@ -152,8 +153,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             {"id": f"c{n}", "predicted_sql": f"SELECT a FROM t WHERE a < {n + (wrong if n % 2 else 0)}"}
             for n in range(10, 20)
         ]
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers), encoding="utf-8")
-    (folder / "cases.jsonl").write_text("".join(json.dumps(one) + "\n" for one in cases), encoding="utf-8")
+        json_lines(folder / f"{name}.jsonl", answers)
+    json_lines(folder / "cases.jsonl", cases)
     for name in ("old", "new"):
         done = _assay(*_job(f"{name}.jsonl", name, "match,near_rows,row_gap,silent"), folder=folder)
         assert done.returncode == 0, done.stderr
