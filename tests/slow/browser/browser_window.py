@@ -80,6 +80,16 @@ class Opened:
         self.page.wait_for_selector("dialog#case[open]")
         return self.page.inner_text("dialog#case")
 
+    def all_parts(self) -> Opened:
+        """Show the parts of all tabs at once, as they stand without tabs."""
+        self.has("document.querySelectorAll('.part').forEach((one) => one.removeAttribute('hidden'))")
+        return self
+
+    def styled(self, rule: str) -> None:
+        """Add a rule of style."""
+        add = "(rule) => document.styleSheets[0].insertRule(rule, document.styleSheets[0].cssRules.length)"
+        self.page.evaluate(add, rule)
+
     def settle(self) -> None:
         """Wait until what was typed has been looked for."""
         self.page.evaluate("() => new Promise((done) => setTimeout(() => requestAnimationFrame(done), 20))")
@@ -100,6 +110,12 @@ def new_window(context: BrowserContext) -> Page:
         " window.violations.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
     )
     return page
+
+
+def written(path: Path, content: bytes) -> Path:
+    """Write a page's file."""
+    path.write_bytes(content)
+    return path
 
 
 Look = Callable[..., Opened]

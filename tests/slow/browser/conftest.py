@@ -20,7 +20,7 @@ if str(Path(__file__).parent) not in sys.path:
 
 import browser_runs as runs
 import selections
-from browser_window import DESKTOP, Look, Opened, new_window
+from browser_window import DESKTOP, Look, Opened, new_window, written
 
 from assay.model import Run
 from assay.reports.html.diff import diff_page
@@ -124,47 +124,49 @@ def run(folder: Path) -> Run:
 
 @pytest.fixture(scope="session")
 def report(run: Run, folder: Path) -> Path:
-    return _written(folder / "report.html", HtmlReporter().render(run))
+    return written(folder / "report.html", HtmlReporter().render(run))
 
 
 @pytest.fixture(scope="session")
 def witnessed(folder: Path) -> Path:
-    return _written(folder / "witnessed.html", HtmlReporter().render(runs.witnessed_run(folder)))
+    return written(folder / "witnessed.html", HtmlReporter().render(runs.witnessed_run(folder)))
 
 
 @pytest.fixture(scope="session")
 def diff(run: Run, folder: Path) -> Path:
     later = runs.real_run(folder, runs.LATER, "second")
-    return _written(folder / "diff.html", diff_page(diff_runs(run, later), run, later))
+    return written(folder / "diff.html", diff_page(diff_runs(run, later), run, later))
 
 
 @pytest.fixture(scope="session")
 def sdmx(folder: Path) -> Path:
-    return _written(folder / "sdmx.html", HtmlReporter().render(selections.small_selection_run()))
+    return written(folder / "sdmx.html", HtmlReporter().render(selections.small_selection_run()))
 
 
 @pytest.fixture(scope="session")
 def repeated(folder: Path) -> Path:
-    return _written(folder / "repeated.html", HtmlReporter().render(runs.repeated_run(folder)))
+    return written(folder / "repeated.html", HtmlReporter().render(runs.repeated_run(folder)))
 
 
 @pytest.fixture(scope="session")
 def large(run: Run, folder: Path) -> Path:
-    return _written(folder / "large.html", HtmlReporter().render(runs.large_run(run)))
+    return written(folder / "large.html", HtmlReporter().render(runs.large_run(run)))
 
 
 @pytest.fixture(scope="session")
 def hostile(folder: Path) -> Path:
-    return _written(folder / "hostile.html", HtmlReporter().render(runs.hostile_run()))
+    return written(folder / "hostile.html", HtmlReporter().render(runs.hostile_run()))
 
 
-def _written(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """axe-core, which checks a page against the rules of WCAG."""
+    package = pytest.importorskip("axe_playwright_python", reason="axe is not installed (pip install -e '.[dev]')")
+    return (Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
 def board(run: Run, folder: Path) -> Path:
     """Three systems, of which two gave the same answers."""
     later = runs.real_run(folder, runs.LATER, "second")
-    return _written(folder / "board.html", leaderboard_page(rank([run, later, run], detailed=True)))
+    return written(folder / "board.html", leaderboard_page(rank([run, later, run], detailed=True)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import browser_runs as runs
 import pytest
-from browser_window import Look
+from browser_window import Look, written
 
 from assay.reports.html.run import HtmlReporter
 
@@ -80,16 +80,8 @@ def test_null_is_told_from_empty_text_and_from_the_word(look: Look, report: Path
 def test_the_reason_scores_failures_and_times_are_there(look: Look, report: Path) -> None:
     opened = look(report, "#case=c-11")
     text = opened.open_case()
-    for part in (
-        "Sales of February",
-        "✗ incorrect",
-        "no such column: nme",
-        "medium",
-        "joins",
-        "bird_soft_f1",
-        "gold query",
-    ):
-        assert part in text, part
+    parts = ("Sales of February", "✗ incorrect", "no such column: nme", "medium", "joins", "bird_soft_f1", "gold query")
+    assert [part for part in parts if part not in text] == []
     assert "no query" in look(report, "#case=c-08").open_case()
     assert "– unscored" in look(report, "#case=c-07").open_case()
 
@@ -141,16 +133,8 @@ def test_a_question_that_the_browser_holds_as_long_text_is_read_whole(look: Look
 @pytest.mark.parametrize(
     ("gold", "predicted", "clauses"),
     [
-        (
-            "WITH a AS (SELECT x FROM t) SELECT x FROM a",
-            "SELECT x FROM t",
-            "-WITH =SELECT ≠FROM",
-        ),
-        (
-            "SELECT a FROM t UNION SELECT b FROM u",
-            "SELECT a FROM t",
-            "=SELECT =FROM -UNION -SELECT -FROM",
-        ),
+        ("WITH a AS (SELECT x FROM t) SELECT x FROM a", "SELECT x FROM t", "-WITH =SELECT ≠FROM"),
+        ("SELECT a FROM t UNION SELECT b FROM u", "SELECT a FROM t", "=SELECT =FROM -UNION -SELECT -FROM"),
         (
             "(SELECT a FROM t) MINUS (SELECT b FROM u)",
             "(SELECT a FROM t) MINUS (SELECT c FROM u)",
@@ -161,21 +145,13 @@ def test_a_question_that_the_browser_holds_as_long_text_is_read_whole(look: Look
             "SELECT a FROM t WHERE a IS DISTINCT FROM b",
             "=SELECT =FROM ≠WHERE",
         ),
-        (
-            "SELECT LISTAGG(x) WITHIN GROUP (ORDER BY y) FROM t",
-            "SELECT LISTAGG(x) FROM t",
-            "≠SELECT =FROM",
-        ),
+        ("SELECT LISTAGG(x) WITHIN GROUP (ORDER BY y) FROM t", "SELECT LISTAGG(x) FROM t", "≠SELECT =FROM"),
         (
             "SELECT RANK() OVER (PARTITION BY a ORDER BY b) FROM t",
             "SELECT RANK() OVER (ORDER BY b) FROM t",
             "≠SELECT =FROM",
         ),
-        (
-            "SELECT t.order, t.group AS limit FROM t",
-            "SELECT t.order FROM t",
-            "≠SELECT =FROM",
-        ),
+        ("SELECT t.order, t.group AS limit FROM t", "SELECT t.order FROM t", "≠SELECT =FROM"),
         (
             "SELECT a FROM t WHERE a IN (SELECT b FROM u ORDER BY b)",
             "SELECT a FROM t WHERE a IN (SELECT b FROM u)",
@@ -186,11 +162,7 @@ def test_a_question_that_the_browser_holds_as_long_text_is_read_whole(look: Look
             "SELECT `order` FROM t /* , u */ WHERE c = 'France' -- x",
             "=SELECT =FROM =WHERE",
         ),
-        (
-            "SELECT a FROM t WHERE c = 'france'",
-            "SELECT a FROM t WHERE c = 'France'",
-            "=SELECT =FROM ≠WHERE",
-        ),
+        ("SELECT a FROM t WHERE c = 'france'", "SELECT a FROM t WHERE c = 'France'", "=SELECT =FROM ≠WHERE"),
     ],
 )
 def test_clauses_are_told_apart_whatever_stands_in_them(
@@ -258,9 +230,8 @@ def test_how_sure_the_verdict_is_and_its_flags_are_told_in_words(look: Look, rep
 
 def test_values_of_a_column_too_many_are_shown(look: Look, tmp_path: Path) -> None:
     answers = runs.ANSWERS | {"c-01": "SELECT city, name FROM client WHERE city = 'York'"}
-    page = tmp_path / "report.html"
-    page.write_bytes(HtmlReporter().render(runs.real_run(tmp_path, answers, "more")))
-    opened = look(page, "#case=c-01")
+    page = HtmlReporter().render(runs.real_run(tmp_path, answers, "more"))
+    opened = look(written(tmp_path / "report.html", page), "#case=c-01")
     opened.open_case()
     assert opened.page.locator(".aligned thead th.extra").inner_text().split() == ["+", "city"]
     rows = opened.page.locator(".aligned tbody tr").all()

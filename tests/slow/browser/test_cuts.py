@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import browser_runs as runs
 import pytest
-from browser_window import Look, Opened
+from browser_window import Look, Opened, written
 
 import assay
 from assay.reports.html.diff import diff_page
@@ -57,11 +57,7 @@ def wide(run: Run, folder: Path) -> dict[str, Path]:
         "diff": diff_page(diff_runs(named[0], named[1]), named[0], named[1]),
         "lint": lint_html(assay.lint(mixed, databases=runs.shop(folder), workers=1)),
     }
-    written = {}
-    for name, content in drawn.items():
-        written[name] = folder / f"cuts-{name}.html"
-        written[name].write_bytes(content)
-    return written
+    return {name: written(folder / f"cuts-{name}.html", content) for name, content in drawn.items()}
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -71,10 +67,7 @@ def test_no_text_is_cut_off_in_any_table(
 ) -> None:
     file = wide[name] if name in wide else request.getfixturevalue(name)
     opened = look(file, "", dark=dark, ready=name not in ("board", "lint"))
-    opened.has(
-        "document.querySelectorAll('.part').forEach((part) => part.removeAttribute('hidden')),"
-        " document.querySelectorAll('main details').forEach((part) => part.open = true)"
-    )
+    opened.all_parts().has("document.querySelectorAll('main details').forEach((part) => part.open = true)")
     assert cuts(opened) == []
 
 
@@ -99,8 +92,5 @@ def test_the_table_of_a_lint_counts_what_its_head_counts_on_a_phone(look: Look, 
 def test_the_look_at_a_table_sees_what_is_cut(look: Look, report: Path) -> None:
     opened = look(report, "#tab=cases")
     assert cuts(opened) == []
-    opened.page.evaluate(
-        "() => document.styleSheets[0].insertRule('.row .badges > * { max-width: .8rem; overflow: hidden; }',"
-        " document.styleSheets[0].cssRules.length)"
-    )
+    opened.styled(".row .badges > * { max-width: .8rem; overflow: hidden; }")
     assert any("pill" in cut for cut in cuts(opened))

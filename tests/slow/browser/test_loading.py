@@ -39,12 +39,8 @@ def test_nothing_scrolls_sideways_on_a_phone(name: str, look: Look, request: pyt
     opened.page.locator("#cases-rows .row").first.click()
     opened.open_case()
     assert opened.has(too_wide) <= 0
-    assert (
-        opened.has(
-            "document.getElementById('case-body').scrollWidth - document.getElementById('case-body').clientWidth"
-        )
-        <= 0
-    )
+    body = "document.getElementById('case-body')"
+    assert opened.has(f"{body}.scrollWidth - {body}.clientWidth") <= 0
 
 
 def test_without_its_script_the_first_screen_stands_and_says_what_is_missing(look: Look, report: Path) -> None:

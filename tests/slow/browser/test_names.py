@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import browser_runs as runs
 import pytest
-from browser_window import Look, Opened
+from browser_window import Look, Opened, written
 from msgspec.structs import replace
 
 import assay
@@ -138,23 +138,22 @@ def _broken(opened: Opened, names: list[str], width: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def written(run: Run, folder: Path) -> dict[str, dict[str, Path]]:
+def files(run: Run, folder: Path) -> dict[str, dict[str, Path]]:
     """The file of each page, by the kind of its names."""
-    files: dict[str, dict[str, Path]] = {}
-    for number, kind in enumerate(NAMES):
-        files[kind] = {
-            page: folder / f"names-{number}-{page}.html" for page in ("report", "diff", "board", "lint", "runs")
+    return {
+        kind: {
+            page: written(folder / f"names-{number}-{page}.html", content)
+            for page, content in _pages(kind, run, folder).items()
         }
-        for page, content in _pages(kind, run, folder).items():
-            files[kind][page].write_bytes(content)
-    return files
+        for number, kind in enumerate(NAMES)
+    }
 
 
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("page", ["report", "diff", "board", "lint", "runs"])
-def test_no_name_is_broken_in_its_middle(page: str, kind: str, look: Look, written: dict[str, dict[str, Path]]) -> None:
-    opened = look(written[kind][page], ready=page not in ("lint", "runs"), dark=kind == "dotted")
-    opened.has("document.querySelectorAll('.part').forEach((one) => one.removeAttribute('hidden'))")
+def test_no_name_is_broken_in_its_middle(page: str, kind: str, look: Look, files: dict[str, dict[str, Path]]) -> None:
+    opened = look(files[kind][page], ready=page not in ("lint", "runs"), dark=kind == "dotted")
+    opened.all_parts()
     found = [one for width in WIDTHS for one in _broken(opened, NAMES[kind], width)]
     assert found[:40] == [], len(found)
     if page in ("report", "diff"):
@@ -175,11 +174,9 @@ def test_no_name_is_broken_in_its_middle(page: str, kind: str, look: Look, writt
     ],
 )
 def test_the_look_at_names_sees_what_is_wrong(
-    rule: str, said: str, look: Look, written: dict[str, dict[str, Path]]
+    rule: str, said: str, look: Look, files: dict[str, dict[str, Path]]
 ) -> None:
-    opened = look(written["no separator"]["report"], "#tab=metrics")
+    opened = look(files["no separator"]["report"], "#tab=metrics")
     assert _broken(opened, NAMES["no separator"], 375) == []
-    opened.page.evaluate(
-        "(rule) => document.styleSheets[0].insertRule(rule, document.styleSheets[0].cssRules.length)", rule
-    )
+    opened.styled(rule)
     assert any(said in one for one in _broken(opened, NAMES["no separator"], 375))

@@ -9,30 +9,13 @@ import pytest
 from browser_window import PHONE, Look
 
 VIEWS = [
-    ("report", ""),
-    ("report", "#tab=cases"),
-    ("report", "#tab=metrics"),
-    ("report", "#tab=causes"),
-    ("report", "#tab=run"),
+    *(("report", one) for one in ("", "#tab=cases", "#tab=metrics", "#tab=causes", "#tab=run", "#case=c-02")),
     ("report", "#show=incorrect&columns=tag&columns=metric%3Amatch&sort=-id&flag=gone"),
-    ("report", "#case=c-02"),
-    ("witnessed", ""),
-    ("witnessed", "#case=c-09"),
-    ("diff", ""),
-    ("diff", "#tab=metrics"),
+    *(("witnessed", one) for one in ("", "#case=c-09")),
+    *(("diff", one) for one in ("", "#tab=metrics", "#case=c-01")),
+    *(("sdmx", one) for one in ("", "#tab=causes", "#case=talk")),
     ("board", ""),
-    ("diff", "#case=c-01"),
-    ("sdmx", ""),
-    ("sdmx", "#tab=causes"),
-    ("sdmx", "#case=talk"),
 ]
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    """axe-core, which checks a page against the rules of WCAG."""
-    package = pytest.importorskip("axe_playwright_python", reason="axe is not installed (pip install -e '.[dev]')")
-    return (Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("name", "fragment"), VIEWS, ids=[f"{name}{fragment}" for name, fragment in VIEWS])

@@ -66,6 +66,16 @@ class Reviewing:
             self.page.keyboard.press(key)
         return self
 
+    def shows(self, place: object = None) -> str:
+        """Wait for a case to be open, the one at that place if there is one; its place."""
+        shown = "(place) => { const found = document.getElementById('case');"
+        shown += " return found.open && (place === null || found.dataset.place === place) && found.dataset.place; }"
+        return str(self.page.wait_for_function(shown, arg=None if place is None else str(place)).json_value())
+
+    def leaves(self, place: str) -> None:
+        """Wait for another case than that at the place."""
+        self.page.wait_for_function("(place) => document.getElementById('case').dataset.place !== place", arg=place)
+
     def looks(self) -> Reviewing:
         """Look at what is shown for a moment, by the page's clock: a decision needs that."""
         self.page.clock.run_for(400)
@@ -308,7 +318,7 @@ def test_filters_know_what_is_reviewed(begin: Start) -> None:
 
 def test_the_queue_begins_with_what_is_worth_a_look_and_says_why(begin: Start) -> None:
     seen = begin(queue=review_queue)
-    seen.page.wait_for_function("() => document.getElementById('case').open")
+    seen.shows()
     assert seen.case != "c-01", "a match without a doubt is not queued"
     assert "Worth a look:" in seen.page.inner_text("#case-body")
     assert re.search(r"0 of 12 reviewed · \d+ queued, about \d+ min", seen.page.inner_text("#review"))
@@ -321,7 +331,7 @@ def test_the_queue_begins_with_what_is_worth_a_look_and_says_why(begin: Start) -
 
 def test_a_budget_shows_the_queued_cases_alone(begin: Start) -> None:
     seen = begin(queue=review_queue, minutes=2)
-    seen.page.wait_for_function("() => document.getElementById('case').open")
+    seen.shows()
     assert (seen.page.text_content("#case-place") or "") == "1 of 2"
     seen.looks().press("7")
     seen.page.wait_for_function("() => document.getElementById('case-place').textContent === '2 of 2'")
@@ -398,13 +408,9 @@ def test_of_60_decisions_from_two_browsers_none_is_lost(begin: Start, many: Run,
     decided = []
     for _ in range(30):
         for seen in both:  # each is at its own case; a key while the last one is being saved would be dropped
-            seen.looks().page.wait_for_function("() => document.getElementById('case').open")
-            before = seen.page.evaluate("() => document.getElementById('case').dataset.place")
+            before = seen.looks().shows()
             decided.append(seen.case)
-            seen.press("1")
-            seen.page.wait_for_function(
-                "(before) => document.getElementById('case').dataset.place !== before", arg=before
-            )
+            seen.press("1").leaves(before)
     reviews = ana.reviews
     # In two windows of one person a case may be decided twice: the same decision is written once.
     assert len(decided) == 60
@@ -441,15 +447,9 @@ def test_a_case_is_decided_only_after_it_was_visible_for_a_moment(begin: Start, 
         lambda: seen.page.click("[data-decision=gold_wrong]"),
     ]
 
-    def comes(place: int) -> None:
-        """Wait for a case to be open, but do not look at it."""
-        seen.page.wait_for_function(
-            "(place) => document.getElementById('case').dataset.place === place", arg=str(place)
-        )
-
     for number, act in enumerate(too_early):
         seen.press("1")
-        comes(number + 1)
+        seen.shows(number + 1)
         act()
         seen.hears("only just appeared")
         assert seen.page.locator(".panel:not([hidden])").count() == 0
@@ -457,7 +457,7 @@ def test_a_case_is_decided_only_after_it_was_visible_for_a_moment(begin: Start, 
         assert len(seen.reviews) == number + 1
         seen.looks()
     seen.press("j")
-    comes(4)
+    seen.shows(4)
     seen.press("1").hears("only just appeared")
     seen.page.clock.run_for(100)
     seen.press("1").hears("only just appeared")
@@ -637,8 +637,11 @@ def test_a_page_without_the_token_can_only_be_looked_at(begin: Start) -> None:
 def test_a_reload_keeps_the_token_and_the_case(begin: Start) -> None:
     seen = begin().opened("c-01").press("1").opened("c-02")
     seen.page.reload()
-    seen.opened("c-02").press("1").opened("c-03")
+    seen.opened("c-02").press("1").opened("c-03").press("Escape")
     assert len(seen.reviews) == 2
+    token = seen.address.partition("token=")[2]
+    assert token
+    assert token not in seen.page.content() + seen.page.url
     seen.quiet()
 
 
@@ -696,13 +699,11 @@ def test_no_text_is_taken_for_markup(begin: Start, hostile_cases: Run) -> None:
     name = runs.ATTACKS[1]
     seen = begin(hostile_cases, reviewer=name)
     for text in runs.ATTACKS[:6]:
-        seen.page.wait_for_function("() => document.getElementById('case').open")
-        place = seen.page.evaluate("() => document.getElementById('case').dataset.place")
+        place = seen.shows()
         seen.looks().page.fill("#review-note", text.replace("\r", ""))
         seen.page.click("[data-decision=confirm]")
-        seen.page.wait_for_function("(place) => document.getElementById('case').dataset.place !== place", arg=place)
-        seen.press("k")
-        seen.page.wait_for_function("(place) => document.getElementById('case').dataset.place === place", arg=place)
+        seen.leaves(place)
+        seen.press("k").shows(place)
         assert name in seen.page.inner_text("#review-earlier")
         seen.press("j")
     assert [one.note for one in seen.reviews] == [text.strip() for text in runs.ATTACKS[:6]]
@@ -711,12 +712,6 @@ def test_no_text_is_taken_for_markup(begin: Start, hostile_cases: Run) -> None:
     seen.press("Escape")
     seen.page.select_option("[data-facet=review]", "mine")
     seen.quiet()
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    package = pytest.importorskip("axe_playwright_python", reason="axe is not installed (pip install -e '.[dev]')")
-    return (Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
 SHOWN: dict[str, Callable[[Reviewing], Any]] = {
@@ -826,12 +821,3 @@ def test_no_word_of_a_case_is_broken_on_a_phone(begin: Start) -> None:
             seen.looks()
             assert seen.page.evaluate(_FAULTS) == [], (number, width)
     seen.quiet()
-
-
-def test_links_have_no_token(begin: Start) -> None:
-    seen = begin().opened("c-01").press("Escape")
-    content = seen.page.content()
-    token = re.search(r"token=(.+)", seen.address)
-    assert token is not None
-    assert token[1] not in content
-    assert token[1] not in seen.page.url

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import browser_runs as runs
 import pytest
-from browser_window import PHONE, Look, Opened
+from browser_window import PHONE, Look, Opened, written
 from msgspec.structs import replace
 
 from assay.model import Run
@@ -37,6 +37,7 @@ def at(opened: Opened, name: str) -> None:
         ("#trust", "overview"),
         ("#nosuch", "overview"),
         ("#%", "overview"),
+        ("#&&==&case", "cases"),
     ],
 )
 def test_a_link_opened_fresh_shows_the_part_that_it_means(fragment: str, name: str, look: Look, report: Path) -> None:
@@ -152,6 +153,7 @@ def test_each_filter_means_itself_alone_in_the_address(name: str, look: Look, re
         ("#metric=match&low=nan&high=1e999", "low “nan”, high “1e999”"),
         ("#show=%E0%A4%A", "show “"),
         ("#sort=--id", "sort “--id”"),
+        ("#sort=__proto__", "sort “__proto__”"),
         ("#constructor=1", "constructor “1”"),
         ("#%E0%A4%A", "nothing that is called “%E0%A4%A”"),
         *((f"#{kind}{'x' * 60_000}", "x…”") for kind in ("", "case=", "flag=", "tab=")),
@@ -239,8 +241,7 @@ def test_what_a_narrow_window_has_no_room_for_gives_way(look: Look, report: Path
 
 
 def test_a_run_with_decisions_is_filtered_by_them(look: Look, folder: Path) -> None:
-    file = folder / "deciding.html"
-    file.write_bytes(HtmlReporter().render(runs.deciding_run(folder)))
+    file = written(folder / "deciding.html", HtmlReporter().render(runs.deciding_run(folder)))
     opened = look(file, "#decision=declined")
     declined = opened.shown
     assert 0 < declined < 12
@@ -293,8 +294,7 @@ def test_where_there_is_no_interval_stands_a_dash_or_a_word(look: Look, folder: 
         for place, one in enumerate(numbers.overall.metrics)
     ]
     numbers = replace(numbers, overall=replace(numbers.overall, metrics=tuple(bare)))
-    file = folder / "bare.html"
-    file.write_bytes(HtmlReporter().render(replace(run, aggregates=numbers)))
+    file = written(folder / "bare.html", HtmlReporter().render(replace(run, aggregates=numbers)))
     opened = look(file, "#tab=metrics")
     ranges = [one.strip() for one in opened.page.locator("#metrics td.range").all_inner_texts()]
     assert all(one == "–" or one.startswith("[") for one in ranges)

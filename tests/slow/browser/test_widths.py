@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import browser_runs as runs
 import pytest
-from browser_window import Look, Opened
+from browser_window import Look, Opened, written
 
 import assay
 from assay.reports.html.diff import diff_page
@@ -62,30 +62,14 @@ def pages(run: Run, folder: Path) -> dict[str, Path]:
         "lint": lint_html(assay.lint(runs.CASES, databases=runs.shop(folder), workers=1)),
         "runs": runs_html([point_of(run), point_of(later), point_of(extreme)], folder="x" * 120),
     }
-    written = {}
-    for name, content in drawn.items():
-        written[name] = folder / f"widths-{name.replace(' ', '-')}.html"
-        written[name].write_bytes(content)
-    return written
+    return {name: written(folder / f"widths-{name.replace(' ', '-')}.html", content) for name, content in drawn.items()}
 
 
 CLOSELY, LOOSELY = WIDTHS, range(360, 1921, 60)
 VIEWS = {
-    "report": CLOSELY,
-    "extreme": CLOSELY,
-    "diff": CLOSELY,
-    "sdmx": CLOSELY,
-    "deciding": CLOSELY,
-    "board": CLOSELY,
-    "extreme diff": LOOSELY,
-    "extreme board": LOOSELY,
-    "repeated": LOOSELY,
-    "witnessed": LOOSELY,
-    "one": LOOSELY,
-    "none": LOOSELY,
-    "one diff": LOOSELY,
-    "runs": LOOSELY,
-    "lint": LOOSELY,
+    **dict.fromkeys(("report", "extreme", "diff", "sdmx", "deciding", "board"), CLOSELY),
+    **dict.fromkeys(("extreme diff", "extreme board", "repeated", "witnessed"), LOOSELY),
+    **dict.fromkeys(("one", "none", "one diff", "runs", "lint"), LOOSELY),
 }
 
 
@@ -96,7 +80,7 @@ def test_nothing_is_cut_and_nothing_lies_over_another_at_any_width(
     file = pages[name] if name in pages else request.getfixturevalue(name)
     opened = look(file, ready=name not in ("runs", "lint"))
     # All parts at once, as they stand without tabs: one look sees them all.
-    opened.has("document.querySelectorAll('.part').forEach((one) => one.removeAttribute('hidden'))")
+    opened.all_parts()
     found, sizes = faults(opened, VIEWS[name])
     assert found[:12] == [], len(found)
     assert len(sizes) <= _SIZES, sizes
@@ -126,10 +110,8 @@ def test_an_open_case_has_the_same_few_sizes_and_fits(look: Look, report: Path, 
 )
 def test_the_look_at_a_page_sees_what_is_wrong_with_it(rule: str, said: str, look: Look, report: Path) -> None:
     opened = look(report, "")
-    opened.has("document.querySelectorAll('.part').forEach((one) => one.removeAttribute('hidden'))")
+    opened.all_parts()
     _, before = faults(opened, range(820, 821))
-    opened.page.evaluate(
-        "(rule) => document.styleSheets[0].insertRule(rule, document.styleSheets[0].cssRules.length)", rule
-    )
+    opened.styled(rule)
     found, after = faults(opened, range(820, 821))
     assert len(after) == len(before) + 1 if said == "sizes" else any(said in one for one in found), found[:9]
