@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.sql.test_extraction import WRAPPINGS
 
 import assay
 from assay.api.run import Run
@@ -18,11 +17,19 @@ from many_cases import each
 from running import LiveSystem, sqlite_url
 
 GOLD, OTHER = "SELECT a FROM t WHERE b = 1", "SELECT a FROM t"
+WRAPPINGS = {
+    "a fence": f"Here is the query:\n\n```sql\n{GOLD};\n```\n\nIt reads the table t.",
+    "a fence on one line": f"Here is the query: ```sql {GOLD} ```",
+    "thinking": f"<think>Perhaps SELECT z FROM y? No.</think>\n{GOLD}",
+    "words before": f"The SQL is:\n{GOLD}",
+    "a labelled draft": f"Draft:\n```sql\nSELECT z FROM y\n```\nFinal query:\n```sql\n{GOLD}\n```",
+    "JSON": json.dumps({"question": "How many?", "sql_query": GOLD}),
+}
 AMBIGUOUS = f"First: {GOLD};\nSecond: {OTHER};"
 SEVERAL = f"```sql\n{OTHER}\n```\nor\n```sql\n{GOLD}\n```"
 TEXTS = {
     "bare": GOLD,
-    **{name: wrap(GOLD) for name, wrap in WRAPPINGS.items()},
+    **WRAPPINGS,
     "ambiguous": AMBIGUOUS,
     "several": SEVERAL,
     "only thinking": f"<think>```sql\n{GOLD}\n```",

@@ -7,6 +7,7 @@ from html import escape
 from itertools import product
 
 import pytest
+from completion_queries import QUERIES
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,16 +15,6 @@ from assay.model import Prediction
 from assay.sql.extraction import extracted, read_text, written
 from many_cases import each
 
-QUERIES = (
-    "SELECT a FROM t",
-    "SELECT count(*) FROM t WHERE b = 'it''s; -- so'",
-    "select a, b from t where b > 1 order by a limit 3",
-    "WITH x AS (\n  SELECT a FROM t\n),\n\ny AS (SELECT b FROM t)\nSELECT * FROM x, y",
-    'SELECT [a b], `c` FROM "t u"',
-    "(SELECT a FROM t) UNION (SELECT b FROM u)",
-    "Select a From t\nWhere b = 1",
-    "SELECT T1.a, count(*)\nFROM t AS T1\n  JOIN u AS T2 ON T1.id = T2.id\nGROUP BY T1.a\nHAVING count(*) > 1",
-)
 FORMS = {
     "solution": "<solution>QUERY</solution>",
     "SOLUTION": "<SOLUTION>\nQUERY;\n</SOLUTION>",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from completion_queries import QUERIES
 from hypothesis import example, given
 from hypothesis import strategies as st
-from test_completion_forms import QUERIES
 
 from assay.model import Prediction
 from assay.sql.extraction import clean_query, extracted, read_text
