@@ -48,7 +48,9 @@ COUNTS = {"sqlite": 500, "duckdb": 500, "postgres": 120, "mysql": 40}
 def test_names_in_generated_queries_mean_what_the_engine_reads(request: pytest.FixtureRequest, dialect: str) -> None:
     names = names_in(TABLES, dialect)
     texts = [*ODD, *ODD_OF.get(dialect, ()), *(generated(seed, dialect) for seed in range(COUNTS[dialect]))]
-    asked = ((text, names) for text in texts if dialect != "mysql" or '"' not in text)
+    if dialect == "mysql":  # whose windows know no alias, and where a quotation mark begins a text
+        texts = [text for text in texts if '"' not in text and "OVER (ORDER BY x)" not in text]
+    asked = ((text, names) for text in texts)
     with opened(request, dialect, TABLES) as oracle:
         found = compare(oracle, dialect, asked)
     assert not found.wrong, found.wrong[0]
