@@ -3,8 +3,8 @@
 The client returns 9999-12-31 for an infinite date, cuts nanoseconds, gives a month 30 days, and returns a map with
 nested keys as a structure of two lists. Columns with such values are selected a second time: dates, times and intervals
 as text, maps as lists of entries, and structures as tuples. A VARIANT does not tell the types of what it contains: one
-with a date, a time or an interval cannot be read. `ExactColumn` has the expression for a type, and reads what
-it returns.
+with a date, a time or an interval cannot be read. `ExactColumn` has the expression for a type, and reads what it
+returns.
 """
 
 from __future__ import annotations
@@ -132,9 +132,7 @@ def _members(kind: DuckDBPyType) -> list[DuckDBPyType]:
 
 
 def _expression(kind: DuckDBPyType, value: str, depth: int) -> str:
-    if not _is_changed(kind):
-        return value
-    if str(kind.id) == "variant":
+    if not _is_changed(kind) or str(kind.id) == "variant":
         return value
     if str(kind.id) in _READERS:
         return f"CAST({value} AS VARCHAR)"

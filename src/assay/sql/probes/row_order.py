@@ -144,8 +144,8 @@ def shows_row_order(query: Query) -> exp.Expr | None:
         elif found is not None:
             continue
         elif isinstance(node, exp.Window):
+            # The module `row_number` is about numbers in an order.
             is_numbering = not is_sqlite and isinstance(node.this, exp.RowNumber) and node.args.get("order")
-            # `row_number` is about such numbers
             found = None if is_numbering or is_safe_window(node) else node
         elif isinstance(node, exp.Limit):
             found = node.parent if node.expressions else None
