@@ -233,6 +233,7 @@ def _form(name: str, query: str) -> str:
 COMMENTED = "SELECT a\n\nFROM t\n\nWHERE b IN (SELECT b FROM u) -- the last one"
 
 
+@pytest.mark.journey
 @each("form,query", [*product(FORMS, QUERIES), *((form, COMMENTED) for form in FORMS if "QUERY\n" in FORMS[form])])
 def test_the_query_of_every_form_is_extracted_exactly(form: str, query: str) -> None:
     prediction = Prediction(case_id="1", query=_form(form, query))

@@ -74,6 +74,7 @@ def test_mean_interval_equals_scipy() -> None:
     assert mean_interval(values, confidence=0.9) == pytest.approx(expected)
 
 
+@pytest.mark.journey
 def test_bootstrap_is_close_to_scipys_and_the_same_every_time() -> None:
     scipy_stats = pytest.importorskip("scipy.stats")
     source = random.Random(7)

@@ -34,7 +34,7 @@ def _accepts(results: Sequence[Sequence[Row]], predicted: Sequence[Row], *, orde
     return False
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*(pytest.param(seed, marks=pytest.mark.journey) for seed in range(5)), *range(5, 12)])
 def test_whatever_a_choice_of_rows_changes_is_flagged(seed: int, verdict: Verdicts, tmp_path: Path) -> None:
     chance = random.Random(seed)
     rows = table(chance)
@@ -85,10 +85,15 @@ def _holds(
 
 GOLDS = 60
 ANSWERS = 6
+FILES = [
+    pytest.param(engine, seed, marks=[pytest.mark.journey] * (not seed))
+    for engine in ("sqlite", "duckdb")
+    for seed in range(3)
+]
 SERVERS = [pytest.param(engine, 0, marks=pytest.mark.server) for engine in ("postgres", "mariadb")]
 
 
-@pytest.mark.parametrize(("engine", "seed"), [*((e, n) for e in ("sqlite", "duckdb") for n in range(3)), *SERVERS])
+@pytest.mark.parametrize(("engine", "seed"), [*FILES, *SERVERS])
 def test_every_answer_that_gold_allows_is_right_and_no_other(
     verdict: Callable[..., Verdict], database: Callable[[str, Sequence[str]], str], engine: str, seed: int
 ) -> None:

@@ -67,6 +67,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Ev
     return found
 
 
+@pytest.mark.journey
 @each(
     ("engine", "row"),
     [pytest.param(engine, row, id=f"{engine} {row['id']}") for engine, rows in TABLES.items() for row in rows],
