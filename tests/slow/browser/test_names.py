@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,8 +150,10 @@ def files(run: Run, folder: Path) -> dict[str, dict[str, Path]]:
     }
 
 
-@pytest.mark.parametrize("kind", NAMES)
-@pytest.mark.parametrize("page", ["report", "diff", "board", "lint", "runs"])
+@pytest.mark.parametrize(
+    ("page", "kind"),
+    [*(("report", kind) for kind in NAMES), *product(("diff", "board", "lint", "runs"), ("unicode", "no separator"))],
+)
 def test_no_name_is_broken_in_its_middle(page: str, kind: str, look: Look, files: dict[str, dict[str, Path]]) -> None:
     opened = look(files[kind][page], ready=page not in ("lint", "runs"), dark=kind == "dotted")
     opened.all_parts()

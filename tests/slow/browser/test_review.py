@@ -401,22 +401,22 @@ def many(folder: Path) -> Run:
 
 
 @pytest.mark.parametrize("one_server", [True, False])
-def test_of_60_decisions_from_two_browsers_none_is_lost(begin: Start, many: Run, one_server: bool) -> None:
+def test_of_24_decisions_from_two_browsers_none_is_lost(begin: Start, many: Run, one_server: bool) -> None:
     ana = begin(many).opened("m000")
     ben = begin(many, address=ana.address) if one_server else begin(many, reviewer="Ben")
     both = (ana, ben)
     decided = []
-    for _ in range(30):
+    for _ in range(12):
         for seen in both:  # each is at its own case; a key while the last one is being saved would be dropped
             before = seen.looks().shows()
             decided.append(seen.case)
             seen.press("1").leaves(before)
     reviews = ana.reviews
     # In two windows of one person a case may be decided twice: the same decision is written once.
-    assert len(decided) == 60
+    assert len(decided) == 24
     assert {review.case_id for review in reviews} == set(decided)
-    assert len({review.id for review in reviews}) == len(reviews) <= 60
-    assert len(reviews) == 60 or one_server
+    assert len({review.id for review in reviews}) == len(reviews) <= 24
+    assert len(reviews) == 24 or one_server
     distinct = len(set(decided))
     for seen in both:
         seen.counted(distinct)

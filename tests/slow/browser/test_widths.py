@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from assay.model import Run
 
 
-WIDTHS = range(360, 1921, 20)
+WIDTHS = range(360, 1921, 40)
 _SIZES = 6
 
 _WRONG = (Path(__file__).parent / "widths.js").read_text(encoding="utf-8").partition("*/")[2].strip()
@@ -65,7 +65,7 @@ def pages(run: Run, folder: Path) -> dict[str, Path]:
     return {name: written(folder / f"widths-{name.replace(' ', '-')}.html", content) for name, content in drawn.items()}
 
 
-CLOSELY, LOOSELY = WIDTHS, range(360, 1921, 60)
+CLOSELY, LOOSELY = WIDTHS, range(360, 1921, 120)
 VIEWS = {
     **dict.fromkeys(("report", "extreme", "diff", "sdmx", "deciding", "board"), CLOSELY),
     **dict.fromkeys(("extreme diff", "extreme board", "repeated", "witnessed"), LOOSELY),

@@ -37,9 +37,8 @@ def bring(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     return bring
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_killed_worker_costs_at_most_the_case_it_was_at(bring: Any, tmp_path: Path, seed: int) -> None:
-    figures = bring("killed_workers", tmp_path, seed, count=200, times=4)
+def test_a_killed_worker_costs_at_most_the_case_it_was_at(bring: Any, tmp_path: Path) -> None:
+    figures = bring("killed_workers", tmp_path, 1, count=200, times=4)
     assert figures.explained <= figures.faults
 
 
@@ -78,16 +77,12 @@ def test_a_mariadb_connection_that_is_cut_costs_at_most_the_case_in_flight(
     assert figures.explained <= figures.faults
 
 
-@pytest.mark.parametrize("kilobytes", [8, 64])
-def test_a_full_disk_stops_the_run_and_with_room_it_goes_on(bring: Any, tmp_path: Path, kilobytes: int) -> None:
-    bring("full_disk", tmp_path, kilobytes=kilobytes)
+def test_a_full_disk_stops_the_run_and_with_room_it_goes_on(bring: Any, tmp_path: Path) -> None:
+    bring("full_disk", tmp_path, kilobytes=8)
 
 
-@pytest.mark.parametrize("kilobytes", [1, 30])
-def test_a_file_that_may_not_grow_stops_the_run_and_later_it_goes_on(
-    bring: Any, tmp_path: Path, kilobytes: int
-) -> None:
-    bring("full_quota", tmp_path, kilobytes=kilobytes)
+def test_a_file_that_may_not_grow_stops_the_run_and_later_it_goes_on(bring: Any, tmp_path: Path) -> None:
+    bring("full_quota", tmp_path, kilobytes=1)
 
 
 def test_another_run_in_the_same_folder_stops_at_once(bring: Any, tmp_path: Path) -> None:

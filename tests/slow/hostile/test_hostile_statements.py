@@ -27,22 +27,20 @@ from sqlite_statements import SQLITE
 from assay.model import Execution
 
 STATEMENTS = {"sqlite": SQLITE, "duckdb": DUCKDB, "postgresql": POSTGRES, "mariadb": MARIADB, "clickhouse": CLICKHOUSE}
-# One process each: their database, and their server, is made once.
 AT_ONCE = frozenset({"refused", "writes", "several_statements", "no_query", "error"})
-"""Ends that come at once: what such statements leave behind is looked for after several of them."""
-TOGETHER = 16
+"""Ends that come at once: what such statements leave behind is looked for after many of them, else after a few."""
+MANY, FEW = 16, 4
 
 
 def _cases() -> list[Any]:
-    """One statement that takes time, or several that do not."""
+    """A few statements that take time, or many that do not."""
     found = []
     for engine, table in STATEMENTS.items():
-        quick = [hostile for hostile in table if hostile.kinds <= AT_ONCE]
-        batches = [quick[start : start + TOGETHER] for start in range(0, len(quick), TOGETHER)]
-        batches += [[hostile] for hostile in table if not hostile.kinds <= AT_ONCE]
-        for batch in batches:
-            name = batch[0].name if len(batch) == 1 else f"{batch[0].name} to {batch[-1].name}"
-            found.append(pytest.param(engine, batch, id=f"{engine}: {name}"))
+        for at_once, size in ((True, MANY), (False, FEW)):
+            alike = [hostile for hostile in table if (hostile.kinds <= AT_ONCE) is at_once]
+            for start in range(0, len(alike), size):
+                batch = alike[start : start + size]
+                found.append(pytest.param(engine, batch, id=f"{engine}: {batch[0].name} to {batch[-1].name}"))
     return found
 
 
