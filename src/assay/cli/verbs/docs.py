@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
-import typer
-
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import InputError, UsageError, did_you_mean
 
 _FOLDERS = {
@@ -38,9 +37,9 @@ img { max-width: 100%; } :root { color-scheme: light dark; }"""
 def docs(
     topic: Annotated[
         str,
-        typer.Argument(metavar="[TOPIC]", help="Page, e.g. causes or reference/metrics.", show_default=False),
+        argument("[TOPIC]", "Page, e.g. causes or reference/metrics."),
     ] = "",
-    browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    browser: Annotated[bool, option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Show the documentation of this version. Without a topic: list the topics.
 
