@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class, shell_complete
+from click.shell_completion import CompletionItem, ZshComplete, shell_complete
 
 from assay.errors import UsageError
 
@@ -40,6 +40,18 @@ _BASH = r"""_assay_completion() {
 
 complete -o default -F _assay_completion assay"""
 """Ours, since URLs and pairs of a name and a value are completed whole, which bash's own splitting does not allow."""
+_FISH = r"""function _assay_completion
+    set -l offered (env COMP_WORDS=(commandline -cp) COMP_CWORD=(commandline -t) \
+                        _ASSAY_COMPLETE=fish_complete assay 2>/dev/null)
+    if string match -q 'file,*' -- $offered[1]
+        __fish_complete_path (commandline -t)
+    else
+        string replace -r '^plain,' '' -- $offered
+    end
+end
+
+complete --no-files --command assay --arguments '(_assay_completion)'"""
+"""Ours, since the parser's own takes a comma for the end of a name."""
 
 Names = Callable[[Any, str], list[str]]
 """From the parser's context and what is typed to the names that begin so."""
@@ -183,10 +195,8 @@ def answer_shell(command: click.Command, environment: Mapping[str, str]) -> bool
 
 def completion_script(shell: str) -> str:
     """What a shell runs to have completion."""
-    if shell == "bash":
-        return _BASH
-    made = get_completion_class(shell)
-    return "" if made is None else made(click.Command("assay"), {}, "assay", _VARIABLE).source().strip()
+    own = {"bash": _BASH, "fish": _FISH}
+    return own.get(shell) or ZshComplete(click.Command("assay"), {}, "assay", _VARIABLE).source().strip()
 
 
 def install_completion(shell: str) -> Path:
