@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, get_args, get_type_hints
 
 import click
 from msgspec import Struct
@@ -244,12 +245,12 @@ def _settings(options: Sequence[_Option], given: dict[str, Any]) -> Settings:
     """The settings that were typed; what belongs to them is taken out of ``given``."""
     values: dict[str, Any] = {}
     columns: dict[str, dict[str, Any]] = {}
-    for one in options:
-        value = one.value(given.pop(one.parameter_name))
-        if len(one.path) == 1:
-            values[one.path[0]] = value
+    for setting in options:
+        value = setting.value(given.pop(setting.parameter_name))
+        if len(setting.path) == 1:
+            values[setting.path[0]] = value
         else:
-            columns.setdefault(one.path[0], {})[one.path[1]] = value
+            columns.setdefault(setting.path[0], {})[setting.path[1]] = value
     values |= {name: FieldNames(**names) for name, names in columns.items()}
     return Settings(**values)
 
@@ -307,39 +308,42 @@ def parsed(verb: Callable[..., None]) -> tuple[list[click.Parameter], Callable[.
 
     Each field of a group and each setting is a parameter of its own.
     """
-    name = verb.__name__
-    hints = get_type_hints(verb, include_extras=True)
     parameters: list[click.Parameter] = []
-    groups: dict[str, type[Any]] = {}
-    settings: dict[str, list[_Option]] = {}
-    runs: list[str] = []
-    for taken in signature(verb).parameters.values():
-        hint = hints[taken.name]
-        kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    readers: dict[str, Callable[[dict[str, Any]], Any]] = {}
+    """What makes an argument of the verb from the values of its parameters, and takes these away."""
+    hints = get_type_hints(verb, include_extras=True)
+    for argument in signature(verb).parameters.values():
+        kind, *marks = get_args(hints[argument.name]) or (hints[argument.name],)
         if kind is Settings:
-            settings[taken.name] = list(_options_of(next((mark for mark in marks if isinstance(mark, Only)), None)))
-            parameters += [one.parameter(name) for one in settings[taken.name]]
+            options = list(_options_of(next((mark for mark in marks if isinstance(mark, Only)), None)))
+            parameters += [setting.parameter(verb.__name__) for setting in options]
+            readers[argument.name] = partial(_settings, options)
         elif isinstance(kind, type) and issubclass(kind, Struct):
-            groups[taken.name] = kind
             fields = get_type_hints(kind, include_extras=True)
-            parameters += [_parameter(name, field, fields[field.name]) for field in signature(kind).parameters.values()]
+            parameters += [_parameter(verb, field, fields[field.name]) for field in signature(kind).parameters.values()]
+            readers[argument.name] = partial(_group, kind)
         else:
-            runs += [taken.name] * (A_RUN in marks)
-            parameters.append(_parameter(name, taken, hint))
+            parameters.append(_parameter(verb, argument, hints[argument.name]))
+            if A_RUN in marks:
+                readers[argument.name] = partial(_run_folders, argument.name)
 
-    def call(**given: Any) -> None:
-        given |= {run: run_folders(given[run]) for run in runs}
-        made: dict[str, Any] = {name: _settings(options, given) for name, options in settings.items()}
-        made |= {
-            name: group(**{field: given.pop(field) for field in group.__struct_fields__})
-            for name, group in groups.items()
-        }
-        verb(**given, **made)
+    def call(**values: Any) -> None:
+        arguments = {name: read(values) for name, read in readers.items()}
+        verb(**values, **arguments)
 
     return parameters, call
 
 
-def _parameter(verb: str, taken: Parameter, hint: Any) -> click.Parameter:
+def _parameter(verb: Callable[..., None], argument: Parameter, hint: Any) -> click.Parameter:
     kind, *marks = get_args(hint)
     declared = next(mark for mark in marks if isinstance(mark, Declared))
-    return parameter(verb, taken.name, kind, ... if taken.default is Parameter.empty else taken.default, declared)
+    default = ... if argument.default is Parameter.empty else argument.default
+    return parameter(verb.__name__, argument.name, kind, default, declared)
+
+
+def _group(kind: type[Any], values: dict[str, Any]) -> Any:
+    return kind(**{field: values.pop(field) for field in kind.__struct_fields__})
+
+
+def _run_folders(name: str, values: dict[str, Any]) -> Any:
+    return run_folders(values.pop(name))

@@ -87,36 +87,37 @@ class _Number(click.FloatRange):
 
 def parameter(verb: str, name: str, hint: Any, default: Any, declared: Declared) -> click.Parameter:
     """The parser's form of a verb's parameter. Required if its default is an ellipsis."""
-    kind = next((one for one in get_args(hint) if one is not NoneType), hint) if NoneType in get_args(hint) else hint
-    is_list, pair = get_origin(kind) is list, get_origin(kind) is tuple
-    settings: dict[str, Any] = {"metavar": declared.metavar, "required": default is ...}
-    if default is not ...:
-        settings["default"] = default
+    kind = next((part for part in get_args(hint) if part is not NoneType), hint) if NoneType in get_args(hint) else hint
+    is_list = get_origin(kind) is list
+    count = len(get_args(kind)) if get_origin(kind) is tuple else 1
+    if get_args(kind):
+        kind = get_args(kind)[0]
+    settings: dict[str, Any] = {"type": _type(kind, declared), "metavar": declared.metavar}
+    if default is ...:
+        settings["required"] = True
+    else:
+        settings |= {"required": False, "default": default}
     if is_list:
         settings["callback"] = lambda _context, _parameter, values: list(values) if values else default
-    if pair:
-        settings["nargs"] = len(get_args(kind))
-    if is_list or pair:
-        kind = get_args(kind)[0]
-    settings["type"] = _type(kind, declared)
     if declared.is_argument:
         completer = completer_of(verb, [name], is_argument=True)
-        made = click.Argument([name], nargs=-1 if is_list else 1, shell_complete=completer, **settings)
-        made.help = declared.help
-        return made
+        argument = click.Argument([name], nargs=-1 if is_list else 1, shell_complete=completer, **settings)
+        argument.help = declared.help  # which older versions do not take
+        return argument
     names = declared.names or (f"--{name.replace('_', '-')}",)
     opts = [name.partition("/")[0] for name in names]
-    of_option = Option(
+    option = Option(
         [name, *names],
         help=declared.help,
         multiple=is_list,
+        nargs=count,
         is_flag=kind is bool or None,
         show_default=declared.show_default,
         shell_complete=None if kind is bool else completer_of(verb, opts),
         **settings,
     )
-    of_option.panel = declared.panel or panel_of(verb, opts)
-    return of_option
+    option.panel = declared.panel or panel_of(verb, opts)
+    return option
 
 
 def _type(kind: Any, declared: Declared) -> Any:

@@ -73,16 +73,18 @@ def repeat_column(title: str, run: Run) -> list[Column]:
 def fitted(columns: Iterable[Column], items: Iterable[Any]) -> list[Column]:
     """The columns without the optional ones that have no value in any row, each with its width."""
     columns = list(columns)
-    fitting = [place for place, one in enumerate(columns) if one.widest is not None]
+    fitting = [place for place, column in enumerate(columns) if column.widest is not None]
     longest = dict.fromkeys(fitting, 0)
-    empty = {place for place, one in enumerate(columns) if one.optional}
+    empty = {place for place, column in enumerate(columns) if column.optional}
     for item in items:
         for place in fitting:
             longest[place] = max(longest[place], len(str(columns[place].value(item) or "")))
         empty -= {place for place in empty if columns[place].value(item) not in (None, "", columns[place].usual)}
     return [
-        one if one.widest is None else replace(one, width=max(one.width, min(one.widest, longest[place] + 2)))
-        for place, one in enumerate(columns)
+        column
+        if column.widest is None
+        else replace(column, width=max(column.width, min(column.widest, longest[place] + 2)))
+        for place, column in enumerate(columns)
         if place not in empty
     ]
 
@@ -97,11 +99,13 @@ def write_rows(
     last_is_total: bool = False,
 ) -> int:
     """Write the titles, on ``lines`` lines, and a row for each item below. Returns the row after."""
-    numbers = {place for place, one in enumerate(columns) if one.style not in _TEXTS}
-    page.head(row, [one.title for one in columns], numbers=numbers, lines=lines)
+    numbers = {place for place, column in enumerate(columns) if column.style not in _TEXTS}
+    page.head(row, [column.title for column in columns], numbers=numbers, lines=lines)
     for number, item in enumerate(items, start=1):
-        for place, one in enumerate(columns):
-            page.cell(row + number, place, one.value(item), one.style, total=last_is_total and number == len(items))
+        for place, column in enumerate(columns):
+            page.cell(
+                row + number, place, column.value(item), column.style, total=last_is_total and number == len(items)
+            )
     return row + len(items) + 1
 
 
@@ -114,7 +118,7 @@ def write_cases(
     ``shares``: the marks of percentages.
     """
     sheet = page.sheet
-    widths = [max(one.width, word_width(one.title) + 2) for one in columns]
+    widths = [max(column.width, word_width(column.title) + 2) for column in columns]
     for place, width in enumerate(widths):
         sheet.set_column(place, place, width)
     sheet.freeze_panes(1, kept)
@@ -122,18 +126,18 @@ def write_cases(
     sheet.repeat_rows(0)
     sheet.repeat_columns(0)
     # All titles are at the left: the filter's button covers the right end of a cell.
-    page.head(0, [one.title for one in columns], lines=2)
-    wrapped = [(place, one.width - 2) for place, one in enumerate(columns) if one.style in _WRAPPED]
+    page.head(0, [column.title for column in columns], lines=2)
+    wrapped = [(place, column.width - 2) for place, column in enumerate(columns) if column.style in _WRAPPED]
     wrapped.sort(key=lambda entry: -entry[1])  # the widest first: they decide most heights
     for row, item in enumerate(items, start=1):
-        values = [one.value(item) for one in columns]
+        values = [column.value(item) for column in columns]
         sheet.set_row(row, LINE_POINTS * _lines(values, wrapped, most=lines) + 3)
-        for place, (one, value) in enumerate(zip(columns, values, strict=True)):
-            page.cell(row, place, value, one.style)
+        for place, (column, value) in enumerate(zip(columns, values, strict=True)):
+            page.cell(row, place, value, column.style)
     last = max(1, len(items))
     sheet.autofilter(0, 0, last, len(columns) - 1)
-    for place, one in enumerate(columns):
-        if marks := one.marks or {"yes_no": "yes_no", "percent": shares}.get(one.style):
+    for place, column in enumerate(columns):
+        if marks := column.marks or {"yes_no": "yes_no", "percent": shares}.get(column.style):
             page.mark(marks, 1, last, place)
 
 
